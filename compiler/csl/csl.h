@@ -1,0 +1,36 @@
+// The CSL half of the compiler: a layout file (and what it imports) to the machine part of a Program.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtime/machine/machine.h"
+#include "runtime/program/program.h"
+#include "runtime/support/diag.h"
+
+namespace cs::csl {
+
+struct CslOptions {
+  std::string layout;                                   // path of the layout file
+  std::vector<std::pair<std::string, std::string>> params;  // --params=name:value of the layout file
+  std::vector<std::string> import_paths;                // --import-path
+  // In-memory files that shadow the disk, by path as written in imports (generated kernels, tests).
+  std::map<std::string, std::string> files;
+  int fabric_width = 0, fabric_height = 0;              // --fabric-dims; 0: rectangle plus margins
+  int offset_x = -1, offset_y = -1;                     // --fabric-offsets; -1: the machine's margins if memcpy, else 0
+  Fp16Format fp16 = Fp16Format::f16;
+  int channels = 1;                                     // --channels
+  int max_inlined_iterations = 1000;
+  int comptime_depth_limit = 200;
+  int64_t comptime_step_limit = 2'000'000'000;          // evaluation steps before "comptime evaluation does not end"
+  int threads = 1;
+};
+
+// Compiles. All errors are in diag; the result has no host part.
+std::optional<Program> compile_csl(const CslOptions&, const Machine&, Diag&);
+
+}  // namespace cs::csl

@@ -1,0 +1,80 @@
+// Device: what can run a Program, seen from the host. SimDevice (tools/cs-sim) is the simulator behind it.
+//
+// Time is in wafer cycles. The device's clock advances only inside run(). Nothing here costs host time: Session
+// (session.h) converts calls, bytes and host operators into cycles and passes `not_before` values.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/program/program.h"
+
+namespace cs {
+
+using Cycle = uint64_t;
+inline constexpr Cycle kNever = ~Cycle(0);
+
+enum class StopReason : uint8_t {
+  condition,    // what run() was asked to wait for has happened
+  idle,         // nothing can happen any more without the host
+  deadlock,     // something is blocked and nothing can move
+  fault,        // a simulated fault
+  max_cycles,
+  interrupted,
+};
+
+struct RunStatus {
+  StopReason reason = StopReason::idle;
+  Cycle now = 0;
+  std::string fault;    // fault name as in DESIGN ("deadlock", "out-of-bounds"), empty if none
+  std::string message;  // the report: PE, cycle, source line, who waits for whom
+};
+
+struct PortEvent {      // a wavelet received from an output port
+  uint32_t data = 0;
+  Cycle cycle = 0;
+  bool control = false;
+};
+
+// run() returns when the clock reaches `until`, or when any of the conditions that are set holds.
+struct RunUntil {
+  Cycle cycle = kNever;
+  bool commands_done = false;              // no launched function is still holding the command stream
+  int received_port = -1;                  // this output port has at least ...
+  size_t received_count = 0;               // ... so many wavelets in total since load
+  bool any_watch = false;                  // any watched port (watch()) has reached its count
+};
+
+class Device {
+ public:
+  virtual ~Device() = default;
+  virtual const Machine& machine() const = 0;
+  // Loads program and weights at cycle 0; false with a diagnostic if it does not fit the machine.
+  virtual bool load(const Program&, std::span<const uint8_t> weights, Diag&) = 0;
+  virtual const Program& program() const = 0;
+  virtual Cycle now() const = 0;
+
+  // Memory of one PE (fabric coordinates), at the present cycle.
+  virtual void read(Coord pe, uint16_t address, std::span<uint8_t> out) = 0;
+  virtual void write(Coord pe, uint16_t address, std::span<const uint8_t> in) = 0;
+
+  // Queues a call of an exported function on every PE of the rectangle, to start at `not_before` at the
+  // earliest, when the PE's command stream is ready. Arguments are raw 32-bit values in declaration order.
+  virtual bool launch(const std::string& function, std::span<const uint32_t> args, Rect pes, Cycle not_before,
+                      Diag&) = 0;
+
+  // Streams. Ports are indices into Program::ports. Wavelets enter at the host rate, in order, from `not_before`.
+  virtual void send(int port, std::span<const uint32_t> data, Cycle not_before) = 0;
+  // Wavelets that arrived at an output port since load, in order.
+  virtual const std::vector<PortEvent>& received(int port) const = 0;
+  // Cycle at which the i-th wavelet sent to an input port entered the fabric, kNever if not yet.
+  virtual Cycle entered(int port, size_t i) const = 0;
+  // run() with any_watch stops when received(port).size() >= count; count 0 removes the watch.
+  virtual void watch(int port, size_t count) = 0;
+
+  virtual RunStatus run(const RunUntil&) = 0;
+};
+
+}  // namespace cs

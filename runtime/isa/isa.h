@@ -1,0 +1,116 @@
+// The tile instruction set: one table (isa.def), one instruction struct, one assembly form.
+//
+// The mnemonics and the operand roles follow the public record of the hardware (docs/isa.md); the encoding is
+// ours. An instruction whose operands are registers is scalar; the same mnemonic with DSR operands walks vectors
+// and is the whole loop. The compiler's back end uses the same struct with virtual registers and symbolic
+// operands (kinds after `label`), which never reach a Program.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/machine/machine.h"
+#include "runtime/support/diag.h"
+
+namespace cs::isa {
+
+enum class Op : uint16_t {
+#define CS_ISA(id, mnemonic, form, type, cost, bytes2, bytes3, summary) id,
+#include "runtime/isa/isa.def"
+#undef CS_ISA
+  count
+};
+
+// How an instruction is timed; the numbers are machine keys (docs/timing.md).
+enum class Cost : uint8_t { alu, fp, load, store, jump, dsr, divide, task, config };
+
+// What the elements of the operands are: result type and, where it differs, source type.
+enum class Type : uint8_t { none, i16, i32, f16, f32, f16_to_f32, f32_to_f16, i16_to_f16, i16_to_f32, f16_to_i16,
+                            f32_to_i16, i32_to_f32, f32_to_i32, u16_to_f32, u32_to_f32, f32_to_u16, f32_to_u32,
+                            f16_f32 /* f16 sources, f32 result and accumulator */ };
+
+enum class OperandKind : uint8_t {
+  none,
+  reg,    // 16-bit register r0..r15
+  pair,   // 32-bit register pair, value = its even register: p0, p2, ... p14
+  dest,   // entry of the destination DSR file
+  src0,   // entry of the source-0 DSR file
+  src1,   // entry of the source-1 DSR file
+  imm,    // literal; floats as their bit pattern
+  label,  // instruction index (in the compiler: label number)
+  // Only inside the compiler; the linker resolves them.
+  global,    // address of MIR global `value` plus `extra`
+  slot,      // address of frame slot `value` plus `extra`
+  function,  // entry of MIR function `value`
+};
+
+struct Operand {
+  OperandKind kind = OperandKind::none;
+  int32_t value = 0;
+  int32_t extra = 0;  // byte offset for global and slot
+  bool operator==(const Operand&) const = default;
+  bool is_dsr() const {
+    return kind == OperandKind::dest || kind == OperandKind::src0 || kind == OperandKind::src1;
+  }
+};
+
+// Virtual registers (compiler only): reg and pair operands with value >= kFirstVirtual.
+inline constexpr int kFirstVirtual = 64;
+inline constexpr int kLinkRegister = 15;
+// Jumping to this instruction index ends the task (a launched function returns there).
+inline constexpr int32_t kReturnToScheduler = 0xFFFF;
+
+struct Inst {
+  Op op{};
+  std::array<Operand, 4> args{};  // in the order of the row's form; args[0] is the destination if there is one
+  bool operator==(const Inst&) const = default;
+  bool is_vector() const {
+    for (const Operand& a : args)
+      if (a.is_dsr()) return true;
+    return false;
+  }
+};
+
+// One row of the table. `form` has one letter per operand:
+//   V destination: dest DSR, or register of the result width      A source 0: src0 or dest DSR, register, imm
+//   B source 1: src1 DSR, register, imm                           S scalar multiplier: register, imm
+//   R 16-bit register written    P pair written    r 16-bit register or imm read    p pair or imm read
+//   M memory: base (reg, imm, global, slot)        I immediate    L label    F function
+//   D dest DSR   0 src0 DSR   1 src1 DSR   C DSR configuration (imm, see dsd.h)
+struct Row {
+  std::string_view name;      // enumerator
+  std::string_view mnemonic;  // lower case, as in assembly
+  std::string_view form;
+  Type type;
+  Cost cost;
+  uint8_t bytes_wse2, bytes_wse3;
+  std::string_view summary;   // semantics in one line
+};
+
+const Row& row(Op op);
+const std::array<Row, size_t(Op::count)>& table();
+std::optional<Op> op_from_mnemonic(std::string_view mnemonic);
+int bytes(Op op, Arch arch);
+
+// Assembly: "fadds d1, s0_1, s1_1" / "ld16 r2, [r3+4]" / "jmpt r1, @12". parse_inst(print(i)) == i.
+std::string print(const Inst&);
+std::optional<Inst> parse_inst(std::string_view text, SourceLoc where, Diag&);
+// Operand kinds and register numbers against the row. Returns an empty string or what is wrong.
+std::string verify(const Inst&, const Machine&);
+
+// Registers of the core that LDCFG16 / STCFG16 address (our numbering of what the hardware maps into memory).
+enum class ConfigReg : uint16_t {
+  tsc_low, tsc_mid, tsc_high,   // 48-bit cycle counter; reading tsc_low latches the other two
+  tsc_enable,                   // 1 counts, 0 stops
+  coord_x, coord_y,             // position of the PE in the user rectangle
+  command_stream_ready,         // writing 1: the host's next command may run (unblock_cmd_stream)
+  random,                       // 16 random bits of the active PRNG
+  count
+};
+std::string_view config_reg_name(ConfigReg);
+
+}  // namespace cs::isa

@@ -1,0 +1,110 @@
+// The host part of a Program: how tensors reach the wafer and come back, and what the reports call things.
+//
+// Text form: host.yaml, written by `cs-compile --emit csl` and read back by `cs-compile layout.csl --host host.yaml`.
+// Everything here is per sample: a run with b samples repeats the steps b times, pipelined.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "runtime/support/diag.h"
+#include "runtime/support/geometry.h"
+
+namespace cs {
+
+enum class DataType : uint8_t;
+struct HostPort;
+
+enum class Origin : uint8_t { handwritten, autogen, host, primitive };
+std::string_view origin_name(Origin);
+std::optional<Origin> origin_from_name(std::string_view);
+
+// A named tensor of the host side: graph input or output, or a value between the wafer and a host step.
+struct HostTensor {
+  std::string name;
+  DataType type{};
+  std::vector<int64_t> shape;     // of one sample; the sample dimension is `sample_dim` of the model's tensor
+  int sample_dim = -1;            // -1: the model's tensor has no sample dimension (b = 1)
+  bool operator==(const HostTensor&) const = default;
+};
+
+// Bytes of weights.bin that are in PE memory at cycle 0: PE (x, y) of rect gets `bytes_per_pe` bytes from
+// offset + ((y - rect.y) * rect.w + (x - rect.x)) * bytes_per_pe at the address of `symbol` in its tile program.
+struct Constant {
+  std::string symbol;
+  Rect rect;
+  uint32_t bytes_per_pe = 0;
+  uint64_t offset = 0;
+  bool operator==(const Constant&) const = default;
+};
+
+// Attributes of a host operator: the same kinds as in the graph.
+using AttrValue = std::variant<int64_t, double, std::string, std::vector<int64_t>, std::vector<double>>;
+using Attrs = std::vector<std::pair<std::string, AttrValue>>;  // sorted by name
+
+// One step per sample; a step starts when its input tensors of that sample are complete.
+struct HostStep {
+  enum class Kind : uint8_t { send, receive, op } kind = Kind::op;
+  std::string port;                  // send, receive: name of the HostPort
+  std::string tensor;                // send, receive: which tensor, elements in C order, one wavelet each
+  std::string op;                    // op: name in runtime/ops
+  std::vector<std::string> inputs, outputs;  // op
+  Attrs attrs;
+  bool operator==(const HostStep&) const = default;
+};
+
+// A tensor that host operators need as a constant; bytes in weights.bin.
+struct HostConstant {
+  HostTensor tensor;
+  uint64_t offset = 0, bytes = 0;
+  bool operator==(const HostConstant&) const = default;
+};
+
+struct KernelRow {                   // one kernel instance, wafer or host
+  std::string name, op;              // op: what it computes ("gemm", "leaky_relu", "gemm+leaky_relu")
+  std::string kernel;                // library or generator row that made it ("gemv", "dtg-contraction")
+  Origin origin = Origin::autogen;
+  std::string reason;                // why this origin
+  Rect rect;                         // fabric coordinates; empty for host
+  int64_t flops = 0;                 // per sample
+  double ideal_cycles = 0, estimated_cycles = 0;
+  uint32_t bytes_per_pe = 0;         // largest of its roles
+  std::vector<int> colors;
+  std::vector<std::string> nodes;    // graph nodes it implements
+  std::string baseline;              // folder below OUT/baselines, empty if none
+  bool operator==(const KernelRow&) const = default;
+};
+
+struct OpRow {                       // one operator of the model
+  std::string name, op;
+  Origin origin = Origin::autogen;
+  std::string reason;
+  std::vector<std::string> kernels;  // KernelRow names
+  std::string where;                 // "model.onnx: node Gemm_0" or "model.yaml:12"
+  bool operator==(const OpRow&) const = default;
+};
+
+struct HostPart {
+  std::string model;
+  std::string policy;
+  std::string dtype;                 // "fp32", "fp16": decides the tolerance
+  std::vector<HostTensor> inputs, outputs;   // of the model
+  std::vector<HostTensor> values;            // between steps
+  std::vector<Constant> constants;
+  std::vector<HostConstant> host_constants;
+  std::vector<HostStep> steps;               // in an order that satisfies their dependences
+  std::vector<KernelRow> kernels;
+  std::vector<OpRow> ops;
+  bool operator==(const HostPart&) const = default;
+};
+
+// host.yaml. It also carries the host ports, since a layout cannot declare them.
+std::string host_part_to_yaml(const HostPart&, const std::vector<HostPort>& ports);
+std::optional<HostPart> host_part_from_yaml(std::string text, const std::string& name,
+                                            std::vector<HostPort>& ports, Diag&);
+
+}  // namespace cs

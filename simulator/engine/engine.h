@@ -1,0 +1,88 @@
+// The engine: wavelet-exact simulation of routers, ramps, queues, tasks and vector instructions by plain arrays.
+//
+// It knows no SystemC. docs/timing.md is the law it follows. Time is event-driven: a PE or lane with nothing to do
+// costs nothing, and step() jumps over cycles in which nothing can happen. The fabric is cut into blocks that are
+// stepped in parallel; a block sees its neighbours as of the start of the cycle, so that values and cycles do not
+// depend on the block size or the number of threads.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/host/device.h"
+#include "runtime/machine/machine.h"
+#include "runtime/program/program.h"
+#include "simulator/engine/stats.h"
+#include "simulator/engine/trace.h"
+
+namespace cs::sim {
+
+struct EngineOptions {
+  int block_width = 32, block_height = 32;
+  int threads = 1;
+};
+
+// What the shell shows of one PE in waveforms.
+struct PeProbe {
+  bool running = false;     // main thread has a task
+  int task = -1;            // index into TileProgram::tasks
+  uint32_t inst = 0;        // instruction of the main thread
+  uint8_t microthreads = 0; // active microthreads, a bit each
+  std::vector<int> input_fill, output_fill;  // wavelets in each queue
+};
+
+class Engine {
+ public:
+  Engine(const Machine&, const EngineOptions&);
+  ~Engine();
+
+  // Builds everything from a verified Program; false with a diagnostic if the machine cannot hold it.
+  bool load(const Program&, std::span<const uint8_t> weights, Diag&);
+  const Program& program() const;
+  const Machine& machine() const;
+
+  // ---- time
+  Cycle now() const;                 // everything before this cycle has happened
+  Cycle next_event() const;          // earliest cycle >= now() in which something can happen; kNever if none
+  // Runs all cycles in [now(), to). Stops early (now() < to) after a fault, or at the end of the cycle in which
+  // an armed watch fired.
+  void step(Cycle to);
+  // Nothing can happen without the host; `blocked` tells a deadlock (work is waiting) from a clean end.
+  bool idle() const { return next_event() == kNever; }
+  bool blocked() const;
+  std::string deadlock_report() const;   // who waits for whom: PE, task, color, queue fill, source line
+  bool faulted() const;
+  const RunStatus& fault() const;        // fault name, cycle, PE, source line
+
+  // ---- blocks, for the SystemC shell
+  int block_columns() const;
+  int block_rows() const;
+  Rect block_rect(int column, int row) const;
+
+  // ---- host side; same contracts as Device
+  void read(Coord, uint16_t address, std::span<uint8_t> out) const;
+  void write(Coord, uint16_t address, std::span<const uint8_t> in);
+  void launch(int function_export, std::span<const uint32_t> args, Rect pes, Cycle not_before);
+  size_t commands_pending() const;       // launches not started plus PEs whose command stream is not ready again
+  void send(int port, std::span<const uint32_t> data, Cycle not_before);
+  const std::vector<PortEvent>& received(int port) const;
+  Cycle entered(int port, size_t i) const;
+  void watch(int port, size_t count);
+  bool watch_fired() const;
+
+  // ---- results
+  const PeStats& stats(Coord) const;     // zeros for PEs that never did anything
+  uint64_t wavelet_hops() const;         // wavelets that left a router, ejections included
+  uint64_t instructions() const;
+  void set_trace(TraceSink*);            // nullptr: off
+  PeProbe probe(Coord) const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace cs::sim

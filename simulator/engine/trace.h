@@ -1,0 +1,52 @@
+// TraceSink: what the engine tells whoever watches. Ids only, never strings; sinks in simulator/trace resolve names.
+//
+// Called from the thread that steps the block, so a sink that is attached makes the engine step blocks in order
+// on one thread (same cycles, by construction). A null sink costs one pointer test.
+#pragma once
+
+#include <cstdint>
+
+#include "runtime/host/device.h"
+#include "runtime/support/geometry.h"
+#include "simulator/engine/stats.h"
+
+namespace cs::sim {
+
+struct TaskEvent {
+  Coord pe;
+  Cycle begin = 0, end = 0;   // [begin, end)
+  int task = -1;              // index into TileProgram::tasks; -1: launched function
+  int function = -1;          // index into TileProgram::functions when launched
+  int microthread = -1;       // >= 0: a vector operation on that microthread; inst tells which
+  uint32_t inst = 0;          // first instruction (tasks) or the vector instruction
+};
+
+struct StallEvent {
+  Coord pe;
+  Cycle begin = 0, end = 0;
+  Stall why = Stall::input;
+  int microthread = -1;       // -1: main thread
+  int queue = -1;             // input or output queue waited for, -1: none
+  uint32_t inst = 0;
+};
+
+struct WaveletEvent {         // a wavelet leaves a router
+  Coord pe;
+  Cycle cycle = 0;            // departure
+  Cycle landed = 0;           // arrival at this router
+  uint8_t color = 0;
+  bool control = false;
+  uint32_t data = 0;
+  Port from = Port::ramp;     // where it had landed from
+  PortSet to = 0;             // where it departs to
+};
+
+class TraceSink {
+ public:
+  virtual ~TraceSink() = default;
+  virtual void task(const TaskEvent&) = 0;
+  virtual void stall(const StallEvent&) = 0;
+  virtual void wavelet(const WaveletEvent&) = 0;
+};
+
+}  // namespace cs::sim
