@@ -33,7 +33,7 @@ HOMES = [
     (r"mpi\.h", ["simulator/mpi/"]),
 ]
 MAX_LINES = 400
-MAX_COLUMNS = 115
+MAX_COLUMNS = 120
 SOURCE = (".h", ".cpp", ".def")
 
 
