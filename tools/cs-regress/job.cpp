@@ -1,0 +1,134 @@
+// A job in four steps, each of which can end it with a message:
+//   1. cs-compile   2. cs-sim --json   3. figures from its JSON, the measure   4. expectation
+#include "tools/cs-regress/job.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "runtime/host/npz.h"
+#include "tools/cs-regress/child_process.h"
+#include "tools/cs-regress/expression.h"
+
+namespace cs {
+namespace {
+
+using nlohmann::json;
+
+// The first lines of what a tool said on stderr: enough to see why, short enough for a table.
+std::string excerpt(const std::string& text) {
+  std::string out;
+  int lines = 0;
+  for (size_t i = 0; i < text.size() && lines < 6; ++i) {
+    out += text[i];
+    if (text[i] == '\n') ++lines;
+  }
+  while (!out.empty() && out.back() == '\n') out.pop_back();
+  return out;
+}
+
+std::string describe_failure(const std::string& tool, const ChildResult& r) {
+  if (r.timed_out) return fmt::format("{}: no end after {:.0f} s", tool, r.seconds);
+  return fmt::format("{}: exit code {}\n{}", tool, r.exit_code, excerpt(r.err));
+}
+
+std::vector<std::string> compile_command(const Job& job, const RunOptions& o, const std::string& out) {
+  std::vector<std::string> argv{o.tools + "/cs-compile", job.program, "-m", job.machine, "-o", out, "--no-baselines"};
+  if (!job.policy.empty()) argv.insert(argv.end(), {"--autogen-policy", job.policy});
+  if (!job.fabric.empty()) argv.insert(argv.end(), {"--fabric", job.fabric});
+  std::string params;
+  for (const auto& [name, value] : job.params) params += (params.empty() ? "" : ",") + name + ":" + value;
+  if (job.is_layout() && !params.empty()) argv.push_back("--params=" + params);
+  return argv;
+}
+
+std::vector<std::string> simulate_command(const Job& job, const RunOptions& o, const std::string& out) {
+  std::vector<std::string> argv{o.tools + "/cs-sim", out, "--json", "--outputs", out + "/outputs.npz"};
+  if (!job.inputs.empty()) argv.insert(argv.end(), {"--inputs", job.inputs});
+  if (!job.check.empty()) argv.insert(argv.end(), {"--expect", job.check});
+  if (!job.launch.empty()) argv.insert(argv.end(), {"--launch", job.launch});
+  for (const std::string& fault : job.allow) argv.insert(argv.end(), {"--allow", fault});
+  return argv;
+}
+
+double number(const json& stats, const std::string& key) {
+  const auto it = stats.find(key);
+  return it != stats.end() && it->is_number() ? it->get<double>() : 0;
+}
+
+Figures figures_from(const json& stats) {
+  Figures f;
+  f.cycles = number(stats, "cycles");
+  f.interval = number(stats, "interval_cycles");
+  f.samples_per_second = number(stats, "samples_per_second");
+  std::set<int> colors;
+  for (const json& k : stats.value("kernels", json::array())) {
+    f.bytes_per_pe = std::max(f.bytes_per_pe, number(k, "bytes_per_pe"));
+    for (const json& c : k.value("colours", json::array())) colors.insert(c.get<int>());
+  }
+  f.colors = int(colors.size());
+  std::map<std::string, int> origins;
+  for (const json& op : stats.value("ops", json::array())) ++origins[op.value("origin", "?")];
+  for (const auto& [origin, count] : origins)
+    f.origins += fmt::format("{}{} {}", f.origins.empty() ? "" : ", ", origin, count);
+  return f;
+}
+
+// `measure` over the figures and, for programs without a host part, over the exported symbols.
+std::optional<double> measure(const Job& job, const json& stats, const std::string& outputs, std::string& error) {
+  Diag diag;
+  const bool is_figure = stats.contains(job.measure) || job.measure == "interval";
+  const auto arrays = is_figure ? std::nullopt : read_npz(outputs, diag);
+  const Lookup lookup = [&](const std::string& name) -> std::optional<std::vector<double>> {
+    const std::string key = name == "interval" ? "interval_cycles" : name;
+    if (stats.contains(key) && stats[key].is_number()) return std::vector{stats[key].get<double>()};
+    if (!arrays) return std::nullopt;
+    for (const NamedArray& a : *arrays)
+      if (a.name == name) return to_doubles(a);
+    return std::nullopt;
+  };
+  return evaluate_expression(job.measure, lookup, error);
+}
+
+}  // namespace
+
+Result run_job(const Job& job, const RunOptions& options) {
+  Result result;
+  result.name = job.name;
+  result.expect = job.expect;
+  std::string folder = job.name;
+  for (char& c : folder)
+    if (c == '/' || c == '=') c = '_';
+  const std::string out = options.work + "/" + folder + ".csp";
+
+  const ChildResult compiled = run_child(compile_command(job, options, out), options.timeout_seconds);
+  result.seconds += compiled.seconds;
+  if (compiled.exit_code != 0) {
+    result.message = describe_failure("cs-compile", compiled);
+    return result;
+  }
+  const ChildResult simulated = run_child(simulate_command(job, options, out), options.timeout_seconds);
+  result.seconds += simulated.seconds;
+  const json stats = json::parse(simulated.out, nullptr, false);
+  if (!stats.is_discarded() && stats.is_object()) result.figures = figures_from(stats);
+  if (simulated.exit_code != 0) {
+    result.message = describe_failure("cs-sim", simulated);
+  } else if (!result.figures) {
+    result.message = "cs-sim --json printed no JSON object";
+  } else if (std::string error; !(result.measured = measure(job, stats, out + "/outputs.npz", error))) {
+    result.message = "measure '" + job.measure + "': " + error;
+  } else if (job.expect && std::abs(*result.measured - job.expect->value) > job.expect->tolerance) {
+    result.message = fmt::format("{} is {:.6g}, expected {:.6g} within {}", job.measure, *result.measured,
+                                 job.expect->value, job.expect->tolerance_text);
+  } else {
+    result.ok = true;
+  }
+  std::error_code ec;
+  std::filesystem::remove_all(out, ec);
+  return result;
+}
+
+}  // namespace cs

@@ -1,0 +1,202 @@
+// cs-regress: runs suites of programs in parallel and compares values, cycles and origins with what was expected.
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <atomic>
+#include <cstdio>
+#include <filesystem>
+#include <iostream>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "runtime/support/files.h"
+#include "tools/cs-regress/child_process.h"
+#include "tools/cs-regress/job.h"
+#include "tools/cs-regress/model_dir.h"
+#include "tools/cs-regress/suite.h"
+#include "tools/cs-regress/table.h"
+
+namespace cs {
+namespace {
+
+struct Options {
+  std::string suite, onnx, golden, kgraph, group, machine = "wse2", policy = "medium", work;
+  bool update = false, json = false;
+  int threads = 0;
+  uint64_t seed = 0;
+  double timeout = 600;
+};
+
+// Runs the jobs on `threads` workers; results come back in job order. Progress goes to stderr.
+std::vector<Result> run_all(const std::vector<Job>& jobs, const RunOptions& run, int threads) {
+  std::vector<Result> results(jobs.size());
+  std::atomic<size_t> next = 0;
+  std::mutex screen;
+  size_t done = 0, failed = 0;
+  const bool terminal = isatty(2) != 0;
+  const auto worker = [&] {
+    for (size_t i = next++; i < jobs.size(); i = next++) {
+      results[i] = run_job(jobs[i], run);
+      const std::lock_guard lock(screen);
+      failed += results[i].ok ? 0 : 1;
+      ++done;
+      if (terminal) std::cerr << fmt::format("\r[{}/{}] {} failed  {:<60.60}", done, jobs.size(), failed, jobs[i].name);
+    }
+  };
+  std::vector<std::jthread> pool;
+  for (int t = 1; t < threads; ++t) pool.emplace_back(worker);
+  worker();
+  pool.clear();
+  if (terminal) std::cerr << "\r" << std::string(90, ' ') << "\r";
+  return results;
+}
+
+// Compares with the committed table; a difference fails the job unless --update.
+void judge_against_table(const Options& o, std::vector<Result>& results, const Table& table) {
+  for (Result& r : results) {
+    const auto it = table.find(r.name);
+    if (o.update || !r.ok) continue;
+    if (it == table.end()) {
+      r.ok = false;
+      r.message = "not in the committed table; accept with --update";
+    } else if (const std::string difference = compare_figures(it->second, *r.figures); !difference.empty()) {
+      r.ok = false;
+      r.message = "differs from the committed table: " + difference + "; accept with --update";
+    }
+  }
+}
+
+std::string table_text(const std::vector<Result>& results) {
+  size_t width = 4;
+  for (const Result& r : results) width = std::max(width, r.name.size());
+  std::string out = fmt::format("{:<{}}  {:>10} {:>10} {:>8} {:>6}  {}\n", "name", width, "cycles", "interval", "bytes/PE",
+                                "colors", "expected, error, origins");
+  for (const Result& r : results) {
+    const Figures f = r.figures.value_or(Figures{});
+    out += fmt::format("{:<{}}  {:>10.0f} {:>10.1f} {:>8.0f} {:>6}  ", r.name, width, f.cycles, f.interval,
+                       f.bytes_per_pe, f.colors);
+    if (r.expect && r.measured)
+      out += fmt::format("{:.6g} measured, {:.6g} expected ({:+.2f} %, within {}), {}; ", *r.measured, r.expect->value,
+                         r.expect->value != 0 ? 100 * (*r.measured / r.expect->value - 1) : 0.0,
+                         r.expect->tolerance_text, r.expect->source);
+    out += f.origins + (r.ok ? "\n" : (f.origins.empty() ? "FAILED: " : "  FAILED: ") + r.message + "\n");
+  }
+  return out;
+}
+
+nlohmann::json to_json(const std::vector<Result>& results) {
+  nlohmann::json rows = nlohmann::json::array();
+  size_t failed = 0;
+  for (const Result& r : results) {
+    nlohmann::json row{{"name", r.name}, {"ok", r.ok}, {"message", r.message}, {"seconds", r.seconds}};
+    if (r.figures)
+      row["figures"] = {{"cycles", r.figures->cycles},         {"interval_cycles", r.figures->interval},
+                        {"samples_per_second", r.figures->samples_per_second},
+                        {"bytes_per_pe", r.figures->bytes_per_pe}, {"colors", r.figures->colors},
+                        {"origins", r.figures->origins}};
+    if (r.measured) row["measured"] = *r.measured;
+    if (r.expect)
+      row["expect"] = {{"value", r.expect->value}, {"tolerance", r.expect->tolerance}, {"source", r.expect->source}};
+    failed += r.ok ? 0 : 1;
+    rows.push_back(std::move(row));
+  }
+  return {{"schema", "wafersmith-regress/1"}, {"passed", results.size() - failed}, {"failed", failed}, {"rows", rows}};
+}
+
+std::optional<std::vector<Job>> collect_jobs(const Options& o, Diag& diag) {
+  if (!o.onnx.empty()) {
+    auto jobs = find_model_jobs(o.onnx, o.machine, o.policy);
+    if (jobs.empty()) {
+      diag.error_at(o.onnx, "no model with inputs_N.npz and expected_N.npz below this folder");
+      return std::nullopt;
+    }
+    return jobs;
+  }
+  auto jobs = read_suite(o.suite, diag);
+  if (!jobs) return jobs;
+  if (!o.group.empty()) std::erase_if(*jobs, [&](const Job& j) { return j.group != o.group; });
+  if (jobs->empty()) {
+    diag.error_at(o.suite, o.group.empty() ? "the suite has no rows" : "no row has the group '" + o.group + "'");
+    return std::nullopt;
+  }
+  return jobs;
+}
+
+int run(const Options& o) {
+  Diag diag;
+  const auto jobs = collect_jobs(o, diag);
+  const bool has_table = o.onnx.empty();
+  const std::string table_file = has_table ? table_path(o.suite) : "";
+  std::optional<Table> table = jobs && has_table ? read_table(table_file, diag) : Table{};
+  if (!jobs || !table) {
+    diag.print(std::cerr, isatty(2) != 0);
+    return 1;
+  }
+  const auto work = std::filesystem::temp_directory_path() / fmt::format("cs-regress-{}", getpid());
+  std::filesystem::create_directories(work);
+  const int threads = o.threads > 0 ? o.threads : std::max(1, int(std::thread::hardware_concurrency()));
+  auto results = run_all(*jobs, {executable_folder(), work.string(), o.timeout}, threads);
+  std::error_code ec;
+  std::filesystem::remove_all(work, ec);
+
+  if (has_table) judge_against_table(o, results, *table);
+  if (o.update && has_table) {
+    for (const Result& r : results)
+      if (r.ok) (*table)[r.name] = *r.figures;
+    if (!write_table(table_file, *table, diag)) diag.print(std::cerr, isatty(2) != 0);
+  }
+  const size_t failed = size_t(std::count_if(results.begin(), results.end(), [](const Result& r) { return !r.ok; }));
+  if (o.json) {
+    std::cout << to_json(results).dump(1) << "\n";
+  } else {
+    std::cout << table_text(results) << fmt::format("{} passed, {} failed\n", results.size() - failed, failed);
+  }
+  return !diag.ok() ? 1 : failed > 0 ? 4 : 0;
+}
+
+}  // namespace
+}  // namespace cs
+
+int main(int argc, char** argv) {
+  cs::Options o;
+  CLI::App app{
+      "cs-regress: run a suite of programs and compare values, cycles and origins\n\n"
+      "Examples:\n"
+      "  cs-regress configs/suites/smoke.yaml\n"
+      "  cs-regress configs/suites/smoke.yaml --update      accept the figures of this run\n"
+      "  cs-regress --onnx models -m wse3 --policy aggressive\n\n"
+      "Exit codes: 0 all passed, 1 input error, 2 usage, 4 a row failed, 70 internal error"};
+  app.add_option("SUITE", o.suite, "suite file (configs/suites/*.yaml)");
+  app.add_option("--onnx", o.onnx, "run every model below this folder with its input and expected sets");
+  app.add_option("--golden", o.golden, "golden collections (comes with a later version)");
+  app.add_option("--kgraph", o.kgraph, "ISPD 2020 inputs (comes with a later version)");
+  app.add_option("--group", o.group, "only rows of this group");
+  app.add_option("-m,--machine", o.machine, "machine for --onnx")->capture_default_str();
+  app.add_option("-p,--policy,--autogen-policy", o.policy, "AutoGen policy for --onnx")->capture_default_str();
+  app.add_option("-j,--threads", o.threads, "jobs at a time; 0: one per core")->capture_default_str();
+  app.add_option("--timeout", o.timeout, "seconds per tool run")->capture_default_str();
+  app.add_option("--seed", o.seed, "accepted for uniformity; rows fix their own inputs");
+  app.add_flag("--update", o.update, "write the committed table from this run");
+  app.add_flag("--json", o.json, "one JSON object on stdout");
+  app.set_version_flag("--version", cs::version_string("cs-regress"));
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    const int code = app.exit(e);
+    return code == 0 ? 0 : 2;
+  }
+  if (!o.golden.empty() || !o.kgraph.empty() || (o.suite.empty() == o.onnx.empty())) {
+    std::cerr << (o.golden.empty() && o.kgraph.empty() ? "cs-regress: give a SUITE or --onnx DIR (see --help)\n"
+                                                       : "cs-regress: --golden and --kgraph come with a later version\n");
+    return 2;
+  }
+  try {
+    return cs::run(o);
+  } catch (const std::exception& e) {
+    std::cerr << "cs-regress: internal error: " << e.what() << "\n";
+    return 70;
+  }
+}

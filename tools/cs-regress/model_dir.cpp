@@ -1,0 +1,35 @@
+// Walks the folder in sorted order, so that the table does not depend on the file system.
+#include "tools/cs-regress/model_dir.h"
+
+#include <algorithm>
+#include <filesystem>
+
+namespace cs {
+
+std::vector<Job> find_model_jobs(const std::string& folder, const std::string& machine, const std::string& policy) {
+  namespace fs = std::filesystem;
+  std::vector<fs::path> models;
+  std::error_code ec;
+  for (fs::recursive_directory_iterator it(folder, ec), end; !ec && it != end; it.increment(ec))
+    if (it->is_regular_file() && it->path().extension() == ".onnx") models.push_back(it->path());
+  std::sort(models.begin(), models.end());
+  std::vector<Job> jobs;
+  for (const fs::path& model : models)
+    for (int set = 0;; ++set) {
+      const fs::path inputs = model.parent_path() / ("inputs_" + std::to_string(set) + ".npz");
+      const fs::path expected = model.parent_path() / ("expected_" + std::to_string(set) + ".npz");
+      if (!fs::exists(inputs) || !fs::exists(expected)) break;
+      Job job;
+      job.name = fs::relative(model, folder).replace_extension().string() + "/" + std::to_string(set) + "/" +
+                 fs::path(machine).stem().string() + "/" + policy;
+      job.program = model.string();
+      job.machine = machine;
+      job.policy = policy;
+      job.inputs = inputs.string();
+      job.check = expected.string();
+      jobs.push_back(std::move(job));
+    }
+  return jobs;
+}
+
+}  // namespace cs

@@ -1,0 +1,163 @@
+// Reading a suite: one strict map per row, lists expanded as a cross product (machine, policy, params).
+#include "tools/cs-regress/suite.h"
+
+#include <charconv>
+#include <filesystem>
+
+#include "runtime/support/yaml.h"
+#include "tools/cs-regress/expression.h"
+
+namespace cs {
+namespace {
+
+struct Row {
+  Job job;                                                     // what all its jobs share
+  std::vector<std::string> machines{"wse2"}, policies;
+  std::vector<std::pair<std::string, std::vector<std::string>>> params;
+  std::string value, tolerance, source;                        // of expect
+};
+
+// A scalar or a list of scalars.
+bool read_one_or_many(const YamlNode& node, const std::string& what, std::vector<std::string>& out, Diag& diag) {
+  if (node.is_sequence()) return node.read(out, what, diag);
+  std::string one;
+  if (!node.read(one, what, diag)) return false;
+  out = {one};
+  return true;
+}
+
+bool read_params(const YamlNode& node, Row& row, Diag& diag) {
+  if (!node.is_map()) {
+    diag.error(node.loc(), "'params' must be a map of names to values");
+    return false;
+  }
+  for (const auto& [key, value] : node.entries()) {
+    std::vector<std::string> values;
+    if (!read_one_or_many(value, key.text(), values, diag)) return false;
+    row.params.emplace_back(key.text(), values);
+  }
+  return true;
+}
+
+bool read_row(const YamlNode& node, const std::filesystem::path& folder, Row& row, Diag& diag) {
+  YamlMap map(node, "suite row", diag);
+  if (!map.valid()) return false;
+  row.job.loc = node.loc();
+  std::string program, inputs, check, reason;
+  bool ok = map.required("name", row.job.name) && map.required("program", program);
+  ok = map.optional("group", row.job.group) && map.optional("inputs", inputs) && map.optional("check", check) && ok;
+  ok = map.optional("fabric", row.job.fabric) && map.optional("launch", row.job.launch) && ok;
+  ok = map.optional("measure", row.job.measure) && map.optional("allow", row.job.allow) && ok;
+  ok = map.optional("reason", reason) && ok;
+  if (const YamlNode* n = map.child("machine")) ok = read_one_or_many(*n, "machine", row.machines, diag) && ok;
+  if (const YamlNode* n = map.child("policy")) ok = read_one_or_many(*n, "policy", row.policies, diag) && ok;
+  if (const YamlNode* n = map.child("params")) ok = read_params(*n, row, diag) && ok;
+  if (const YamlNode* n = map.child("expect")) {
+    YamlMap expect(*n, "expect", diag);
+    ok = expect.required("value", row.value) && expect.required("tolerance", row.tolerance) &&
+         expect.required("source", row.source) && ok;
+    expect.finish();
+  }
+  map.finish();
+  if (!row.job.allow.empty() && reason.empty()) {
+    diag.error(node.loc(), "'allow' without a 'reason'", "say why the fault is acceptable in this row");
+    ok = false;
+  }
+  const auto resolve = [&](const std::string& p) { return p.empty() ? p : (folder / p).lexically_normal().string(); };
+  row.job.program = resolve(program);
+  row.job.inputs = resolve(inputs);
+  row.job.check = resolve(check);
+  if (row.policies.empty()) row.policies = {row.job.is_layout() ? "" : "medium"};
+  return ok;
+}
+
+// "2 %" of the value, or an absolute figure ("2", "2 cycles").
+bool read_tolerance(const std::string& text, double value, double& out) {
+  const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), out);
+  if (ec != std::errc() || out < 0) return false;
+  const std::string_view unit(end, size_t(text.data() + text.size() - end));
+  if (unit.find('%') != std::string_view::npos) out = out / 100 * std::abs(value);
+  return true;
+}
+
+bool add_expectation(const Row& row, Job& job, Diag& diag) {
+  if (row.value.empty()) return true;
+  const Lookup params = [&](const std::string& name) -> std::optional<std::vector<double>> {
+    const auto it = job.params.find(name);
+    double v = 0;
+    if (it == job.params.end()) return std::nullopt;
+    std::from_chars(it->second.data(), it->second.data() + it->second.size(), v);
+    return std::vector{v};
+  };
+  std::string error;
+  const auto value = evaluate_expression(row.value, params, error);
+  Expectation e;
+  if (!value) {
+    diag.error(row.job.loc, "expected value '" + row.value + "': " + error,
+               "a number, or a formula over the row's params");
+    return false;
+  }
+  e.value = *value;
+  e.source = row.source;
+  e.tolerance_text = row.tolerance;
+  if (!read_tolerance(row.tolerance, e.value, e.tolerance)) {
+    diag.error(row.job.loc, "tolerance '" + row.tolerance + "' is no number of cycles and no percentage");
+    return false;
+  }
+  job.expect = e;
+  return true;
+}
+
+// One job per machine, policy and combination of params.
+bool expand(const Row& row, std::vector<Job>& jobs, Diag& diag) {
+  std::vector<std::map<std::string, std::string>> combinations{{}};
+  for (const auto& [name, values] : row.params) {
+    std::vector<std::map<std::string, std::string>> next;
+    for (const auto& base : combinations)
+      for (const std::string& value : values) {
+        next.push_back(base);
+        next.back()[name] = value;
+      }
+    combinations = std::move(next);
+  }
+  bool ok = true;
+  for (const std::string& machine : row.machines)
+    for (const std::string& policy : row.policies)
+      for (const auto& params : combinations) {
+        Job job = row.job;
+        job.machine = machine;
+        job.policy = policy;
+        job.params = params;
+        job.name += "/" + std::filesystem::path(machine).stem().string();
+        if (!policy.empty()) job.name += "/" + policy;
+        for (const auto& [name, values] : row.params)
+          if (values.size() > 1) job.name += "/" + name + "=" + params.at(name);
+        ok = add_expectation(row, job, diag) && ok;
+        jobs.push_back(std::move(job));
+      }
+  return ok;
+}
+
+}  // namespace
+
+std::optional<std::vector<Job>> read_suite(const std::string& path, Diag& diag) {
+  const auto doc = YamlDoc::parse_file(path, diag);
+  if (!doc) return std::nullopt;
+  YamlMap top(doc->root(), "suite file", diag);
+  if (!top.valid()) return std::nullopt;
+  const YamlNode* rows = top.child("suite");
+  top.finish();
+  if (rows == nullptr || !rows->is_sequence()) {
+    diag.error(doc->root().loc(), "a suite file has one list 'suite'");
+    return std::nullopt;
+  }
+  std::vector<Job> jobs;
+  for (const YamlNode& node : rows->items()) {
+    Row row;
+    if (read_row(node, std::filesystem::path(path).parent_path(), row, diag)) expand(row, jobs, diag);
+  }
+  if (!diag.ok()) return std::nullopt;
+  return jobs;
+}
+
+}  // namespace cs
