@@ -1,0 +1,126 @@
+// The operator table: everything that is known about an operator is said once, in its row.
+//
+// Importer: ONNX names and which inputs become attributes. Shape inference: `shape`. Host execution and constant
+// folding: evaluate(). Kernel generator: the expression. Decomposition pass: `decomposition`. Policy: `kind`.
+// Rows lie in ops_table.cpp; `cs-compile --list-ops` prints them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/ops/expr.h"
+#include "runtime/ops/tensor.h"
+#include "runtime/program/host_part.h"
+#include "runtime/support/diag.h"
+
+namespace cs::ops {
+
+enum class OpKind : uint8_t {
+  elementwise,   // has an expression; operands broadcast
+  contraction,   // gemm, matmul
+  reduction,     // along axes: reduce_sum ...
+  compound,      // has a decomposition into other rows
+  view,          // same elements in the same C order, other shape: reshape, flatten, squeeze, identity ...
+  movement,      // elements move: transpose, concat
+  source,        // constant
+};
+std::string_view op_kind_name(OpKind);
+
+enum class AttrKind : uint8_t { integer, real, text, integers, reals };
+
+struct AttrDef {
+  std::string_view name;
+  AttrKind kind = AttrKind::real;
+  AttrValue value;          // default; ignored if required
+  bool required = false;
+};
+
+struct OpDef;
+// What a shape rule sees: types of operands (absent optional ones: null), their constant values if known.
+struct ShapeContext {
+  const OpDef& op;
+  const Attrs& attrs;
+  std::span<const TensorType* const> inputs;
+};
+// Fills the output types; on failure says why, with numbers.
+using ShapeRule = bool (*)(const ShapeContext&, std::vector<TensorType>& outputs, std::string& error);
+// Reference implementation of rows without an expression or decomposition. Operands: null where absent.
+using Reference = bool (*)(const ShapeContext&, std::span<const Tensor* const> inputs,
+                           std::span<Tensor> outputs, std::string& error);
+
+// An ONNX input that must be constant and becomes an attribute ("shape" of Reshape, "min" of Clip from opset 11).
+struct OnnxInputAttr {
+  int input = 0;
+  std::string_view attr;
+};
+
+struct OpDef {
+  std::string_view name;                       // gemm, leaky_relu
+  OpKind kind = OpKind::elementwise;
+  std::vector<std::string_view> onnx;          // ONNX names (domain ai.onnx)
+  std::vector<std::string_view> operands;      // x · a, b · condition, x, y
+  int optional_operands = 0;                   // the last so many may be absent
+  bool variadic = false;                       // the last operand may be repeated (concat)
+  bool onnx_fold = false;                      // ONNX's form is variadic, ours binary: max(a, b, c) = max(max(a, b), c)
+  std::vector<AttrDef> attrs;
+  std::vector<OnnxInputAttr> onnx_inputs;
+  ShapeRule shape = nullptr;
+  std::string_view expression;                 // elementwise
+  bool boolean_result = false;                 // elementwise: output is boolean, not the operands' type
+  std::string_view derivative;                 // d output / d operand, ";" between operands; in operands and y
+  double ulp = 1;                              // allowed error of a float32 kernel, in units of the last place
+  std::string_view decomposition;              // compound: one "name = op(operand, ..., attr=value)" per line;
+                                               // the last line defines the output
+  double flops = 1;                            // per output element (contraction: per multiply-add)
+  Reference reference = nullptr;
+  std::string_view note;                       // ONNX versions and limits, for --list-ops
+};
+
+// Rows in table order; pointers stay valid.
+std::span<const OpDef> op_table();
+const OpDef* find_op(std::string_view name);          // by our name
+const OpDef* find_onnx_op(std::string_view onnx_name);
+std::vector<std::string> op_names();
+
+// The parsed expression of an elementwise row: operand i = OpDef::operands[i]; attributes unbound.
+const Expr& op_expression(const OpDef&);
+
+// Attribute access with the row's default. CS_CHECK on an attribute that the row does not have.
+int64_t attr_int(const OpDef&, const Attrs&, std::string_view name);
+double attr_real(const OpDef&, const Attrs&, std::string_view name);
+std::string attr_text(const OpDef&, const Attrs&, std::string_view name);
+std::vector<int64_t> attr_ints(const OpDef&, const Attrs&, std::string_view name);
+const AttrValue* find_attr(const Attrs&, std::string_view name);
+void set_attr(Attrs&, std::string_view name, AttrValue value);   // keeps the list sorted
+// The attributes of a row with defaults filled in for those absent (required ones excepted).
+Attrs with_defaults(const OpDef&, const Attrs&);
+
+// Arity, attribute names, kinds and required ones. One message per problem.
+bool check_node(const OpDef&, const Attrs&, size_t inputs, std::vector<std::string>& errors);
+// Types of the outputs. Null: operand absent.
+bool infer_types(const OpDef&, const Attrs&, std::span<const TensorType* const> inputs,
+                 std::vector<TensorType>& outputs, std::string& error);
+
+// Runs one operator on the host: float32 data in float32, float64 in float64, integers in double or exactly.
+// Inputs: null where absent. Used by constant folding, host steps and tests.
+bool evaluate(const OpDef&, const Attrs&, std::span<const Tensor* const> inputs, std::vector<Tensor>& outputs,
+              Diag&);
+bool evaluate(const OpDef&, const Attrs&, const std::vector<Tensor>& inputs, std::vector<Tensor>& outputs, Diag&);
+
+// Floating-point operations of one call, from the row.
+int64_t op_flops(const OpDef&, const Attrs&, std::span<const TensorType* const> inputs,
+                 std::span<const TensorType> outputs);
+
+// One line of a decomposition, parsed.
+struct DecompositionStep {
+  std::string result, op;
+  std::vector<std::string> operands;           // operand names of the row or results of earlier lines
+  Attrs attrs;                                 // attribute references already replaced by the node's values
+};
+std::vector<DecompositionStep> decompose(const OpDef&, const Attrs&);
+
+}  // namespace cs::ops
