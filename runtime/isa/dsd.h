@@ -13,8 +13,10 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace cs::isa {
 
@@ -66,5 +68,7 @@ int32_t encode(const DsrConfig&);
 DsrConfig decode_config(int32_t word);
 // "async activate=8" for assembly and reports; empty for the default.
 std::string print(const DsrConfig&);
+// Reads what print wrote; empty if a word is unknown or a number is out of range.
+std::optional<DsrConfig> parse_config(std::string_view text);
 
 }  // namespace cs::isa

@@ -13,12 +13,12 @@
 #include <vector>
 
 #include "runtime/isa/isa.h"
+#include "runtime/numerics/fp16_format.h"
 #include "runtime/program/host_part.h"
 #include "runtime/support/geometry.h"
 
 namespace cs {
 
-enum class Fp16Format : uint8_t { f16, bf16, cb16 };
 enum class DataType : uint8_t { i16, u16, i32, u32, f16, f32 };
 constexpr int data_type_bytes(DataType t) {
   return t == DataType::i16 || t == DataType::u16 || t == DataType::f16 ? 2 : 4;
