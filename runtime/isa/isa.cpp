@@ -1,0 +1,103 @@
+// The instruction table, built from isa.def, and what follows from a row: operand widths, sizes, lookups.
+#include "runtime/isa/isa.h"
+
+#include <algorithm>
+
+namespace cs::isa {
+namespace {
+
+constexpr std::array<Row, size_t(Op::count)> kTable{{
+#define CS_ISA(id, mnemonic, form, type, cost, bytes2, bytes3, summary) \
+  Row{#id, mnemonic, form, Type::type, Cost::cost, bytes2, bytes3, summary},
+#include "runtime/isa/isa.def"
+#undef CS_ISA
+}};
+
+// Mnemonics in alphabetical order, for lookup.
+const std::array<Op, kTable.size()>& sorted_ops() {
+  static const auto ops = [] {
+    std::array<Op, kTable.size()> list{};
+    for (size_t i = 0; i < list.size(); ++i) list[i] = Op(i);
+    std::sort(list.begin(), list.end(), [](Op a, Op b) { return row(a).mnemonic < row(b).mnemonic; });
+    return list;
+  }();
+  return ops;
+}
+
+constexpr std::array<std::string_view, size_t(ConfigReg::count)> kConfigNames{
+    "tsc_low", "tsc_mid", "tsc_high", "tsc_enable", "coord_x", "coord_y", "command_stream_ready", "random"};
+
+struct Widths {
+  uint8_t dst, a, b, s;
+};
+
+Widths widths(Op op) {
+  // Mixed rows name their sources one by one.
+  if (op == Op::faddhs) return {4, 2, 4, 0};
+  if (op == Op::fmachs) return {4, 4, 2, 2};
+  switch (row(op).type) {
+    case Type::i32:
+    case Type::f32: return {4, 4, 4, 4};
+    case Type::f16_to_f32:
+    case Type::i16_to_f32:
+    case Type::u16_to_f32: return {4, 2, 2, 2};
+    case Type::f32_to_f16:
+    case Type::f32_to_i16:
+    case Type::f32_to_u16: return {2, 4, 4, 4};
+    case Type::i32_to_f32:
+    case Type::f32_to_i32:
+    case Type::u32_to_f32:
+    case Type::f32_to_u32: return {4, 4, 4, 4};
+    default: return {2, 2, 2, 2};
+  }
+}
+
+}  // namespace
+
+const Row& row(Op op) { return kTable[size_t(op)]; }
+const std::array<Row, size_t(Op::count)>& table() { return kTable; }
+
+std::optional<Op> op_from_mnemonic(std::string_view mnemonic) {
+  const auto& ops = sorted_ops();
+  auto it = std::lower_bound(ops.begin(), ops.end(), mnemonic,
+                             [](Op op, std::string_view name) { return row(op).mnemonic < name; });
+  if (it == ops.end() || row(*it).mnemonic != mnemonic) return std::nullopt;
+  return *it;
+}
+
+int bytes(Op op, Arch arch) { return arch == Arch::wse2 ? row(op).bytes_wse2 : row(op).bytes_wse3; }
+
+int operand_bytes(Op op, int index) {
+  const std::string_view form = row(op).form;
+  if (index < 0 || size_t(index) >= form.size()) return 0;
+  switch (form[size_t(index)]) {
+    case 'R':
+    case 'r': return 2;
+    case 'P':
+    case 'p': return 4;
+    case 'V': return widths(op).dst;
+    case 'A': return widths(op).a;
+    case 'B': return widths(op).b;
+    case 'S': return widths(op).s;
+    default: return 0;
+  }
+}
+
+bool has_vector_form(Op op) { return row(op).form.starts_with('V'); }
+
+bool Inst::is_vector() const {
+  if (!has_vector_form(op)) return false;
+  return std::any_of(args.begin(), args.end(), [](const Operand& a) { return a.is_dsr(); });
+}
+
+std::string_view config_reg_name(ConfigReg reg) {
+  return reg < ConfigReg::count ? kConfigNames[size_t(reg)] : std::string_view("unknown");
+}
+
+std::optional<ConfigReg> config_reg_from_name(std::string_view name) {
+  for (size_t i = 0; i < kConfigNames.size(); ++i)
+    if (kConfigNames[i] == name) return ConfigReg(i);
+  return std::nullopt;
+}
+
+}  // namespace cs::isa
