@@ -1,0 +1,97 @@
+// The kernel library: one row per handwritten CSL kernel, and what the compiler must know to place one.
+//
+// A kernel computes a `Work` per sample on a rectangle. All kernels, handwritten or generated, follow one protocol
+// (docs/kernels.md): every operand arrives as one stream of wavelets in C order at a feeder PE west of the rectangle,
+// the feeder hands it out slice by slice, and the result leaves as one stream in C order at the south-east corner.
+// So two kernels for the same work can be exchanged, and a stream does not care who made it.
+//
+//   match_handwritten   can this node be computed by a library kernel?
+//   plan_kernel         bytes, interval, latency of a work on a rectangle
+//   ideal_cycles        the bound of DESIGN: operations, bytes, wavelets; never of a schedule
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/graph/graph.h"
+#include "runtime/machine/machine.h"
+
+namespace cs::kernels {
+
+enum class Pattern : uint8_t {
+  contraction,  // rows × (y[m] = W[m,n] x[n] + b): output rows over PE rows, reduction over PE columns
+  elementwise,  // n elements on a row of PEs
+  reduction,    // rows × (n elements to 1)
+  broadcast,    // rows × (1 element to n copies)
+  relay,        // n elements pass one PE (control wavelets stay behind)
+};
+std::string_view pattern_name(Pattern);
+
+// What one kernel instance computes per sample, in numbers.
+struct Work {
+  Pattern pattern = Pattern::elementwise;
+  int64_t rows = 1;         // how often per sample (vectors of a matrix, rows of a reduction)
+  int64_t n = 1;            // elements in per row and operand
+  int64_t m = 1;            // elements out per row
+  int operands = 1;         // streams in
+  double flops_per_element = 1;   // elementwise and epilogue: per output element
+  double cycles_per_element = 1;  // of the elementwise part, on one PE
+  int constants = 0;        // elementwise constants kept per output element (sharded like the output)
+  bool operator==(const Work&) const = default;
+  int64_t words_in() const { return rows * n * operands; }
+  int64_t words_out() const { return rows * m; }
+  int64_t flops() const;
+};
+
+// How a work is cut for a rectangle of w × h PEs (the feeders are west of it and not counted).
+struct Cut {
+  int w = 1, h = 1;
+  int n_slice = 1, n_last = 1;  // elements per column, and of the last column
+  int m_slice = 1, m_last = 1;  // outputs per row, and of the last row
+  bool operator==(const Cut&) const = default;
+};
+// The cut with exactly this rectangle, nothing if a column or row would be empty.
+std::optional<Cut> cut_work(const Work&, int w, int h);
+
+struct Memory {               // bytes of the fullest PE, largest users first
+  uint32_t total = 0;
+  std::vector<std::pair<std::string, uint32_t>> users;
+};
+
+struct Plan {
+  Cut cut;
+  Memory memory;
+  double interval_cycles = 0;  // one sample to the next, in steady state
+  double latency_cycles = 0;   // first wavelet in to last wavelet out
+};
+// The estimate for a rectangle; uses the constants of docs/timing.md, as the report's estimated_cycles does.
+std::optional<Plan> plan_kernel(const Work&, int w, int h, const Machine&);
+
+// max(operations / (PEs · rate), bytes / (PEs · bytes per cycle), words in and out / links of the perimeter) + hops.
+double ideal_cycles(const Work&, int element_bytes, int w, int h, const Machine&);
+
+// ---- the table
+
+struct Row {
+  std::string_view name;       // "gemv"
+  std::string_view file;       // "gemv.csl"
+  Pattern pattern{};
+  std::vector<std::string_view> ops;   // rows of the operator table it can compute
+  std::string_view summary;
+};
+std::span<const Row> table();
+const Row* find_row(std::string_view name);
+// CSL text of a library file ("gemv.csl").
+std::string_view source(std::string_view file);
+
+// The row that computes this node, nullptr with the reason in `why` (one clause, for the user).
+const Row* match_handwritten(const graph::Graph&, graph::NodeId, std::string& why);
+
+// The numbers of a node as a kernel sees them; nothing with a reason if no kernel of ours could.
+std::optional<Work> work_of(const graph::Graph&, graph::NodeId, std::string& why);
+
+}  // namespace cs::kernels
