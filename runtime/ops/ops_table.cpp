@@ -1,0 +1,344 @@
+// The rows of the operator table. An operator is added by adding a row here (and, if it has neither an expression
+// nor a decomposition, a shape rule and a reference implementation in shapes.cpp and reference.cpp).
+//
+// Derivatives are written in the operands and y, the result; one per operand, separated by ";".
+#include <limits>
+
+#include "runtime/ops/ops.h"
+#include "runtime/ops/rules.h"
+
+namespace cs::ops {
+
+namespace {
+
+using Names = std::vector<std::string_view>;
+using AttrDefs = std::vector<AttrDef>;
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr auto kInt = AttrKind::integer;
+constexpr auto kInts = AttrKind::integers;
+
+AttrDef real(std::string_view name, double value) { return {name, AttrKind::real, value}; }
+AttrDef integer(std::string_view name, int64_t value) { return {name, kInt, value}; }
+AttrDef integers(std::string_view name, bool required = false) { return {name, kInts, std::vector<int64_t>{}, required}; }
+
+OpDef unary(std::string_view name, Names onnx, AttrDefs attrs, std::string_view expression,
+            std::string_view derivative, double ulp = 2) {
+  OpDef d;
+  d.name = name;
+  d.onnx = std::move(onnx);
+  d.operands = {"x"};
+  d.attrs = std::move(attrs);
+  d.shape = shape_elementwise;
+  d.expression = expression;
+  d.derivative = derivative;
+  d.ulp = ulp;
+  d.flops = 0;  // counted from the expression
+  return d;
+}
+
+OpDef binary(std::string_view name, Names onnx, std::string_view expression, std::string_view derivative,
+             double ulp = 1) {
+  OpDef d = unary(name, std::move(onnx), {}, expression, derivative, ulp);
+  d.operands = {"a", "b"};
+  return d;
+}
+
+OpDef predicate(std::string_view name, Names onnx, Names operands, std::string_view expression) {
+  OpDef d = unary(name, std::move(onnx), {}, expression, "", 0);
+  d.operands = std::move(operands);
+  d.boolean_result = true;
+  return d;
+}
+
+OpDef folded(OpDef d) {
+  d.onnx_fold = true;
+  return d;
+}
+
+OpDef noted(OpDef d, std::string_view note) {
+  d.note = note;
+  return d;
+}
+
+OpDef reduce(std::string_view name, Names onnx, std::string_view derivative) {
+  OpDef d;
+  d.name = name;
+  d.kind = OpKind::reduction;
+  d.onnx = std::move(onnx);
+  d.operands = {"x"};
+  d.attrs = {integers("axes"), integer("keepdims", 1), integer("noop_with_empty_axes", 0)};
+  d.onnx_inputs = {{1, "axes"}};
+  d.shape = shape_reduce;
+  d.reference = reference_reduce;
+  d.derivative = derivative;
+  return d;
+}
+
+OpDef compound(std::string_view name, Names onnx, AttrDefs attrs, ShapeRule shape, std::string_view decomposition) {
+  OpDef d;
+  d.name = name;
+  d.kind = OpKind::compound;
+  d.onnx = std::move(onnx);
+  d.operands = {"x"};
+  d.attrs = std::move(attrs);
+  d.shape = shape;
+  d.decomposition = decomposition;
+  return d;
+}
+
+OpDef compound_reduce(std::string_view name, Names onnx, std::string_view decomposition) {
+  OpDef d = compound(name, std::move(onnx),
+                     {integers("axes"), integer("keepdims", 1), integer("noop_with_empty_axes", 0)}, shape_reduce,
+                     decomposition);
+  d.onnx_inputs = {{1, "axes"}};
+  return d;
+}
+
+OpDef view(std::string_view name, Names onnx, AttrDefs attrs, ShapeRule shape) {
+  OpDef d;
+  d.name = name;
+  d.kind = OpKind::view;
+  d.onnx = std::move(onnx);
+  d.operands = {"x"};
+  d.attrs = std::move(attrs);
+  d.shape = shape;
+  d.reference = reference_view;
+  d.ulp = 0;
+  d.flops = 0;
+  return d;
+}
+
+void add_arithmetic(std::vector<OpDef>& t) {
+  t.push_back(folded(binary("add", {"Add", "Sum"}, "a + b", "1; 1")));
+  t.push_back(binary("sub", {"Sub"}, "a - b", "1; -1"));
+  t.push_back(binary("mul", {"Mul"}, "a * b", "b; a"));
+  t.push_back(binary("div", {"Div"}, "a / b", "1 / b; -a / (b * b)"));
+  t.push_back(binary("pow", {"Pow"}, "pow(a, b)", "b * pow(a, b - 1); y * log(a)", 16));
+  t.push_back(folded(binary("max", {"Max"}, "max(a, b)", "a >= b; a < b", 0)));
+  t.push_back(folded(binary("min", {"Min"}, "min(a, b)", "a <= b; a > b", 0)));
+  t.push_back(unary("neg", {"Neg"}, {}, "-x", "-1", 0));
+  t.push_back(unary("abs", {"Abs"}, {}, "abs(x)", "(x > 0) - (x < 0)", 0));
+  t.push_back(unary("sign", {"Sign"}, {}, "(x > 0) - (x < 0)", "0", 0));
+  t.push_back(unary("square", {}, {}, "x * x", "2 * x", 1));
+  t.push_back(unary("sqrt", {"Sqrt"}, {}, "sqrt(x)", "0.5 / y", 1));
+  t.push_back(unary("rsqrt", {}, {}, "1 / sqrt(x)", "-0.5 * y / x", 2));
+  t.push_back(unary("reciprocal", {"Reciprocal"}, {}, "1 / x", "-y * y", 1));
+  t.push_back(unary("floor", {"Floor"}, {}, "floor(x)", "0", 0));
+  t.push_back(unary("ceil", {"Ceil"}, {}, "ceil(x)", "0", 0));
+  t.push_back(unary("round", {"Round"}, {}, "round(x)", "0", 0));
+  OpDef clip = unary("clip", {"Clip"}, {real("min", -kInf), real("max", kInf)}, "min(max(x, min), max)",
+                     "select(x < min, 0, select(x > max, 0, 1))", 0);
+  clip.onnx_inputs = {{1, "min"}, {2, "max"}};
+  t.push_back(noted(clip, "limits are attributes before opset 11, constant inputs from 11 on"));
+  OpDef cast = unary("cast", {"Cast"}, {{"to", AttrKind::text, std::string("f32"), true}, integer("saturate", 1)}, "x",
+                     "1", 0);
+  cast.shape = shape_cast;
+  t.push_back(cast);
+}
+
+void add_transcendental(std::vector<OpDef>& t) {
+  t.push_back(unary("exp", {"Exp"}, {}, "exp(x)", "y"));
+  t.push_back(unary("expm1", {}, {}, "exp(x) - 1", "y + 1", 4));
+  t.push_back(unary("log", {"Log"}, {}, "log(x)", "1 / x"));
+  t.push_back(unary("log1p", {}, {}, "log(1 + x)", "1 / (1 + x)", 4));
+  t.push_back(unary("erf", {"Erf"}, {}, "erf(x)", "2 / sqrt(pi) * exp(-x * x)", 4));
+  t.push_back(unary("sin", {"Sin"}, {}, "sin(x)", "cos(x)"));
+  t.push_back(unary("cos", {"Cos"}, {}, "cos(x)", "-sin(x)"));
+  t.push_back(unary("tan", {"Tan"}, {}, "sin(x) / cos(x)", "1 + y * y", 4));
+  t.push_back(unary("sinh", {"Sinh"}, {}, "(exp(x) - exp(-x)) * 0.5", "(exp(x) + exp(-x)) * 0.5", 4));
+  t.push_back(unary("cosh", {"Cosh"}, {}, "(exp(x) + exp(-x)) * 0.5", "(exp(x) - exp(-x)) * 0.5", 4));
+  t.push_back(unary("asinh", {"Asinh"}, {}, "select(x < 0, -1, 1) * log(abs(x) + sqrt(x * x + 1))",
+                    "1 / sqrt(x * x + 1)", 4));
+  t.push_back(unary("acosh", {"Acosh"}, {}, "log(x + sqrt(x * x - 1))", "1 / sqrt(x * x - 1)", 4));
+  t.push_back(unary("atanh", {"Atanh"}, {}, "0.5 * log((1 + x) / (1 - x))", "1 / (1 - x * x)", 4));
+  t.push_back(unary("tanh", {"Tanh"}, {}, "tanh(x)", "1 - y * y", 4));
+}
+
+void add_activations(std::vector<OpDef>& t) {
+  t.push_back(unary("relu", {"Relu"}, {}, "max(x, 0)", "x > 0", 0));
+  t.push_back(unary("leaky_relu", {"LeakyRelu"}, {real("alpha", 0.01)}, "select(x >= 0, x, alpha * x)",
+                    "select(x >= 0, 1, alpha)", 1));
+  OpDef prelu = unary("prelu", {"PRelu"}, {}, "select(x >= 0, x, slope * x)",
+                      "select(x >= 0, 1, slope); select(x >= 0, 0, x)", 1);
+  prelu.operands = {"x", "slope"};
+  t.push_back(prelu);
+  t.push_back(unary("thresholded_relu", {"ThresholdedRelu"}, {real("alpha", 1)}, "select(x > alpha, x, 0)",
+                    "x > alpha", 0));
+  t.push_back(unary("shrink", {"Shrink"}, {real("lambd", 0.5), real("bias", 0)},
+                    "select(x < -lambd, x + bias, select(x > lambd, x - bias, 0))", "abs(x) > lambd", 1));
+  t.push_back(unary("elu", {"Elu"}, {real("alpha", 1)}, "select(x > 0, x, alpha * (exp(x) - 1))",
+                    "select(x > 0, 1, alpha * exp(x))", 4));
+  t.push_back(noted(unary("selu", {"Selu"},
+                          {real("alpha", 1.67326319217681884765625), real("gamma", 1.05070102214813232421875)},
+                          "gamma * select(x > 0, x, alpha * (exp(x) - 1))",
+                          "gamma * select(x > 0, 1, alpha * exp(x))", 4),
+                    "opset 1 has other default constants"));
+  t.push_back(unary("celu", {"Celu"}, {real("alpha", 1)}, "max(x, 0) + min(alpha * (exp(x / alpha) - 1), 0)",
+                    "select(x > 0, 1, exp(x / alpha))", 4));
+  t.push_back(unary("sigmoid", {"Sigmoid"}, {}, "1 / (1 + exp(-x))", "y * (1 - y)", 4));
+  t.push_back(unary("hard_sigmoid", {"HardSigmoid"}, {real("alpha", 0.2), real("beta", 0.5)},
+                    "max(min(alpha * x + beta, 1), 0)",
+                    "select(alpha * x + beta <= 0, 0, select(alpha * x + beta >= 1, 0, alpha))", 2));
+  t.push_back(unary("hard_swish", {"HardSwish"}, {}, "x * max(min(x / 6 + 0.5, 1), 0)",
+                    "select(x <= -3, 0, select(x >= 3, 1, x / 3 + 0.5))", 3));
+  t.push_back(unary("swish", {"Swish"}, {real("alpha", 1)}, "x / (1 + exp(-alpha * x))", "", 4));
+  t.push_back(unary("log_sigmoid", {}, {}, "min(x, 0) - log(1 + exp(-abs(x)))", "1 / (1 + exp(x))", 4));
+  t.push_back(unary("softplus", {"Softplus"}, {}, "max(x, 0) + log(1 + exp(-abs(x)))", "1 / (1 + exp(-x))", 4));
+  t.push_back(unary("softsign", {"Softsign"}, {}, "x / (1 + abs(x))", "1 / ((1 + abs(x)) * (1 + abs(x)))", 2));
+  t.push_back(noted(unary("mish", {"Mish"}, {}, "x * tanh(max(x, 0) + log(1 + exp(-abs(x))))", "", 4), "opset 18"));
+  t.push_back(noted(unary("gelu", {"Gelu"}, {}, "0.5 * x * (1 + erf(x * 0.7071067811865476))",
+                          "0.5 * (1 + erf(x * 0.7071067811865476)) + x * 0.3989422804014327 * exp(-0.5 * x * x)", 4),
+                    "opset 20 with approximate = none; erf form"));
+  t.push_back(noted(unary("gelu_tanh", {}, {},
+                          "0.5 * x * (1 + tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)))", "", 4),
+                    "Gelu of opset 20 with approximate = tanh"));
+}
+
+void add_logic(std::vector<OpDef>& t) {
+  Names ab = {"a", "b"};
+  t.push_back(predicate("equal", {"Equal"}, ab, "a == b"));
+  t.push_back(predicate("greater", {"Greater"}, ab, "a > b"));
+  t.push_back(predicate("less", {"Less"}, ab, "a < b"));
+  t.push_back(predicate("greater_or_equal", {"GreaterOrEqual"}, ab, "a >= b"));
+  t.push_back(predicate("less_or_equal", {"LessOrEqual"}, ab, "a <= b"));
+  t.push_back(predicate("and", {"And"}, ab, "select(a != 0, b != 0, 0)"));
+  t.push_back(predicate("or", {"Or"}, ab, "select(a != 0, 1, b != 0)"));
+  t.push_back(predicate("xor", {"Xor"}, ab, "(a != 0) != (b != 0)"));
+  t.push_back(predicate("not", {"Not"}, {"x"}, "x == 0"));
+  t.push_back(predicate("is_nan", {"IsNaN"}, {"x"}, "x != x"));
+  OpDef is_inf = predicate("is_inf", {"IsInf"}, {"x"},
+                           "select(abs(x) == inf, select(x > 0, detect_positive, detect_negative), 0)");
+  is_inf.attrs = {integer("detect_positive", 1), integer("detect_negative", 1)};
+  t.push_back(is_inf);
+  OpDef where = predicate("where", {"Where"}, {"condition", "x", "y"}, "select(condition, x, y)");
+  where.boolean_result = false;
+  where.shape = shape_where;
+  t.push_back(where);
+}
+
+void add_contractions(std::vector<OpDef>& t) {
+  OpDef gemm;
+  gemm.name = "gemm";
+  gemm.kind = OpKind::contraction;
+  gemm.onnx = {"Gemm"};
+  gemm.operands = {"a", "b", "c"};
+  gemm.optional_operands = 1;
+  gemm.attrs = {real("alpha", 1), real("beta", 1), integer("trans_a", 0), integer("trans_b", 0),
+                integer("broadcast", 1)};
+  gemm.shape = shape_gemm;
+  gemm.reference = reference_gemm;
+  gemm.flops = 2;
+  gemm.note = "'broadcast' is an attribute before opset 7";
+  t.push_back(gemm);
+  OpDef matmul;
+  matmul.name = "matmul";
+  matmul.kind = OpKind::contraction;
+  matmul.onnx = {"MatMul"};
+  matmul.operands = {"a", "b"};
+  matmul.shape = shape_matmul;
+  matmul.reference = reference_matmul;
+  matmul.flops = 2;
+  t.push_back(matmul);
+}
+
+void add_reductions(std::vector<OpDef>& t) {
+  t.push_back(noted(reduce("reduce_sum", {"ReduceSum"}, "1"), "axes are an attribute before opset 13"));
+  t.push_back(noted(reduce("reduce_max", {"ReduceMax"}, "x == y"), "axes are an attribute before opset 18"));
+  t.push_back(noted(reduce("reduce_min", {"ReduceMin"}, "x == y"), "axes are an attribute before opset 18"));
+  t.push_back(noted(reduce("reduce_mean", {"ReduceMean"}, ""), "axes are an attribute before opset 18"));
+  t.push_back(noted(reduce("reduce_prod", {"ReduceProd"}, "y / x"), "axes are an attribute before opset 18"));
+  t.push_back(compound_reduce("reduce_l1", {"ReduceL1"},
+                              "a = abs(x)\ny = reduce_sum(a, axes=axes, keepdims=keepdims, "
+                              "noop_with_empty_axes=noop_with_empty_axes)"));
+  t.push_back(compound_reduce("reduce_l2", {"ReduceL2"},
+                              "q = square(x)\ns = reduce_sum(q, axes=axes, keepdims=keepdims, "
+                              "noop_with_empty_axes=noop_with_empty_axes)\ny = sqrt(s)"));
+  t.push_back(compound_reduce("reduce_sum_square", {"ReduceSumSquare"},
+                              "q = square(x)\ny = reduce_sum(q, axes=axes, keepdims=keepdims, "
+                              "noop_with_empty_axes=noop_with_empty_axes)"));
+  t.push_back(compound_reduce("reduce_log_sum", {"ReduceLogSum"},
+                              "s = reduce_sum(x, axes=axes, keepdims=keepdims, "
+                              "noop_with_empty_axes=noop_with_empty_axes)\ny = log(s)"));
+}
+
+void add_compounds(std::vector<OpDef>& t) {
+  constexpr std::string_view kNote =
+      "from opset 13 along one axis; before, the input counts as two-dimensional, split at axis";
+  AttrDefs axis = {integer("axis", -1)};
+  OpDef softmax = compound("softmax", {"Softmax"}, axis, shape_same,
+                           "m = reduce_max(x, axes=axis, keepdims=1)\n"
+                           "d = sub(x, m)\n"
+                           "e = exp(d)\n"
+                           "s = reduce_sum(e, axes=axis, keepdims=1)\n"
+                           "y = div(e, s)");
+  softmax.flops = 5;
+  softmax.ulp = 8;
+  t.push_back(noted(softmax, kNote));
+  OpDef log_softmax = compound("log_softmax", {"LogSoftmax"}, axis, shape_same,
+                               "m = reduce_max(x, axes=axis, keepdims=1)\n"
+                               "d = sub(x, m)\n"
+                               "e = exp(d)\n"
+                               "s = reduce_sum(e, axes=axis, keepdims=1)\n"
+                               "l = log(s)\n"
+                               "y = sub(d, l)");
+  log_softmax.flops = 5;
+  log_softmax.ulp = 8;
+  t.push_back(noted(log_softmax, kNote));
+}
+
+void add_views(std::vector<OpDef>& t) {
+  t.push_back(view("identity", {"Identity"}, {}, shape_elementwise));
+  OpDef dropout = view("dropout", {"Dropout"},
+                       {real("ratio", 0.5), integer("training_mode", 0), integer("seed", 0), integer("is_test", 1)},
+                       shape_elementwise);
+  dropout.onnx_inputs = {{1, "ratio"}, {2, "training_mode"}};
+  t.push_back(noted(dropout, "inference only: the identity"));
+  OpDef reshape = view("reshape", {"Reshape"}, {integers("shape", true), integer("allowzero", 0)}, shape_reshape);
+  reshape.onnx_inputs = {{1, "shape"}};
+  t.push_back(noted(reshape, "the shape must be constant"));
+  t.push_back(view("flatten", {"Flatten"}, {integer("axis", 1)}, shape_flatten));
+  OpDef squeeze = view("squeeze", {"Squeeze"}, {integers("axes")}, shape_squeeze);
+  squeeze.onnx_inputs = {{1, "axes"}};
+  t.push_back(noted(squeeze, "axes are an attribute before opset 13"));
+  OpDef unsqueeze = view("unsqueeze", {"Unsqueeze"}, {integers("axes", true)}, shape_unsqueeze);
+  unsqueeze.onnx_inputs = {{1, "axes"}};
+  t.push_back(noted(unsqueeze, "axes are an attribute before opset 13"));
+  OpDef transpose = view("transpose", {"Transpose"}, {integers("perm")}, shape_transpose);
+  transpose.kind = OpKind::movement;
+  transpose.reference = reference_transpose;
+  t.push_back(transpose);
+  OpDef concat = view("concat", {"Concat"}, {{"axis", kInt, int64_t(0), true}}, shape_concat);
+  concat.kind = OpKind::movement;
+  concat.variadic = true;
+  concat.reference = reference_concat;
+  t.push_back(concat);
+  OpDef constant = view("constant", {"Constant"},
+                        {{"value", AttrKind::reals, std::vector<double>{}, true}, integers("shape")}, shape_constant);
+  constant.kind = OpKind::source;
+  constant.operands = {};
+  constant.reference = reference_constant;
+  t.push_back(noted(constant, "becomes a constant of the graph at import"));
+}
+
+std::vector<OpDef> make_table() {
+  std::vector<OpDef> t;
+  add_contractions(t);
+  add_compounds(t);
+  add_arithmetic(t);
+  add_transcendental(t);
+  add_activations(t);
+  add_logic(t);
+  add_reductions(t);
+  add_views(t);
+  return t;
+}
+
+}  // namespace
+
+std::span<const OpDef> op_table() {
+  static const std::vector<OpDef> table = make_table();
+  return table;
+}
+
+}  // namespace cs::ops

@@ -1,0 +1,215 @@
+// Tensor types and element access. 16-bit floats are converted by Eigen's scalar types (nearest-even).
+#include "runtime/ops/tensor.h"
+
+#include <array>
+#include <charconv>
+#include <cstring>
+
+#include <Eigen/Core>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "runtime/support/diag.h"
+
+namespace cs::ops {
+
+namespace {
+
+struct DTypeRow {
+  std::string_view name;
+  int bytes;
+  bool is_float;
+};
+constexpr std::array<DTypeRow, 13> kDTypes = {{{"f32", 4, true},
+                                               {"f64", 8, true},
+                                               {"f16", 2, true},
+                                               {"bf16", 2, true},
+                                               {"i8", 1, false},
+                                               {"u8", 1, false},
+                                               {"i16", 2, false},
+                                               {"u16", 2, false},
+                                               {"i32", 4, false},
+                                               {"u32", 4, false},
+                                               {"i64", 8, false},
+                                               {"u64", 8, false},
+                                               {"bool", 1, false}}};
+
+template <typename T>
+T load(const std::vector<uint8_t>& bytes, int64_t i) {
+  T v;
+  std::memcpy(&v, bytes.data() + size_t(i) * sizeof(T), sizeof(T));
+  return v;
+}
+template <typename T>
+void store(std::vector<uint8_t>& bytes, int64_t i, T v) {
+  std::memcpy(bytes.data() + size_t(i) * sizeof(T), &v, sizeof(T));
+}
+
+// Truncation toward zero, NaN to 0, out of range to the nearest end: no undefined conversion.
+int64_t to_integer(double v) {
+  if (v != v) return 0;
+  if (v >= 9223372036854775807.0) return INT64_MAX;
+  if (v <= -9223372036854775808.0) return INT64_MIN;
+  return int64_t(v);
+}
+
+}  // namespace
+
+int dtype_bytes(DType t) { return kDTypes[size_t(t)].bytes; }
+std::string_view dtype_name(DType t) { return kDTypes[size_t(t)].name; }
+bool dtype_is_float(DType t) { return kDTypes[size_t(t)].is_float; }
+
+std::optional<DType> dtype_from_name(std::string_view name) {
+  for (size_t i = 0; i < kDTypes.size(); ++i) {
+    if (kDTypes[i].name == name) return DType(i);
+  }
+  return std::nullopt;
+}
+
+std::optional<int64_t> checked_elements(const Shape& shape) {
+  constexpr int64_t kLimit = int64_t(1) << 40;
+  int64_t n = 1;
+  for (int64_t d : shape) {
+    if (d < 0) return std::nullopt;
+    if (d == 0) n = 0;
+    if (n > 0 && d > kLimit / n) return std::nullopt;
+    n *= d;
+  }
+  return n;
+}
+
+int64_t TensorType::elements() const {
+  int64_t n = 1;
+  for (int64_t d : shape) n *= d;
+  return n;
+}
+
+std::string type_text(const TensorType& t) {
+  return fmt::format("{}[{}]", dtype_name(t.dtype), fmt::join(t.shape, ", "));
+}
+
+std::optional<TensorType> parse_type(std::string_view text) {
+  size_t open = text.find('[');
+  if (open == std::string_view::npos || text.empty() || text.back() != ']') return std::nullopt;
+  std::optional<DType> dtype = dtype_from_name(text.substr(0, open));
+  if (!dtype) return std::nullopt;
+  TensorType t{*dtype, {}};
+  std::string_view rest = text.substr(open + 1, text.size() - open - 2);
+  bool need_number = false;
+  while (true) {
+    while (!rest.empty() && rest.front() == ' ') rest.remove_prefix(1);
+    if (rest.empty()) break;
+    int64_t d = 0;
+    auto [end, ec] = std::from_chars(rest.data(), rest.data() + rest.size(), d);
+    if (ec != std::errc() || d < 0) return std::nullopt;
+    t.shape.push_back(d);
+    rest.remove_prefix(size_t(end - rest.data()));
+    while (!rest.empty() && rest.front() == ' ') rest.remove_prefix(1);
+    need_number = false;
+    if (rest.empty()) break;
+    if (rest.front() != ',') return std::nullopt;
+    rest.remove_prefix(1);
+    need_number = true;
+  }
+  if (need_number || t.shape.size() > 16 || !checked_elements(t.shape)) return std::nullopt;
+  return t;
+}
+
+Tensor Tensor::from_floats(Shape shape, const std::vector<float>& values) {
+  Tensor t(TensorType{DType::f32, std::move(shape)});
+  CS_CHECK(size_t(t.elements()) == values.size(), "values do not fill the shape");
+  if (!values.empty()) std::memcpy(t.bytes.data(), values.data(), t.bytes.size());
+  return t;
+}
+
+double Tensor::get(int64_t i) const {
+  switch (type.dtype) {
+    case DType::f32: return load<float>(bytes, i);
+    case DType::f64: return load<double>(bytes, i);
+    case DType::f16: return float(Eigen::half(Eigen::half_impl::raw_uint16_to_half(load<uint16_t>(bytes, i))));
+    case DType::bf16: return float(Eigen::bfloat16(Eigen::bfloat16_impl::raw_uint16_to_bfloat16(load<uint16_t>(bytes, i))));
+    case DType::u64: return double(load<uint64_t>(bytes, i));
+    default: return double(get_int(i));
+  }
+}
+
+int64_t Tensor::get_int(int64_t i) const {
+  switch (type.dtype) {
+    case DType::i8: return load<int8_t>(bytes, i);
+    case DType::u8:
+    case DType::boolean: return load<uint8_t>(bytes, i);
+    case DType::i16: return load<int16_t>(bytes, i);
+    case DType::u16: return load<uint16_t>(bytes, i);
+    case DType::i32: return load<int32_t>(bytes, i);
+    case DType::u32: return load<uint32_t>(bytes, i);
+    case DType::i64:
+    case DType::u64: return load<int64_t>(bytes, i);
+    default: return to_integer(get(i));
+  }
+}
+
+void Tensor::set(int64_t i, double v) {
+  switch (type.dtype) {
+    case DType::f32: return store(bytes, i, float(v));
+    case DType::f64: return store(bytes, i, v);
+    case DType::f16: return store(bytes, i, Eigen::half(float(v)).x);
+    case DType::bf16: return store(bytes, i, Eigen::bfloat16(float(v)).value);
+    case DType::boolean: return store(bytes, i, uint8_t(v != 0));
+    default: return set_int(i, to_integer(v));
+  }
+}
+
+void Tensor::set_int(int64_t i, int64_t v) {
+  switch (type.dtype) {
+    case DType::i8:
+    case DType::u8: return store(bytes, i, uint8_t(v));
+    case DType::boolean: return store(bytes, i, uint8_t(v != 0));
+    case DType::i16:
+    case DType::u16: return store(bytes, i, uint16_t(v));
+    case DType::i32:
+    case DType::u32: return store(bytes, i, uint32_t(v));
+    case DType::i64:
+    case DType::u64: return store(bytes, i, v);
+    default: return set(i, double(v));
+  }
+}
+
+const float* Tensor::f32() const {
+  CS_CHECK(type.dtype == DType::f32, "not an f32 tensor");
+  return reinterpret_cast<const float*>(bytes.data());
+}
+float* Tensor::f32() {
+  CS_CHECK(type.dtype == DType::f32, "not an f32 tensor");
+  return reinterpret_cast<float*>(bytes.data());
+}
+
+std::vector<float> Tensor::to_floats() const {
+  std::vector<float> out(static_cast<size_t>(elements()));
+  for (size_t i = 0; i < out.size(); ++i) out[i] = float(get(int64_t(i)));
+  return out;
+}
+
+std::optional<Shape> broadcast(const Shape& a, const Shape& b) {
+  size_t rank = std::max(a.size(), b.size());
+  Shape out(rank);
+  for (size_t i = 0; i < rank; ++i) {
+    int64_t da = i + a.size() < rank ? 1 : a[i + a.size() - rank];
+    int64_t db = i + b.size() < rank ? 1 : b[i + b.size() - rank];
+    if (da != db && da != 1 && db != 1) return std::nullopt;
+    out[i] = da == 1 ? db : da;
+  }
+  return out;
+}
+
+std::vector<int64_t> broadcast_strides(const Shape& from, const Shape& to) {
+  std::vector<int64_t> strides(to.size(), 0);
+  int64_t step = 1;
+  for (size_t k = 0; k < from.size(); ++k) {
+    size_t i = from.size() - 1 - k, j = to.size() - 1 - k;
+    strides[j] = from[i] == 1 ? 0 : step;
+    step *= from[i];
+  }
+  return strides;
+}
+
+}  // namespace cs::ops
