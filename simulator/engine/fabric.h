@@ -1,0 +1,123 @@
+// The fabric's state as plain arrays: lanes, colors at routers, borders and host ports of one block.
+//
+//   Lane      one color at one router input: a ring of wavelets, each with the cycle it lands
+//   ColorNode one color at one router: switch position, outputs, and where each output leads
+//   Router    what the colors of one router share: output arbitration and counters
+//   Mirror    the sending side's copy of a lane in the next block: how many entries it believes to be taken
+//
+// A wavelet enters the ring of its next lane when it departs, stamped with its landing; so the entries of a lane
+// plus those in flight towards it are simply its count.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "runtime/host/device.h"
+#include "runtime/program/program.h"
+
+namespace cs::sim {
+
+// ---- wavelets in a lane: data in bits 0-31, control bit 32, advance bit 33, landing cycle (low 30 bits) above.
+using Entry = uint64_t;
+inline constexpr Entry kEntryControl = Entry(1) << 32;
+inline constexpr Entry kEntryAdvance = Entry(1) << 33;
+inline constexpr uint32_t kStampMask = (1u << 30) - 1;
+
+constexpr Entry make_entry(uint32_t data, Entry flags, Cycle lands) {
+  return data | flags | Entry(uint32_t(lands) & kStampMask) << 34;
+}
+constexpr uint32_t entry_data(Entry e) { return uint32_t(e); }
+constexpr uint32_t entry_stamp(Entry e) { return uint32_t(e >> 34); }
+// How far in the future the stamp lies. No flight takes 4096 cycles, so anything else is past.
+constexpr Cycle entry_wait(Entry e, Cycle now) {
+  uint32_t ahead = (entry_stamp(e) - uint32_t(now)) & kStampMask;
+  return ahead < 4096 ? ahead : 0;
+}
+
+// ---- references: what an output leads to, or who feeds a lane
+using Ref = uint32_t;
+enum class RefKind : uint32_t { lane, mirror, port, none };
+inline constexpr uint32_t kRefShift = 30;
+constexpr Ref make_ref(RefKind kind, uint32_t index = 0) { return uint32_t(kind) << kRefShift | index; }
+constexpr RefKind ref_kind(Ref r) { return RefKind(r >> kRefShift); }
+constexpr uint32_t ref_index(Ref r) { return r & ((1u << kRefShift) - 1); }
+inline constexpr Ref kNoRef = make_ref(RefKind::none);
+
+struct Lane {
+  enum Flags : uint8_t { queued = 1, waiter = 2, core_waits = 4 };
+  uint32_t node = 0;
+  uint32_t ring = 0;        // first entry in Block::entries
+  Ref up = kNoRef;          // lane: the node that feeds it (index of a node); mirror: of the block beyond; port
+  uint32_t head_since = 0;  // low bits of the first cycle in which the oldest wavelet could leave
+  uint32_t last_pop = ~0u;  // low bits of the last departure
+  uint8_t head = 0, count = 0, capacity = 0;
+  uint8_t flags = 0;
+  Port port = Port::ramp;
+  uint8_t color = 0;
+};
+
+struct ColorNode {
+  std::array<Ref, 4> down{kNoRef, kNoRef, kNoRef, kNoRef};
+  uint32_t pe = 0;          // index in the block
+  uint32_t first_lane = 0;
+  uint32_t config = 0;      // index into Program::routes
+  PortSet inputs = 0;       // ports that have a lane, in the order of Port
+  PortSet rx = 0, tx = 0;   // of the position in force
+  uint8_t color = 0;
+  uint8_t position = 0;
+  uint8_t queue = 0xFF;     // index into Pe::inputs, 0xFF: not resolved yet
+  bool teardown = false;
+};
+
+struct Router {
+  uint32_t claim_cycle = ~0u;    // low bits of the cycle that `claimed` belongs to
+  uint32_t first_node = 0;
+  PortSet claimed = 0, contested = 0;
+  std::array<uint8_t, kPorts> last{};  // per output: lane key granted last (input * 32 + color)
+  uint8_t nodes = 0;
+  std::array<uint64_t, kPorts> sent{}, blocked{};
+};
+
+struct Mirror {
+  uint32_t remote_lane = 0;  // index in the neighbour block
+  uint32_t node = 0;         // our node that sends there
+  Port side = Port::east;
+  uint8_t count = 0, depth = 0;
+  bool waiter = false;
+};
+
+// What crossed a border in this cycle; the neighbour takes it before the next one.
+struct Outbox {
+  struct Push {
+    uint32_t lane = 0;
+    Entry entry = 0;
+  };
+  std::vector<Push> pushes;
+  std::vector<uint32_t> credits;  // mirrors of the neighbour
+  bool empty() const { return pushes.empty() && credits.empty(); }
+  void clear() {
+    pushes.clear();
+    credits.clear();
+  }
+};
+
+// A host port at an edge router: a source (input) or a sink (output) of one lane or node.
+struct PortState {
+  int program_port = 0;
+  bool input = true;
+  uint32_t lane = 0;             // input: the lane it feeds; output: the node that leads here
+  struct Chunk {
+    std::vector<uint32_t> data;
+    Cycle not_before = 0;
+  };
+  std::vector<Chunk> chunks;     // input: what is still to be sent, from (chunk, offset)
+  size_t chunk = 0, offset = 0;
+  double next_free = 0;          // rate: the port is taken until this cycle
+  bool waits_for_room = false;
+  std::vector<Cycle> entered;    // input: departure onto the edge link
+  std::vector<PortEvent> received;
+  size_t watch = 0;
+};
+
+}  // namespace cs::sim
