@@ -162,7 +162,7 @@ struct Reader {
         if (n == inst.args.size()) return error(part, "too many operands: an instruction has at most 4");
         inst.args[n++] = *operand;
       }
-      if (comma + 1 == rest.size()) return error(rest, "operand missing after ','");
+      if (comma + 1 == rest.size()) return error(rest.substr(comma), "operand missing after ','");
       rest.remove_prefix(std::min(comma + 1, rest.size()));
     }
     return true;
