@@ -53,6 +53,7 @@ enum class Severity : uint8_t { error, warning, note };
 struct Diagnostic {
   Severity severity = Severity::error;
   SourceLoc loc;
+  std::string where;    // printed instead of a position when loc is invalid; may be empty
   std::string message;  // one sentence, no trailing period
   std::string help;     // what to do; may be empty
 };
@@ -79,6 +80,8 @@ class Diag {
   std::string to_string() const;
 
  private:
+  void add(Diagnostic);
+
   std::vector<Diagnostic> list_;
   size_t errors_ = 0, warnings_ = 0;
 };

@@ -83,7 +83,7 @@ class YamlDoc {
 // Reads a map key by key and, in finish(), reports every key that nobody asked for.
 class YamlMap {
  public:
-  YamlMap(const YamlNode& node, std::string what, Diag& diag);
+  YamlMap(YamlNode node, std::string what, Diag& diag);
   bool valid() const { return valid_; }
   SourceLoc loc() const;
   // The child under `key` or nullptr; marks the key as known.
@@ -106,7 +106,7 @@ class YamlMap {
 
  private:
   void missing(const std::string& key);
-  const YamlNode& node_;
+  YamlNode node_;
   std::string what_;
   Diag& diag_;
   bool valid_ = false;

@@ -1,0 +1,48 @@
+// Files and folders as tools need them: read whole, write atomically, hash; and the version every tool prints.
+//
+// Atomic: the text goes to a temporary name in the same folder and is renamed when complete, so that an
+// interrupted tool never leaves half a file, and a reader never sees one.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "runtime/support/diag.h"
+
+namespace cs {
+
+// The whole file as bytes; reports a missing or unreadable file, or one larger than `max_bytes`.
+std::optional<std::string> read_file(const std::string& path, Diag&, uint64_t max_bytes = uint64_t(1) << 34);
+bool write_file_atomic(const std::string& path, std::string_view bytes, Diag&);
+
+// A folder that appears complete or not at all:
+//   FolderWriter out("net.csp", diag);  write files below out.path();  out.commit();
+// Without commit the temporary folder is removed. An existing folder of that name is replaced.
+class FolderWriter {
+ public:
+  FolderWriter(std::string folder, Diag&);
+  ~FolderWriter();
+  FolderWriter(const FolderWriter&) = delete;
+  FolderWriter& operator=(const FolderWriter&) = delete;
+  bool valid() const { return valid_; }
+  const std::string& path() const { return temporary_; }   // write here
+  bool write(const std::string& name, std::string_view bytes);
+  bool commit();
+
+ private:
+  std::string folder_, temporary_;
+  Diag& diag_;
+  bool valid_ = false, committed_ = false;
+};
+
+// Content hashes (XXH3, 64 bits); stable over machines and versions of the tools.
+uint64_t hash_bytes(std::string_view bytes);
+std::string hash_text(std::string_view bytes);   // 16 hexadecimal digits
+
+// "0.1.0", and "cs-sim 0.1.0 (Wafersmith)" for --version.
+std::string version();
+std::string version_string(std::string_view tool);
+
+}  // namespace cs
