@@ -2,13 +2,14 @@
 //
 // Nodes and values lie in vectors and are named by ids; iteration is in insertion order, so that output is
 // deterministic. Only Graph's methods change edges, so a value's producer and users never go stale. Erased nodes
-// keep their slot until compact(). The text form (graph_yaml.h) is one node per line and reads back.
+// keep their slot. The text form (graph_yaml.h) is one node per line and reads back.
 //
 // A model with a sample dimension (a symbolic first dimension shared by inputs and outputs) is held for ONE sample:
 // the dimension stays in the shape with extent 1 and Value::sample_dim names it.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -109,9 +110,19 @@ class Graph {
  private:
   void add_use(NodeId user, ValueId value);
   void drop_use(NodeId user, ValueId value);
+  ValueId push_value(Value v);
   IdVector<NodeId, Node> nodes_;
   IdVector<ValueId, Value> values_;
+  // First holder of each name; a second holder is what verify() complains about.
+  std::map<std::string, NodeId> node_names_;
+  std::map<std::string, ValueId> value_names_;
 };
+
+// Types of a node's results from its operands by the row's shape rule. Every operand must be typed.
+// Reports under the node's `where` and returns false if the rule refuses.
+bool infer_node(Graph&, NodeId, Diag&);
+// An error about a node: at its position in the text if it has one, else under its `where`.
+void node_error(const Graph&, NodeId, Diag&, std::string message, std::string help = {});
 
 // Names unique, edges consistent, no cycle, arity and attributes as the row says, types as the shape rule says,
 // outputs produced. Reports every problem under the node's `where`.
