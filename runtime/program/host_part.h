@@ -27,7 +27,7 @@ std::optional<Origin> origin_from_name(std::string_view);
 struct HostTensor {
   std::string name;
   DataType type{};
-  std::vector<int64_t> shape;     // of one sample; the sample dimension is `sample_dim` of the model's tensor
+  std::vector<int64_t> shape;     // of one sample; the sample dimension stays in it with extent 1
   int sample_dim = -1;            // -1: the model's tensor has no sample dimension (b = 1)
   bool operator==(const HostTensor&) const = default;
 };

@@ -1,0 +1,55 @@
+// Runs a network: the host part of a Program over a Device, samples pipelined.
+//
+// Every step of the host part is a stage of a pipeline that handles the samples in order; a step starts on a sample as
+// soon as its tensors are there. Sends queue at their port and the fabric's backpressure paces them, so the next sample
+// enters before the last has left. Host operators take modelled time, never the simulating computer's.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/host/device.h"
+#include "runtime/host/npz.h"
+
+namespace cs {
+
+struct ModelRunOptions {
+  int samples = 0;                       // 0: as many as the inputs hold; more: the inputs are used again from the start
+  Cycle max_cycles = kNever;
+  Cycle progress_cycles = kNever;        // calls `progress` about every so many cycles; false interrupts the run
+  std::function<bool(Cycle now, int samples_done)> progress;
+};
+
+struct HostStepTime {                    // per op step of the host part, in cycles over all samples
+  std::string name;                      // first output tensor
+  Cycle busy = 0, first_start = kNever, last_end = 0;
+};
+
+struct ModelRunResult {
+  RunStatus status;                      // reason condition: all samples are done
+  int samples = 0;                       // finished
+  std::vector<NamedArray> outputs;       // of the model, samples along their sample dimension
+  Cycle first_input = 0;                 // first wavelet entered the fabric
+  Cycle latency_cycles = 0;              // first input wavelet -> last output of the first sample
+  std::vector<Cycle> sample_end;         // last output of each sample
+  std::optional<double> interval_cycles; // (end of last - end of middle sample) / samples between; from 4 samples on
+  Cycle cycles = 0;                      // end of the last sample
+  std::vector<HostStepTime> host_steps;
+};
+
+// How many samples a set of inputs holds; 0 with a diagnostic when names, shapes or counts do not fit the model.
+int samples_in(const HostPart&, const std::vector<NamedArray>& inputs, Diag&);
+// Seeded uniform inputs in [0, 1) for `samples` samples.
+std::vector<NamedArray> random_inputs(const HostPart&, int samples, uint64_t seed);
+
+// The device must hold the program at cycle 0. `weights` is weights.bin (constants of host operators).
+// Returns nothing only for bad input (reported); a fault or deadlock is in `status`.
+std::optional<ModelRunResult> run_model(Device&, std::span<const uint8_t> weights, const std::vector<NamedArray>& inputs,
+                                        const ModelRunOptions&, Diag&);
+
+// Cycles that a host operator takes: its operations over host_gflops plus its bytes over host_gb_per_s.
+Cycle host_op_cycles(const Machine&, int64_t flops, int64_t bytes);
+
+}  // namespace cs
