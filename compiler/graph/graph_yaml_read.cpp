@@ -1,0 +1,376 @@
+// Parser of the text form. Two passes over the nodes: first every node and its results, then the operands by name,
+// so that the order of the lines does not matter. Types that are missing are inferred at the end in topological order.
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "compiler/graph/graph_yaml.h"
+
+namespace cs::graph {
+
+namespace {
+
+struct PendingNode {
+  NodeId id;
+  const YamlNode* inputs = nullptr;
+  std::optional<ops::TensorType> type;
+  SourceLoc type_loc;
+};
+
+std::optional<double> parse_number(const std::string& text) {
+  if (text == ".inf" || text == "inf") return std::numeric_limits<double>::infinity();
+  if (text == "-.inf" || text == "-inf") return -std::numeric_limits<double>::infinity();
+  if (text == ".nan" || text == "nan") return std::numeric_limits<double>::quiet_NaN();
+  double v = 0;
+  const char* first = text.data() + (text.size() > 1 && text[0] == '+' ? 1 : 0);
+  auto [end, ec] = std::from_chars(first, text.data() + text.size(), v);
+  if (ec != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return v;
+}
+
+std::optional<int64_t> parse_integer(const std::string& text) {
+  int64_t v = 0;
+  auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), v);
+  if (ec != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return v;
+}
+
+class Reader {
+ public:
+  Reader(const std::vector<uint8_t>& weights, Diag& diag) : weights_(weights), diag_(diag) {}
+
+  std::optional<Graph> run(const YamlNode& root) {
+    size_t before = diag_.errors();
+    YamlMap m(root, "graph", diag_);
+    if (!m.valid()) return std::nullopt;
+    m.optional("graph", g_.name);
+    if (g_.name.empty()) g_.name = "graph";
+    std::string weights_name;
+    m.optional("weights", weights_name);
+    list(m, "inputs", [&](const YamlNode& n) { read_input(n); });
+    list(m, "constants", [&](const YamlNode& n) { read_constant(n); });
+    list(m, "nodes", [&](const YamlNode& n) { read_node(n); });
+    for (const PendingNode& p : pending_) connect(p);
+    list(m, "outputs", [&](const YamlNode& n) { read_output(n); });
+    m.finish();
+    if (diag_.errors() != before) return std::nullopt;
+    infer();
+    if (diag_.errors() != before) return std::nullopt;
+    return std::move(g_);
+  }
+
+ private:
+  template <typename Read>
+  void list(YamlMap& m, const std::string& key, Read read) {
+    const YamlNode* n = m.child(key);
+    if (n == nullptr || n->is_null()) return;
+    if (!n->is_sequence()) {
+      diag_.error(n->loc(), fmt::format("'{}' must be a list", key));
+      return;
+    }
+    for (const YamlNode& item : n->items()) {
+      if (diag_.full()) return;
+      read(item);
+    }
+  }
+
+  bool new_value_name(const std::string& name, SourceLoc loc) {
+    if (name.empty() || g_.find_value(name)) {
+      diag_.error(loc, name.empty() ? "a value has no name" : fmt::format("two values are called '{}'", name));
+      return false;
+    }
+    return true;
+  }
+
+  std::optional<ops::TensorType> read_type(YamlMap& m, bool required, SourceLoc* loc = nullptr) {
+    std::string text;
+    const YamlNode* n = m.child("type");
+    if (n == nullptr) {
+      if (required) m.required("type", text);
+      return std::nullopt;
+    }
+    if (loc != nullptr) *loc = n->loc();
+    if (!n->read(text, "type", diag_)) return std::nullopt;
+    std::optional<ops::TensorType> t = ops::parse_type(text);
+    if (!t) diag_.error(n->loc(), fmt::format("'{}' is not a type", text), "write an element type and the shape: f32[1, 784]");
+    return t;
+  }
+
+  int read_sample_dim(YamlMap& m, const ops::TensorType* type) {
+    int dim = -1;
+    m.optional("sample_dim", dim);
+    if (dim < -1 || (dim >= 0 && type != nullptr && (dim >= type->rank() || type->shape[size_t(dim)] != 1))) {
+      diag_.error(m.loc(), fmt::format("sample_dim {} must be a dimension of extent 1 (the graph is for one sample)", dim));
+      return -1;
+    }
+    return dim;
+  }
+
+  void read_input(const YamlNode& node) {
+    YamlMap m(node, "input", diag_);
+    if (!m.valid()) return;
+    std::string name;
+    m.required("name", name);
+    std::optional<ops::TensorType> type = read_type(m, true);
+    int sample_dim = read_sample_dim(m, type ? &*type : nullptr);
+    m.finish();
+    if (type && new_value_name(name, node.loc())) g_.add_input(name, *type, sample_dim);
+  }
+
+  void read_constant(const YamlNode& node) {
+    YamlMap m(node, "constant", diag_);
+    if (!m.valid()) return;
+    std::string name;
+    m.required("name", name);
+    std::optional<ops::TensorType> type = read_type(m, true);
+    const YamlNode* value = m.child("value");
+    int64_t offset = -1;
+    m.optional("offset", offset);
+    m.finish();
+    if (!type || !new_value_name(name, node.loc())) return;
+    if ((value != nullptr) == (offset >= 0)) {
+      diag_.error(node.loc(), fmt::format("constant '{}' needs either 'value' or 'offset'", name));
+      return;
+    }
+    if (value != nullptr) {
+      read_elements(name, *type, *value);
+      return;
+    }
+    int64_t need = type->bytes(), have = int64_t(weights_.size());
+    if (offset > have || need > have - offset) {
+      diag_.error(node.loc(), fmt::format("constant '{}' needs {} bytes at offset {}, the weights file has {} bytes", name,
+                                          need, offset, have));
+      return;
+    }
+    ops::Tensor t(*type);
+    std::copy_n(weights_.begin() + offset, need, t.bytes.begin());
+    g_.add_constant(name, std::move(t));
+  }
+
+  void read_elements(const std::string& name, const ops::TensorType& type, const YamlNode& value) {
+    std::vector<YamlNode> items = value.is_sequence() ? value.items() : std::vector<YamlNode>{value};
+    if (int64_t(items.size()) != type.elements()) {
+      diag_.error(value.loc(), fmt::format("constant '{}' needs {} elements, has {}", name, type.elements(), items.size()));
+      return;
+    }
+    ops::Tensor t(type);
+    for (size_t i = 0; i < items.size(); ++i) {
+      std::string text = items[i].is_scalar() ? items[i].text() : "";
+      if (std::optional<int64_t> n = parse_integer(text); n && !ops::dtype_is_float(type.dtype)) {
+        t.set_int(int64_t(i), *n);
+      } else if (std::optional<double> d = parse_number(text)) {
+        t.set(int64_t(i), *d);
+      } else {
+        diag_.error(items[i].loc(), fmt::format("'{}' is not a number", text));
+        return;
+      }
+    }
+    g_.add_constant(name, std::move(t));
+  }
+
+  void read_node(const YamlNode& node) {
+    YamlMap m(node, "node", diag_);
+    if (!m.valid()) return;
+    PendingNode p;
+    Node n;
+    n.loc = node.loc();
+    m.required("name", n.name);
+    m.required("op", n.op);
+    m.optional("where", n.where);
+    if (n.where.empty()) n.where = fmt::format("{}:{}", diag_.sources.path(n.loc.file), n.loc.line);
+    p.inputs = m.child("inputs");
+    std::vector<std::string> outputs;
+    if (!m.optional("outputs", outputs) || outputs.empty()) outputs = {n.name};
+    p.type = read_type(m, false, &p.type_loc);
+    const ops::OpDef* row = ops::find_op(n.op);
+    if (const YamlNode* attrs = m.child("attrs")) read_attrs(*attrs, row, n);
+    read_assignment(m, n);
+    m.finish();
+    if (row == nullptr) {
+      std::string near = nearest(n.op, ops::op_names());
+      diag_.error(n.loc, fmt::format("node '{}': unknown operator '{}'", n.name, n.op),
+                  near.empty() ? "cs-compile --list-ops lists the operators" : fmt::format("did you mean '{}'?", near));
+      return;
+    }
+    if (g_.find_node(n.name)) {
+      diag_.error(n.loc, fmt::format("two nodes are called '{}'", n.name));
+      return;
+    }
+    if (outputs.size() != 1) {
+      diag_.error(n.loc, fmt::format("node '{}': {} has 1 result, {} are named", n.name, n.op, outputs.size()));
+      return;
+    }
+    if (!new_value_name(outputs[0], n.loc)) return;
+    p.id = g_.add_node(std::move(n));
+    g_.add_result(p.id, outputs[0]);
+    pending_.push_back(std::move(p));
+  }
+
+  void read_assignment(YamlMap& m, Node& n) {
+    Assignment& a = n.assignment;
+    std::string origin;
+    m.optional("origin", origin);
+    if (!origin.empty()) {
+      a.origin = origin_from_name(origin);
+      if (!a.origin) {
+        diag_.error(n.loc, fmt::format("'{}' is not an origin", origin), "handwritten, autogen, primitive or host");
+      }
+    }
+    m.optional("kernel", a.kernel);
+    m.optional("group", a.group);
+    m.optional("reason", a.reason);
+    m.optional("from", n.from);
+    m.optional("from_op", n.from_op);
+    std::vector<int> at;
+    m.optional("at", at);
+    if (at.size() == 4) {
+      a.rect = Rect{at[0], at[1], at[2], at[3]};
+    } else if (!at.empty()) {
+      diag_.error(n.loc, fmt::format("'at' needs 4 numbers (x, y, width, height), has {}", at.size()));
+    }
+  }
+
+  void read_attrs(const YamlNode& node, const ops::OpDef* row, Node& n) {
+    if (!node.is_map()) {
+      diag_.error(node.loc(), "'attrs' must be a map");
+      return;
+    }
+    for (const auto& [key, value] : node.entries()) {
+      ops::AttrKind kind = guess_kind(value);
+      for (size_t i = 0; row != nullptr && i < row->attrs.size(); ++i) {
+        if (row->attrs[i].name == key.text()) kind = row->attrs[i].kind;
+      }
+      // One integer may stand for a list of one.
+      if (kind == ops::AttrKind::integers && value.is_scalar()) kind = ops::AttrKind::integer;
+      std::optional<AttrValue> v = read_attr(value, kind);
+      if (v) {
+        ops::set_attr(n.attrs, key.text(), std::move(*v));
+      } else {
+        diag_.error(value.loc(), fmt::format("attribute '{}' of {} has the wrong type", key.text(), n.op));
+      }
+    }
+  }
+
+  static ops::AttrKind guess_kind(const YamlNode& value) {
+    if (value.is_sequence()) {
+      for (const YamlNode& item : value.items()) {
+        if (!item.is_scalar() || !parse_integer(item.text())) return ops::AttrKind::reals;
+      }
+      return ops::AttrKind::integers;
+    }
+    if (value.is_scalar() && !value.quoted()) {
+      if (parse_integer(value.text())) return ops::AttrKind::integer;
+      if (parse_number(value.text())) return ops::AttrKind::real;
+    }
+    return ops::AttrKind::text;
+  }
+
+  static std::optional<AttrValue> read_attr(const YamlNode& value, ops::AttrKind kind) {
+    bool list = kind == ops::AttrKind::integers || kind == ops::AttrKind::reals;
+    if (list != value.is_sequence() || (!list && !value.is_scalar())) return std::nullopt;
+    if (kind == ops::AttrKind::text) return value.text();
+    std::vector<int64_t> integers;
+    std::vector<double> reals;
+    for (const YamlNode& item : list ? value.items() : std::vector<YamlNode>{value}) {
+      if (!item.is_scalar()) return std::nullopt;
+      std::optional<int64_t> i = parse_integer(item.text());
+      std::optional<double> d = parse_number(item.text());
+      bool whole = kind == ops::AttrKind::integer || kind == ops::AttrKind::integers;
+      if (whole ? !i : !d) return std::nullopt;
+      integers.push_back(i.value_or(0));
+      reals.push_back(d.value_or(0));
+    }
+    switch (kind) {
+      case ops::AttrKind::integer: return integers[0];
+      case ops::AttrKind::real: return reals[0];
+      case ops::AttrKind::integers: return integers;
+      default: return reals;
+    }
+  }
+
+  void connect(const PendingNode& p) {
+    if (p.inputs == nullptr || p.inputs->is_null()) return;
+    if (!p.inputs->is_sequence()) {
+      diag_.error(p.inputs->loc(), "'inputs' must be a list of value names");
+      return;
+    }
+    std::vector<ValueId> operands;
+    for (const YamlNode& item : p.inputs->items()) {
+      if (item.is_null()) {
+        operands.push_back(ValueId{});
+      } else if (std::optional<ValueId> v = item.is_scalar() ? g_.find_value(item.text()) : std::nullopt) {
+        operands.push_back(*v);
+      } else {
+        unknown_value(item);
+      }
+    }
+    g_.set_inputs_of(p.id, std::move(operands));
+  }
+
+  void unknown_value(const YamlNode& item) {
+    std::vector<std::string> known;
+    for (size_t i = 0; i < g_.value_slots(); ++i) known.push_back(g_.value({int32_t(i)}).name);
+    std::string name = item.is_scalar() ? item.text() : "(a list)", near = nearest(name, known);
+    diag_.error(item.loc(), fmt::format("there is no value '{}'", name), near.empty() ? "" : fmt::format("did you mean '{}'?", near));
+  }
+
+  void read_output(const YamlNode& node) {
+    std::string name;
+    int sample_dim = -1;
+    const YamlNode* at = &node;
+    if (node.is_scalar()) {
+      name = node.text();
+    } else {
+      YamlMap m(node, "output", diag_);
+      if (!m.valid()) return;
+      m.required("name", name);
+      at = m.child("name") != nullptr ? m.child("name") : &node;
+      sample_dim = read_sample_dim(m, nullptr);
+      m.finish();
+    }
+    std::optional<ValueId> v = g_.find_value(name);
+    if (!v) {
+      unknown_value(*at);
+    } else if (g_.value(*v).is_output) {
+      diag_.error(node.loc(), fmt::format("output '{}' is listed twice", name));
+    } else {
+      g_.set_output(*v);
+      g_.value(*v).sample_dim = std::max(sample_dim, g_.value(*v).sample_dim);
+    }
+  }
+
+  void infer() {
+    std::vector<NodeId> order = g_.topological();
+    if (order.size() != g_.nodes().size()) {
+      verify(g_, diag_);  // names the cycle
+      return;
+    }
+    for (NodeId id : order) {
+      bool ready = true;
+      for (ValueId v : g_.node(id).inputs) ready = ready && (!v.valid() || g_.value(v).typed);
+      if (ready) infer_node(g_, id, diag_);
+    }
+    for (const PendingNode& p : pending_) {
+      const Value& v = g_.value(g_.node(p.id).outputs[0]);
+      if (p.type && v.typed && v.type != *p.type) {
+        diag_.error(p.type_loc, fmt::format("'{}' says {}, but its operands give {}", v.name, ops::type_text(*p.type),
+                                            ops::type_text(v.type)));
+      }
+    }
+  }
+
+  const std::vector<uint8_t>& weights_;
+  Diag& diag_;
+  Graph g_;
+  std::vector<PendingNode> pending_;
+};
+
+}  // namespace
+
+std::optional<Graph> graph_from_yaml(const YamlDoc& doc, const std::vector<uint8_t>& weights, Diag& diag) {
+  return Reader(weights, diag).run(doc.root());
+}
+
+}  // namespace cs::graph
