@@ -1,0 +1,144 @@
+// Costs: how a work is cut for a rectangle, what it needs there, how long it takes, and the bound it cannot beat.
+//
+// The estimates add up what docs/timing.md says for the instructions of the library kernels, with the machine's
+// numbers; generated kernels use the same formulas, their inner loops being of the same kind.
+#include <algorithm>
+#include <cmath>
+
+#include "compiler/kernels/kernels.h"
+
+namespace cs::kernels {
+
+namespace {
+
+constexpr uint32_t kCodeBytes = 1536;  // code, descriptors and frames of one kernel role; measured, rounded up
+
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// A vector instruction over `elements` at `rate` per cycle: two descriptor loads, their latency, start, elements.
+double vector_cycles(double elements, double rate, const Machine& m) {
+  return 2 * m.core.dsr_load_cycles + m.core.dsr_load_use_cycles + elements / rate;
+}
+
+// Per sample and row of the matrix: what the feeder, one PE and the exit take.
+double feed_cycles(const Work& work, const Cut& cut, const Machine& m) {
+  if (cut.w * cut.h == 1) return double(work.n);
+  double loop = (m.core.jump_taken_cycles + 2.0) / 4 + 1;  // unrolled by four, one control wavelet per slice
+  return double(work.n) + cut.w * loop + 2 * m.core.task_start_cycles + 8;
+}
+
+double contraction_cycles(const Work& work, const Cut& cut, const Machine& m) {
+  double rows = cut.m_slice + cut.m_slice % 2;
+  double per_column = rows / m.simd("fmacs") + 3 + (m.core.jump_taken_cycles + 2.0) / 4;
+  double cycles = m.core.task_start_cycles + 8 + vector_cycles(rows, m.simd("fmovs"), m) +
+                  m.core.dsr_load_use_cycles + 3 + cut.n_slice * per_column;
+  cycles += cut.w > 1 ? vector_cycles(cut.m_slice, 1, m) : 0;
+  cycles += cut.m_slice * work.cycles_per_element;
+  return cycles + vector_cycles(cut.m_slice, 1, m);
+}
+
+double pe_cycles(const Work& work, const Cut& cut, const Machine& m) {
+  double start = m.core.task_start_cycles + 8;
+  switch (work.pattern) {
+    case Pattern::contraction: return contraction_cycles(work, cut, m);
+    case Pattern::elementwise:
+      return start + vector_cycles(0, 1, m) + cut.n_slice * work.cycles_per_element +
+             vector_cycles(cut.n_slice, 1, m) + (cut.w > 1 ? vector_cycles(1, 1, m) : 0);
+    case Pattern::reduction:
+      return start + vector_cycles(cut.n_slice * m.core.reduction_cycles_per_element, 1, m) +
+             vector_cycles(1, 1, m) + 4;
+    case Pattern::broadcast: return start + vector_cycles(double(work.m), 1, m);
+    case Pattern::relay: return start + vector_cycles(double(work.n), 1, m);
+  }
+  return 0;
+}
+
+void add_user(Memory& memory, std::string name, int64_t bytes) {
+  if (bytes <= 0) return;
+  memory.users.emplace_back(std::move(name), uint32_t(std::min<int64_t>(bytes, UINT32_MAX / 8)));
+}
+
+Memory memory_of(const Work& work, const Cut& cut) {
+  Memory memory;
+  int64_t padded = cut.m_slice + cut.m_slice % 2;
+  switch (work.pattern) {
+    case Pattern::contraction:
+      add_user(memory, "weights", 4 * padded * cut.n_slice);
+      add_user(memory, "input buffers", 8 * int64_t(cut.n_slice));
+      add_user(memory, "output and bias", 4 * (2 * padded + 1));
+      add_user(memory, "epilogue", 4 * int64_t(2 + work.constants) * cut.m_slice * (work.flops_per_element > 0));
+      break;
+    case Pattern::elementwise:
+      add_user(memory, "input buffers", 8 * int64_t(cut.n_slice) * work.operands);
+      add_user(memory, "temporaries and output", 12 * int64_t(cut.n_slice));
+      add_user(memory, "constants", 4 * int64_t(cut.n_slice) * work.constants);
+      break;
+    case Pattern::reduction: add_user(memory, "input buffers", 8 * int64_t(cut.n_slice)); break;
+    case Pattern::broadcast:
+    case Pattern::relay: add_user(memory, "input buffers", 4); break;
+  }
+  add_user(memory, "code", kCodeBytes);
+  std::stable_sort(memory.users.begin(), memory.users.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  int64_t total = 0;
+  for (const auto& [name, bytes] : memory.users) total += bytes;
+  memory.total = uint32_t(std::min<int64_t>(total, UINT32_MAX / 2));
+  return memory;
+}
+
+}  // namespace
+
+int64_t Work::flops() const {
+  if (pattern == Pattern::contraction) return rows * m * (2 * n) + int64_t(double(rows * m) * flops_per_element);
+  if (pattern == Pattern::reduction) return rows * n;
+  if (pattern == Pattern::elementwise) return int64_t(double(rows * m) * flops_per_element);
+  return 0;
+}
+
+std::optional<Cut> cut_work(const Work& work, int w, int h) {
+  bool one_row = work.pattern != Pattern::contraction;
+  bool one_pe = work.pattern == Pattern::broadcast || work.pattern == Pattern::relay;
+  if (w < 1 || h < 1 || (one_row && h != 1) || (one_pe && w != 1)) return std::nullopt;
+  Cut cut;
+  cut.w = w;
+  cut.h = h;
+  int64_t n_slice = ceil_div(work.n, w), n_last = work.n - n_slice * (w - 1);
+  int64_t m_slice = ceil_div(work.m, h), m_last = work.m - m_slice * (h - 1);
+  if (work.pattern == Pattern::elementwise) m_slice = n_slice, m_last = n_last;
+  if (n_last < 1 || m_last < 1 || n_slice > 0x7fff || m_slice > 0x7fff) return std::nullopt;
+  cut.n_slice = int(n_slice);
+  cut.n_last = int(n_last);
+  cut.m_slice = int(m_slice);
+  cut.m_last = int(m_last);
+  return cut;
+}
+
+std::optional<Plan> plan_kernel(const Work& work, int w, int h, const Machine& machine) {
+  std::optional<Cut> cut = cut_work(work, w, h);
+  if (!cut) return std::nullopt;
+  Plan plan;
+  plan.cut = *cut;
+  plan.memory = memory_of(work, *cut);
+  double feed = feed_cycles(work, *cut, machine);
+  double pe = pe_cycles(work, *cut, machine);
+  double out = double(work.m) + (w * h > 1 ? h : 0);
+  plan.interval_cycles = double(work.rows) * std::max({feed, pe, out});
+  double stage = machine.ramp.up_cycles + machine.ramp.down_cycles + 1 + machine.router.hop_cycles;
+  plan.latency_cycles = plan.interval_cycles + pe + stage * (w - 1) + machine.router.hop_cycles * (h - 1);
+  return plan;
+}
+
+double ideal_cycles(const Work& work, int element_bytes, int w, int h, const Machine& m) {
+  double pes = double(w) * h;
+  double rate = m.peak_flops_per_cycle(element_bytes == 2);
+  double weights = work.pattern == Pattern::contraction ? double(work.n) * double(work.m)
+                                                        : double(work.constants) * double(work.m);
+  double words = weights * double(work.rows) + double(work.words_in()) + double(work.words_out());
+  double compute = double(work.flops()) / (pes * rate);
+  double memory = words * element_bytes / (pes * m.core.read_bytes_per_cycle);
+  double links = 2.0 * (w + h) * m.router.link_wavelets_per_cycle;
+  double fabric = double(std::max(work.words_in(), work.words_out())) / links;
+  return std::max({compute, memory, fabric}) + double(m.router.hop_cycles) * (w + h - 2);
+}
+
+}  // namespace cs::kernels

@@ -1,0 +1,214 @@
+// The table of handwritten kernels, and what a node of the graph means in their terms.
+//
+//   1. work_of reads shapes and constants of a node: contraction, reduction or elementwise, with its extents.
+//   2. match_handwritten looks for a row that lists the operator and checks what that kernel cannot do.
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "compiler/kernels/kernels.h"
+
+namespace cs {
+const std::vector<std::pair<std::string_view, std::string_view>>& embedded_kernel_csl_files();
+}
+
+namespace cs::kernels {
+
+namespace {
+
+const graph::Value& operand(const graph::Graph& g, const graph::Node& node, size_t i) {
+  return g.value(node.inputs[i]);
+}
+
+bool is_f32(const graph::Value& v) { return v.typed && v.type.dtype == ops::DType::f32; }
+
+// gemm and matmul: the second operand must be a constant matrix; the first is a stack of vectors.
+std::optional<Work> contraction(const graph::Graph& g, const graph::Node& node, std::string& why) {
+  const graph::Value& x = operand(g, node, 0);
+  const graph::Value& w = operand(g, node, 1);
+  const graph::Value& y = g.value(node.outputs[0]);
+  if (x.is_constant() || !w.is_constant()) {
+    why = "the second operand must be the only constant one";
+    return std::nullopt;
+  }
+  if (w.type.rank() != 2 || x.type.rank() < 1) {
+    why = fmt::format("the constant operand must be a matrix, it has {} dimensions", w.type.rank());
+    return std::nullopt;
+  }
+  const ops::OpDef& op = g.op(*g.find_node(node.name));
+  bool trans_b = false;
+  if (node.op == "gemm") {
+    if (ops::attr_int(op, node.attrs, "trans_a") != 0) {
+      why = "the first operand is transposed";
+      return std::nullopt;
+    }
+    trans_b = ops::attr_int(op, node.attrs, "trans_b") != 0;
+  }
+  Work work;
+  work.pattern = Pattern::contraction;
+  work.n = w.type.shape[trans_b ? 1 : 0];
+  work.m = w.type.shape[trans_b ? 0 : 1];
+  work.rows = work.m > 0 ? y.type.elements() / work.m : 0;
+  work.flops_per_element = 0;
+  work.cycles_per_element = 0;
+  if (node.op == "gemm" && node.inputs.size() > 2 && node.inputs[2].valid()) {
+    const graph::Value& bias = operand(g, node, 2);
+    if (!bias.is_constant()) {
+      why = "the bias is not constant";
+      return std::nullopt;
+    }
+    if (bias.type.elements() != 1 && bias.type.elements() != work.m) {
+      why = "the bias differs from row to row";
+      return std::nullopt;
+    }
+  }
+  return work;
+}
+
+std::optional<Work> reduction(const graph::Graph& g, const graph::Node& node, std::string& why) {
+  const graph::Value& x = operand(g, node, 0);
+  std::vector<int64_t> axes = ops::attr_ints(g.op(*g.find_node(node.name)), node.attrs, "axes");
+  int rank = x.type.rank();
+  if (axes.empty()) {
+    for (int a = 0; a < rank; ++a) axes.push_back(a);
+  }
+  std::vector<bool> reduced(size_t(rank), false);
+  for (int64_t a : axes) {
+    int64_t at = a < 0 ? a + rank : a;
+    if (at >= 0 && at < rank) reduced[size_t(at)] = true;
+  }
+  Work work;
+  work.pattern = Pattern::reduction;
+  bool inner = true;  // going outwards, still in the reduced part; extents of 1 belong to either
+  for (int d = rank - 1; d >= 0; --d) {
+    int64_t extent = x.type.shape[size_t(d)];
+    if (extent == 1) continue;
+    if (!reduced[size_t(d)]) inner = false;
+    if (reduced[size_t(d)] && !inner) {
+      why = "only the innermost dimensions can be reduced";
+      return std::nullopt;
+    }
+    (reduced[size_t(d)] ? work.n : work.rows) *= extent;
+  }
+  return work;
+}
+
+std::optional<Work> elementwise(const graph::Graph& g, const graph::Node& node, std::string& why) {
+  const graph::Value& y = g.value(node.outputs[0]);
+  Work work;
+  work.operands = 0;
+  for (graph::ValueId id : node.inputs) {
+    if (!id.valid()) continue;
+    const graph::Value& v = g.value(id);
+    if (v.is_constant()) {
+      if (v.type.elements() != 1) ++work.constants;
+    } else {
+      ++work.operands;
+    }
+  }
+  if (work.operands == 0) {
+    why = "all its operands are constant";
+    return std::nullopt;
+  }
+  work.n = work.m = y.type.elements();
+  work.flops_per_element = g.op(*g.find_node(node.name)).flops;
+  work.cycles_per_element = work.flops_per_element;
+  return work;
+}
+
+const std::array<Row, 5>& rows() {
+  static const std::array<Row, 5> table = {{
+      {"gemv", "gemv.csl", Pattern::contraction, {"gemm", "matmul"},
+       "matrix × vector with bias on a rectangle, double-buffered input, chain reduction along rows"},
+      {"gemm", "gemv.csl", Pattern::contraction, {"gemm", "matmul"},
+       "matrix × matrix with bias: rows stream one after another through the rectangle of gemv"},
+      {"relu", "relu.csl", Pattern::elementwise, {"relu"}, "max(x, 0) on a row of PEs"},
+      {"row_reduce", "row_reduce.csl", Pattern::reduction, {"reduce_sum", "reduce_max", "reduce_mean"},
+       "sum, maximum or mean of the innermost dimensions along a row of PEs"},
+      {"broadcast", "broadcast.csl", Pattern::broadcast, {"expand"}, "every element n times, on one PE"},
+  }};
+  return table;
+}
+
+}  // namespace
+
+std::string_view pattern_name(Pattern p) {
+  switch (p) {
+    case Pattern::contraction: return "contraction";
+    case Pattern::elementwise: return "elementwise";
+    case Pattern::reduction: return "reduction";
+    case Pattern::broadcast: return "broadcast";
+    case Pattern::relay: return "relay";
+  }
+  return "unknown";
+}
+
+std::span<const Row> table() { return rows(); }
+
+const Row* find_row(std::string_view name) {
+  for (const Row& row : rows()) {
+    if (row.name == name) return &row;
+  }
+  return nullptr;
+}
+
+std::string_view source(std::string_view file) {
+  for (const auto& [name, text] : embedded_kernel_csl_files()) {
+    if (name == file) return text;
+  }
+  return {};
+}
+
+std::optional<Work> work_of(const graph::Graph& g, graph::NodeId id, std::string& why) {
+  const graph::Node& node = g.node(id);
+  const ops::OpDef& op = g.op(id);
+  if (node.outputs.size() != 1) {
+    why = "it has more than one result";
+    return std::nullopt;
+  }
+  for (graph::ValueId v : node.inputs) {
+    if (v.valid() && !is_f32(g.value(v))) {
+      why = fmt::format("operand '{}' is {}, kernels compute in f32", g.value(v).name,
+                        ops::type_text(g.value(v).type));
+      return std::nullopt;
+    }
+  }
+  if (!is_f32(g.value(node.outputs[0]))) {
+    why = "its result is not f32";
+    return std::nullopt;
+  }
+  std::optional<Work> work;
+  if (op.kind == ops::OpKind::contraction) {
+    work = contraction(g, node, why);
+  } else if (op.kind == ops::OpKind::reduction) {
+    work = reduction(g, node, why);
+  } else if (op.kind == ops::OpKind::elementwise) {
+    work = elementwise(g, node, why);
+  } else {
+    why = fmt::format("no kernel pattern for operators of kind {}", ops::op_kind_name(op.kind));
+  }
+  if (work && (work->n < 1 || work->m < 1 || work->rows < 1)) {
+    why = "a tensor is empty";
+    return std::nullopt;
+  }
+  return work;
+}
+
+const Row* match_handwritten(const graph::Graph& g, graph::NodeId id, std::string& why) {
+  const graph::Node& node = g.node(id);
+  auto lists = [&](const Row& row) { return std::find(row.ops.begin(), row.ops.end(), node.op) != row.ops.end(); };
+  if (std::none_of(rows().begin(), rows().end(), lists)) {
+    why = fmt::format("no library kernel computes {}", node.op);
+    return nullptr;
+  }
+  std::optional<Work> work = work_of(g, id, why);
+  if (!work) return nullptr;
+  if (work->pattern == Pattern::contraction) return find_row(work->rows > 1 ? "gemm" : "gemv");
+  for (const Row& row : rows()) {
+    if (lists(row)) return &row;
+  }
+  return nullptr;
+}
+
+}  // namespace cs::kernels
