@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/support/diag.h"
@@ -17,6 +18,7 @@ namespace cs {
 
 // The language and ISA dialect: decides which ids, queues and encodings exist in CSL (--arch).
 enum class Arch : uint8_t { wse2, wse3 };
+std::string_view arch_name(Arch);  // "wse2"
 
 struct Machine {
   std::string name;  // "wse2", "wse3", "small"
@@ -26,6 +28,7 @@ struct Machine {
   struct Fabric {
     int width = 757, height = 996;    // PEs of the whole fabric
     int user_width = 750, user_height = 994;  // largest user rectangle
+    bool operator==(const Fabric&) const = default;
   } fabric;
 
   struct Router {
@@ -38,12 +41,14 @@ struct Machine {
     int lane_depth_wavelets = 2;          // buffer per input port and color
     int link_wavelets_per_cycle = 1;      // per direction, all colors share
     int switch_advance_cycles = 0;        // control wavelet departs -> new position in force, beyond the next cycle
+    bool operator==(const Router&) const = default;
   } router;
 
   struct Ramp {
     int up_cycles = 2;        // element leaves the datapath -> may depart from the router
     int down_cycles = 2;      // wavelet landed at the router -> an element may use it
     int wavelets_per_cycle = 1;
+    bool operator==(const Ramp&) const = default;
   } ramp;
 
   struct Queues {
@@ -51,6 +56,7 @@ struct Machine {
     std::vector<int> output_words;  // depth by output queue id
     bool data_task_on_queue = false;      // data tasks are bound to queues (WSE-3) or colors (WSE-2)
     bool output_queue_per_color = false;  // one output queue = one color (WSE-3)
+    bool operator==(const Queues&) const = default;
   } queues;
 
   struct Core {
@@ -80,11 +86,13 @@ struct Machine {
     int fp16_divide_cycles = 50;
     int int_divide_cycles = 50;
     bool automatic_microthread_ids = false;  // WSE-3: explicit .ut_id or chosen by the compiler
+    bool operator==(const Core&) const = default;
   } core;
 
   struct TaskIds {
     int local_first = 0, local_last = 30;
     int control_first = 0, control_last = 63;
+    bool operator==(const TaskIds&) const = default;
   } task_ids;
 
   // What the vendor's memcpy infrastructure takes away from a program that imports it.
@@ -96,6 +104,7 @@ struct Machine {
     std::vector<int> output_queues{0};
     int memcpy_bytes = 4176;
     int margin_west = 4, margin_east = 3, margin_north = 1, margin_south = 1;  // fabric - rectangle
+    bool operator==(const Memcpy&) const = default;
   } memcpy;
 
   struct Host {
@@ -105,10 +114,12 @@ struct Machine {
     double host_gflops = 50;
     double host_gb_per_s = 18.75;
     double link_gb_per_s = 3.4;        // copies: bytes at link rate
+    bool operator==(const Host&) const = default;
   } host;
 
   struct Limits {
     int idle_stop_cycles = 50;         // no instruction, no wavelet, no host event for so long: the run has ended
+    bool operator==(const Limits&) const = default;
   } limits;
 
   // SIMD width (elements per cycle) by vector instruction, "fadds: 2". Instructions not listed have 1.
@@ -120,6 +131,7 @@ struct Machine {
     double move_rate_factor = 0.60;
     double fp16_rate_factor = 0.73;
     double wavelet_cycles = 1.125;
+    bool operator==(const Calibration&) const = default;
   } calibration;
 
   // Peak floating-point operations per cycle and PE of a dtype: 2 * fused multiply-adds per cycle.
@@ -127,6 +139,7 @@ struct Machine {
   bool operator==(const Machine&) const = default;
 };
 
+// A machine file has every key, or `base: NAME` of a shipped machine and the keys that differ from it.
 // Reads a machine: `name_or_path` is a path, or a name in the machines directory. Every problem is reported.
 std::optional<Machine> load_machine(const std::string& name_or_path, Diag&);
 std::optional<Machine> parse_machine(std::string text, const std::string& name, Diag&);
@@ -136,6 +149,11 @@ std::string machine_to_yaml(const Machine&);
 bool set_machine_value(Machine&, const std::string& key_equals_value, Diag&);
 // The description checked against itself (queue counts, id ranges, units). Reports every contradiction.
 bool verify_machine(const Machine&, Diag&);
+// Every key of a machine file as section.key, for help texts and docs.
+struct MachineKey {
+  std::string key, unit, sentence;
+};
+std::vector<MachineKey> machine_keys();
 // Names of the machines that ship with the tool, for messages.
 std::vector<std::string> machine_names();
 // Where configs/machines lies: beside the executable's build tree, installed, or the source tree.
