@@ -1,0 +1,64 @@
+// Which reader a file goes to, and the YAML reader with its weights file.
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "compiler/frontend/frontend.h"
+#include "compiler/graph/graph_yaml.h"
+#include "compiler/graph/sample.h"
+#include "runtime/support/files.h"
+
+namespace cs::frontend {
+
+namespace {
+
+// The weights file must be beside the model: a graph from somewhere else must not read anywhere else.
+std::optional<std::vector<uint8_t>> read_weights(const YamlDoc& doc, const std::string& folder, Diag& diag) {
+  const YamlNode* node = doc.root().is_map() ? doc.root().find("weights") : nullptr;
+  if (node == nullptr || !node->is_scalar()) return std::vector<uint8_t>{};
+  std::filesystem::path file(node->text());
+  if (file.has_parent_path() || file.empty()) {
+    diag.error(node->loc(), "'weights' must name a file in the folder of the model");
+    return std::nullopt;
+  }
+  std::optional<std::string> bytes = read_file((std::filesystem::path(folder) / file).string(), diag);
+  if (!bytes) return std::nullopt;
+  return std::vector<uint8_t>(bytes->begin(), bytes->end());
+}
+
+}  // namespace
+
+std::optional<graph::Graph> import_yaml(std::string text, const std::string& name, const std::string& folder,
+                                        Diag& diag) {
+  std::optional<YamlDoc> doc = YamlDoc::parse_text(std::move(text), name, diag);
+  if (!doc) return std::nullopt;
+  const YamlNode& root = doc->root();
+  if (root.is_map() && root.find("nodes") == nullptr && root.find("model") != nullptr) {
+    diag.error(root.find("model")->loc(), "model configurations ('model:', 'train_input:' ...) are not read yet",
+               "give the network as an ONNX file, or as a graph with 'inputs:', 'nodes:' and 'outputs:'");
+    return std::nullopt;
+  }
+  std::optional<std::vector<uint8_t>> weights = read_weights(*doc, folder, diag);
+  if (!weights) return std::nullopt;
+  std::optional<graph::Graph> g = graph::graph_from_yaml(*doc, *weights, diag);
+  if (!g || !graph::verify(*g, diag) || !graph::propagate_samples(*g, diag)) return std::nullopt;
+  return g;
+}
+
+std::optional<graph::Graph> load_model(const std::string& path, const LoadOptions& options, Diag& diag) {
+  std::filesystem::path file(path);
+  std::optional<std::string> bytes = read_file(path, diag, uint64_t(1) << 31);
+  if (!bytes) return std::nullopt;
+  std::optional<graph::Graph> g;
+  if (file.extension() == ".onnx") {
+    g = import_onnx(*bytes, path, options, diag);
+  } else if (file.extension() == ".yaml" || file.extension() == ".yml") {
+    g = import_yaml(std::move(*bytes), path, file.parent_path().string(), diag);
+  } else {
+    diag.error_at(path, fmt::format("'{}' is not the extension of a model", file.extension().string()),
+                  "models are .onnx or .yaml");
+  }
+  return g;
+}
+
+}  // namespace cs::frontend
