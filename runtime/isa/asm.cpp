@@ -63,7 +63,8 @@ std::string print_memory(const Inst& inst, size_t index) {
 
 std::string_view trim(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\r')) text.remove_suffix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\r'))
+    text.remove_suffix(1);
   return text;
 }
 
@@ -117,7 +118,8 @@ bool parse_memory(std::string_view text, Operand& base, Operand& offset) {
   size_t tail = split + 1;
   if (split == std::string_view::npos) {
     split = tail = text.rfind('-');
-    if (split == 0 || (split != std::string_view::npos && text[split - 1] == ':')) split = std::string_view::npos;
+    if (split == 0 || (split != std::string_view::npos && text[split - 1] == ':'))
+      split = std::string_view::npos;
   }
   const auto head = parse_operand(trim(text.substr(0, split)));
   if (!head) return false;
@@ -192,7 +194,8 @@ std::optional<Inst> parse_inst(std::string_view text, SourceLoc where, Diag& dia
   const std::string_view mnemonic = line.substr(0, line.find_first_of(" \t"));
   const auto op = op_from_mnemonic(mnemonic);
   if (!op) {
-    reader.error(line, fmt::format("unknown instruction '{}'", mnemonic), "docs/isa.md lists all instructions");
+    reader.error(line, fmt::format("unknown instruction '{}'", mnemonic),
+                 "docs/isa.md lists all instructions");
     return std::nullopt;
   }
   Inst inst{*op, {}};

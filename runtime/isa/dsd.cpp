@@ -1,4 +1,5 @@
-// DSDs in memory and DSR configuration words: encode, decode, print, parse. The layout is the comment in dsd.h.
+// DSDs in memory and DSR configuration words: encode, decode, print, parse. The layout is the comment in
+// dsd.h.
 //
 // The configuration word uses all 32 bits, so every word decodes to one configuration and back:
 //   bit 0 async, 1 save_address, 2 single_step, 3-9 activate + 1, 10-16 unblock + 1, 17-20 microthread + 1,
@@ -40,7 +41,8 @@ constexpr std::string_view kOnControl[] = {"none", "terminate", "activate", "unb
 std::optional<int> number(std::string_view text, int low, int high) {
   int value = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value < low || value > high) return std::nullopt;
+  if (error != std::errc{} || end != text.data() + text.size() || value < low || value > high)
+    return std::nullopt;
   return value;
 }
 
@@ -87,7 +89,8 @@ void encode(const Dsd& d, std::span<uint16_t> words) {
   for (uint16_t& w : words) w = 0;
   words[0] = uint16_t(field(int(d.kind), 0, 4));
   switch (d.kind) {
-    case DsdKind::none: break;
+    case DsdKind::none:
+      break;
     case DsdKind::mem1d:
       words[1] = d.base;
       words[2] = d.extent[0];
@@ -112,7 +115,8 @@ Dsd decode(std::span<const uint16_t> words) {
   d.kind = DsdKind(bits_at(words[0], 0, 4));
   if (words.size() < size_t(d.bytes()) / 2) return Dsd{};
   switch (d.kind) {
-    case DsdKind::none: break;
+    case DsdKind::none:
+      break;
     case DsdKind::mem1d:
       d.base = words[1];
       d.extent[0] = words[2];
@@ -137,7 +141,8 @@ Dsd decode(std::span<const uint16_t> words) {
 int32_t encode(const DsrConfig& c) {
   return int32_t(field(c.async, 0, 1) | field(c.save_address, 1, 1) | field(c.single_step, 2, 1) |
                  field(c.activate + 1, 3, 7) | field(c.unblock + 1, 10, 7) | field(c.microthread + 1, 17, 4) |
-                 field(c.priority, 21, 2) | field(int(c.on_control), 23, 2) | field(c.on_control_task + 1, 25, 7));
+                 field(c.priority, 21, 2) | field(int(c.on_control), 23, 2) |
+                 field(c.on_control_task + 1, 25, 7));
 }
 
 DsrConfig decode_config(int32_t value) {
@@ -165,7 +170,8 @@ std::string print(const DsrConfig& c) {
   if (c.unblock >= 0) add(fmt::format("unblock={}", c.unblock));
   if (c.microthread >= 0) add(fmt::format("ut={}", c.microthread));
   if (c.priority) add(fmt::format("priority={}", c.priority));
-  if (c.on_control != DsrConfig::OnControl::none) add(fmt::format("on_control={}", kOnControl[int(c.on_control)]));
+  if (c.on_control != DsrConfig::OnControl::none)
+    add(fmt::format("on_control={}", kOnControl[int(c.on_control)]));
   if (c.on_control_task >= 0) add(fmt::format("on_control_task={}", c.on_control_task));
   return text;
 }

@@ -1,11 +1,11 @@
 // Data structure descriptors (DSDs): their layout in PE memory, and the configuration word of a DSR load.
 //
 // A DSD in memory is an array of little-endian 16-bit words:
-//   word 0   bits 0-3 kind, bits 4-7 queue id, bits 8-12 color (31: the queue's), bit 13 control, bit 14 advance_switch,
-//            bit 15 color given
-//   mem1d    word 1 byte address, word 2 extent (elements), word 3 stride (elements, signed)          4 words
-//   fabin,   word 1 bits 0-1 simd mode, bit 2 control_transform, bits 3-4 priority, bit 5 ut id given, bits 6-8 ut id
-//   fabout   word 2 extent, word 3 wavelet index offset                                               4 words
+//   word 0   bits 0-3 kind, bits 4-7 queue id, bits 8-12 color (31: the queue's), bit 13 control,
+//            bit 14 advance_switch, bit 15 color given
+//   mem1d    word 1 byte address, word 2 extent (elements), word 3 stride (elements, signed)       4 words
+//   fabin,   word 1 bits 0-1 simd mode, bit 2 control_transform, bits 3-4 priority, bit 5 ut id given,
+//   fabout   bits 6-8 ut id; word 2 extent, word 3 wavelet index offset                            4 words
 //   mem4d    word 1 byte address, words 2-5 extents (outermost first), words 6-9 strides: the signed
 //            change of the element offset when that dimension steps (inner ones reset), innermost last  10 words
 // Kinds circbuf and fifo follow with part 2 of the language.

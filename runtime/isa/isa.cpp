@@ -37,18 +37,23 @@ Widths widths(Op op) {
   if (op == Op::fmachs) return {4, 4, 2, 2};
   switch (row(op).type) {
     case Type::i32:
-    case Type::f32: return {4, 4, 4, 4};
+    case Type::f32:
+      return {4, 4, 4, 4};
     case Type::f16_to_f32:
     case Type::i16_to_f32:
-    case Type::u16_to_f32: return {4, 2, 2, 2};
+    case Type::u16_to_f32:
+      return {4, 2, 2, 2};
     case Type::f32_to_f16:
     case Type::f32_to_i16:
-    case Type::f32_to_u16: return {2, 4, 4, 4};
+    case Type::f32_to_u16:
+      return {2, 4, 4, 4};
     case Type::i32_to_f32:
     case Type::f32_to_i32:
     case Type::u32_to_f32:
-    case Type::f32_to_u32: return {4, 4, 4, 4};
-    default: return {2, 2, 2, 2};
+    case Type::f32_to_u32:
+      return {4, 4, 4, 4};
+    default:
+      return {2, 2, 2, 2};
   }
 }
 
@@ -72,14 +77,21 @@ int operand_bytes(Op op, int index) {
   if (index < 0 || size_t(index) >= form.size()) return 0;
   switch (form[size_t(index)]) {
     case 'R':
-    case 'r': return 2;
+    case 'r':
+      return 2;
     case 'P':
-    case 'p': return 4;
-    case 'V': return widths(op).dst;
-    case 'A': return widths(op).a;
-    case 'B': return widths(op).b;
-    case 'S': return widths(op).s;
-    default: return 0;
+    case 'p':
+      return 4;
+    case 'V':
+      return widths(op).dst;
+    case 'A':
+      return widths(op).a;
+    case 'B':
+      return widths(op).b;
+    case 'S':
+      return widths(op).s;
+    default:
+      return 0;
   }
 }
 

@@ -92,15 +92,15 @@ const Row& row(Op op);
 const std::array<Row, size_t(Op::count)>& table();
 std::optional<Op> op_from_mnemonic(std::string_view mnemonic);
 int bytes(Op op, Arch arch);
-// Width of operand `index` of the row's form as a value: 4 (pair, or 32-bit elements), 2 (register, or 16-bit elements),
-// 0 for operands that are not values (M I L F D 0 1 C) and beyond the form.
+// Width of operand `index` of the row's form as a value: 4 (pair, or 32-bit elements), 2 (register, or 16-bit
+// elements), 0 for operands that are not values (M I L F D 0 1 C) and beyond the form.
 int operand_bytes(Op op, int index);
 // The row's form begins with V: the mnemonic exists with DSR operands.
 bool has_vector_form(Op op);
 
 // Assembly: "fadds d1, s0_1, s1_1" / "ld16 r2, [r3+4]" / "jmpt r1, @12" / "lddds d0, [96], {async activate=8 ut=2}".
-// 32-bit float literals are printed as bits in hexadecimal. Inside the compiler: "global3:4" (number, byte offset),
-// "slot2", "fn5". kReturnToScheduler is "@end". parse_inst(print(i)) == i.
+// 32-bit float literals are printed as bits in hexadecimal. Inside the compiler: "global3:4" (number, byte
+// offset), "slot2", "fn5". kReturnToScheduler is "@end". parse_inst(print(i)) == i.
 std::string print(const Inst&);
 std::optional<Inst> parse_inst(std::string_view text, SourceLoc where, Diag&);
 // Operand kinds and register numbers against the row. Returns an empty string or what is wrong.

@@ -1,5 +1,6 @@
-// Checks an instruction of a Program against its row: operand kinds, register widths and numbers, DSR numbers, ids
-// in configuration words, ranges of literals. Operands that only the compiler knows are rejected.
+// Checks an instruction of a Program against its row: operand kinds, register widths and numbers, DSR
+// numbers, ids in configuration words, ranges of literals. Operands that only the compiler knows are
+// rejected.
 #include <fmt/format.h>
 
 #include "runtime/isa/dsd.h"
@@ -9,9 +10,17 @@ namespace cs::isa {
 namespace {
 
 std::string_view kind_name(OperandKind kind) {
-  constexpr std::string_view kNames[] = {"nothing",  "a register",         "a register pair", "a destination DSR",
-                                         "a source-0 DSR", "a source-1 DSR", "a literal",     "a label",
-                                         "an unresolved global", "an unresolved slot", "an unresolved function"};
+  constexpr std::string_view kNames[] = {"nothing",
+                                         "a register",
+                                         "a register pair",
+                                         "a destination DSR",
+                                         "a source-0 DSR",
+                                         "a source-1 DSR",
+                                         "a literal",
+                                         "a label",
+                                         "an unresolved global",
+                                         "an unresolved slot",
+                                         "an unresolved function"};
   return size_t(kind) < std::size(kNames) ? kNames[size_t(kind)] : "an unknown kind";
 }
 
@@ -22,36 +31,55 @@ struct Accepts {
 
 Accepts accepts(char letter) {
   switch (letter) {
-    case 'V': return {.reg = true, .dest = true};
-    case 'A': return {.reg = true, .imm = true, .dest = true, .src0 = true};
-    case 'B': return {.reg = true, .imm = true, .src1 = true};
+    case 'V':
+      return {.reg = true, .dest = true};
+    case 'A':
+      return {.reg = true, .imm = true, .dest = true, .src0 = true};
+    case 'B':
+      return {.reg = true, .imm = true, .src1 = true};
     case 'S':
     case 'r':
     case 'p':
-    case 'M': return {.reg = true, .imm = true};
+    case 'M':
+      return {.reg = true, .imm = true};
     case 'R':
-    case 'P': return {.reg = true};
+    case 'P':
+      return {.reg = true};
     case 'I':
-    case 'C': return {.imm = true};
+    case 'C':
+      return {.imm = true};
     case 'L':
-    case 'F': return {.label = true};
-    case 'D': return {.dest = true};
-    case '0': return {.src0 = true};
-    case '1': return {.src1 = true};
-    default: return {};
+    case 'F':
+      return {.label = true};
+    case 'D':
+      return {.dest = true};
+    case '0':
+      return {.src0 = true};
+    case '1':
+      return {.src1 = true};
+    default:
+      return {};
   }
 }
 
 bool accepted(const Accepts& ok, OperandKind kind, bool wide) {
   switch (kind) {
-    case OperandKind::reg: return ok.reg && !wide;
-    case OperandKind::pair: return ok.reg && wide;
-    case OperandKind::imm: return ok.imm;
-    case OperandKind::label: return ok.label;
-    case OperandKind::dest: return ok.dest;
-    case OperandKind::src0: return ok.src0;
-    case OperandKind::src1: return ok.src1;
-    default: return false;
+    case OperandKind::reg:
+      return ok.reg && !wide;
+    case OperandKind::pair:
+      return ok.reg && wide;
+    case OperandKind::imm:
+      return ok.imm;
+    case OperandKind::label:
+      return ok.label;
+    case OperandKind::dest:
+      return ok.dest;
+    case OperandKind::src0:
+      return ok.src0;
+    case OperandKind::src1:
+      return ok.src1;
+    default:
+      return false;
   }
 }
 
@@ -66,13 +94,15 @@ std::string check_number(const Operand& a, const Machine& m) {
         return fmt::format("number {} of {} not below {}", a.value, kind_name(a.kind), limit);
       return {};
     case OperandKind::pair:
-      if (a.value < 0 || a.value + 1 >= limit) return fmt::format("pair p{} not below p{}", a.value, limit - 1);
+      if (a.value < 0 || a.value + 1 >= limit)
+        return fmt::format("pair p{} not below p{}", a.value, limit - 1);
       if (a.value % 2) return fmt::format("pair p{} does not begin at an even register", a.value);
       return {};
     case OperandKind::label:
       if (a.value < 0 || a.value > kReturnToScheduler) return fmt::format("label @{} out of range", a.value);
       return {};
-    default: return {};
+    default:
+      return {};
   }
 }
 
@@ -94,9 +124,11 @@ std::string check_literal(const Inst& inst, size_t i, const Machine& m) {
   if (config && letter == 'I' && (a.value < 0 || a.value >= int(ConfigReg::count)))
     return fmt::format("no configuration register {}", a.value);
   const bool block = inst.op == Op::blk || inst.op == Op::ublk;
-  if (block && letter == 'I' && (a.value < 0 || a.value > 1)) return fmt::format("{} is neither 0 nor 1", a.value);
+  if (block && letter == 'I' && (a.value < 0 || a.value > 1))
+    return fmt::format("{} is neither 0 nor 1", a.value);
   const bool wide = operand_bytes(inst.op, int(i)) == 4 || inst.op == Op::imov32;
-  if (!wide && (a.value < -32768 || a.value > 65535)) return fmt::format("literal {} does not fit 16 bits", a.value);
+  if (!wide && (a.value < -32768 || a.value > 65535))
+    return fmt::format("literal {} does not fit 16 bits", a.value);
   return {};
 }
 
@@ -122,7 +154,8 @@ std::string verify(const Inst& inst, const Machine& machine) {
   const Row& r = row(inst.op);
   for (size_t i = 0; i < inst.args.size(); ++i) {
     if (i >= r.form.size()) {
-      if (inst.args[i] != Operand{}) return fmt::format("{} has {} operands, not more", r.mnemonic, r.form.size());
+      if (inst.args[i] != Operand{})
+        return fmt::format("{} has {} operands, not more", r.mnemonic, r.form.size());
       continue;
     }
     const std::string problem = check_operand(inst, i, machine);

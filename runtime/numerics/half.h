@@ -2,11 +2,13 @@
 //
 // Every operation
 //   1. unpacks its operands into sign, integer significand and exponent (value = ± significand · 2^exponent),
-//   2. computes the exact result in 64 bits, or one whose last bit is "sticky" when the operands are far apart,
+//   2. computes the exact result in 64 bits, or one whose last bit is "sticky" when the operands are far
+//   apart,
 //   3. rounds once, to nearest, ties to even, with gradual underflow and overflow to infinity.
-// All three formats keep the all-ones exponent for infinity and NaN and have subnormals. For f16 and bf16 that is
-// IEEE and the vendor's documents; for cb16 only the layout and the bias are documented, the rest is our assumption.
-// Every NaN that an operation produces is the positive quiet NaN. neg and abs change the sign bit and nothing else.
+// All three formats keep the all-ones exponent for infinity and NaN and have subnormals. For f16 and bf16
+// that is IEEE and the vendor's documents; for cb16 only the layout and the bias are documented, the rest is
+// our assumption. Every NaN that an operation produces is the positive quiet NaN. neg and abs change the sign
+// bit and nothing else.
 #pragma once
 
 #include <bit>
@@ -21,9 +23,12 @@ struct Layout {
 };
 constexpr Layout layout(Fp16Format f) {
   switch (f) {
-    case Fp16Format::bf16: return {8, 7, 127};
-    case Fp16Format::cb16: return {6, 9, 42};
-    default: return {5, 10, 15};
+    case Fp16Format::bf16:
+      return {8, 7, 127};
+    case Fp16Format::cb16:
+      return {6, 9, 42};
+    default:
+      return {5, 10, 15};
   }
 }
 
@@ -75,8 +80,8 @@ struct Half {
     return !is_nan(a) && !is_nan(b) && !(is_zero(a) && is_zero(b)) && order(a) < order(b);
   }
   static constexpr bool le(uint16_t a, uint16_t b) { return lt(a, b) || eq(a, b); }
-  static constexpr uint16_t norm(uint16_t a);                         // ± mantissa in [1, 2); ±0, ±inf stay
-  static constexpr uint16_t scale(uint16_t a, int n);                 // a · 2^n
+  static constexpr uint16_t norm(uint16_t a);          // ± mantissa in [1, 2); ±0, ±inf stay
+  static constexpr uint16_t scale(uint16_t a, int n);  // a · 2^n
 
   static constexpr uint32_t to_f32(uint16_t a);  // exact; bits of a float
   static constexpr uint16_t from_f32(uint32_t bits);

@@ -13,9 +13,12 @@ constexpr std::string_view kNames[kFp16Formats] = {"f16", "bf16", "cb16"};
 template <typename F>
 auto with_format(Fp16Format format, F&& f) {
   switch (format) {
-    case Fp16Format::bf16: return f(Half<Fp16Format::bf16>{});
-    case Fp16Format::cb16: return f(Half<Fp16Format::cb16>{});
-    default: return f(Half<Fp16Format::f16>{});
+    case Fp16Format::bf16:
+      return f(Half<Fp16Format::bf16>{});
+    case Fp16Format::cb16:
+      return f(Half<Fp16Format::cb16>{});
+    default:
+      return f(Half<Fp16Format::f16>{});
   }
 }
 
@@ -30,7 +33,8 @@ uint16_t float_to_half(float value, Fp16Format format) {
 }
 
 float half_max(Fp16Format format) {
-  return with_format(format, [&](auto h) { return from_bits(decltype(h)::to_f32(uint16_t(decltype(h)::kInf - 1))); });
+  return with_format(format,
+                     [&](auto h) { return from_bits(decltype(h)::to_f32(uint16_t(decltype(h)::kInf - 1))); });
 }
 
 std::string_view fp16_name(Fp16Format format) { return kNames[size_t(format)]; }

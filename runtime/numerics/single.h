@@ -1,6 +1,7 @@
-// 32-bit floating point: the host's FPU, IEEE single precision, nearest-even, with the few things that hosts do
-// differently nailed down so that values are the same everywhere: NaN results are the positive quiet NaN, fused
-// multiply-add is explicit and rounds once, conversions to integers saturate, max and min order -0 before +0.
+// 32-bit floating point: the host's FPU, IEEE single precision, nearest-even, with the few things that hosts
+// do differently nailed down so that values are the same everywhere: NaN results are the positive quiet NaN,
+// fused multiply-add is explicit and rounds once, conversions to integers saturate, max and min order -0
+// before +0.
 #pragma once
 
 #include <bit>

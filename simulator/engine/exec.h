@@ -1,18 +1,20 @@
 // What instructions do to values; no timing, no queues (the engine around it has both).
 //
 //   scalar    execute_scalar changes registers and memory; jump_target says where a jump goes
-//   elements  element_op gives the function of one vector element on raw bits, with operand widths and flops; the
+//   elements  element_op gives the function of one vector element on raw bits, with operand widths and flops;
+//   the
 //             engine walks DSDs and calls it once per element
-//   vectors   execute_memory_vector does a whole 1-D operation whose operands are memory and scalars in tight loops,
+//   vectors   execute_memory_vector does a whole 1-D operation whose operands are memory and scalars in tight
+//   loops,
 //             with exactly the element-by-element result, also when destination and sources overlap
 //
-// Reductions. A vector instruction whose destination is a register and whose A operand is a register or literal
-// while B is a DSR accumulates: a is the running value, A at first, then what the element function returned; the
-// last one is the destination's new value (is_reduction). With a register destination and a DSR as A (moves,
-// conversions, max of two vectors) the last element wins.
+// Reductions. A vector instruction whose destination is a register and whose A operand is a register or
+// literal while B is a DSR accumulates: a is the running value, A at first, then what the element function
+// returned; the last one is the destination's new value (is_reduction). With a register destination and a DSR
+// as A (moves, conversions, max of two vectors) the last element wins.
 //
-// Carry. add16 and addc16 return the carry in bit 16 of the element function's result, in vectors as well; addc16
-// takes the carry in as bit 16 of `b`. With no element executed the carry stays.
+// Carry. add16 and addc16 return the carry in bit 16 of the element function's result, in vectors as well;
+// addc16 takes the carry in as bit 16 of `b`. With no element executed the carry stays.
 #pragma once
 
 #include <array>
@@ -44,13 +46,14 @@ struct ScalarResult {
   uint8_t flops = 0;     // 2 for a fused multiply-add
 };
 
-// Every row without DSR operands whose cost is alu, fp, load, store or divide. Anything else is `illegal`, and so is
-// an operand kind that the linker should have resolved. Addresses are base + offset modulo 65536; accesses of 2 and
-// 4 bytes need an even one. After a fault nothing has changed.
+// Every row without DSR operands whose cost is alu, fp, load, store or divide. Anything else is `illegal`,
+// and so is an operand kind that the linker should have resolved. Addresses are base + offset modulo 65536;
+// accesses of 2 and 4 bytes need an even one. After a fault nothing has changed.
 ScalarResult execute_scalar(const isa::Inst&, Registers&, std::span<uint8_t> memory, Fp16Format);
 
-// Rows of cost jump: the instruction index to continue at, nullopt when the jump is not taken (or not a jump).
-// `next` is the index after this instruction: what jal and jalv store. Ends of tasks come as isa::kReturnToScheduler.
+// Rows of cost jump: the instruction index to continue at, nullopt when the jump is not taken (or not a
+// jump). `next` is the index after this instruction: what jal and jalv store. Ends of tasks come as
+// isa::kReturnToScheduler.
 std::optional<int32_t> jump_target(const isa::Inst&, Registers&, int32_t next);
 
 // Value of a register, pair or literal operand as raw bits; `bytes` (2 or 4) cuts it.
@@ -62,16 +65,16 @@ uint32_t operand_value(const isa::Operand&, const Registers&, int bytes);
 using ElementFn = uint32_t (*)(uint32_t a, uint32_t b, uint32_t s, uint32_t dst_old);
 
 struct ElementOp {
-  ElementFn fn = nullptr;                        // nullptr: the row has no value function
+  ElementFn fn = nullptr;                                        // nullptr: the row has no value function
   uint8_t dst_bytes = 0, a_bytes = 0, b_bytes = 0, s_bytes = 0;  // 0: no such operand
-  uint8_t flops = 0;                             // per element
-  bool vector = false;                           // DSR operands are allowed
+  uint8_t flops = 0;                                             // per element
+  bool vector = false;                                           // DSR operands are allowed
   bool sets_carry = false, uses_carry = false;
 };
 const ElementOp& element_op(isa::Op, Fp16Format);
 
-// The positions of A, B and S in Inst::args follow the form: args[0] destination, args[1] A, args[2] B, args[3] S.
-// fscaleh and fscales have their exponent in args[2], as b.
+// The positions of A, B and S in Inst::args follow the form: args[0] destination, args[1] A, args[2] B,
+// args[3] S. fscaleh and fscales have their exponent in args[2], as b.
 bool is_reduction(const isa::Inst&);
 
 // ---- whole vectors over memory
@@ -87,16 +90,17 @@ struct MemoryVector {
   VectorOperand dst, a, b;
   uint32_t s = 0;
   uint32_t count = 0;
-  bool reduction = false;    // see is_reduction; a.bits is the running value
+  bool reduction = false;  // see is_reduction; a.bits is the running value
 };
 
 struct VectorResult {
   ExecFault fault = ExecFault::none;
-  uint32_t address = 0;      // of the access that faulted
-  uint32_t executed = 0;     // elements done before the fault; count without one
+  uint32_t address = 0;   // of the access that faulted
+  uint32_t executed = 0;  // elements done before the fault; count without one
 };
 
 // Elements in order 0 … count-1; dst.bits and `carry` are updated.
-VectorResult execute_memory_vector(isa::Op, MemoryVector&, std::span<uint8_t> memory, Fp16Format, bool& carry);
+VectorResult execute_memory_vector(isa::Op, MemoryVector&, std::span<uint8_t> memory, Fp16Format,
+                                   bool& carry);
 
 }  // namespace cs::sim

@@ -1,5 +1,5 @@
-// The table of element functions: the lists of exec_{integer,single,half}.cpp joined with the operand widths of the
-// instruction table, once per 16-bit format.
+// The table of element functions: the lists of exec_{integer,single,half}.cpp joined with the operand widths
+// of the instruction table, once per 16-bit format.
 #include "simulator/engine/exec_tables.h"
 
 namespace cs::sim {
@@ -17,7 +17,8 @@ ElementOp describe(const NamedFn& named) {
   e.a_bytes = uint8_t(isa::operand_bytes(op, 1));
   e.b_bytes = uint8_t(isa::operand_bytes(op, 2));
   e.s_bytes = uint8_t(isa::operand_bytes(op, 3));
-  if (op == Op::imov16 || op == Op::imov32) e.a_bytes = e.dst_bytes;  // the literal of the form is no value operand
+  if (op == Op::imov16 || op == Op::imov32)
+    e.a_bytes = e.dst_bytes;  // the literal of the form is no value operand
   e.vector = isa::has_vector_form(op);
   e.uses_carry = op == Op::addc16;
   e.sets_carry = op == Op::add16 || op == Op::addc16;
@@ -44,7 +45,8 @@ bool is_reduction(const isa::Inst& inst) {
   const auto scalar = [](const isa::Operand& a) {
     return a.kind == OperandKind::reg || a.kind == OperandKind::pair || a.kind == OperandKind::imm;
   };
-  return isa::has_vector_form(inst.op) && scalar(inst.args[0]) && scalar(inst.args[1]) && inst.args[2].is_dsr();
+  return isa::has_vector_form(inst.op) && scalar(inst.args[0]) && scalar(inst.args[1]) &&
+         inst.args[2].is_dsr();
 }
 
 uint32_t operand_value(const isa::Operand& a, const Registers& registers, int bytes) {

@@ -9,7 +9,8 @@
 
 namespace cs::sim {
 
-static_assert(std::endian::native == std::endian::little, "values are copied to and from PE memory as they are");
+static_assert(std::endian::native == std::endian::little,
+              "values are copied to and from PE memory as they are");
 
 inline ExecFault check_access(uint32_t address, int bytes, size_t memory_bytes) {
   if (address + uint32_t(bytes) > memory_bytes) return ExecFault::out_of_bounds;

@@ -1,5 +1,5 @@
-// Scalar instructions: registers and memory. A row with an element function reads its operands, calls it and writes
-// the destination; loads and stores check the address first; jumps are answered by jump_target.
+// Scalar instructions: registers and memory. A row with an element function reads its operands, calls it and
+// writes the destination; loads and stores check the address first; jumps are answered by jump_target.
 #include "simulator/engine/exec.h"
 #include "simulator/engine/exec_memory.h"
 
@@ -73,24 +73,32 @@ ScalarResult access(const Inst& inst, Registers& registers, std::span<uint8_t> m
 
 }  // namespace
 
-ScalarResult execute_scalar(const Inst& inst, Registers& registers, std::span<uint8_t> memory, Fp16Format format) {
+ScalarResult execute_scalar(const Inst& inst, Registers& registers, std::span<uint8_t> memory,
+                            Fp16Format format) {
   switch (isa::row(inst.op).cost) {
     case Cost::load:
-    case Cost::store: return access(inst, registers, memory);
+    case Cost::store:
+      return access(inst, registers, memory);
     case Cost::alu:
     case Cost::fp:
-    case Cost::divide: return compute(inst, element_op(inst.op, format), registers);
-    default: return kIllegal;
+    case Cost::divide:
+      return compute(inst, element_op(inst.op, format), registers);
+    default:
+      return kIllegal;
   }
 }
 
 std::optional<int32_t> jump_target(const Inst& inst, Registers& registers, int32_t next) {
   const auto value = [&](size_t i) { return operand_value(inst.args[i], registers, 2); };
   switch (inst.op) {
-    case Op::jmp: return inst.args[0].value;
-    case Op::jmpt: return value(0) != 0 ? std::optional(inst.args[1].value) : std::nullopt;
-    case Op::jmpf: return value(0) == 0 ? std::optional(inst.args[1].value) : std::nullopt;
-    case Op::jv: return int32_t(value(0));
+    case Op::jmp:
+      return inst.args[0].value;
+    case Op::jmpt:
+      return value(0) != 0 ? std::optional(inst.args[1].value) : std::nullopt;
+    case Op::jmpf:
+      return value(0) == 0 ? std::optional(inst.args[1].value) : std::nullopt;
+    case Op::jv:
+      return int32_t(value(0));
     case Op::jal:
       write(inst.args[0], registers, uint32_t(next));
       return inst.args[1].value;
@@ -99,7 +107,8 @@ std::optional<int32_t> jump_target(const Inst& inst, Registers& registers, int32
       write(inst.args[0], registers, uint32_t(next));
       return target;
     }
-    default: return std::nullopt;
+    default:
+      return std::nullopt;
   }
 }
 

@@ -13,8 +13,8 @@ struct NamedFn {
   uint8_t flops = 0;
 };
 
-std::span<const NamedFn> integer_functions();          // exec_integer.cpp
-std::span<const NamedFn> single_functions();           // exec_single.cpp
-std::span<const NamedFn> half_functions(Fp16Format);   // exec_half.cpp
+std::span<const NamedFn> integer_functions();         // exec_integer.cpp
+std::span<const NamedFn> single_functions();          // exec_single.cpp
+std::span<const NamedFn> half_functions(Fp16Format);  // exec_half.cpp
 
 }  // namespace cs::sim

@@ -13,31 +13,47 @@ using Operands = std::vector<Operand>;
 Operands choices(char letter, bool wide) {
   const OperandKind reg = wide ? OperandKind::pair : OperandKind::reg;
   const Operands registers{{reg, 0}, {reg, wide ? 14 : 15}, {reg, 64}, {reg, 1000}};
-  const Operands literals{{OperandKind::imm, 0},      {OperandKind::imm, -1}, {OperandKind::imm, 65535},
-                          {OperandKind::imm, INT32_MIN}, {OperandKind::imm, INT32_MAX}};
+  const Operands literals{{OperandKind::imm, 0},
+                          {OperandKind::imm, -1},
+                          {OperandKind::imm, 65535},
+                          {OperandKind::imm, INT32_MIN},
+                          {OperandKind::imm, INT32_MAX}};
   auto join = [](Operands a, const Operands& b) {
     a.insert(a.end(), b.begin(), b.end());
     return a;
   };
   const Operands symbols{{OperandKind::global, 3}, {OperandKind::global, 3, -4}, {OperandKind::slot, 0, 12}};
   switch (letter) {
-    case 'V': return join(registers, {{OperandKind::dest, 0}, {OperandKind::dest, 15}});
-    case 'A': return join(join(registers, literals), {{OperandKind::src0, 7}, {OperandKind::dest, 3}});
-    case 'B': return join(join(registers, literals), {{OperandKind::src1, 15}});
+    case 'V':
+      return join(registers, {{OperandKind::dest, 0}, {OperandKind::dest, 15}});
+    case 'A':
+      return join(join(registers, literals), {{OperandKind::src0, 7}, {OperandKind::dest, 3}});
+    case 'B':
+      return join(join(registers, literals), {{OperandKind::src1, 15}});
     case 'S':
     case 'r':
-    case 'p': return join(registers, literals);
+    case 'p':
+      return join(registers, literals);
     case 'R':
-    case 'P': return registers;
+    case 'P':
+      return registers;
     case 'M':
-    case 'I': return join(join(literals, symbols), {{OperandKind::reg, 3}, {OperandKind::function, 9}});
-    case 'C': return literals;
-    case 'L': return {{OperandKind::label, 0}, {OperandKind::label, 1234}, {OperandKind::label, kReturnToScheduler}};
-    case 'F': return {{OperandKind::label, 12}, {OperandKind::function, 2}};
-    case 'D': return {{OperandKind::dest, 5}};
-    case '0': return {{OperandKind::src0, 6}};
-    case '1': return {{OperandKind::src1, 7}};
-    default: return {};
+    case 'I':
+      return join(join(literals, symbols), {{OperandKind::reg, 3}, {OperandKind::function, 9}});
+    case 'C':
+      return literals;
+    case 'L':
+      return {{OperandKind::label, 0}, {OperandKind::label, 1234}, {OperandKind::label, kReturnToScheduler}};
+    case 'F':
+      return {{OperandKind::label, 12}, {OperandKind::function, 2}};
+    case 'D':
+      return {{OperandKind::dest, 5}};
+    case '0':
+      return {{OperandKind::src0, 6}};
+    case '1':
+      return {{OperandKind::src1, 7}};
+    default:
+      return {};
   }
 }
 

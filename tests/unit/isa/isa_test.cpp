@@ -54,9 +54,10 @@ TEST(Inst, vector_means_dsr_operands_but_not_dsr_loads) {
 
 TEST(Verify, accepts_what_the_form_says) {
   const Machine m;
-  for (const char* text : {"fadds d1, s0_1, s1_1", "fadds p0, p0, s1_1", "fadds d1, d1, s1_1", "mov16 r1, -32768",
-                           "mov32 p14, 2147483647", "jmp @end", "lddds d15, [49000], {async ut=7 activate=30}",
-                           "ldcfg16 r3, random", "st16 [r2+65535], r1", "blk 1, r0", "fscales p2, p2, r1"})
+  for (const char* text :
+       {"fadds d1, s0_1, s1_1", "fadds p0, p0, s1_1", "fadds d1, d1, s1_1", "mov16 r1, -32768",
+        "mov32 p14, 2147483647", "jmp @end", "lddds d15, [49000], {async ut=7 activate=30}",
+        "ldcfg16 r3, random", "st16 [r2+65535], r1", "blk 1, r0", "fscales p2, p2, r1"})
     EXPECT_EQ(verify(make(text), m), "") << text;
 }
 
@@ -88,12 +89,14 @@ TEST(Verify, says_what_is_wrong) {
 constexpr const char* kBegin = "<!-- table -->\n";
 
 std::string table_text() {
-  constexpr std::string_view kCosts[] = {"alu", "fp", "load", "store", "jump", "dsr", "divide", "task", "config"};
+  constexpr std::string_view kCosts[] = {"alu", "fp",     "load", "store", "jump",
+                                         "dsr", "divide", "task", "config"};
   std::ostringstream out;
   out << "| mnemonic | operands | cost | bytes wse2 / wse3 | what it does |\n|---|---|---|---|---|\n";
   for (const Row& r : table())
-    out << "| `" << r.mnemonic << "` | `" << (r.form.empty() ? "-" : r.form) << "` | " << kCosts[size_t(r.cost)] << " | "
-        << int(r.bytes_wse2) << " / " << int(r.bytes_wse3) << " | " << r.summary << " |\n";
+    out << "| `" << r.mnemonic << "` | `" << (r.form.empty() ? "-" : r.form) << "` | "
+        << kCosts[size_t(r.cost)] << " | " << int(r.bytes_wse2) << " / " << int(r.bytes_wse3) << " | "
+        << r.summary << " |\n";
   return out.str();
 }
 

@@ -1,7 +1,8 @@
 // The 16-bit formats against independent arithmetic.
 //
-//   f16    against the compiler's _Float16 (its software or F16C conversions), all 65536 values for unary operations
-//   all    against doubles rounded by `nearest` below, which searches the sorted list of all values of the format; the
+//   f16    against the compiler's _Float16 (its software or F16C conversions), all 65536 values for unary
+//   operations all    against doubles rounded by `nearest` below, which searches the sorted list of all
+//   values of the format; the
 //          exact result of +, -, · of two 16-bit numbers, and of a + b·s where it fits, is a double
 //   fma    where the exact result does not fit a double: against 128-bit fixed point
 #include <algorithm>
@@ -254,7 +255,7 @@ TYPED_TEST(HalfTest, fma_far_apart_breaks_ties) {
   using H = Half<TypeParam::kFormat>;
   const uint16_t one = uint16_t(H::kBias << H::kM);
   const uint16_t next = uint16_t(one + 1);
-  const uint16_t tiny = 1;  // smallest subnormal
+  const uint16_t tiny = 1;                                              // smallest subnormal
   const uint16_t low_half = uint16_t((H::kBias - H::kM - 1) << H::kM);  // half an ulp of 1
   // 1 + half an ulp is a tie and goes to even (1); with b slightly above 1 it is no tie any more.
   EXPECT_EQ(H::fma(one, low_half, one), one);
@@ -290,7 +291,8 @@ TEST(Cb16, six_is_what_the_documented_encoding_gives) {
 }
 
 TEST(Formats, names) {
-  for (Fp16Format f : {Fp16Format::f16, Fp16Format::bf16, Fp16Format::cb16}) EXPECT_EQ(fp16_from_name(fp16_name(f)), f);
+  for (Fp16Format f : {Fp16Format::f16, Fp16Format::bf16, Fp16Format::cb16})
+    EXPECT_EQ(fp16_from_name(fp16_name(f)), f);
   EXPECT_EQ(half_to_float(0x3F80, Fp16Format::bf16), 1.0f);
   EXPECT_FALSE(fp16_from_name("f32").has_value());
 }
