@@ -100,10 +100,10 @@ struct Binary : ExprOf<ExprKind::binary> {
 };
 struct ComptimeExpr : ExprOf<ExprKind::comptime_expr> { const Expr* operand = nullptr; };  // comptime operand
 
-struct IfExpr : ExprOf<ExprKind::if_expr> {    // if (condition) then else otherwise; both branches are there
+struct IfExpr : ExprOf<ExprKind::if_expr> {    // if (condition) then else otherwise
   const Expr* condition = nullptr;
   const Expr* then = nullptr;
-  const Expr* otherwise = nullptr;
+  const Expr* otherwise = nullptr;   // may be null: no value (void) if the condition is false
 };
 // The body of a prong is an ExprStmt (whose value is the prong's), or any other statement (no value).
 struct SwitchExpr : ExprOf<ExprKind::switch_expr> {
@@ -146,7 +146,8 @@ struct Param {                // of a function or function type
   bool is_comptime = false;
   SourceLoc loc;
 };
-struct FunctionType : ExprOf<ExprKind::function_type> {   // fn (i16, x: f32) void
+struct FunctionType : ExprOf<ExprKind::function_type> {   // fn (i16, x: f32) void   task () void
+  bool is_task = false;
   std::vector<Param> params;
   const Expr* result = nullptr;
 };
