@@ -128,15 +128,22 @@ void node_error(const Graph&, NodeId, Diag&, std::string message, std::string he
 // outputs produced. Reports every problem under the node's `where`.
 bool verify(const Graph&, Diag&);
 
-// Nodes with equal Assignment::group form one kernel instance.
+// Views (reshape, flatten, identity ...) keep elements and C order, so between wafer kernels they cost nothing and no
+// kernel computes them: a view without an origin is transparent. Only views among host steps have the origin host.
+bool is_transparent(const Graph&, NodeId);
+// The value whose elements `value` has: follows transparent views to their operand. A graph output may be one.
+ValueId source_of(const Graph&, ValueId value);
+
+// Nodes with equal Assignment::group form one kernel instance. Ports are sources: values behind transparent views.
 struct Group {
   std::string name;
   std::vector<NodeId> nodes;       // topological order
   std::vector<ValueId> inputs;     // values from outside, constants excluded, in order of first use
   std::vector<ValueId> constants;  // in order of first use
-  std::vector<ValueId> outputs;    // values used outside or graph outputs
+  std::vector<ValueId> outputs;    // values used outside or graph outputs, directly or through views
 };
-// In topological order of their first nodes; nodes without a group stand alone under their own name.
+// In topological order of their first nodes; nodes without a group stand alone under their own name. Transparent
+// views are in no group: use source_of() on a node's operands and on graph outputs to find the stream.
 std::vector<Group> groups(const Graph&);
 
 // The expression of a connected set of elementwise nodes that ends in `output`: operand i of `expr` is leaves[i].

@@ -14,11 +14,21 @@ void add_once(std::vector<T>& list, T item) {
   if (std::find(list.begin(), list.end(), item) == list.end()) list.push_back(item);
 }
 
+bool used_outside(const Graph& g, const std::set<NodeId>& inside, ValueId v) {
+  if (g.value(v).is_output) return true;
+  for (NodeId user : g.value(v).users) {
+    bool outside = is_transparent(g, user) ? used_outside(g, inside, g.node(user).outputs[0]) : !inside.count(user);
+    if (outside) return true;
+  }
+  return false;
+}
+
 void fill_ports(const Graph& g, Group& group) {
   std::set<NodeId> inside(group.nodes.begin(), group.nodes.end());
   for (NodeId id : group.nodes) {
     for (ValueId v : g.node(id).inputs) {
       if (!v.valid()) continue;
+      v = source_of(g, v);
       if (g.value(v).is_constant()) {
         add_once(group.constants, v);
       } else if (!g.value(v).producer.valid() || !inside.count(g.value(v).producer)) {
@@ -26,10 +36,7 @@ void fill_ports(const Graph& g, Group& group) {
       }
     }
     for (ValueId v : g.node(id).outputs) {
-      const Value& value = g.value(v);
-      bool outside = value.is_output || std::any_of(value.users.begin(), value.users.end(),
-                                                    [&](NodeId user) { return !inside.count(user); });
-      if (outside) group.outputs.push_back(v);
+      if (used_outside(g, inside, v)) group.outputs.push_back(v);
     }
   }
 }
@@ -54,7 +61,8 @@ struct ChainBuilder {
     return e;
   }
 
-  const ops::Expr& of(ValueId v) {
+  const ops::Expr& of(ValueId value) {
+    ValueId v = source_of(g, value);
     auto it = done.find(v);
     if (it != done.end()) return it->second;
     NodeId producer = g.value(v).producer;
@@ -63,20 +71,30 @@ struct ChainBuilder {
     const Node& n = g.node(producer);
     std::vector<ops::Expr> operands;
     for (ValueId in : n.inputs) operands.push_back(of(in));
-    // A view inside a chain changes no element.
-    ops::Expr e = row.expression.empty()
-                      ? operands.at(0)
-                      : ops::substitute(ops::bind_attrs(ops::op_expression(row), ops::with_defaults(row, n.attrs)), operands);
+    ops::Expr bound = ops::bind_attrs(ops::op_expression(row), ops::with_defaults(row, n.attrs));
+    ops::Expr e = ops::substitute(bound, operands);
     return done.emplace(v, std::move(e)).first->second;
   }
 };
 
 }  // namespace
 
+bool is_transparent(const Graph& g, NodeId id) {
+  return g.op(id).kind == ops::OpKind::view && !g.node(id).assignment.origin;
+}
+
+ValueId source_of(const Graph& g, ValueId value) {
+  while (g.value(value).producer.valid() && is_transparent(g, g.value(value).producer)) {
+    value = g.node(g.value(value).producer).inputs[0];
+  }
+  return value;
+}
+
 std::vector<Group> groups(const Graph& g) {
   std::vector<Group> list;
   std::map<std::string, size_t> index;
   for (NodeId id : g.topological()) {
+    if (is_transparent(g, id)) continue;
     const Node& n = g.node(id);
     const std::string& name = n.assignment.group.empty() ? n.name : n.assignment.group;
     auto [it, fresh] = index.emplace(name, list.size());

@@ -199,13 +199,7 @@ int64_t op_flops(const OpDef& op, const Attrs& attrs, std::span<const TensorType
   if (outputs.empty()) return 0;
   int64_t n = outputs[0].elements();
   switch (op.kind) {
-    case OpKind::elementwise: {
-      int64_t per_element = 0;
-      for (const ExprNode& node : bind_attrs(op_expression(op), with_defaults(op, attrs)).nodes) {
-        per_element += expr_arity(node.kind) > 0;
-      }
-      return per_element * n;
-    }
+    case OpKind::elementwise: return int64_t(op.flops) * n;
     case OpKind::contraction: {
       int64_t k = op.name == "gemm" ? inputs[0]->shape[attr_int(op, attrs, "trans_a") != 0 ? 0 : 1]
                                     : inputs[0]->shape.back();

@@ -75,7 +75,7 @@ struct OpDef {
   double ulp = 1;                              // allowed error of a float32 kernel, in units of the last place
   std::string_view decomposition;              // compound: one "name = op(operand, ..., attr=value)" per line;
                                                // the last line defines the output
-  double flops = 1;                            // per output element (contraction: per multiply-add)
+  double flops = 1;                            // per output element (contraction: per multiply-add); elementwise: counted
   Reference reference = nullptr;
   std::string_view note;                       // ONNX versions and limits, for --list-ops
 };
