@@ -1,0 +1,28 @@
+// FanOut: passes every event to several sinks (more than one --trace).
+#pragma once
+
+#include <vector>
+
+#include "simulator/engine/trace.h"
+
+namespace cs::sim {
+
+class FanOut : public TraceSink {
+ public:
+  void add(TraceSink* sink) { sinks_.push_back(sink); }
+  bool empty() const { return sinks_.empty(); }
+  void task(const TaskEvent& e) override {
+    for (TraceSink* sink : sinks_) sink->task(e);
+  }
+  void stall(const StallEvent& e) override {
+    for (TraceSink* sink : sinks_) sink->stall(e);
+  }
+  void wavelet(const WaveletEvent& e) override {
+    for (TraceSink* sink : sinks_) sink->wavelet(e);
+  }
+
+ private:
+  std::vector<TraceSink*> sinks_;
+};
+
+}  // namespace cs::sim
