@@ -1,0 +1,135 @@
+// What the generators can make, asked by policy and fusion.
+#include "compiler/autogen/autogen.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "compiler/autogen/expression.h"
+#include "compiler/kernels/kernels.h"
+
+namespace cs::autogen {
+
+namespace {
+
+using graph::Graph;
+using graph::NodeId;
+using graph::ValueId;
+
+constexpr int kMaxOperands = 3;   // streams into one PE: each takes an input queue, a microthread and a color
+
+// An operand reaches every element of the result by repeating each of its elements in place: its shape ends in ones.
+bool repeats_inner(const ops::TensorType& from, const ops::TensorType& to) {
+  std::vector<int64_t> strides = ops::broadcast_strides(from.shape, to.shape);
+  bool inner = true;
+  for (size_t d = strides.size(); d-- > 0;) {
+    if (to.shape[d] == 1) continue;
+    if (strides[d] != 0) inner = false;
+    if (strides[d] == 0 && !inner) return false;
+  }
+  return true;
+}
+
+bool elementwise_operands(const Graph& g, NodeId id, std::string& why) {
+  const graph::Node& node = g.node(id);
+  const ops::TensorType& result = g.value(node.outputs[0]).type;
+  int streams = 0;
+  for (ValueId v : node.inputs) {
+    if (!v.valid() || g.value(v).is_constant()) continue;
+    ++streams;
+    const ops::TensorType& type = g.value(v).type;
+    if (type.elements() != result.elements() && !repeats_inner(type, result)) {
+      why = fmt::format("operand '{}' {} would have to be repeated along an outer dimension", g.value(v).name,
+                        ops::type_text(type));
+      return false;
+    }
+  }
+  if (streams > kMaxOperands) {
+    why = fmt::format("{} operands are not constant, a PE takes {} streams", streams, kMaxOperands);
+    return false;
+  }
+  return true;
+}
+
+// Elements of constants of an epilogue must not differ from row to row of the contraction.
+bool constants_fit_rows(const Graph& g, NodeId id, int64_t m, std::string& why) {
+  for (ValueId v : g.node(id).inputs) {
+    if (!v.valid() || !g.value(v).is_constant()) continue;
+    const ops::TensorType& type = g.value(v).type;
+    if (type.elements() == 1) continue;
+    if (type.elements() != m || type.shape.back() != m) {
+      why = fmt::format("constant '{}' differs from row to row", g.value(v).name);
+      return false;
+    }
+  }
+  return true;
+}
+
+// Values from outside that are not constant, in the group plus `next`.
+int outside_operands(const Graph& g, std::span<const NodeId> group, NodeId next) {
+  std::vector<NodeId> inside(group.begin(), group.end());
+  inside.push_back(next);
+  std::vector<ValueId> seen;
+  for (NodeId id : inside) {
+    for (ValueId v : g.node(id).inputs) {
+      if (!v.valid() || g.value(v).is_constant()) continue;
+      NodeId producer = g.value(v).producer;
+      if (producer.valid() && std::find(inside.begin(), inside.end(), producer) != inside.end()) continue;
+      if (std::find(seen.begin(), seen.end(), v) == seen.end()) seen.push_back(v);
+    }
+  }
+  return int(seen.size());
+}
+
+}  // namespace
+
+bool can_generate(const Graph& g, NodeId id, std::string& why) {
+  const ops::OpDef& op = g.op(id);
+  if (op.kind != ops::OpKind::elementwise && op.kind != ops::OpKind::contraction) {
+    why = fmt::format("no generator for operators of kind {}", ops::op_kind_name(op.kind));
+    return false;
+  }
+  std::optional<kernels::Work> work = kernels::work_of(g, id, why);
+  if (!work) return false;
+  if (op.kind == ops::OpKind::contraction) return true;
+  if (!elementwise_operands(g, id, why)) return false;
+  return expression_supported(ops::bind_attrs(ops::op_expression(op), ops::with_defaults(op, g.node(id).attrs)), why);
+}
+
+bool can_fuse(const Graph& g, std::span<const NodeId> group, NodeId next, std::string& why) {
+  if (group.empty() || g.op(next).kind != ops::OpKind::elementwise || !can_generate(g, next, why)) {
+    if (why.empty()) why = "only elementwise operators can join a kernel";
+    return false;
+  }
+  const graph::Node& last = g.node(group.back());
+  const graph::Node& node = g.node(next);
+  const graph::Value& between = g.value(last.outputs[0]);
+  bool used = std::find(node.inputs.begin(), node.inputs.end(), last.outputs[0]) != node.inputs.end();
+  bool only = std::all_of(between.users.begin(), between.users.end(), [&](NodeId user) { return user == next; });
+  if (!used || !only || between.is_output) {
+    why = "the value between them is needed elsewhere";
+    return false;
+  }
+  if (between.type.elements() != g.value(node.outputs[0]).type.elements()) {
+    why = "the shape changes between them";
+    return false;
+  }
+  ops::OpKind kind = g.op(group.front()).kind;
+  int outside = outside_operands(g, group, next);
+  if (kind == ops::OpKind::contraction) {
+    std::optional<kernels::Work> work = kernels::work_of(g, group.front(), why);
+    if (outside > 1) why = "an epilogue can only have constants as further operands";
+    return work && outside == 1 && constants_fit_rows(g, next, work->m, why);
+  }
+  if (kind != ops::OpKind::elementwise) {
+    why = "only contractions and elementwise chains take an epilogue";
+    return false;
+  }
+  if (outside > kMaxOperands) {
+    why = fmt::format("together they need {} streams, a PE takes {}", outside, kMaxOperands);
+    return false;
+  }
+  return true;
+}
+
+}  // namespace cs::autogen

@@ -1,0 +1,206 @@
+// Text of elementwise kernels: receive every operand into one of two buffers, compute, send in turns.
+#include "compiler/autogen/elementwise.h"
+
+#include <fmt/format.h>
+
+namespace cs::autogen {
+
+namespace {
+
+std::string header(const ElementwiseSpec& spec, const ExpressionCode& code) {
+  return fmt::format(
+      "// {}\n"
+      "//\n"
+      "// Generated. y = {}\n"
+      "// Sharding: {}. Expected: {:.2f} cycles per element{}.\n\n",
+      spec.title, code.text, spec.sharding, code.cycles_per_element,
+      code.in_loop ? ", in a loop of scalars" : ", by vector instructions");
+}
+
+std::string dsd(const std::string& name, int n) {
+  return fmt::format("const {0}_dsd = @get_dsd(mem1d_dsd, .{{ .tensor_access = |i|{{{1}}} -> {0}[i] }});\n", name, n);
+}
+
+std::string array(const std::string& name, int n) {
+  return fmt::format("var {} = @zeros([{}]f32);\n", name, n) + dsd(name, n);
+}
+
+std::string constant_parameters(int constants, int n) {
+  std::string out;
+  for (int j = 0; j < constants; ++j) {
+    out += fmt::format(
+        "param c{0}: [*]f32;\n"
+        "const c{0}_dsd = @get_dsd(mem1d_dsd, .{{ .base_address = c{0}, .extent = {1} }});\n",
+        j, n);
+  }
+  return out;
+}
+
+std::string parameters(const ElementwiseSpec& spec) {
+  std::string out;
+  for (int i = 0; i < spec.operands; ++i) {
+    out += fmt::format("param x{0}_color: color;\nparam x{0}_queue: input_queue;\n", i);
+    if (spec.operands > 1) out += fmt::format("param arrived{}_id: local_task_id;\n", i);
+  }
+  out +=
+      "param y_color: color;\nparam y_queue: output_queue;\n"
+      "param send_control: bool;\nparam control: u32;\n"
+      "param compute_id: local_task_id;\nparam start_id: local_task_id;\n";
+  return out;
+}
+
+std::string operand_buffers(const ElementwiseSpec& spec) {
+  std::string out;
+  for (int i = 0; i < spec.operands; ++i) {
+    out += fmt::format(
+        "const x{0}_in = @get_dsd(fabin_dsd, .{{ .extent = {1}, .fabric_color = x{0}_color, "
+        ".input_queue = x{0}_queue }});\n",
+        i, spec.n);
+    out += array(fmt::format("a{}", i), spec.n) + array(fmt::format("b{}", i), spec.n);
+  }
+  return out;
+}
+
+// fn ask_a() / ask_b(): receive the next sample into one half.
+std::string ask(const ElementwiseSpec& spec, char half) {
+  std::string out = fmt::format("fn ask_{}() void {{\n", half);
+  for (int i = 0; i < spec.operands; ++i) {
+    std::string task = spec.operands == 1 ? "compute_id" : fmt::format("arrived{}_id", i);
+    out += fmt::format("  @fmovs({0}{1}_dsd, x{1}_in, .{{ .async = true, .activate = {2} }});\n", half, i, task);
+  }
+  return out + "}\n\n";
+}
+
+ExpressionResult apply_code(const ElementwiseSpec& spec, char half, const Machine& machine) {
+  ExpressionTarget target;
+  for (int i = 0; i < spec.operands; ++i) {
+    target.inputs.push_back({fmt::format("{}{}", half, i), fmt::format("{}{}_dsd", half, i)});
+  }
+  for (int j = 0; j < spec.constants; ++j) {
+    target.inputs.push_back({fmt::format("c{}", j), fmt::format("c{}_dsd", j)});
+  }
+  target.out = {"y", "y_dsd"};
+  target.fabric_out = "y_out";
+  target.n = spec.n;
+  return generate_expression(spec.expr, target, machine);
+}
+
+std::string apply(const ExpressionResult& result, char half) {
+  std::string out = fmt::format("fn apply_{}() void {{\n", half) + indented(result.code.lines, 2);
+  if (!result.to_fabric) out += "  @fmovs(y_out, y_dsd);\n";
+  return out + "}\n\n";
+}
+
+std::string tasks(const ElementwiseSpec& spec) {
+  std::string out;
+  if (spec.operands > 1) {
+    out += "var arrived: u16 = 0;\n\n";
+    for (int i = 0; i < spec.operands; ++i) {
+      out += fmt::format(
+          "task arrived{}() void {{\n"
+          "  arrived += 1;\n"
+          "  if (arrived == {}) {{\n"
+          "    arrived = 0;\n"
+          "    @activate(compute_id);\n"
+          "  }}\n"
+          "}}\n\n",
+          i, spec.operands);
+    }
+  }
+  return out +
+         "var in_a: bool = true;\n\n"
+         "task compute() void {\n"
+         "  if (in_a) {\n"
+         "    in_a = false;\n"
+         "    ask_b();\n"
+         "    apply_a();\n"
+         "  } else {\n"
+         "    in_a = true;\n"
+         "    ask_a();\n"
+         "    apply_b();\n"
+         "  }\n"
+         "  if (send_control) {\n"
+         "    @mov32(y_control, control);\n"
+         "  }\n"
+         "}\n\n"
+         "task start() void {\n"
+         "  ask_a();\n"
+         "}\n\n";
+}
+
+std::string bindings(const ElementwiseSpec& spec) {
+  std::string out = "comptime {\n";
+  for (int i = 0; i < spec.operands; ++i) {
+    out += fmt::format("  @initialize_queue(x{0}_queue, .{{ .color = x{0}_color }});\n", i);
+    if (spec.operands > 1) out += fmt::format("  @bind_local_task(arrived{0}, arrived{0}_id);\n", i);
+  }
+  return out +
+         "  if (@is_arch(\"wse3\")) {\n"
+         "    @initialize_queue(y_queue, .{ .color = y_color });\n"
+         "  }\n"
+         "  @bind_local_task(compute, compute_id);\n"
+         "  @bind_local_task(start, start_id);\n"
+         "  @activate(start_id);\n"
+         "}\n";
+}
+
+}  // namespace
+
+std::string indented(const std::vector<std::string>& lines, int spaces) {
+  std::string out;
+  for (const std::string& line : lines) out += std::string(size_t(spaces), ' ') + line + "\n";
+  return out;
+}
+
+std::string declare_temporaries(const ExpressionCode& code, int n) {
+  std::string out;
+  for (const std::string& name : code.temporaries) out += array(name, n);
+  return out;
+}
+
+std::string declare_helpers(const ExpressionCode& code) {
+  std::string out;
+  if (code.uses_math) out += "const math = @import_module(\"<math>\");\n";
+  if (code.uses_round) {
+    // Adding 1.5 * 2^23 leaves no room for a fraction; larger numbers have none anyway.
+    out +=
+        "fn round_even(x: f32) f32 {\n"
+        "  if (x > 4194304.0 or x < -4194304.0) { return x; }\n"
+        "  const shifted: f32 = x + 12582912.0;\n"
+        "  return shifted - 12582912.0;\n"
+        "}\n";
+  }
+  return out;
+}
+
+std::string elementwise_module(const ElementwiseSpec& spec, const Machine& machine) {
+  ExpressionResult a = apply_code(spec, 'a', machine), b = apply_code(spec, 'b', machine);
+  std::string out = header(spec, a.code) + parameters(spec) + constant_parameters(spec.constants, spec.n) + "\n";
+  out += declare_helpers(a.code) + operand_buffers(spec);
+  if (!a.to_fabric) out += array("y", spec.n);
+  out += declare_temporaries(a.code, spec.n);
+  out += fmt::format(
+      "const y_out = @get_dsd(fabout_dsd, .{{ .extent = {}, .fabric_color = y_color, .output_queue = y_queue }});\n"
+      "const y_control = @get_dsd(fabout_dsd, .{{\n"
+      "  .extent = 1, .fabric_color = y_color, .output_queue = y_queue, .control = true }});\n\n",
+      spec.n);
+  return out + ask(spec, 'a') + ask(spec, 'b') + apply(a, 'a') + apply(b, 'b') + tasks(spec) + bindings(spec);
+}
+
+std::string epilogue_module(const ElementwiseSpec& spec, const Machine& machine) {
+  ExpressionTarget target;
+  target.inputs.push_back({"y", "y_dsd"});
+  for (int j = 0; j < spec.constants; ++j) {
+    target.inputs.push_back({fmt::format("c{}", j), fmt::format("c{}_dsd", j)});
+  }
+  target.out = {"y", "y_dsd"};
+  target.n = spec.n;
+  ExpressionResult result = generate_expression(spec.expr, target, machine);
+  std::string out = header(spec, result.code) + "param y: [*]f32;\n" + constant_parameters(spec.constants, spec.n);
+  out += declare_helpers(result.code);
+  out += fmt::format("const y_dsd = @get_dsd(mem1d_dsd, .{{ .base_address = y, .extent = {} }});\n", spec.n);
+  out += declare_temporaries(result.code, spec.n);
+  return out + "\nfn run() void {\n" + indented(result.code.lines, 2) + "}\n";
+}
+
+}  // namespace cs::autogen

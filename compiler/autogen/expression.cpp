@@ -1,0 +1,399 @@
+// Scheduling of an expression: see expression.h for the steps.
+#include "compiler/autogen/expression.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <set>
+
+#include <fmt/format.h>
+
+namespace cs::autogen {
+
+namespace {
+
+using ops::Expr;
+using ops::ExprKind;
+using ops::ExprNode;
+
+bool is_leaf(ExprKind k) { return k == ExprKind::constant || k == ExprKind::input; }
+
+bool is_compare(ExprKind k) { return k >= ExprKind::lt && k <= ExprKind::ne; }
+
+// Computed by vector instructions, given that at most one operand is a constant.
+bool has_vector_form(ExprKind k) {
+  switch (k) {
+    case ExprKind::add:
+    case ExprKind::sub:
+    case ExprKind::mul:
+    case ExprKind::neg:
+    case ExprKind::abs:
+    case ExprKind::min:
+    case ExprKind::max: return true;
+    default: return false;
+  }
+}
+
+// Rough cycles of one scalar operation in the loop.
+double scalar_cycles(ExprKind k, const Machine& m) {
+  switch (k) {
+    case ExprKind::exp: return 60;
+    case ExprKind::log:
+    case ExprKind::sin:
+    case ExprKind::cos: return 80;
+    case ExprKind::tanh:
+    case ExprKind::erf: return 110;
+    case ExprKind::pow: return 160;
+    case ExprKind::sqrt: return 60;
+    case ExprKind::div: return m.core.fp32_divide_cycles + 2;
+    case ExprKind::floor:
+    case ExprKind::ceil: return 25;
+    case ExprKind::select: return m.core.jump_taken_cycles + m.core.jump_not_taken_cycles;
+    default: return 2;
+  }
+}
+
+class Scheduler {
+ public:
+  Scheduler(const Expr& e, const ExpressionTarget& target, const Machine& m) : e_(e), target_(target), machine_(m) {
+    names_.resize(e.nodes.size());
+    place_.assign(e.nodes.size(), Place::unused);
+    uses_.assign(e.nodes.size(), 0);
+    mark(e.root);
+    split();
+    find_multiply_adds();
+  }
+
+  ExpressionResult run() {
+    for (size_t i = 0; i < e_.nodes.size(); ++i) {
+      if (place_[i] == Place::vector) vector_node(int(i));
+    }
+    if (place_[size_t(e_.root)] == Place::loop) {
+      emit_loop();
+    } else if (is_leaf(node(e_.root).kind)) {
+      emit_copy();
+    }
+    return std::move(result_);
+  }
+
+ private:
+  enum class Place : uint8_t { unused, leaf, vector, fused, loop };
+
+  const ExprNode& node(int i) const { return e_.nodes[size_t(i)]; }
+  static std::vector<int> operands(const ExprNode& n) {
+    std::vector<int> list;
+    for (int o : {n.a, n.b, n.c}) {
+      if (o >= 0) list.push_back(o);
+    }
+    return list;
+  }
+  // The step of node `user` reads the value of node i: as an operand, or through the product fused into it.
+  bool reads(size_t user, int i) const {
+    if (place_[user] == Place::unused || place_[user] == Place::fused) return false;
+    for (int o : operands(e_.nodes[user])) {
+      if (o == i) return true;
+      if (place_[size_t(o)] != Place::fused) continue;
+      const ExprNode& product = node(o);
+      if (product.a == i || product.b == i) return true;
+    }
+    return false;
+  }
+  bool constant(int i) const { return node(i).kind == ExprKind::constant; }
+
+  void mark(int i) {
+    ++uses_[size_t(i)];
+    if (place_[size_t(i)] != Place::unused) return;
+    place_[size_t(i)] = is_leaf(node(i).kind) ? Place::leaf : Place::vector;
+    for (int o : operands(node(i))) mark(o);
+  }
+
+  // A node without vector form, and whatever depends on one, is computed in the loop.
+  void split() {
+    for (size_t i = 0; i < e_.nodes.size(); ++i) {
+      if (place_[i] != Place::vector) continue;
+      const ExprNode& n = e_.nodes[i];
+      bool loop = !has_vector_form(n.kind);
+      for (int o : operands(n)) loop = loop || place_[size_t(o)] == Place::loop;
+      if (loop) place_[i] = Place::loop;
+    }
+    // A comparison is used by selects of the loop only, so nothing of the loop feeds a vector.
+  }
+
+  // add(b, mul(a, constant)) with a product that nobody else uses: b + a * constant in one instruction.
+  void find_multiply_adds() {
+    multiply_add_.assign(e_.nodes.size(), -1);
+    for (size_t i = 0; i < e_.nodes.size(); ++i) {
+      const ExprNode& n = e_.nodes[i];
+      if (place_[i] != Place::vector || (n.kind != ExprKind::add && n.kind != ExprKind::sub)) continue;
+      for (int product : {n.b, n.a}) {
+        int other = product == n.b ? n.a : n.b;
+        if (n.kind == ExprKind::sub && product == n.a) continue;
+        const ExprNode& p = node(product);
+        bool fits = p.kind == ExprKind::mul && uses_[size_t(product)] == 1 && !constant(other) &&
+                    (constant(p.a) || constant(p.b)) && product != other;
+        if (!fits) continue;
+        multiply_add_[i] = product;
+        place_[size_t(product)] = Place::fused;
+        break;
+      }
+    }
+  }
+
+  // ---- names and buffers
+
+  std::string operand_text(int i) const {
+    if (constant(i)) return float_literal(node(i).value);
+    return buffer(i).descriptor;
+  }
+  Buffer buffer(int i) const {
+    const ExprNode& n = node(i);
+    if (n.kind == ExprKind::input) return target_.inputs[size_t(n.index)];
+    return names_[size_t(i)];
+  }
+
+  // True if a step at or after that of node `step` reads node i; the loop comes after all vectors.
+  bool needed_from(int i, int step) const {
+    for (size_t j = 0; j < e_.nodes.size(); ++j) {
+      if ((int(j) >= step || place_[j] == Place::loop) && reads(j, i)) return true;
+    }
+    return i == e_.root;
+  }
+
+  Buffer new_temporary(int step) {
+    for (const Buffer& t : temporaries_) {
+      bool busy = false;
+      for (int j = 0; j < step; ++j) {
+        bool holds = place_[size_t(j)] == Place::vector && names_[size_t(j)] == t;
+        busy = busy || (holds && needed_from(j, step));
+      }
+      if (!busy) return t;
+    }
+    temporaries_.push_back(declare());
+    return temporaries_.back();
+  }
+
+  Buffer declare() {
+    std::string name = fmt::format("t{}", result_.code.temporaries.size());
+    result_.code.temporaries.push_back(name);
+    return {name, name + "_dsd"};
+  }
+
+  // Where the vector result of node i goes: the output for the root, else a temporary.
+  std::string destination(int i) {
+    if (i == e_.root) {
+      names_[size_t(i)] = target_.out;
+      if (!target_.fabric_out.empty()) {
+        result_.to_fabric = true;
+        return target_.fabric_out;
+      }
+      return target_.out.descriptor;
+    }
+    names_[size_t(i)] = new_temporary(i);
+    return names_[size_t(i)].descriptor;
+  }
+
+  // ---- vector instructions
+
+  void line(std::string text, double rate) {
+    result_.code.lines.push_back(std::move(text));
+    result_.code.cycles_per_element += 1 / rate;
+  }
+
+  void vector_node(int i) {
+    const ExprNode& n = node(i);
+    double wide = machine_.simd("fadds");
+    if (multiply_add_[size_t(i)] >= 0) return multiply_add(i);
+    if (n.kind == ExprKind::min) return minimum(i);
+    if (n.kind == ExprKind::neg || n.kind == ExprKind::abs) {
+      const char* name = n.kind == ExprKind::neg ? "fnegs" : "fabss";
+      std::string source = operand_text(n.a);
+      line(fmt::format("@{}({}, {});", name, destination(i), source), wide);
+      return;
+    }
+    const char* name = n.kind == ExprKind::add ? "fadds" : n.kind == ExprKind::sub ? "fsubs"
+                       : n.kind == ExprKind::mul ? "fmuls" : "fmaxs";
+    std::string a = operand_text(n.a), b = operand_text(n.b);
+    line(fmt::format("@{}({}, {}, {});", name, destination(i), a, b), machine_.simd(name));
+  }
+
+  void multiply_add(int i) {
+    const ExprNode& n = node(i);
+    int product = multiply_add_[size_t(i)];
+    const ExprNode& p = node(product);
+    int factor = constant(p.a) ? p.a : p.b;
+    int vector = constant(p.a) ? p.b : p.a;
+    int other = product == n.b ? n.a : n.b;
+    double value = node(factor).value * (n.kind == ExprKind::sub ? -1 : 1);
+    std::string a = operand_text(other), b = operand_text(vector);
+    line(fmt::format("@fmacs({}, {}, {}, {});", destination(i), a, b, float_literal(value)),
+         machine_.simd("fmacs"));
+  }
+
+  // min(a, b) = -max(-a, -b); only the last of the steps may go to the fabric.
+  void minimum(int i) {
+    const ExprNode& n = node(i);
+    int a = constant(n.a) ? n.b : n.a, b = constant(n.a) ? n.a : n.b;
+    double wide = machine_.simd("fnegs");
+    std::string first = operand_text(a), second = operand_text(b);
+    Buffer negated = scratch(0), other = scratch(1);
+    line(fmt::format("@fnegs({}, {});", negated.descriptor, first), wide);
+    if (constant(b)) {
+      second = float_literal(-node(b).value);
+    } else {
+      line(fmt::format("@fnegs({}, {});", other.descriptor, second), wide);
+      second = other.descriptor;
+    }
+    line(fmt::format("@fmaxs({}, {}, {});", negated.descriptor, negated.descriptor, second),
+         machine_.simd("fmaxs"));
+    line(fmt::format("@fnegs({}, {});", destination(i), negated.descriptor), wide);
+  }
+
+  // Temporaries of one node's own steps; they never hold a value beyond it.
+  Buffer scratch(size_t which) {
+    while (scratch_.size() <= which) scratch_.push_back(declare());
+    return scratch_[which];
+  }
+
+  void emit_copy() {
+    bool fabric = !target_.fabric_out.empty();
+    result_.to_fabric = fabric;
+    line(fmt::format("@fmovs({}, {});", fabric ? target_.fabric_out : target_.out.descriptor, operand_text(e_.root)),
+         machine_.simd("fmovs"));
+  }
+
+  // ---- the loop
+
+  std::string scalar(int i) const {
+    if (constant(i)) return float_literal(node(i).value);
+    if (place_[size_t(i)] == Place::loop) return fmt::format("v{}", i);
+    return buffer(i).array + "[i]";
+  }
+  std::string condition(int i) const {
+    const ExprNode& n = node(i);
+    if (!is_compare(n.kind)) return scalar(i) + " != 0.0";
+    const char* symbol = n.kind == ExprKind::lt   ? "<"
+                         : n.kind == ExprKind::le ? "<="
+                         : n.kind == ExprKind::gt ? ">"
+                         : n.kind == ExprKind::ge ? ">="
+                         : n.kind == ExprKind::eq ? "=="
+                                                  : "!=";
+    return fmt::format("{} {} {}", scalar(n.a), symbol, scalar(n.b));
+  }
+
+  std::string scalar_expression(int i) {
+    const ExprNode& n = node(i);
+    auto call = [&](const char* name) {
+      result_.code.uses_math = true;
+      return fmt::format("math.{}_f32({})", name, scalar(n.a));
+    };
+    switch (n.kind) {
+      case ExprKind::add: return fmt::format("{} + {}", scalar(n.a), scalar(n.b));
+      case ExprKind::sub: return fmt::format("{} - {}", scalar(n.a), scalar(n.b));
+      case ExprKind::mul: return fmt::format("{} * {}", scalar(n.a), scalar(n.b));
+      case ExprKind::div: return fmt::format("{} / {}", scalar(n.a), scalar(n.b));
+      case ExprKind::neg: return fmt::format("-{}", scalar(n.a));
+      case ExprKind::abs: return call("abs");
+      case ExprKind::min: return fmt::format("if ({0} < {1}) {0} else {1}", scalar(n.a), scalar(n.b));
+      case ExprKind::max: return fmt::format("if ({0} > {1}) {0} else {1}", scalar(n.a), scalar(n.b));
+      case ExprKind::exp: return call("exp");
+      case ExprKind::log: return call("log");
+      case ExprKind::sqrt: return call("sqrt");
+      case ExprKind::tanh: return call("tanh");
+      case ExprKind::erf: return call("erf");
+      case ExprKind::sin: return call("sin");
+      case ExprKind::cos: return call("cos");
+      case ExprKind::floor: return call("floor");
+      case ExprKind::ceil: return call("ceil");
+      case ExprKind::pow:
+        result_.code.uses_math = true;
+        return fmt::format("math.pow_f32({}, {})", scalar(n.a), scalar(n.b));
+      case ExprKind::round:
+        result_.code.uses_round = true;
+        return fmt::format("round_even({})", scalar(n.a));
+      case ExprKind::logical_not: return fmt::format("if ({}) 0.0 else 1.0", condition(n.a));
+      case ExprKind::select:
+        return fmt::format("if ({}) {} else {}", condition(n.a), scalar(n.b), scalar(n.c));
+      default: return fmt::format("if ({}) 1.0 else 0.0", condition(i));
+    }
+  }
+
+  // A comparison that only selects use is written into their conditions.
+  bool only_condition(int i) const {
+    if (!is_compare(node(i).kind) || i == e_.root) return false;
+    for (size_t j = 0; j < e_.nodes.size(); ++j) {
+      if (place_[j] == Place::unused) continue;
+      const ExprNode& n = e_.nodes[j];
+      bool condition_only = (n.kind == ExprKind::select && n.b != i && n.c != i) || n.kind == ExprKind::logical_not;
+      for (int o : operands(n)) {
+        if (o == i && !condition_only) return false;
+      }
+    }
+    return true;
+  }
+
+  void emit_loop() {
+    std::vector<std::string>& lines = result_.code.lines;
+    result_.code.in_loop = true;
+    lines.push_back("var i: u16 = 0;");
+    lines.push_back(fmt::format("while (i < {}) : (i += 1) {{", target_.n));
+    double cycles = machine_.core.jump_taken_cycles + 4;
+    for (size_t i = 0; i < e_.nodes.size(); ++i) {
+      if (place_[i] != Place::loop) continue;
+      cycles += scalar_cycles(e_.nodes[i].kind, machine_);
+      if (only_condition(int(i))) continue;
+      std::string value = scalar_expression(int(i));
+      if (int(i) == e_.root) {
+        lines.push_back(fmt::format("  {}[i] = {};", target_.out.array, value));
+      } else {
+        lines.push_back(fmt::format("  const v{}: f32 = {};", i, value));
+      }
+    }
+    lines.push_back("}");
+    result_.code.cycles_per_element += cycles;
+  }
+
+  const Expr& e_;
+  const ExpressionTarget& target_;
+  const Machine& machine_;
+  std::vector<Buffer> names_;     // of vector nodes
+  std::vector<Place> place_;
+  std::vector<int> uses_, multiply_add_;
+  std::vector<Buffer> temporaries_, scratch_;
+  ExpressionResult result_;
+};
+
+}  // namespace
+
+std::string float_literal(double value) {
+  float f = float(value);
+  if (!std::isfinite(f)) return fmt::format("@bitcast(f32, @as(u32, 0x{:08x}))", std::bit_cast<uint32_t>(f));
+  std::string text = fmt::format("{}", f);
+  size_t exponent = text.find('e');
+  if (text.find('.') == std::string::npos) text.insert(exponent == std::string::npos ? text.size() : exponent, ".0");
+  return text;
+}
+
+bool expression_supported(const ops::Expr& e, std::string& why) {
+  for (const ExprNode& n : e.nodes) {
+    if (n.kind == ExprKind::attr) {
+      why = fmt::format("attribute '{}' has no value", n.name);
+      return false;
+    }
+  }
+  return true;
+}
+
+ExpressionResult generate_expression(const ops::Expr& e, const ExpressionTarget& target, const Machine& machine) {
+  Expr rewritten = rewrite_for_vectors(e);
+  ExpressionResult result = Scheduler(rewritten, target, machine).run();
+  result.code.text = ops::expr_text(rewritten);
+  return result;
+}
+
+double expression_cycles(const ops::Expr& e, const Machine& machine) {
+  ExpressionTarget target;
+  target.inputs.resize(size_t(std::max(1, e.inputs())));
+  return generate_expression(e, target, machine).code.cycles_per_element;
+}
+
+}  // namespace cs::autogen
