@@ -1,0 +1,105 @@
+// One form for the same thing, so that later passes match fewer patterns:
+//   identity, dropout          their operand takes their place
+//   gemm with alpha, beta      the factors go into constant weights and bias
+//   matmul + constant vector   a gemm with a bias (also gemm without bias + constant vector)
+#include <fmt/format.h>
+
+#include "compiler/passes/passes.h"
+
+namespace cs::passes {
+
+namespace {
+
+using graph::Graph;
+using graph::NodeId;
+using graph::ValueId;
+
+// A graph output needs a node that is no other output: an identity between an input and an output stays.
+bool can_bypass(const Graph& g, NodeId id) {
+  const graph::Value& from = g.value(g.node(id).outputs[0]);
+  const graph::Value& to = g.value(g.node(id).inputs[0]);
+  return !from.is_output || (to.producer.valid() && !to.is_output);
+}
+
+ValueId scaled(Graph& g, ValueId constant, double factor, const std::string& name) {
+  ops::Tensor t = *g.constant_of(constant);
+  for (int64_t i = 0; i < t.elements(); ++i) t.set(i, t.get(i) * factor);
+  return g.add_constant(g.fresh_name(name), std::move(t));
+}
+
+void fold_factors(Graph& g, NodeId id) {
+  const ops::OpDef& row = g.op(id);
+  double alpha = ops::attr_real(row, g.node(id).attrs, "alpha"), beta = ops::attr_real(row, g.node(id).attrs, "beta");
+  if (alpha != 1 && g.value(g.node(id).inputs[1]).is_constant()) {
+    g.set_input_of(id, 1, scaled(g, g.node(id).inputs[1], alpha, g.node(id).name + "_weights"));
+    ops::set_attr(g.node(id).attrs, "alpha", 1.0);
+  }
+  bool has_bias = g.node(id).inputs.size() > 2 && g.node(id).inputs[2].valid();
+  if (beta != 1 && (!has_bias || g.value(g.node(id).inputs[2]).is_constant())) {
+    if (has_bias) g.set_input_of(id, 2, scaled(g, g.node(id).inputs[2], beta, g.node(id).name + "_bias"));
+    ops::set_attr(g.node(id).attrs, "beta", 1.0);
+  }
+}
+
+bool takes_bias(const Graph& g, NodeId product) {
+  const graph::Node& n = g.node(product);
+  if (n.op != "matmul" && n.op != "gemm") return false;
+  const graph::Value& a = g.value(n.inputs[0]);
+  const graph::Value& b = g.value(n.inputs[1]);
+  if (a.type.rank() != 2 || b.type.rank() != 2) return false;
+  bool has_bias = n.inputs.size() > 2 && n.inputs[2].valid();
+  return !has_bias && g.value(n.outputs[0]).users.size() == 1 && !g.value(n.outputs[0]).is_output;
+}
+
+// add(product, constant) where the constant is one value per column: the product takes it as its bias.
+bool absorb_bias(Graph& g, NodeId add) {
+  for (size_t side = 0; side < 2; ++side) {
+    ValueId value = g.node(add).inputs[side], bias = g.node(add).inputs[1 - side];
+    NodeId product = g.value(value).producer;
+    if (!product.valid() || !g.value(bias).is_constant() || !takes_bias(g, product)) continue;
+    const ops::Shape &out = g.value(value).type.shape, &shape = g.value(bias).type.shape;
+    bool per_column = g.value(bias).type.elements() == out[1] && !shape.empty() && shape.back() == out[1];
+    if (!per_column || g.value(g.node(add).outputs[0]).type.shape != out) continue;
+    graph::Node n;
+    n.name = g.fresh_name(g.node(product).name + "_bias");
+    n.op = "gemm";
+    n.inputs = {g.node(product).inputs[0], g.node(product).inputs[1], bias};
+    n.attrs = g.node(product).op == "gemm" ? g.node(product).attrs : Attrs{};
+    n.loc = g.node(product).loc;
+    n.where = g.node(product).where + " with " + g.node(add).where;
+    std::string old_name = g.node(product).name;
+    ValueId old_result = g.node(add).outputs[0];
+    std::string result_name = g.value(old_result).name;
+    NodeId made = g.add_node(std::move(n));
+    ValueId result = g.add_result(made, g.fresh_name(result_name));
+    g.value(result).type = g.value(old_result).type;
+    g.value(result).typed = true;
+    g.value(result).sample_dim = g.value(old_result).sample_dim;
+    g.replace_uses(old_result, result);
+    g.erase(add);
+    g.erase(product);
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool canonicalise(Graph& g, PassContext&) {
+  for (NodeId id : g.topological()) {
+    const std::string& op = g.node(id).op;
+    if (op == "identity" || op == "dropout") {
+      if (!can_bypass(g, id)) continue;
+      g.replace_uses(g.node(id).outputs[0], g.node(id).inputs[0]);
+      g.erase(id);
+    } else if (op == "gemm") {
+      fold_factors(g, id);
+    } else if (op == "add") {
+      absorb_bias(g, id);
+    }
+  }
+  g.remove_dead();
+  return true;
+}
+
+}  // namespace cs::passes

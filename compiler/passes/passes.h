@@ -1,0 +1,71 @@
+// The graph half's passes: a table of functions, and the manager that runs, times, verifies and dumps them.
+//
+//   shapes        types of every value again from the inputs, samples followed through
+//   fold          nodes with constant operands become constants
+//   canonicalise  one form for the same thing: no identities, Gemm without alpha and beta, bias inside the product
+//   decompose     compounds without a kernel become primitives
+//   policy        origin of every node: handwritten, generated or host, with the reason
+//   fuse          elementwise nodes join the kernel whose result they alone use
+//   map           size, place, route, color, emit (compiler/mapping)
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/graph/graph.h"
+#include "compiler/mapping/mapping.h"
+#include "runtime/machine/machine.h"
+#include "runtime/support/diag.h"
+
+namespace cs::passes {
+
+enum class Policy : uint8_t { disabled, medium, aggressive };
+std::optional<Policy> policy_from_name(std::string_view);   // "default" is medium
+std::string_view policy_name(Policy);
+
+struct PassContext {
+  const Machine& machine;
+  Policy policy = Policy::medium;
+  mapping::MapOptions map;
+  Diag& diag;
+  std::optional<mapping::Mapped> mapped;                     // set by the pass map
+};
+
+struct Pass {
+  std::string_view name, summary;
+  bool (*run)(graph::Graph&, PassContext&);                  // false: failed, the reasons are in diag
+};
+std::span<const Pass> pass_table();
+bool is_pass(std::string_view name);
+
+struct PassRecord {
+  std::string name;
+  double seconds = 0;
+  bool changed = false;      // the text form differs; known only if dumps were asked for
+};
+
+struct PipelineOptions {
+  std::string stop_after;                                    // pass name, empty: run all
+  std::string dump_after;                                    // pass name, "all", "changed" or empty
+  std::string dump_dir = ".";
+};
+// Runs the passes in order, verifies the graph after each, and stops at the first that fails.
+bool run_passes(graph::Graph&, PassContext&, const PipelineOptions&, std::vector<PassRecord>&);
+
+// The passes (rows of the table; here for tests).
+bool infer_shapes(graph::Graph&, PassContext&);
+bool fold_constants(graph::Graph&, PassContext&);
+bool canonicalise(graph::Graph&, PassContext&);
+bool decompose_compounds(graph::Graph&, PassContext&);
+bool choose_origins(graph::Graph&, PassContext&);
+bool fuse_elementwise(graph::Graph&, PassContext&);
+bool map_to_fabric(graph::Graph&, PassContext&);
+
+// Where would this node run under the policy? handwritten or autogen with kernel and reason, or host.
+graph::Assignment choose_origin(const graph::Graph&, graph::NodeId, Policy);
+
+}  // namespace cs::passes

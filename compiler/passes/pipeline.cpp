@@ -1,0 +1,103 @@
+// The ordered pass table and its manager.
+#include <chrono>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "compiler/graph/fold.h"
+#include "compiler/graph/graph_yaml.h"
+#include "compiler/graph/sample.h"
+#include "compiler/passes/passes.h"
+#include "runtime/support/files.h"
+
+namespace cs::passes {
+
+namespace {
+
+constexpr Pass kPasses[] = {
+    {"shapes", "infer the type of every value and follow the sample dimension", infer_shapes},
+    {"fold", "evaluate nodes whose operands are constant", fold_constants},
+    {"canonicalise", "remove identities, fold alpha and beta of gemm, move bias additions into products", canonicalise},
+    {"decompose", "replace compounds that have no kernel by primitives", decompose_compounds},
+    {"policy", "choose handwritten, generated or host for every node", choose_origins},
+    {"fuse", "join elementwise nodes to the kernel whose result they use", fuse_elementwise},
+    {"map", "size, place, route and color the kernels, write their CSL", map_to_fabric},
+};
+
+bool dump(const graph::Graph& g, const PipelineOptions& options, size_t index, std::string_view pass, Diag& diag) {
+  std::string stem = fmt::format("{:02}-{}", index + 1, pass);
+  graph::GraphText text = graph::graph_text(g, stem + ".bin");
+  std::filesystem::path folder(options.dump_dir);
+  std::error_code ignored;
+  std::filesystem::create_directories(folder, ignored);
+  if (!write_file_atomic((folder / (stem + ".yaml")).string(), text.yaml, diag)) return false;
+  std::string_view weights(reinterpret_cast<const char*>(text.weights.data()), text.weights.size());
+  return text.weights.empty() || write_file_atomic((folder / (stem + ".bin")).string(), weights, diag);
+}
+
+}  // namespace
+
+std::span<const Pass> pass_table() { return kPasses; }
+
+bool is_pass(std::string_view name) {
+  for (const Pass& p : kPasses) {
+    if (p.name == name) return true;
+  }
+  return false;
+}
+
+bool run_passes(graph::Graph& g, PassContext& context, const PipelineOptions& options, std::vector<PassRecord>& records) {
+  bool compare = !options.dump_after.empty();
+  std::string before = compare ? graph::graph_text(g, "").yaml : "";
+  for (size_t i = 0; i < std::size(kPasses); ++i) {
+    const Pass& pass = kPasses[i];
+    auto start = std::chrono::steady_clock::now();
+    bool ok = pass.run(g, context) && graph::verify(g, context.diag);
+    PassRecord record{std::string(pass.name), 0, false};
+    record.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    if (compare) {
+      std::string after = graph::graph_text(g, "").yaml;
+      record.changed = after != before;
+      before = std::move(after);
+    }
+    records.push_back(record);
+    bool wanted = options.dump_after == "all" || options.dump_after == pass.name ||
+                  (options.dump_after == "changed" && record.changed);
+    if (wanted && !dump(g, options, i, pass.name, context.diag)) return false;
+    if (!ok) return false;
+    if (options.stop_after == pass.name) break;
+  }
+  return true;
+}
+
+bool infer_shapes(graph::Graph& g, PassContext& context) {
+  bool ok = true;
+  for (graph::NodeId id : g.topological()) {
+    for (graph::ValueId v : g.node(id).outputs) g.value(v).typed = false;
+    bool ready = true;
+    for (graph::ValueId v : g.node(id).inputs) ready = ready && (!v.valid() || g.value(v).typed);
+    ok = ready && graph::infer_node(g, id, context.diag) && ok;
+  }
+  return ok && graph::propagate_samples(g, context.diag);
+}
+
+bool fold_constants(graph::Graph& g, PassContext& context) {
+  for (graph::NodeId id : g.topological()) {
+    if (graph::can_fold(g, id) && !graph::fold_node(g, id, context.diag)) return false;
+  }
+  return true;
+}
+
+bool map_to_fabric(graph::Graph& g, PassContext& context) {
+  context.mapped = mapping::map_graph(g, context.machine, context.map, context.diag);
+  if (!context.mapped) return false;
+  for (const KernelRow& row : context.mapped->host.kernels) {
+    if (row.rect.area() == 0) continue;
+    for (const std::string& name : row.nodes) {
+      if (std::optional<graph::NodeId> id = g.find_node(name)) g.node(*id).assignment.rect = row.rect;
+    }
+  }
+  return true;
+}
+
+}  // namespace cs::passes
