@@ -91,7 +91,7 @@ std::optional<Operand> parse_symbol(OperandKind kind, std::string_view digits) {
     digits = digits.substr(0, colon);
   }
   const auto value = parse_number(digits);
-  if (!value) return std::nullopt;
+  if (!value || *value < 0) return std::nullopt;
   a.value = *value;
   return a;
 }

@@ -19,7 +19,7 @@ struct Functions {
   static float wide(uint32_t a) { return n::from_bits(H::to_f32(h(a))); }
 
   // clang-format off
-static constexpr NamedFn kList[] = {
+  static constexpr NamedFn kList[] = {
       {Op::faddh, [](U a, U b, U, U) { return U(H::add(h(a), h(b))); }, 1},
       {Op::fsubh, [](U a, U b, U, U) { return U(H::sub(h(a), h(b))); }, 1},
       {Op::fmulh, [](U a, U b, U, U) { return U(H::mul(h(a), h(b))); }, 1},
