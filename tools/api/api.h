@@ -1,0 +1,86 @@
+// The library behind the tools: one call compiles a model, a CSL layout or a Program's text; another writes the folder.
+//
+//   model.onnx, graph.yaml   frontend → passes → mapping → CSL half → Program with host part (and baselines)
+//   layout.csl               CSL half → Program; with --host also the host part and weights
+//   program.csptext          the Program as it stands there
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "compiler/csl/csl.h"
+#include "compiler/graph/graph.h"
+#include "compiler/mapping/mapping.h"
+#include "compiler/passes/passes.h"
+#include "runtime/machine/machine.h"
+#include "runtime/program/program.h"
+#include "runtime/support/diag.h"
+
+namespace cs::api {
+
+struct CompileOptions {
+  std::string input;
+  std::string machine = "wse2";                               // name or path
+  std::vector<std::string> set;                               // machine.key=value
+  int fabric_width = 0, fabric_height = 0;                    // 0: the machine's (models), rectangle and margins (CSL)
+  int threads = 1;
+  // models
+  passes::Policy policy = passes::Policy::medium;
+  std::string policy_name = "default";                        // as given, for the manifest
+  std::vector<std::pair<std::string, int64_t>> dims;
+  passes::PipelineOptions pipeline;
+  bool baselines = true;
+  bool only_passes = false;                                   // --emit graph|plan|dot: no CSL half
+  bool only_mapping = false;                                  // --emit csl: the files, not the Program
+  // layouts
+  std::string host_file;                                      // host.yaml
+  csl::CslOptions csl;                                        // flags of the vendor's compiler
+};
+
+struct CompiledBaseline {
+  std::string kernel, counterpart;
+  Origin origin = Origin::handwritten;
+  Program self, base;
+  std::vector<uint8_t> self_weights, base_weights;
+};
+
+struct Compiled {
+  Machine machine;
+  std::optional<graph::Graph> graph;                          // models
+  std::optional<mapping::Mapped> mapped;                      // models that were mapped
+  std::optional<Program> program;
+  std::vector<uint8_t> weights;
+  std::vector<CompiledBaseline> baselines;
+  std::vector<passes::PassRecord> passes;                     // with "frontend", "csl" and "baselines"
+  Manifest manifest;
+};
+
+// All errors are in diag.
+std::optional<Compiled> compile(const CompileOptions&, Diag&);
+
+// OUT: the Program's folder, baselines below it, compile_report.json in it.
+bool write_compiled(const Compiled&, const std::string& folder, Diag&);
+// The folder of `--emit csl`: every CSL file, host.yaml, weights.bin.
+bool write_csl(const mapping::Mapped&, const std::string& folder, Diag&);
+// The text of `--emit graph|plan` with its weights beside it.
+bool write_graph(const graph::Graph&, const std::string& path, Diag&);
+
+// compile_report.json: pass times, kernels with estimates, memory, flows.
+std::string compile_report(const Compiled&);
+
+// For people: tables of the graph and of the operators' origins, the floorplan, memory and colors.
+std::string graph_table(const graph::Graph&);
+std::string explain_origins(const Compiled&);
+std::string explain_placement(const Compiled&);
+std::string explain_fit(const Compiled&);
+std::string summary(const Compiled&);
+
+// --list-ops, --list-kernels, --list-passes
+std::string list_ops();
+std::string list_kernels();
+std::string list_passes();
+
+}  // namespace cs::api

@@ -1,0 +1,150 @@
+// compile(): which way an input takes, and the way of a model from graph to Program.
+#include <chrono>
+#include <filesystem>
+
+#include <fmt/format.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+#include "compiler/frontend/frontend.h"
+#include "runtime/support/files.h"
+#include "tools/api/api.h"
+#include "tools/api/layout.h"
+
+namespace cs::api {
+
+namespace {
+
+class Stopwatch {
+ public:
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+// Machine part from the files, then the host part. Both ways to a Program (directly, and through --emit csl) end here.
+std::optional<Program> build_program(const mapping::Mapped& mapped, const Machine& machine, int threads, Diag& diag) {
+  csl::CslOptions options;
+  options.layout = mapped.layout;
+  options.files = mapped.files;
+  options.threads = threads;
+  std::optional<Program> program = csl::compile_csl(options, machine, diag);
+  if (!program) return std::nullopt;
+  mapping::attach(mapped, *program);
+  name_program(*program, mapped.layout);
+  if (!verify(*program, machine, diag)) return std::nullopt;
+  return program;
+}
+
+mapping::MapOptions map_options(const CompileOptions& options, const graph::Graph& g) {
+  mapping::MapOptions map;
+  map.fabric_width = options.fabric_width;
+  map.fabric_height = options.fabric_height;
+  map.policy = options.policy_name;
+  for (graph::ValueId v : g.inputs) {
+    ops::DType t = g.value(v).type.dtype;
+    if (t == ops::DType::f16) map.dtype = "fp16";
+    if (t == ops::DType::bf16) map.dtype = "bf16";
+  }
+  return map;
+}
+
+bool build_baselines(const CompileOptions& options, const mapping::MapOptions& map, Compiled& out, Diag& diag) {
+  std::vector<mapping::Baseline> list = mapping::make_baselines(*out.graph, *out.mapped, out.machine, map, diag);
+  if (!diag.ok()) return false;
+  out.baselines.resize(list.size());
+  std::vector<Diag> diags(list.size());
+  std::vector<char> ok(list.size(), 0);
+  tbb::task_arena arena(std::max(1, options.threads));
+  arena.execute([&] {
+    tbb::parallel_for(size_t(0), list.size(), [&](size_t i) {
+      std::optional<Program> self = build_program(list[i].self, out.machine, 1, diags[i]);
+      std::optional<Program> base = build_program(list[i].base, out.machine, 1, diags[i]);
+      if (!self || !base) return;
+      out.baselines[i] = {list[i].kernel,  list[i].counterpart,   list[i].origin,       std::move(*self),
+                          std::move(*base), list[i].self.weights, list[i].base.weights};
+      ok[i] = 1;
+    });
+  });
+  for (size_t i = 0; i < list.size(); ++i) {
+    if (ok[i]) continue;
+    // A baseline is our own program: its failure is shown with the kernel it belongs to.
+    diag.error_at("baseline of " + list[i].kernel, "does not compile: " + diags[i].to_string());
+  }
+  return diag.ok();
+}
+
+bool compile_model(const CompileOptions& options, Compiled& out, Diag& diag) {
+  Stopwatch frontend;
+  out.graph = frontend::load_model(options.input, {options.dims}, diag);
+  if (!out.graph) return false;
+  out.passes.push_back({"frontend", frontend.seconds(), false});
+  mapping::MapOptions map = map_options(options, *out.graph);
+  passes::PassContext context{out.machine, options.policy, map, diag, {}};
+  if (!passes::run_passes(*out.graph, context, options.pipeline, out.passes)) return false;
+  out.mapped = std::move(context.mapped);
+  if (!out.mapped || options.only_passes) return true;
+  if (options.baselines && !options.only_mapping) {
+    Stopwatch watch;
+    if (!build_baselines(options, map, out, diag)) return false;
+    out.passes.push_back({"baselines", watch.seconds(), false});
+  }
+  out.weights = out.mapped->weights;
+  if (options.only_mapping) return true;
+  Stopwatch watch;
+  out.program = build_program(*out.mapped, out.machine, options.threads, diag);
+  out.passes.push_back({"csl", watch.seconds(), false});
+  return out.program.has_value();
+}
+
+// What the Program depends on: no paths, no times, no number of threads.
+void fill_manifest(const CompileOptions& options, bool model, Compiled& out) {
+  out.manifest.tool_version = version();
+  out.manifest.command = "cs-compile";
+  auto& entries = out.manifest.entries;
+  if (model) {
+    std::string dims;
+    for (const auto& [name, value] : options.dims) dims += fmt::format("{}{}={}", dims.empty() ? "" : ",", name, value);
+    entries = {{"autogen_policy", options.policy_name}, {"dim", dims}};
+  }
+  if (options.fabric_width > 0) entries.emplace_back("fabric", fmt::format("{}x{}", options.fabric_width, options.fabric_height));
+  entries.emplace_back("machine_hash", hash_text(machine_to_yaml(out.machine)));
+  std::string set;
+  for (const std::string& s : options.set) set += (set.empty() ? "" : ",") + s;
+  if (!set.empty()) entries.emplace_back("set", set);
+  std::sort(entries.begin(), entries.end());
+}
+
+}  // namespace
+
+std::optional<Compiled> compile(const CompileOptions& options, Diag& diag) {
+  std::string extension = std::filesystem::path(options.input).extension().string();
+  bool model = extension == ".onnx" || extension == ".yaml" || extension == ".yml";
+  Compiled out;
+  std::optional<Machine> machine = load_machine(options.machine, diag);
+  if (!machine) return std::nullopt;
+  out.machine = std::move(*machine);
+  for (const std::string& set : options.set) {
+    if (!set_machine_value(out.machine, set, diag)) return std::nullopt;
+  }
+  if (!verify_machine(out.machine, diag)) return std::nullopt;
+  bool ok = false;
+  if (model) {
+    ok = compile_model(options, out, diag);
+  } else if (extension == ".csl") {
+    ok = compile_layout(options, out, diag);
+  } else if (extension == ".csptext") {
+    ok = compile_text(options, out, diag);
+  } else {
+    diag.error_at(options.input, fmt::format("'{}' is not the extension of an input", extension),
+                  "a model (.onnx, .yaml), a CSL layout (.csl) or a Program's text (.csptext)");
+  }
+  if (!ok) return std::nullopt;
+  fill_manifest(options, model, out);
+  return out;
+}
+
+}  // namespace cs::api

@@ -1,0 +1,177 @@
+// Tables for people: the graph, origins, placement, memory; and the lists of rows.
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "compiler/kernels/kernels.h"
+#include "tools/api/api.h"
+
+namespace cs::api {
+
+namespace {
+
+// Columns as wide as their widest cell; the last one is not padded.
+class Table {
+ public:
+  explicit Table(std::vector<std::string> head) { add(std::move(head)); }
+  void add(std::vector<std::string> row) {
+    widths_.resize(std::max(widths_.size(), row.size()), 0);
+    for (size_t i = 0; i < row.size(); ++i) widths_[i] = std::max(widths_[i], row[i].size());
+    rows_.push_back(std::move(row));
+  }
+  std::string text() const {
+    std::string out;
+    for (const std::vector<std::string>& row : rows_) {
+      std::string line;
+      for (size_t i = 0; i < row.size(); ++i) {
+        line += i + 1 == row.size() ? row[i] : fmt::format("{:<{}}  ", row[i], widths_[i]);
+      }
+      while (!line.empty() && line.back() == ' ') line.pop_back();
+      out += "  " + line + "\n";
+    }
+    return out;
+  }
+
+ private:
+  std::vector<size_t> widths_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+const HostPart* host_of(const Compiled& c) {
+  if (c.program && c.program->host) return &*c.program->host;
+  return c.mapped ? &c.mapped->host : nullptr;
+}
+
+std::string rect_text(const Rect& r) {
+  return r.area() == 0 ? "-" : fmt::format("{}x{} at ({}, {})", r.w, r.h, r.x, r.y);
+}
+
+std::string sample_note(const graph::Graph& g) {
+  for (graph::ValueId v : g.inputs) {
+    if (g.value(v).sample_dim >= 0) return ", compiled for one sample";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string graph_table(const graph::Graph& g) {
+  std::vector<graph::NodeId> nodes = g.nodes();
+  int64_t flops = 0, weights = 0;
+  Table table({"node", "op", "operands", "result", "flops"});
+  for (graph::NodeId id : nodes) {
+    const graph::Node& n = g.node(id);
+    std::string operands;
+    for (graph::ValueId v : n.inputs) {
+      if (v.valid()) operands += (operands.empty() ? "" : ", ") + ops::type_text(g.value(v).type);
+    }
+    std::string result = n.outputs.empty() ? "" : ops::type_text(g.value(n.outputs[0]).type);
+    table.add({n.name, n.op, operands, result, std::to_string(g.flops(id))});
+    flops += g.flops(id);
+  }
+  for (size_t i = 0; i < g.value_slots(); ++i) {
+    const graph::Value& v = g.value({int32_t(i)});
+    if (v.is_constant() && !v.users.empty()) weights += v.type.bytes();
+  }
+  return fmt::format("Graph {}: {} nodes, {} bytes of constants, {} flops per sample{}\n{}", g.name, nodes.size(), weights,
+                     flops, sample_note(g), table.text());
+}
+
+std::string explain_origins(const Compiled& c) {
+  const HostPart* host = host_of(c);
+  if (host == nullptr) return "";
+  Table table({"operator", "op", "origin", "kernels", "why"});
+  for (const OpRow& o : host->ops) {
+    table.add({o.name, o.op, std::string(origin_name(o.origin)), fmt::format("{}", fmt::join(o.kernels, ", ")), o.reason});
+  }
+  return fmt::format("Origins under policy {}\n{}", host->policy, table.text());
+}
+
+std::string explain_placement(const Compiled& c) {
+  const HostPart* host = host_of(c);
+  if (host == nullptr) return "";
+  Table table({"kernel", "made by", "rectangle", "ideal", "estimated", "bytes/PE", "colors"});
+  for (const KernelRow& k : host->kernels) {
+    table.add({k.name, k.kernel, rect_text(k.rect), fmt::format("{:.0f}", k.ideal_cycles),
+               fmt::format("{:.0f}", k.estimated_cycles), std::to_string(k.bytes_per_pe),
+               fmt::format("{}", fmt::join(k.colors, " "))});
+  }
+  std::string out = "Kernels (cycles per sample)\n" + table.text();
+  if (!c.mapped) return out;
+  if (!c.mapped->flows.empty()) {
+    Table flows({"stream", "color", "hops"});
+    for (const mapping::FlowReport& f : c.mapped->flows) flows.add({f.name, std::to_string(f.color), std::to_string(f.hops)});
+    out += "Streams\n" + flows.text();
+  }
+  return out + fmt::format("Floorplan, {}x{} PEs\n{}", c.mapped->fabric_width, c.mapped->fabric_height, c.mapped->floorplan);
+}
+
+std::string explain_fit(const Compiled& c) {
+  std::string out = c.mapped ? c.mapped->fit : "";
+  if (!c.program) return out;
+  Table table({"tile program", "code", "data", "free"});
+  for (const TileProgram& tile : c.program->tiles) {
+    uint32_t code = 0, rest = 0;
+    for (const Section& s : tile.sections) (s.kind == SectionKind::code ? code : rest) += s.bytes;
+    table.add({tile.name, std::to_string(code), std::to_string(rest), std::to_string(int64_t(c.machine.core.memory_bytes) - code - rest)});
+  }
+  return out + fmt::format("Memory of the tile programs, {} bytes per PE\n{}", c.machine.core.memory_bytes, table.text());
+}
+
+std::string summary(const Compiled& c) {
+  const HostPart* host = host_of(c);
+  std::string out;
+  if (host != nullptr) {
+    std::map<std::string_view, int> origins;
+    for (const OpRow& o : host->ops) ++origins[origin_name(o.origin)];
+    std::string counts;
+    for (const auto& [name, n] : origins) counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", n, name);
+    double slowest = 0;
+    std::string who;
+    for (const mapping::Placement& p : c.mapped ? c.mapped->placement : std::vector<mapping::Placement>{}) {
+      if (p.interval_cycles > slowest) {
+        slowest = p.interval_cycles;
+        who = p.name;
+      }
+    }
+    out += fmt::format("{} for {}: operators {}\n", host->model, c.machine.name, counts);
+    if (slowest > 0) out += fmt::format("estimated interval {:.0f} cycles per sample, set by {}\n", slowest, who);
+  }
+  if (c.program) {
+    out += fmt::format("{}x{} PEs, {} tile programs, {} bytes of weights\n", c.program->fabric_width, c.program->fabric_height,
+                       c.program->tiles.size(), c.weights.size());
+  }
+  return out;
+}
+
+std::string list_ops() {
+  Table table({"operator", "kind", "ONNX", "attributes", "computes", "notes"});
+  for (const ops::OpDef& d : ops::op_table()) {
+    std::vector<std::string_view> attrs;
+    for (const ops::AttrDef& a : d.attrs) attrs.push_back(a.name);
+    std::string computes(d.expression.empty() ? d.decomposition : d.expression);
+    std::replace(computes.begin(), computes.end(), '\n', ';');
+    table.add({std::string(d.name), std::string(ops::op_kind_name(d.kind)), fmt::format("{}", fmt::join(d.onnx, ", ")),
+               fmt::format("{}", fmt::join(attrs, ", ")), computes, std::string(d.note)});
+  }
+  return table.text();
+}
+
+std::string list_kernels() {
+  Table table({"kernel", "file", "pattern", "operators", "what it is"});
+  for (const kernels::Row& r : kernels::table()) {
+    table.add({std::string(r.name), std::string(r.file), std::string(kernels::pattern_name(r.pattern)),
+               fmt::format("{}", fmt::join(r.ops, ", ")), std::string(r.summary)});
+  }
+  return table.text();
+}
+
+std::string list_passes() {
+  Table table({"pass", "what it does"});
+  for (const passes::Pass& p : passes::pass_table()) table.add({std::string(p.name), std::string(p.summary)});
+  return table.text();
+}
+
+}  // namespace cs::api

@@ -1,0 +1,91 @@
+// CSL layouts with an optional host part, and Program texts.
+#include "tools/api/layout.h"
+
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "runtime/support/files.h"
+
+namespace cs::api {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+void make_relative(std::string& text, const std::string& prefix) {
+  if (prefix.empty()) return;
+  for (size_t at = text.find(prefix); at != std::string::npos; at = text.find(prefix)) text.erase(at, prefix.size());
+}
+
+// Bytes of weights.bin that the host part speaks of.
+uint64_t weights_needed(const HostPart& host) {
+  uint64_t need = 0;
+  for (const Constant& c : host.constants) need = std::max(need, c.offset + uint64_t(c.rect.area()) * c.bytes_per_pe);
+  for (const HostConstant& c : host.host_constants) need = std::max(need, c.offset + c.bytes);
+  return need;
+}
+
+bool read_weights(const fs::path& folder, Compiled& out, bool required, Diag& diag) {
+  uint64_t need = out.program->host ? weights_needed(*out.program->host) : 0;
+  fs::path file = folder / "weights.bin";
+  std::error_code ignored;
+  if (need == 0) return true;
+  if (!fs::exists(file, ignored) && !required) {
+    diag.warning({}, fmt::format("there is no {}; all weights are zero", file.string()),
+                 "copy weights.bin of the program beside its text");
+    out.weights.assign(need, 0);
+    return true;
+  }
+  std::optional<std::string> bytes = read_file(file.string(), diag);
+  if (!bytes) return false;
+  if (bytes->size() < need) {
+    diag.error_at(file.string(), fmt::format("the host part needs {} bytes, the file has {}", need, bytes->size()));
+    return false;
+  }
+  out.weights.assign(bytes->begin(), bytes->end());
+  return true;
+}
+
+}  // namespace
+
+void name_program(Program& program, const std::string& layout) {
+  fs::path path(layout);
+  program.name = program.host && !program.host->model.empty() ? program.host->model : path.stem().string();
+  std::string prefix = path.parent_path().empty() ? "" : path.parent_path().string() + "/";
+  for (TileProgram& tile : program.tiles) {
+    make_relative(tile.name, prefix);
+    for (std::string& file : tile.files) make_relative(file, prefix);
+  }
+}
+
+bool compile_layout(const CompileOptions& options, Compiled& out, Diag& diag) {
+  csl::CslOptions csl = options.csl;
+  csl.layout = options.input;
+  csl.threads = options.threads;
+  if (options.fabric_width > 0) {
+    csl.fabric_width = options.fabric_width;
+    csl.fabric_height = options.fabric_height;
+  }
+  out.program = csl::compile_csl(csl, out.machine, diag);
+  if (!out.program) return false;
+  if (!options.host_file.empty()) {
+    std::optional<std::string> text = read_file(options.host_file, diag, uint64_t(1) << 28);
+    if (!text) return false;
+    out.program->host = host_part_from_yaml(std::move(*text), options.host_file, out.program->ports, diag);
+    if (!out.program->host) return false;
+  }
+  name_program(*out.program, options.input);
+  return verify(*out.program, out.machine, diag) &&
+         read_weights(fs::path(options.host_file).parent_path(), out, true, diag);
+}
+
+bool compile_text(const CompileOptions& options, Compiled& out, Diag& diag) {
+  std::optional<std::string> text = read_file(options.input, diag, uint64_t(1) << 31);
+  if (!text) return false;
+  out.program = parse_program_text(std::move(*text), options.input, diag);
+  if (!out.program || !verify(*out.program, out.machine, diag)) return false;
+  return read_weights(fs::path(options.input).parent_path(), out, false, diag);
+}
+
+}  // namespace cs::api

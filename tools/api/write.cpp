@@ -1,0 +1,130 @@
+// Writing results: OUT with baselines and report, the CSL folder, graphs; and compile_report.json.
+#include <filesystem>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "compiler/graph/graph_yaml.h"
+#include "runtime/support/files.h"
+#include "tools/api/api.h"
+
+namespace cs::api {
+
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+std::string_view view(const std::vector<uint8_t>& bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+bool write_baselines(const Compiled& c, const std::string& folder, Diag& diag) {
+  for (const CompiledBaseline& b : c.baselines) {
+    fs::path dir = fs::path(folder) / "baselines" / b.kernel;
+    std::error_code ignored;
+    fs::create_directories(dir, ignored);
+    Manifest manifest = c.manifest;
+    manifest.entries.emplace_back("baseline_of", b.kernel);
+    manifest.entries.emplace_back("counterpart", b.counterpart);
+    std::sort(manifest.entries.begin(), manifest.entries.end());
+    if (!write_program((dir / "this.csp").string(), b.self, b.self_weights, manifest, diag) ||
+        !write_program((dir / "base.csp").string(), b.base, b.base_weights, manifest, diag)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+Json kernel_json(const KernelRow& k) {
+  return {{"name", k.name},
+          {"op", k.op},
+          {"kernel", k.kernel},
+          {"origin", std::string(origin_name(k.origin))},
+          {"reason", k.reason},
+          {"rect", {k.rect.x, k.rect.y, k.rect.w, k.rect.h}},
+          {"flops", k.flops},
+          {"ideal_cycles", k.ideal_cycles},
+          {"estimated_cycles", k.estimated_cycles},
+          {"bytes_per_pe", k.bytes_per_pe},
+          {"colors", k.colors},
+          {"nodes", k.nodes},
+          {"baseline", k.baseline}};
+}
+
+}  // namespace
+
+bool write_compiled(const Compiled& c, const std::string& folder, Diag& diag) {
+  CS_CHECK(c.program.has_value(), "nothing was compiled");
+  return write_program(folder, *c.program, c.weights, c.manifest, diag) && write_baselines(c, folder, diag) &&
+         write_file_atomic((fs::path(folder) / "compile_report.json").string(), compile_report(c), diag);
+}
+
+bool write_csl(const mapping::Mapped& mapped, const std::string& folder, Diag& diag) {
+  std::error_code ec;
+  fs::create_directories(folder, ec);
+  if (ec) {
+    diag.error_at(folder, "cannot be created: " + ec.message());
+    return false;
+  }
+  for (const auto& [name, text] : mapped.files) {
+    fs::path path = fs::path(folder) / name;
+    fs::create_directories(path.parent_path(), ec);
+    if (!write_file_atomic(path.string(), text, diag)) return false;
+  }
+  return write_file_atomic((fs::path(folder) / "host.yaml").string(), host_part_to_yaml(mapped.host, mapped.ports), diag) &&
+         write_file_atomic((fs::path(folder) / "weights.bin").string(), view(mapped.weights), diag);
+}
+
+bool write_graph(const graph::Graph& g, const std::string& path, Diag& diag) {
+  fs::path weights = fs::path(path).replace_extension(".bin");
+  graph::GraphText text = graph::graph_text(g, weights.filename().string());
+  return write_file_atomic(path, text.yaml, diag) &&
+         (text.weights.empty() || write_file_atomic(weights.string(), view(text.weights), diag));
+}
+
+std::string compile_report(const Compiled& c) {
+  Json report;
+  report["schema"] = "wafersmith-compile/1";
+  report["machine"] = c.machine.name;
+  double total = 0;
+  for (const passes::PassRecord& p : c.passes) {
+    report["passes"].push_back({{"name", p.name}, {"seconds", p.seconds}});
+    total += p.seconds;
+  }
+  report["seconds"] = total;
+  if (c.program) {
+    report["name"] = c.program->name;
+    report["fabric"] = {c.program->fabric_width, c.program->fabric_height};
+    report["tiles"] = c.program->tiles.size();
+    report["weights_bytes"] = c.weights.size();
+  }
+  const HostPart* host = c.program && c.program->host ? &*c.program->host : c.mapped ? &c.mapped->host : nullptr;
+  if (host != nullptr) {
+    report["policy"] = host->policy;
+    report["kernels"] = Json::array();
+    for (const KernelRow& k : host->kernels) report["kernels"].push_back(kernel_json(k));
+    report["ops"] = Json::array();
+    for (const OpRow& o : host->ops) {
+      report["ops"].push_back({{"name", o.name}, {"op", o.op}, {"origin", std::string(origin_name(o.origin))},
+                               {"reason", o.reason}, {"kernels", o.kernels}, {"where", o.where}});
+    }
+  }
+  if (c.mapped) {
+    for (const mapping::Placement& p : c.mapped->placement) {
+      report["placement"].push_back({{"name", p.name}, {"kernel", p.kernel}, {"role", p.role},
+                                     {"rect", {p.rect.x, p.rect.y, p.rect.w, p.rect.h}},
+                                     {"interval_cycles", p.interval_cycles}, {"bytes", p.bytes}});
+    }
+    for (const mapping::FlowReport& f : c.mapped->flows) {
+      report["flows"].push_back({{"name", f.name}, {"color", f.color}, {"hops", f.hops}});
+    }
+  }
+  report["baselines"] = Json::array();
+  for (const CompiledBaseline& b : c.baselines) {
+    report["baselines"].push_back({{"kernel", b.kernel}, {"counterpart", b.counterpart}, {"origin", std::string(origin_name(b.origin))}});
+  }
+  return report.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace cs::api
