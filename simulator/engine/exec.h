@@ -56,8 +56,14 @@ ScalarResult execute_scalar(const isa::Inst&, Registers&, std::span<uint8_t> mem
 // isa::kReturnToScheduler.
 std::optional<int32_t> jump_target(const isa::Inst&, Registers&, int32_t next);
 
-// Value of a register, pair or literal operand as raw bits; `bytes` (2 or 4) cuts it.
-uint32_t operand_value(const isa::Operand&, const Registers&, int bytes);
+// Value of a register, pair or literal operand as raw bits; `bytes` (2 or 4) cuts it. Other kinds give 0.
+inline uint32_t operand_value(const isa::Operand& a, const Registers& registers, int bytes) {
+  uint32_t value = 0;
+  if (a.kind == isa::OperandKind::reg) value = registers.r[size_t(a.value) & 15];
+  if (a.kind == isa::OperandKind::pair) value = registers.pair(a.value & 14);
+  if (a.kind == isa::OperandKind::imm) value = uint32_t(a.value);
+  return bytes == 2 ? value & 0xFFFF : value;
+}
 
 // ---- elements
 

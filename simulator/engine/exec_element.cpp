@@ -49,13 +49,4 @@ bool is_reduction(const isa::Inst& inst) {
          inst.args[2].is_dsr();
 }
 
-uint32_t operand_value(const isa::Operand& a, const Registers& registers, int bytes) {
-  using isa::OperandKind;
-  uint32_t value = 0;
-  if (a.kind == OperandKind::reg) value = registers.r[size_t(a.value) % 16];
-  if (a.kind == OperandKind::pair) value = registers.pair(a.value & 14);
-  if (a.kind == OperandKind::imm) value = uint32_t(a.value);
-  return bytes == 2 ? value & 0xFFFF : value;
-}
-
 }  // namespace cs::sim

@@ -31,17 +31,22 @@ void write(const Operand& dst, Registers& registers, uint32_t value) {
 
 constexpr ScalarResult kIllegal{ExecFault::illegal, 0, 0};
 
+// Reads an operand that the instruction has (bytes > 0); false if it is none that a scalar instruction can
+// read.
+bool read(const Operand& a, int bytes, const Registers& registers, uint32_t& value) {
+  if (bytes == 0) return true;
+  value = operand_value(a, registers, bytes);
+  return is_value(a, registers);
+}
+
 ScalarResult compute(const Inst& inst, const ElementOp& op, Registers& registers) {
-  const std::array<uint8_t, 3> widths{op.a_bytes, op.b_bytes, op.s_bytes};
-  std::array<uint32_t, 3> values{};
+  uint32_t a = 0, b = 0, s = 0;
   if (op.fn == nullptr || !is_register(inst.args[0], registers)) return kIllegal;
-  for (size_t i = 0; i < 3; ++i) {
-    if (widths[i] == 0) continue;
-    if (!is_value(inst.args[i + 1], registers)) return kIllegal;
-    values[i] = operand_value(inst.args[i + 1], registers, widths[i]);
-  }
-  if (op.uses_carry) values[1] |= uint32_t(registers.carry) << 16;
-  const uint32_t result = op.fn(values[0], values[1], values[2], 0);
+  if (!read(inst.args[1], op.a_bytes, registers, a) || !read(inst.args[2], op.b_bytes, registers, b) ||
+      !read(inst.args[3], op.s_bytes, registers, s))
+    return kIllegal;
+  if (op.uses_carry) b |= uint32_t(registers.carry) << 16;
+  const uint32_t result = op.fn(a, b, s, 0);
   if (op.sets_carry) registers.carry = (result >> 16 & 1) != 0;
   write(inst.args[0], registers, result);
   return {ExecFault::none, 0, op.flops};
