@@ -167,6 +167,7 @@ struct Program {
   static constexpr int kFormatVersion = 1;
   std::string name;
   std::string machine;                   // name of the machine it was compiled for
+  std::string machine_text;              // machine_to_yaml of it if it is none that ships with the tools, else empty
   Arch arch = Arch::wse2;
   int fabric_width = 0, fabric_height = 0;   // PEs the simulator has to build; coordinates below are in it
   Rect user;                             // the rectangle of @set_rectangle, placed in the fabric
@@ -180,8 +181,15 @@ struct Program {
   bool operator==(const Program&) const = default;
 };
 
+// Says in the Program what it was compiled for: name, arch and, where needed, the whole description.
+void set_program_machine(Program&, const Machine&);
+// The machine a Program was compiled for; reported if it is unknown here.
+std::optional<Machine> program_machine(const Program&, Diag&);
+
 // Everything a consumer relies on: indices, ids, overlaps, addresses, bytes, symbols, host part. Reports all.
 bool verify(const Program&, const Machine&, Diag&);
+// What needs the size of weights.bin: that every constant lies inside.
+bool verify_weights(const Program&, uint64_t weights_bytes, Diag&);
 
 // The folder form. Written to a temporary name and renamed when complete. `weights` are raw bytes.
 struct Manifest {
@@ -201,7 +209,19 @@ std::optional<LoadedProgram> read_program(const std::string& folder, Diag&);
 std::string program_text(const Program&);
 std::optional<Program> parse_program_text(std::string text, const std::string& name, Diag&);
 
-std::string_view data_type_name(DataType);            // "f32"
+// The bytes of program.fb and back, without verification.
+std::string program_bytes(const Program&);
+std::optional<Program> parse_program_bytes(std::string_view bytes, const std::string& name, Diag&);
+
+// Words of the text forms: "f32", "east", "local", "half_and_index", "pop_on_advance", "code".
+std::string_view data_type_name(DataType);
+std::string_view port_name(Port);
+std::string_view task_kind_name(TaskKind);
+std::string_view task_args_name(TaskArgs);
+std::string_view pop_mode_name(PopMode);
+std::string_view section_kind_name(SectionKind);
+// "W>ER" (inputs > outputs), "-" if the position is not valid.
+std::string switch_position_text(const SwitchPosition&);
 std::optional<DataType> data_type_from_name(std::string_view);
 
 }  // namespace cs

@@ -1,0 +1,111 @@
+// The folder form of a Program: program.fb, weights.bin and manifest.json.
+//
+// Writing: everything into a temporary folder, then one rename. Reading: the manifest gives format and hashes, so that
+// any changed byte is a diagnostic before anything is interpreted; then unpack, find the machine, verify.
+#include <filesystem>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "runtime/program/program.h"
+#include "runtime/support/files.h"
+
+namespace cs {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kFormat = "wafersmith-program/1";
+constexpr const char* kProgramFile = "program.fb";
+constexpr const char* kWeightsFile = "weights.bin";
+constexpr const char* kManifestFile = "manifest.json";
+
+// A folder that holds something else is never replaced.
+bool may_replace(const std::string& folder, Diag& diag) {
+  std::error_code ec;
+  if (!fs::exists(folder, ec)) return true;
+  if (fs::is_directory(folder, ec) && (fs::is_empty(folder, ec) || fs::exists(folder + "/" + kManifestFile, ec))) {
+    return true;
+  }
+  diag.error_at(folder, "exists and is no compiled program, so it is not replaced", "choose another name or remove it");
+  return false;
+}
+
+std::string manifest_text(const Program& p, const Manifest& manifest, const std::string& program_hash,
+                          const std::string& weights_hash, size_t weights) {
+  Json options = Json::object();
+  for (const auto& [key, value] : manifest.entries) options[key] = value;
+  const Json json = {{"format", kFormat},
+                     {"tool_version", manifest.tool_version},
+                     {"command", manifest.command},
+                     {"name", p.name},
+                     {"machine", p.machine},
+                     {"files",
+                      {{kProgramFile, {{"xxh3", program_hash}}},
+                       {kWeightsFile, {{"xxh3", weights_hash}, {"bytes", weights}}}}},
+                     {"options", options}};
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string text_at(const Json& json, std::initializer_list<const char*> path) {
+  const Json* node = &json;
+  for (const char* key : path) {
+    if (!node->is_object() || !node->contains(key)) return {};
+    node = &node->at(key);
+  }
+  return node->is_string() ? node->get<std::string>() : std::string();
+}
+
+bool check_hash(const Json& manifest, const char* file, const std::string& path, const std::string& bytes, Diag& diag) {
+  const std::string expected = text_at(manifest, {"files", file, "xxh3"}), actual = hash_text(bytes);
+  if (expected == actual) return true;
+  diag.error_at(path, fmt::format("the content has hash {}, the manifest says {}", actual,
+                                  expected.empty() ? "nothing" : expected),
+                "the file is damaged or from another compilation; compile again");
+  return false;
+}
+
+}  // namespace
+
+bool write_program(const std::string& folder, const Program& p, const std::vector<uint8_t>& weights,
+                   const Manifest& manifest, Diag& diag) {
+  if (!may_replace(folder, diag)) return false;
+  const std::string program = program_bytes(p);
+  const std::string_view weight_bytes(reinterpret_cast<const char*>(weights.data()), weights.size());
+  FolderWriter out(folder, diag);
+  return out.write(kProgramFile, program) && out.write(kWeightsFile, weight_bytes) &&
+         out.write(kManifestFile, manifest_text(p, manifest, hash_text(program), hash_text(weight_bytes),
+                                                weights.size())) &&
+         out.commit();
+}
+
+std::optional<LoadedProgram> read_program(const std::string& folder, Diag& diag) {
+  std::error_code ec;
+  if (!fs::is_directory(folder, ec)) {
+    diag.error_at(folder, fs::exists(folder, ec) ? "is no folder of a compiled program" : "no such program",
+                  "give the folder that cs-compile -o wrote");
+    return std::nullopt;
+  }
+  const auto path = [&](const char* file) { return (fs::path(folder) / file).string(); };
+  const auto manifest_bytes = read_file(path(kManifestFile), diag, 1 << 24);
+  const auto program = read_file(path(kProgramFile), diag);
+  const auto weights = read_file(path(kWeightsFile), diag);
+  if (!manifest_bytes || !program || !weights) return std::nullopt;
+  const Json manifest = Json::parse(*manifest_bytes, nullptr, false);
+  if (manifest.is_discarded() || text_at(manifest, {"format"}) != kFormat) {
+    diag.error_at(path(kManifestFile), fmt::format("is no manifest of the format {}", kFormat),
+                  "compile again with these tools");
+    return std::nullopt;
+  }
+  const bool program_ok = check_hash(manifest, kProgramFile, path(kProgramFile), *program, diag);
+  const bool weights_ok = check_hash(manifest, kWeightsFile, path(kWeightsFile), *weights, diag);
+  if (!program_ok || !weights_ok) return std::nullopt;
+  auto p = parse_program_bytes(*program, path(kProgramFile), diag);
+  if (!p) return std::nullopt;
+  const auto machine = program_machine(*p, diag);
+  if (!machine || !verify(*p, *machine, diag) || !verify_weights(*p, weights->size(), diag)) return std::nullopt;
+  return LoadedProgram{std::move(*p), {weights->begin(), weights->end()}};
+}
+
+}  // namespace cs

@@ -1,0 +1,153 @@
+// The host part from YAML: strict reading of what host_yaml_write.cpp wrote. Relations between the parts are verified
+// with the Program.
+#include <fmt/format.h>
+
+#include "runtime/program/host_yaml.h"
+
+namespace cs {
+namespace {
+
+constexpr int64_t kMaxInt = 0x7fffffff;
+constexpr int64_t kMaxBytes = int64_t(1) << 48;
+constexpr names::Table<3> kStepKinds = {"send", "receive", "op"};
+
+void read_tensor(YamlMap& map, HostTensor& t, Diag& diag) {
+  map.required("name", t.name);
+  read_word(map, "type", t.type, names::kDataTypes, diag);
+  map.required("shape", t.shape);
+  read_number(map, "sample_dim", t.sample_dim, -1, 63, diag);
+}
+
+void read_attrs(YamlMap& map, Attrs& attrs, Diag& diag) {
+  using Attr = std::pair<std::string, AttrValue>;
+  read_list(map, "attrs", attrs, diag, [&](YamlMap& entry, Attr& attr) {
+    entry.required("name", attr.first);
+    int kinds = 0;
+    const auto kind = [&]<typename T>(const char* key, T value) {
+      if (entry.child(key) == nullptr) return;
+      ++kinds;
+      entry.required(key, value);
+      attr.second = std::move(value);
+    };
+    kind("int", int64_t(0));
+    kind("real", 0.0);
+    kind("text", std::string());
+    kind("ints", std::vector<int64_t>());
+    kind("reals", std::vector<double>());
+    if (kinds != 1) diag.error(entry.loc(), "an attribute has exactly one of int, real, text, ints, reals");
+  });
+}
+
+void read_step(YamlMap& map, HostStep& s, Diag& diag) {
+  if (!read_word(map, "kind", s.kind, kStepKinds, diag)) return;
+  if (s.kind == HostStep::Kind::op) {
+    map.required("op", s.op);
+    map.required("inputs", s.inputs);
+    map.required("outputs", s.outputs);
+    read_attrs(map, s.attrs, diag);
+  } else {
+    map.required("port", s.port);
+    map.required("tensor", s.tensor);
+  }
+}
+
+void read_constant(YamlMap& map, Constant& c, Diag& diag) {
+  map.required("symbol", c.symbol);
+  read_rect(map.child("rect"), c.rect, map.loc(), diag);
+  read_number(map, "bytes_per_pe", c.bytes_per_pe, 0, kMaxInt, diag);
+  read_number(map, "offset", c.offset, 0, kMaxBytes, diag);
+}
+
+void read_kernel(YamlMap& map, KernelRow& k, Diag& diag) {
+  map.required("name", k.name);
+  map.required("op", k.op);
+  map.required("kernel", k.kernel);
+  read_word(map, "origin", k.origin, names::kOrigins, diag);
+  map.required("reason", k.reason);
+  read_rect(map.child("rect"), k.rect, map.loc(), diag);
+  map.required("flops", k.flops);
+  map.required("ideal_cycles", k.ideal_cycles);
+  map.required("estimated_cycles", k.estimated_cycles);
+  read_number(map, "bytes_per_pe", k.bytes_per_pe, 0, kMaxInt, diag);
+  map.required("colors", k.colors);
+  map.required("nodes", k.nodes);
+  map.required("baseline", k.baseline);
+}
+
+void read_op(YamlMap& map, OpRow& o, Diag& diag) {
+  map.required("name", o.name);
+  map.required("op", o.op);
+  read_word(map, "origin", o.origin, names::kOrigins, diag);
+  map.required("reason", o.reason);
+  map.required("kernels", o.kernels);
+  map.required("where", o.where);
+}
+
+void read_port_fields(YamlMap& map, HostPort& p, Diag& diag) {
+  map.required("name", p.name);
+  read_word(map, "direction", p.input, names::kDirections, diag);
+  read_word(map, "side", p.side, names::kPorts, diag);
+  read_number(map, "position", p.position, 0, kMaxInt, diag);
+  read_number(map, "color", p.color, 0, 255, diag);
+}
+
+}  // namespace
+
+bool read_rect(const YamlNode* node, Rect& out, SourceLoc missing, Diag& diag) {
+  std::vector<int> v;
+  if (node == nullptr) {
+    diag.error(missing, "needs the key 'rect': [x, y, width, height]");
+    return false;
+  }
+  if (!node->read(v, "rect", diag)) return false;
+  if (v.size() != 4) {
+    diag.error(node->loc(), fmt::format("a rectangle is [x, y, width, height], got {} numbers", v.size()));
+    return false;
+  }
+  out = {v[0], v[1], v[2], v[3]};
+  return true;
+}
+
+bool read_port(const YamlNode& node, HostPort& out, Diag& diag) {
+  const size_t errors = diag.errors();
+  YamlMap map(node, "port", diag);
+  if (!map.valid()) return false;
+  read_port_fields(map, out, diag);
+  map.finish();
+  return diag.errors() == errors;
+}
+
+bool read_host_part(const YamlNode& node, HostPart& h, std::vector<HostPort>& ports, bool with_ports, Diag& diag) {
+  const size_t errors = diag.errors();
+  YamlMap map(node, "host part", diag);
+  if (!map.valid()) return false;
+  const auto tensor = [&](YamlMap& m, HostTensor& t) { read_tensor(m, t, diag); };
+  map.required("model", h.model);
+  map.required("policy", h.policy);
+  map.required("dtype", h.dtype);
+  if (with_ports) read_list(map, "ports", ports, diag, [&](YamlMap& m, HostPort& p) { read_port_fields(m, p, diag); });
+  read_list(map, "inputs", h.inputs, diag, tensor);
+  read_list(map, "outputs", h.outputs, diag, tensor);
+  read_list(map, "values", h.values, diag, tensor);
+  read_list(map, "constants", h.constants, diag, [&](YamlMap& m, Constant& c) { read_constant(m, c, diag); });
+  read_list(map, "host_constants", h.host_constants, diag, [&](YamlMap& m, HostConstant& c) {
+    read_tensor(m, c.tensor, diag);
+    read_number(m, "offset", c.offset, 0, kMaxBytes, diag);
+    read_number(m, "bytes", c.bytes, 0, kMaxBytes, diag);
+  });
+  read_list(map, "steps", h.steps, diag, [&](YamlMap& m, HostStep& s) { read_step(m, s, diag); });
+  read_list(map, "kernels", h.kernels, diag, [&](YamlMap& m, KernelRow& k) { read_kernel(m, k, diag); });
+  read_list(map, "ops", h.ops, diag, [&](YamlMap& m, OpRow& o) { read_op(m, o, diag); });
+  map.finish();
+  return diag.errors() == errors;
+}
+
+std::optional<HostPart> host_part_from_yaml(std::string text, const std::string& name, std::vector<HostPort>& ports,
+                                            Diag& diag) {
+  const auto doc = YamlDoc::parse_text(std::move(text), name, diag);
+  HostPart host;
+  if (!doc || !read_host_part(doc->root(), host, ports, true, diag)) return std::nullopt;
+  return host;
+}
+
+}  // namespace cs

@@ -1,0 +1,110 @@
+// The host part as YAML: one line per tensor, constant, step, kernel and operator, fields in a fixed order.
+#include <fmt/format.h>
+
+#include "runtime/program/host_yaml.h"
+
+namespace cs {
+namespace {
+
+std::string strings(const std::vector<std::string>& items) {
+  std::string out = "[";
+  for (const std::string& s : items) out += (out.size() > 1 ? ", " : "") + yaml_quote(s);
+  return out + "]";
+}
+
+std::string tensor_fields(const HostTensor& t) {
+  return fmt::format("name: {}, type: {}, shape: [{}], sample_dim: {}", yaml_quote(t.name), data_type_name(t.type),
+                     fmt::join(t.shape, ", "), t.sample_dim);
+}
+
+struct AttrText {
+  std::string operator()(int64_t v) const { return fmt::format("int: {}", v); }
+  std::string operator()(double v) const { return fmt::format("real: {}", v); }
+  std::string operator()(const std::string& v) const { return "text: " + yaml_quote(v); }
+  std::string operator()(const std::vector<int64_t>& v) const { return fmt::format("ints: [{}]", fmt::join(v, ", ")); }
+  std::string operator()(const std::vector<double>& v) const { return fmt::format("reals: [{}]", fmt::join(v, ", ")); }
+};
+
+std::string attrs_text(const Attrs& attrs) {
+  std::string out = "[";
+  for (const auto& [name, value] : attrs) {
+    out += fmt::format("{}{{name: {}, {}}}", out.size() > 1 ? ", " : "", yaml_quote(name),
+                       std::visit(AttrText{}, value));
+  }
+  return out + "]";
+}
+
+std::string step_line(const HostStep& s) {
+  switch (s.kind) {
+    case HostStep::Kind::send:
+    case HostStep::Kind::receive:
+      return fmt::format("{{kind: {}, port: {}, tensor: {}}}", s.kind == HostStep::Kind::send ? "send" : "receive",
+                         yaml_quote(s.port), yaml_quote(s.tensor));
+    case HostStep::Kind::op: break;
+  }
+  return fmt::format("{{kind: op, op: {}, inputs: {}, outputs: {}, attrs: {}}}", yaml_quote(s.op), strings(s.inputs),
+                     strings(s.outputs), attrs_text(s.attrs));
+}
+
+std::string kernel_line(const KernelRow& k) {
+  return fmt::format(
+      "{{name: {}, op: {}, kernel: {}, origin: {}, reason: {}, rect: {}, flops: {}, ideal_cycles: {}, "
+      "estimated_cycles: {}, bytes_per_pe: {}, colors: [{}], nodes: {}, baseline: {}}}",
+      yaml_quote(k.name), yaml_quote(k.op), yaml_quote(k.kernel), origin_name(k.origin), yaml_quote(k.reason),
+      rect_text(k.rect), k.flops, k.ideal_cycles, k.estimated_cycles, k.bytes_per_pe, fmt::join(k.colors, ", "),
+      strings(k.nodes), yaml_quote(k.baseline));
+}
+
+std::string op_line(const OpRow& o) {
+  return fmt::format("{{name: {}, op: {}, origin: {}, reason: {}, kernels: {}, where: {}}}", yaml_quote(o.name),
+                     yaml_quote(o.op), origin_name(o.origin), yaml_quote(o.reason), strings(o.kernels),
+                     yaml_quote(o.where));
+}
+
+std::string constant_line(const Constant& c) {
+  return fmt::format("{{symbol: {}, rect: {}, bytes_per_pe: {}, offset: {}}}", yaml_quote(c.symbol), rect_text(c.rect),
+                     c.bytes_per_pe, c.offset);
+}
+
+}  // namespace
+
+std::string rect_text(const Rect& r) { return fmt::format("[{}, {}, {}, {}]", r.x, r.y, r.w, r.h); }
+
+std::string port_line(const HostPort& p) {
+  return fmt::format("{{name: {}, direction: {}, side: {}, position: {}, color: {}}}", yaml_quote(p.name),
+                     p.input ? "input" : "output", port_name(p.side), p.position, p.color);
+}
+
+std::string host_part_lines(const HostPart& h, const std::vector<HostPort>& ports, bool with_ports,
+                            const std::string& indent) {
+  std::string out;
+  const auto line = [&](const std::string& text) { out += indent + text + "\n"; };
+  const auto list = [&](const char* key, const auto& items, auto text) {
+    if (items.empty()) return;
+    line(fmt::format("{}:", key));
+    for (const auto& item : items) line("  - " + text(item));
+  };
+  const auto tensor = [](const HostTensor& t) { return "{" + tensor_fields(t) + "}"; };
+  line("model: " + yaml_quote(h.model));
+  line("policy: " + yaml_quote(h.policy));
+  line("dtype: " + yaml_quote(h.dtype));
+  if (with_ports) list("ports", ports, port_line);
+  list("inputs", h.inputs, tensor);
+  list("outputs", h.outputs, tensor);
+  list("values", h.values, tensor);
+  list("constants", h.constants, constant_line);
+  list("host_constants", h.host_constants, [](const HostConstant& c) {
+    return fmt::format("{{{}, offset: {}, bytes: {}}}", tensor_fields(c.tensor), c.offset, c.bytes);
+  });
+  list("steps", h.steps, step_line);
+  list("kernels", h.kernels, kernel_line);
+  list("ops", h.ops, op_line);
+  return out;
+}
+
+std::string host_part_to_yaml(const HostPart& h, const std::vector<HostPort>& ports) {
+  return "# Host part of a program: tensors, constants, ports, steps per sample, kernels and operators.\n" +
+         host_part_lines(h, ports, true, "");
+}
+
+}  // namespace cs

@@ -1,0 +1,78 @@
+// Lookups and words of a Program: symbols, source lines, names of enumerations, the machine it was compiled for.
+#include "runtime/program/program.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "runtime/program/names.h"
+
+namespace cs {
+
+const Symbol* TileProgram::symbol(const std::string& wanted) const {
+  const auto it = std::find_if(symbols.begin(), symbols.end(), [&](const Symbol& s) { return s.name == wanted; });
+  return it == symbols.end() ? nullptr : &*it;
+}
+
+const Function* TileProgram::function(const std::string& wanted) const {
+  const auto it = std::find_if(functions.begin(), functions.end(), [&](const Function& f) { return f.name == wanted; });
+  return it == functions.end() ? nullptr : &*it;
+}
+
+std::string TileProgram::where(uint32_t inst) const {
+  const auto after = std::upper_bound(lines.begin(), lines.end(), inst,
+                                      [](uint32_t i, const LineEntry& e) { return i < e.first; });
+  if (after == lines.begin()) return {};
+  const LineEntry& entry = *(after - 1);
+  if (entry.file >= files.size() || entry.line == 0) return {};
+  return fmt::format("{}:{}", files[entry.file], entry.line);
+}
+
+void set_program_machine(Program& p, const Machine& m) {
+  p.machine = m.name;
+  p.arch = m.arch;
+  Diag quiet;
+  const std::vector<std::string> shipped = machine_names();
+  const bool known = std::find(shipped.begin(), shipped.end(), m.name) != shipped.end();
+  const auto same = known ? load_machine(m.name, quiet) : std::nullopt;
+  p.machine_text = same && *same == m ? std::string() : machine_to_yaml(m);
+}
+
+std::optional<Machine> program_machine(const Program& p, Diag& diag) {
+  if (!p.machine_text.empty()) return parse_machine(p.machine_text, "machine of " + p.name, diag);
+  const std::vector<std::string> shipped = machine_names();
+  if (std::find(shipped.begin(), shipped.end(), p.machine) == shipped.end()) {
+    diag.error_at(p.name, fmt::format("was compiled for machine '{}', which is unknown here", p.machine),
+                  fmt::format("machines are read from {}", machines_directory()));
+    return std::nullopt;
+  }
+  return load_machine(p.machine, diag);
+}
+
+std::string_view data_type_name(DataType t) { return names::name(names::kDataTypes, size_t(t)); }
+std::optional<DataType> data_type_from_name(std::string_view text) {
+  return names::value<DataType>(names::kDataTypes, text);
+}
+std::string_view port_name(Port p) { return names::name(names::kPorts, size_t(p)); }
+std::string_view task_kind_name(TaskKind k) { return names::name(names::kTaskKinds, size_t(k)); }
+std::string_view task_args_name(TaskArgs a) { return names::name(names::kTaskArgs, size_t(a)); }
+std::string_view pop_mode_name(PopMode m) { return names::name(names::kPopModes, size_t(m)); }
+std::string_view section_kind_name(SectionKind k) { return names::name(names::kSectionKinds, size_t(k)); }
+std::string_view origin_name(Origin o) { return names::name(names::kOrigins, size_t(o)); }
+std::optional<Origin> origin_from_name(std::string_view text) { return names::value<Origin>(names::kOrigins, text); }
+
+std::string switch_position_text(const SwitchPosition& position) {
+  if (!position.valid) return "-";
+  std::string text;
+  const auto letters = [&](PortSet set) {
+    for (int p = 0; p < kPorts; ++p) {
+      if (set & (1u << p)) text += names::kPortLetters[size_t(p)];
+    }
+  };
+  letters(position.rx);
+  text += '>';
+  letters(position.tx);
+  return text;
+}
+
+}  // namespace cs

@@ -1,0 +1,130 @@
+// A Program as text (.csptext): YAML with tile code as assembly in a block, host part as in host.yaml.
+//
+// Every list has one item per line, so that two Programs can be compared with diff.
+#include <fmt/format.h>
+
+#include "runtime/numerics/numerics.h"
+#include "runtime/program/host_yaml.h"
+
+namespace cs {
+namespace {
+
+constexpr size_t kBytesPerLine = 48;
+
+class TextWriter {
+ public:
+  std::string out;
+
+  void line(const std::string& indent, const std::string& text) { out += indent + text + "\n"; }
+  template <typename Items, typename Text>
+  void list(const std::string& indent, const char* key, const Items& items, Text text) {
+    if (items.empty()) return;
+    line(indent, fmt::format("{}:", key));
+    for (const auto& item : items) line(indent + "  ", "- " + text(item));
+  }
+};
+
+std::string segment_text(const Segment& s) {
+  std::string text = fmt::format("{{address: {}, bytes: [", s.address);
+  for (size_t i = 0; i < s.bytes.size(); ++i) {
+    if (i % kBytesPerLine == 0) text += i == 0 ? "\"" : "\",\n        \"";
+    text += fmt::format("{:02x}", s.bytes[i]);
+  }
+  return text + (s.bytes.empty() ? "]}" : "\"]}");
+}
+
+std::string route_text(const RouteRun& r) {
+  size_t used = 4;
+  while (used > 1 && !r.config.positions[used - 1].valid) --used;
+  std::string positions;
+  for (size_t i = 0; i < used; ++i) {
+    positions += fmt::format("{}\"{}\"", i == 0 ? "" : ", ", switch_position_text(r.config.positions[i]));
+  }
+  return fmt::format("{{rect: {}, color: {}, positions: [{}], current: {}, ring: {}, pop: {}, teardown: {}}}",
+                     rect_text(r.rect), r.color, positions, r.config.current, r.config.ring_mode,
+                     pop_mode_name(r.config.pop_mode), r.config.teardown);
+}
+
+std::string function_text(const Function& f) {
+  std::string parameters;
+  for (const Parameter& p : f.parameters) {
+    parameters += fmt::format("{}{{type: {}, address: {}}}", parameters.empty() ? "" : ", ", data_type_name(p.type),
+                              p.address);
+  }
+  return fmt::format("{{name: {}, entry: {}, parameters: [{}]}}", yaml_quote(f.name), f.entry, parameters);
+}
+
+void write_code(TextWriter& w, const TileProgram& t) {
+  if (t.code.empty()) return;
+  w.line("    ", "code: |");
+  for (size_t i = 0; i < t.code.size(); ++i) {
+    const std::string where = t.where(uint32_t(i));
+    const bool first_of_line = i == 0 || where != t.where(uint32_t(i - 1));
+    w.line("      ", fmt::format("{}: {}{}", i, isa::print(t.code[i]),
+                                 first_of_line && !where.empty() ? "  ; " + where : std::string()));
+  }
+}
+
+void write_tile(TextWriter& w, const TileProgram& t, size_t index) {
+  const std::string in = "    ";
+  w.line("  ", fmt::format("- name: {}  # tile {}", yaml_quote(t.name), index));
+  w.line(in, fmt::format("fp16: {}", numerics::fp16_name(t.fp16)));
+  w.line(in, fmt::format("code_address: {}", t.code_address));
+  write_code(w, t);
+  w.list(in, "segments", t.segments, segment_text);
+  w.list(in, "sections", t.sections, [](const Section& s) {
+    return fmt::format("{{name: {}, kind: {}, address: {}, bytes: {}}}", yaml_quote(s.name), section_kind_name(s.kind),
+                       s.address, s.bytes);
+  });
+  w.list(in, "tasks", t.tasks, [](const TaskBinding& k) {
+    return fmt::format("{{kind: {}, id: {}, entry: {}, args: {}, name: {}}}", task_kind_name(k.kind), k.id, k.entry,
+                       task_args_name(k.args), yaml_quote(k.name));
+  });
+  w.list(in, "queues", t.queues, [](const QueueBinding& q) {
+    return fmt::format("{{direction: {}, queue: {}, color: {}, priority: {}}}", q.output ? "output" : "input", q.queue,
+                       q.color, q.priority);
+  });
+  if (!t.blocked.empty()) w.line(in, fmt::format("blocked: [{}]", fmt::join(t.blocked, ", ")));
+  if (!t.activated.empty()) w.line(in, fmt::format("activated: [{}]", fmt::join(t.activated, ", ")));
+  w.list(in, "symbols", t.symbols, [](const Symbol& s) {
+    return fmt::format("{{name: {}, type: {}, address: {}, elements: {}, mutable: {}}}", yaml_quote(s.name),
+                       data_type_name(s.type), s.address, s.elements, s.is_mutable);
+  });
+  w.list(in, "functions", t.functions, function_text);
+  w.list(in, "files", t.files, [](const std::string& f) { return yaml_quote(f); });
+  w.list(in, "lines", t.lines, [](const LineEntry& l) {
+    return fmt::format("[{}, {}, {}, {}]", l.first, l.file, l.line, l.column);
+  });
+}
+
+}  // namespace
+
+std::string program_text(const Program& p) {
+  TextWriter w;
+  w.line("", "# A compiled program as text; cs-compile reads it back. Routes: inputs > outputs of E, W, S, N, R (ramp).");
+  w.line("", fmt::format("version: {}", Program::kFormatVersion));
+  w.line("", fmt::format("program: {}", yaml_quote(p.name)));
+  w.line("", fmt::format("machine: {}", yaml_quote(p.machine)));
+  if (!p.machine_text.empty()) w.line("", fmt::format("machine_text: {}", yaml_quote(p.machine_text)));
+  w.line("", fmt::format("arch: {}", arch_name(p.arch)));
+  w.line("", fmt::format("fabric: [{}, {}]", p.fabric_width, p.fabric_height));
+  w.line("", fmt::format("user: {}", rect_text(p.user)));
+  w.line("", fmt::format("memcpy: {}", p.memcpy));
+  w.list("", "exports", p.exports, [](const ExportedName& e) {
+    return fmt::format("{{name: {}, function: {}, type: {}, mutable: {}}}", yaml_quote(e.name), e.is_function,
+                       data_type_name(e.type), e.is_mutable);
+  });
+  w.list("", "ports", p.ports, port_line);
+  w.list("", "rects", p.rects,
+         [](const TileRect& r) { return fmt::format("{{rect: {}, tile: {}}}", rect_text(r.rect), r.tile); });
+  w.list("", "routes", p.routes, route_text);
+  if (!p.tiles.empty()) w.line("", "tiles:");
+  for (size_t i = 0; i < p.tiles.size(); ++i) write_tile(w, p.tiles[i], i);
+  if (p.host) {
+    w.line("", "host:");
+    w.out += host_part_lines(*p.host, {}, false, "  ");
+  }
+  return w.out;
+}
+
+}  // namespace cs

@@ -1,0 +1,179 @@
+// Checks of the host part: names, steps in an order that satisfies their dependences, constants inside symbols, rows
+// of the kernel table inside the fabric.
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "runtime/program/names.h"
+#include "runtime/program/verify_parts.h"
+
+namespace cs {
+namespace {
+
+constexpr int64_t kMaxElements = int64_t(1) << 31;
+
+class HostVerifier {
+ public:
+  explicit HostVerifier(const Verifier& v) : v_(v), p_(v.program), h_(*v.program.host) {
+    for (const HostPort& port : p_.ports) ports_.emplace(port.name, &port);
+  }
+
+  void run() {
+    if (h_.dtype != "fp32" && h_.dtype != "fp16" && h_.dtype != "bf16") {
+      v_.error("host part", fmt::format("dtype '{}' is none of fp32, fp16, bf16", h_.dtype));
+    }
+    for (const HostTensor& t : h_.inputs) tensor(t);
+    for (const HostTensor& t : h_.outputs) tensor(t);
+    for (const HostTensor& t : h_.values) tensor(t);
+    for (const HostConstant& c : h_.host_constants) host_constant(c);
+    for (const Constant& c : h_.constants) constant(c);
+    steps();
+    rows();
+  }
+
+ private:
+  // -1: the shape is not usable.
+  static int64_t elements(const HostTensor& t) {
+    int64_t n = 1;
+    for (const int64_t d : t.shape) {
+      if (d < 1 || d > kMaxElements || n > kMaxElements / d) return -1;
+      n *= d;
+    }
+    return n;
+  }
+
+  void tensor(const HostTensor& t) {
+    const std::string where = fmt::format("tensor '{}'", t.name);
+    if (t.name.empty() || !tensors_.insert(t.name).second) v_.error(where, "tensor names must be unique and not empty");
+    if (elements(t) < 0) v_.error(where, fmt::format("its shape has a dimension below 1 or over {} elements",
+                                                     kMaxElements));
+    if (t.sample_dim < -1 || t.sample_dim >= int(t.shape.size())) {
+      v_.error(where, fmt::format("the sample dimension is {}, the rank {}", t.sample_dim, t.shape.size()));
+    }
+  }
+
+  void host_constant(const HostConstant& c) {
+    tensor(c.tensor);
+    const int64_t n = elements(c.tensor);
+    const uint64_t need = n < 0 ? 0 : uint64_t(n) * uint64_t(data_type_bytes(c.tensor.type));
+    if (n >= 0 && need != c.bytes) {
+      v_.error(fmt::format("constant '{}'", c.tensor.name), fmt::format("needs {} bytes, has {}", need, c.bytes));
+    }
+  }
+
+  void constant(const Constant& c) {
+    const std::string where = fmt::format("constant of symbol '{}'", c.symbol);
+    if (!inside(c.rect, p_.fabric_width, p_.fabric_height)) return v_.error(where, "is not inside the fabric");
+    int64_t covered = 0;
+    std::set<uint32_t> reported;
+    for (const TileRect& r : p_.rects) {
+      if (!r.rect.intersects(c.rect) || r.tile >= p_.tiles.size()) continue;
+      const int w = std::min(r.rect.x + r.rect.w, c.rect.x + c.rect.w) - std::max(r.rect.x, c.rect.x);
+      const int h = std::min(r.rect.y + r.rect.h, c.rect.y + c.rect.h) - std::max(r.rect.y, c.rect.y);
+      covered += int64_t(w) * h;
+      const TileProgram& t = p_.tiles[r.tile];
+      const Symbol* s = t.symbol(c.symbol);
+      const uint64_t have = s == nullptr ? 0 : uint64_t(s->elements) * uint64_t(data_type_bytes(s->type));
+      if (have < c.bytes_per_pe && reported.insert(r.tile).second) {
+        v_.error(where, fmt::format("needs {} bytes per PE, tile program '{}' has {}", c.bytes_per_pe, t.name, have));
+      }
+    }
+    if (covered != c.rect.area()) {
+      v_.error(where, fmt::format("covers {} PEs, of which {} have a tile program", c.rect.area(), covered));
+    }
+  }
+
+  void uses(const std::string& where, const std::string& name) {
+    if (!tensors_.contains(name)) return v_.error(where, fmt::format("there is no tensor '{}'", name));
+    if (!ready_.contains(name)) v_.error(where, fmt::format("uses tensor '{}' before any step gives it", name));
+  }
+  void gives(const std::string& where, const std::string& name) {
+    if (!tensors_.contains(name)) return v_.error(where, fmt::format("there is no tensor '{}'", name));
+    if (!ready_.insert(name).second) v_.error(where, fmt::format("gives tensor '{}', which is there already", name));
+  }
+  void port(const std::string& where, const HostStep& s, bool input) {
+    const auto it = ports_.find(s.port);
+    if (it == ports_.end()) return v_.error(where, fmt::format("there is no port '{}'", s.port));
+    if (it->second->input != input) {
+      v_.error(where, fmt::format("port '{}' is an {} port", s.port, input ? "output" : "input"));
+    }
+  }
+
+  void steps() {
+    for (const HostTensor& t : h_.inputs) ready_.insert(t.name);
+    for (const HostConstant& c : h_.host_constants) ready_.insert(c.tensor.name);
+    for (size_t i = 0; i < h_.steps.size() && !v_.diag.full(); ++i) {
+      const HostStep& s = h_.steps[i];
+      const std::string where = fmt::format("host step {}", i);
+      switch (s.kind) {
+        case HostStep::Kind::send:
+          port(where, s, true);
+          uses(where, s.tensor);
+          break;
+        case HostStep::Kind::receive:
+          port(where, s, false);
+          gives(where, s.tensor);
+          break;
+        case HostStep::Kind::op:
+          if (s.op.empty()) v_.error(where, "names no operator");
+          for (const std::string& t : s.inputs) {
+            if (!t.empty()) uses(where, t);  // "": an optional operand that is absent
+          }
+          for (const std::string& t : s.outputs) gives(where, t);
+          break;
+      }
+    }
+    for (const HostTensor& t : h_.outputs) {
+      if (!ready_.contains(t.name)) v_.error("host part", fmt::format("no step gives the output '{}'", t.name));
+    }
+  }
+
+  void rows() {
+    std::set<std::string> kernels;
+    for (const KernelRow& k : h_.kernels) {
+      const std::string where = fmt::format("kernel '{}'", k.name);
+      if (k.name.empty() || !kernels.insert(k.name).second) v_.error(where, "kernel names must be unique");
+      const bool on_host = k.rect == Rect{};
+      if (!on_host && !inside(k.rect, p_.fabric_width, p_.fabric_height)) v_.error(where, "is not inside the fabric");
+      for (const int color : k.colors) {
+        if (color < 0 || color >= v_.machine.router.colors) v_.error(where, fmt::format("uses the color {}", color));
+      }
+    }
+    for (const OpRow& o : h_.ops) {
+      for (const std::string& k : o.kernels) {
+        if (!kernels.contains(k)) v_.error(fmt::format("operator '{}'", o.name), fmt::format("no kernel '{}'", k));
+      }
+    }
+  }
+
+  const Verifier& v_;
+  const Program& p_;
+  const HostPart& h_;
+  std::map<std::string, const HostPort*> ports_;
+  std::set<std::string> tensors_, ready_;
+};
+
+}  // namespace
+
+void verify_host(const Verifier& v) { HostVerifier(v).run(); }
+
+bool verify_weights(const Program& p, uint64_t weights_bytes, Diag& diag) {
+  if (!p.host) return true;
+  const Machine unused;
+  const Verifier v{p, unused, diag, diag.errors()};
+  const auto fits = [&](const std::string& what, uint64_t offset, uint64_t need) {
+    if (offset > weights_bytes || need > weights_bytes - offset) {
+      v.error(what, fmt::format("needs bytes {} to {} of weights.bin, which has {}", offset, offset + need,
+                                weights_bytes));
+    }
+  };
+  for (const Constant& c : p.host->constants) {
+    const uint64_t pes = uint64_t(std::max(c.rect.w, 0)) * uint64_t(std::max(c.rect.h, 0));
+    fits(fmt::format("constant of symbol '{}'", c.symbol), c.offset, pes * c.bytes_per_pe);
+  }
+  for (const HostConstant& c : p.host->host_constants) fits("constant '" + c.tensor.name + "'", c.offset, c.bytes);
+  return v.ok();
+}
+
+}  // namespace cs
