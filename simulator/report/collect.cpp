@@ -1,0 +1,205 @@
+// Sums counters. Everything is looked at in the order of the Program, so that reports are the same in every run.
+#include "simulator/report/collect.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace cs::sim {
+namespace {
+
+// Maps larger than this are shown in cells of several PEs.
+constexpr int64_t kMaxCells = 40000;
+
+Rect fabric_of(const Program& p) { return {0, 0, p.fabric_width, p.fabric_height}; }
+
+template <typename F>
+void for_each_pe(const Rect& r, const F& f) {
+  for (int y = r.y; y < r.y + r.h; ++y)
+    for (int x = r.x; x < r.x + r.w; ++x) f(Coord{x, y});
+}
+
+void add(PeTime& t, const PeStats& s) {
+  t.busy += s.busy;
+  for (size_t i = 0; i < t.stalls.size(); ++i) t.stalls[i] += s.stalls[i];
+}
+
+uint64_t active(const PeTime& t) {
+  uint64_t sum = t.busy;
+  for (const uint64_t s : t.stalls) sum += s;
+  return sum;
+}
+
+void fill_idle(PeTime& t, uint64_t pe_cycles) {
+  CS_CHECK(active(t) <= pe_cycles, "PEs were busy or stalled for more cycles than the run has");
+  t.idle = pe_cycles - active(t);
+}
+
+bool did_something(const PeStats& s) { return s.instructions > 0 || s.tasks > 0; }
+
+uint64_t link_wavelets(const PeStats& s) {
+  return *std::max_element(s.sent.begin(), s.sent.begin() + int(Port::ramp));
+}
+
+// The smallest rectangle around everything that runs or routes wavelets.
+Rect area_in_use(const Engine& e) {
+  int left = INT32_MAX, top = INT32_MAX, right = -1, bottom = -1;
+  const auto include = [&](const Rect& r) {
+    if (r.area() == 0) return;
+    left = std::min(left, r.x);
+    top = std::min(top, r.y);
+    right = std::max(right, r.x + r.w);
+    bottom = std::max(bottom, r.y + r.h);
+  };
+  for (const TileRect& r : e.program().rects) include(r.rect);
+  if (right < 0) return e.program().user;
+  return {left, top, right - left, bottom - top};
+}
+
+uint32_t tile_bytes(const TileProgram& t) {
+  uint32_t sum = 0;
+  for (const Section& s : t.sections) sum += s.bytes;
+  return sum;
+}
+
+class MapBuilder {
+ public:
+  MapBuilder(WaferMaps& maps, Rect area) : maps_(maps) {
+    maps.area = area;
+    while (int64_t(cells(area.w)) * cells(area.h) > kMaxCells) ++maps.cell;
+    maps.columns = cells(area.w);
+    maps.rows = cells(area.h);
+    for (const auto& [name, unit] : {std::pair{"busy", "% of cycles"}, {"stalled", "% of cycles"},
+                                     {"busiest link", "% of cycles"}, {"memory", "bytes"}})
+      maps.maps.push_back({name, unit, std::vector<double>(size_t(maps.columns) * size_t(maps.rows))});
+  }
+  void set(Coord pe, size_t map, double value) {
+    const size_t column = size_t((pe.x - maps_.area.x) / maps_.cell), row = size_t((pe.y - maps_.area.y) / maps_.cell);
+    double& cell = maps_.maps[map].values[row * size_t(maps_.columns) + column];
+    cell = std::max(cell, value);
+  }
+
+ private:
+  int cells(int pes) const { return (pes + maps_.cell - 1) / maps_.cell; }
+  WaferMaps& maps_;
+};
+
+void collect_maps(RunReport& r, const Engine& e) {
+  const Rect area = area_in_use(e);
+  if (area.area() == 0) return;
+  MapBuilder builder(r.maps, area);
+  const double percent = r.cycles > 0 ? 100.0 / double(r.cycles) : 0;
+  for_each_pe(area, [&](Coord pe) {
+    const PeStats& s = e.stats(pe);
+    PeTime t;
+    add(t, s);
+    builder.set(pe, 0, double(t.busy) * percent);
+    builder.set(pe, 1, double(active(t) - t.busy) * percent);
+    builder.set(pe, 2, double(link_wavelets(s)) * percent);
+  });
+  for (const TileRect& rect : e.program().rects) {
+    const double bytes = tile_bytes(e.program().tiles[rect.tile]);
+    for_each_pe(rect.rect, [&](Coord pe) { builder.set(pe, 3, bytes); });
+  }
+}
+
+void collect_totals(RunReport& r, const Engine& e) {
+  for_each_pe(fabric_of(e.program()), [&](Coord pe) {
+    const PeStats& s = e.stats(pe);
+    r.flops += s.flops;
+    for (size_t port = 0; port < size_t(Port::ramp); ++port)
+      if (s.sent[port] > r.hot_link.wavelets) r.hot_link = {pe, Port(port), s.sent[port]};
+    if (!did_something(s)) return;
+    ++r.pes_used;
+    add(r.time, s);
+  });
+  fill_idle(r.time, r.cycles * r.pes_used);
+  const bool half = r.dtype == "fp16" || r.dtype == "bf16";
+  const double peak = e.machine().peak_flops_per_cycle(half) * double(r.pes_used) * double(r.cycles);
+  r.utilisation = peak > 0 ? double(r.flops) / peak : 0;
+}
+
+KernelReport collect_kernel(const Engine& e, const KernelRow& row, Cycle cycles) {
+  KernelReport k;
+  k.row = row;
+  k.time = time_of(e, row.rect, cycles);
+  for_each_pe(row.rect, [&](Coord pe) {
+    const PeStats& s = e.stats(pe);
+    k.flops += s.flops;
+    if (s.first_task == kNever) return;
+    k.first_task = std::min(k.first_task.value_or(kNever), s.first_task);
+    k.last_task_end = std::max(k.last_task_end.value_or(0), s.last_task_end);
+  });
+  if (k.first_task) k.cycles = double(*k.last_task_end - *k.first_task);
+  return k;
+}
+
+}  // namespace
+
+uint64_t PeTime::total() const { return active(*this) + idle; }
+
+PeTime time_of(const Engine& e, const Rect& rect, Cycle cycles) {
+  PeTime t;
+  for_each_pe(rect, [&](Coord pe) { add(t, e.stats(pe)); });
+  fill_idle(t, cycles * uint64_t(rect.area()));
+  return t;
+}
+
+RunReport collect(const Engine& e, Cycle cycles) {
+  RunReport r;
+  const Program& p = e.program();
+  r.program = p.name;
+  r.machine = e.machine().name;
+  r.fabric_width = p.fabric_width;
+  r.fabric_height = p.fabric_height;
+  r.clock_mhz = e.machine().clock_mhz;
+  r.cycles = cycles;
+  r.wavelet_hops = e.wavelet_hops();
+  r.instructions = e.instructions();
+  r.memory_bytes_have = e.machine().core.memory_bytes;
+  for (const TileProgram& t : p.tiles) r.memory_bytes_max = std::max(r.memory_bytes_max, tile_bytes(t));
+  if (p.host) {
+    r.model = p.host->model;
+    r.policy = p.host->policy;
+    r.dtype = p.host->dtype;
+    r.ops = p.host->ops;
+    for (const KernelRow& row : p.host->kernels) r.kernels.push_back(collect_kernel(e, row, cycles));
+  }
+  collect_totals(r, e);
+  collect_maps(r, e);
+  return r;
+}
+
+void add_model_run(RunReport& r, const ModelRunResult& run) {
+  r.iterations = run.samples;
+  r.sample_end = run.sample_end;
+  if (run.samples > 0) r.latency_cycles = run.latency_cycles;
+  r.interval_cycles = run.interval_cycles;
+  if (run.samples > 0 && r.cycles > 0) {
+    // In the steady state if there is one, else over the whole run.
+    const double per_sample = run.interval_cycles.value_or(double(r.cycles) / run.samples);
+    if (per_sample > 0) r.samples_per_second = r.clock_mhz * 1e6 / per_sample;
+  }
+  for (KernelReport& k : r.kernels) {
+    if (k.row.origin != Origin::host) continue;
+    for (const HostStepTime& step : run.host_steps) {
+      const auto& nodes = k.row.nodes;
+      if (step.name != k.row.name && std::find(nodes.begin(), nodes.end(), step.name) == nodes.end()) continue;
+      if (step.first_start == kNever) continue;
+      k.first_task = std::min(k.first_task.value_or(kNever), step.first_start);
+      k.last_task_end = std::max(k.last_task_end.value_or(0), step.last_end);
+      k.cycles = k.cycles.value_or(0) + double(step.busy) / std::max(1, run.samples);
+    }
+  }
+}
+
+void add_kernel_cycles(RunReport& r, const RunReport& one_sample) {
+  for (KernelReport& k : r.kernels)
+    for (const KernelReport& other : one_sample.kernels) {
+      if (other.row.name != k.row.name) continue;
+      k.first_task = other.first_task;
+      k.last_task_end = other.last_task_end;
+      k.cycles = other.cycles;
+    }
+}
+
+}  // namespace cs::sim

@@ -1,0 +1,20 @@
+// collect: reads the engine's counters at the end of a run and adds them up per kernel, per map and overall.
+#pragma once
+
+#include "runtime/machine/machine.h"
+#include "simulator/engine/engine.h"
+#include "simulator/report/run_report.h"
+
+namespace cs::sim {
+
+// `cycles` is the length of the run as reported: the window that busy, stalls and idle fill.
+RunReport collect(const Engine&, Cycle cycles);
+// Adds what the host saw of a model run: latency, interval, samples, times of host kernels.
+void add_model_run(RunReport&, const ModelRunResult&);
+// Cycles of every kernel from a run of exactly one sample, as `collect` found them there.
+void add_kernel_cycles(RunReport&, const RunReport& one_sample);
+
+// Counters of all PEs in a rectangle; idle fills `cycles` per PE.
+PeTime time_of(const Engine&, const Rect&, Cycle cycles);
+
+}  // namespace cs::sim

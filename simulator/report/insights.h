@@ -1,0 +1,17 @@
+// Insights: what a reader should look at first, each with the number and a sentence of advice.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "simulator/report/run_report.h"
+
+namespace cs::sim {
+
+struct Insight {
+  std::string title;    // "fc1 needs 62 % of the latency"
+  std::string advice;
+};
+std::vector<Insight> insights(const RunReport&);
+
+}  // namespace cs::sim

@@ -1,0 +1,68 @@
+// Fills the page, section by section; sections without content disappear.
+'use strict';
+
+function card(label, value, note) {
+  return make('div', {className: 'card'}, make('div', {className: 'label'}, label), make('div', {className: 'value'}, value),
+    make('div', {className: 'note'}, note || ''));
+}
+
+function header() {
+  byId('title').textContent = (stats.model || stats.program) + ' on ' + stats.machine;
+  document.title = byId('title').textContent + ' – Wafersmith report';
+  const chip = (label, value, kind) => make('span', {className: 'chip ' + (kind || '')}, label + ' ', make('b', {}, value));
+  const chips = [chip('fabric', `${number(stats.fabric[0])} × ${number(stats.fabric[1])}`), chip('clock', number(stats.clock_mhz) + ' MHz')];
+  if (stats.policy) chips.unshift(chip('autogen_policy', stats.policy));
+  if (stats.dtype) chips.push(chip('dtype', stats.dtype));
+  if (stats.iterations) chips.push(chip('samples', number(stats.iterations)));
+  if (stats.status.fault) chips.push(chip('fault', stats.status.fault, 'bad'));
+  if (stats.check) chips.push(stats.check.ok ? chip('results', 'agree', 'ok') : chip('results', 'DIFFER', 'bad'));
+  byId('chips').append(...chips);
+  const g = byId('logo').getContext('2d');
+  for (let y = 0; y < 4; ++y) for (let x = 0; x < 4; ++x) { g.fillStyle = viridis((x + y) / 6); g.fillRect(x * 11, y * 11, 10, 10); }
+}
+
+function summarySection() {
+  const cards = [card('Cycles', short(stats.cycles), duration(stats.cycles) + (stats.iterations ? ` for ${stats.iterations} sample${stats.iterations > 1 ? 's' : ''}` : ''))];
+  if (stats.latency_cycles !== null) cards.push(card('Latency', short(stats.latency_cycles), duration(stats.latency_cycles) + ', first in to last out'));
+  if (stats.interval_cycles !== null) cards.push(card('Interval', number(stats.interval_cycles, 1), 'cycles between samples'));
+  if (stats.samples_per_second !== null) cards.push(card('Throughput', short(stats.samples_per_second), 'samples per second'));
+  cards.push(card('PEs used', short(stats.pes_used), 'of ' + short(stats.fabric[0] * stats.fabric[1]) + ' simulated'));
+  cards.push(card('Utilisation', number(100 * stats.utilisation, 2) + ' %', `of peak, ${short(stats.flops)} flops`));
+  cards.push(card('Wavelet hops', short(stats.wavelet_hops), number(stats.wavelet_hops / Math.max(1, stats.cycles), 1) + ' per cycle'));
+  cards.push(card('Memory', short(stats.memory_bytes_max), `bytes in the fullest PE, ${percent(stats.memory_bytes_max, stats.memory_bytes_have, 0)}`));
+  if (stats.check) cards.push(card('Check', stats.check.ok ? 'ok' : 'differs', `error ${stats.check.max_rel.toExponential(1)}, tolerance ${stats.check.tolerance.toExponential(0)}`));
+  cards.push(card('Simulated in', number(stats.simulator.wall_s, 2) + ' s', short(stats.simulator.cycles_per_s) + ' cycles per second'));
+  byId('cards').append(...cards);
+  if (total(stats) > 0) byId('where').append(make('h3', {}, 'Where the cycles of the PEs used went'), stateBar(stats, false), stateLegend(stats));
+}
+
+function show(id, node) {
+  if (node) byId(id).append(node);
+}
+
+function drop(id) { byId(id).remove(); }
+
+function main() {
+  header();
+  summarySection();
+  if (data.insights.length === 0) drop('insights');
+  for (const i of data.insights) byId('insight-list').append(make('li', {}, make('b', {}, i.title), make('div', {}, i.advice)));
+  byId('kernel-lead').textContent = 'Cycles are those of one sample, from the first task start to the last task end. PE time is that of the whole run. '
+    + 'Counterpart: this kernel over the handwritten or primitive way, each simulated alone. ' + (data.baselines_note || '');
+  show('kernel-table', kernelTable());
+  if (stats.ops.length > 0) show('op-table', opTable()); else drop('ops');
+  if (area) {
+    byId('wafer-lead').textContent = data.maps.cell > 1 ? `One cell is ${data.maps.cell} × ${data.maps.cell} PEs and shows the largest of them.` : 'One cell is one PE. Hover for its values.';
+    show('floorplan', floorplan());
+    byId('heat').append(...data.maps.maps.map(heatMap));
+    show('map-table', mapTable());
+  } else {
+    drop('wafer');
+  }
+  const times = timelineSection();
+  if (times.children.length > 0) show('time', times); else drop('timeline');
+  if (stats.against.length > 0) show('against-table', againstTable()); else drop('against');
+  byId('config').textContent = data.config;
+  byId('nav').append(...[...document.querySelectorAll('section')].map(s => make('a', {href: '#' + s.id}, s.querySelector('h2').textContent)));
+}
+main();

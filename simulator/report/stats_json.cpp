@@ -1,0 +1,189 @@
+// RunReport -> JSON. Absent figures are null, never left out, so that scripts need not test for keys.
+#include "simulator/report/stats_json.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "simulator/report/insights.h"
+
+namespace cs::sim {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <typename T>
+Json or_null(const std::optional<T>& v) {
+  return v ? Json(*v) : Json(nullptr);
+}
+
+Json rect_json(const Rect& r) { return r.area() == 0 ? Json(nullptr) : Json{r.x, r.y, r.w, r.h}; }
+
+Json stalls_json(const PeTime& t) {
+  Json out = Json::object();
+  for (int i = 0; i < kStalls; ++i) out[stall_name(Stall(i))] = t.stalls[size_t(i)];
+  return out;
+}
+
+Json counterpart_json(const KernelReport& k) {
+  if (!k.counterpart) return nullptr;
+  const Counterpart& c = *k.counterpart;
+  return {{"origin", origin_name(c.origin)},
+          {"cycles", c.cycles},
+          {"ratio", c.ratio},
+          {"this_cycles", c.this_cycles},
+          {"interval_cycles", or_null(c.interval_cycles)},
+          {"this_interval_cycles", or_null(c.this_interval_cycles)}};
+}
+
+Json kernel_json(const KernelReport& k) {
+  return {{"name", k.row.name},
+          {"op", k.row.op},
+          {"kernel", k.row.kernel},
+          {"origin", origin_name(k.row.origin)},
+          {"reason", k.row.reason},
+          {"rect", rect_json(k.row.rect)},
+          {"cycles", or_null(k.cycles)},
+          {"first_task", or_null(k.first_task)},
+          {"last_task_end", or_null(k.last_task_end)},
+          {"busy", k.time.busy},
+          {"stalls", stalls_json(k.time)},
+          {"idle", k.time.idle},
+          {"flops", k.flops},
+          {"ideal_cycles", k.row.ideal_cycles},
+          {"estimated_cycles", k.row.estimated_cycles},
+          {"bytes_per_pe", k.row.bytes_per_pe},
+          {"colours", k.row.colors},
+          {"nodes", k.row.nodes},
+          {"counterpart", counterpart_json(k)}};
+}
+
+Json op_json(const OpRow& op) {
+  return {{"name", op.name},     {"op", op.op},           {"origin", origin_name(op.origin)},
+          {"reason", op.reason}, {"kernels", op.kernels}, {"where", op.where}};
+}
+
+Json check_json(const RunReport& r) {
+  if (!r.check) return nullptr;
+  Json out{{"tensors", r.check->tensors}, {"max_abs", r.check->max_abs},     {"max_rel", r.check->max_rel},
+           {"tolerance", r.check->tolerance}, {"ok", r.check->ok}};
+  // JSON has no inf and no nan; they would become null. A difference without bound is told in words.
+  if (!r.check->mismatch.empty()) out["mismatch"] = r.check->mismatch;
+  return out;
+}
+
+Json simulator_json(const RunReport& r) {
+  const SimulatorFigures& s = r.simulator;
+  const double wall = std::max(s.wall_s, 1e-9);
+  const double pes = double(r.fabric_width) * double(r.fabric_height);
+  return {{"wall_s", s.wall_s},
+          {"cycles_per_s", double(r.cycles) / wall},
+          {"wavelet_hops_per_s", double(r.wavelet_hops) / wall},
+          {"tile_cycles_per_s", double(r.cycles) * pes / wall},
+          {"peak_rss_mb", s.peak_rss_mb},
+          {"threads", s.threads}};
+}
+
+const char* reason_name(StopReason r) {
+  switch (r) {
+    case StopReason::condition: return "done";
+    case StopReason::idle: return "idle";
+    case StopReason::deadlock: return "deadlock";
+    case StopReason::fault: return "fault";
+    case StopReason::max_cycles: return "limit";
+    case StopReason::interrupted: return "interrupted";
+  }
+  return "";
+}
+
+Json status_json(const RunStatus& s) {
+  return {{"reason", reason_name(s.reason)}, {"cycle", s.now}, {"fault", s.fault}, {"message", s.message}};
+}
+
+Json stats(const RunReport& r) {
+  Json out{{"schema", "wafersmith-stats/1"},
+           {"program", r.program},
+           {"model", r.model},
+           {"policy", r.policy},
+           {"dtype", r.dtype},
+           {"machine", r.machine},
+           {"fabric", {r.fabric_width, r.fabric_height}},
+           {"clock_mhz", r.clock_mhz},
+           {"status", status_json(r.status)},
+           {"iterations", r.iterations},
+           {"cycles", r.cycles},
+           {"latency_cycles", or_null(r.latency_cycles)},
+           {"interval_cycles", or_null(r.interval_cycles)},
+           {"samples_per_second", or_null(r.samples_per_second)},
+           {"sample_end", r.sample_end},
+           {"flops", r.flops},
+           {"utilisation", r.utilisation},
+           {"wavelet_hops", r.wavelet_hops},
+           {"instructions", r.instructions},
+           {"pes_used", r.pes_used},
+           {"busy", r.time.busy},
+           {"stalls", stalls_json(r.time)},
+           {"idle", r.time.idle},
+           {"memory_bytes_max", r.memory_bytes_max},
+           {"memory_bytes_have", r.memory_bytes_have}};
+  out["kernels"] = Json::array();
+  for (const KernelReport& k : r.kernels) out["kernels"].push_back(kernel_json(k));
+  out["ops"] = Json::array();
+  for (const OpRow& op : r.ops) out["ops"].push_back(op_json(op));
+  out["against"] = Json::array();
+  for (const Comparison& c : r.comparisons)
+    out["against"].push_back({{"name", c.name}, {"this", c.this_value}, {"base", c.base}, {"ratio", c.ratio()}});
+  out["allowed"] = Json::object();
+  for (const auto& [fault, count] : r.allowed) out["allowed"][fault] = count;
+  out["simulator"] = simulator_json(r);
+  out["check"] = check_json(r);
+  return out;
+}
+
+Json timeline_json(const Timeline& t) {
+  Json bins = Json::array();
+  for (const TimelineBin& b : t.bins) {
+    Json bin{b.time.busy};
+    for (const uint64_t s : b.time.stalls) bin.push_back(s);
+    bin.push_back(b.time.idle);
+    bins.push_back({{"pe", bin}, {"kernels", b.kernel_busy}});
+  }
+  return {{"bin_cycles", t.bin_cycles}, {"bins", bins}};
+}
+
+Json maps_json(const WaferMaps& m) {
+  Json maps = Json::array();
+  for (const WaferMap& map : m.maps) {
+    Json values = Json::array();
+    // Four significant digits are more than a colour or a tooltip shows, and keep the page small.
+    for (const double v : map.values) values.push_back(std::round(v * 100) / 100);
+    maps.push_back({{"name", map.name}, {"unit", map.unit}, {"values", values}});
+  }
+  return {{"area", rect_json(m.area)}, {"cell", m.cell}, {"columns", m.columns}, {"rows", m.rows}, {"maps", maps}};
+}
+
+}  // namespace
+
+std::string stats_json(const RunReport& r, int indent) {
+  return stats(r).dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string page_json(const RunReport& r) {
+  Json found = Json::array();
+  for (const Insight& i : insights(r)) found.push_back({{"title", i.title}, {"advice", i.advice}});
+  const Json out{{"stats", stats(r)},         {"insights", found},           {"maps", maps_json(r.maps)},
+                 {"timeline", timeline_json(r.timeline)}, {"against", r.against}, {"baselines_note", r.baselines_note},
+                 {"config", r.config}};
+  return out.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string run_json(const RunRecord& record, const RunReport& r) {
+  const Json out{{"schema", "wafersmith-run/1"},  {"tool", record.tool_version},
+                 {"program", record.program},      {"program_hash", record.program_hash},
+                 {"command", record.command},      {"seed", record.seed},
+                 {"status", status_json(r.status)}, {"exit_code", record.exit_code},
+                 {"wall_s", record.wall_s},        {"stats", "stats.json"},
+                 {"report", "report.html"},        {"config", "config.yaml"}};
+  return out.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace cs::sim

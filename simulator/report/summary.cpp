@@ -1,0 +1,111 @@
+// Text of a run: head, figures, where PE cycles went, check, kernels (the largest first to go if there are many).
+#include "simulator/report/summary.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace cs::sim {
+namespace {
+
+constexpr size_t kMaxKernelLines = 24;
+
+std::string time_text(double cycles, double mhz) {
+  const double us = mhz > 0 ? cycles / mhz : 0;
+  if (us >= 1e6) return fmt::format("{:.2f} s", us / 1e6);
+  if (us >= 1e3) return fmt::format("{:.2f} ms", us / 1e3);
+  return fmt::format("{:.2f} us", us);
+}
+
+std::string share(uint64_t part, uint64_t whole) {
+  return fmt::format("{:.1f} %", whole > 0 ? 100.0 * double(part) / double(whole) : 0);
+}
+
+std::string rounded(double v) { return grouped(uint64_t(std::llround(std::max(0.0, v)))); }
+
+std::string head(const RunReport& r) {
+  std::string out = fmt::format("{} on {}", r.model.empty() ? r.program : r.model, r.machine);
+  if (!r.policy.empty()) out += fmt::format(", autogen_policy {}", r.policy);
+  if (r.iterations > 0) out += fmt::format(", {} sample{}", r.iterations, r.iterations == 1 ? "" : "s");
+  return out + fmt::format(", {} PEs used of {} x {}\n", grouped(r.pes_used), r.fabric_width, r.fabric_height);
+}
+
+std::string figures(const RunReport& r) {
+  std::string out = fmt::format("  cycles        {} ({} at {:.0f} MHz)\n", grouped(r.cycles),
+                                time_text(double(r.cycles), r.clock_mhz), r.clock_mhz);
+  if (r.latency_cycles)
+    out += fmt::format("  latency       {} cycles ({}) for one sample\n", grouped(*r.latency_cycles),
+                       time_text(double(*r.latency_cycles), r.clock_mhz));
+  if (r.samples_per_second)
+    out += fmt::format("  throughput    {} samples/s{}\n", rounded(*r.samples_per_second),
+                       r.interval_cycles ? fmt::format(", one every {:.1f} cycles", *r.interval_cycles) : "");
+  out += fmt::format("  work          {} flops, {} wavelet hops, utilisation {:.2f} % of peak\n", grouped(r.flops),
+                     grouped(r.wavelet_hops), 100 * r.utilisation);
+  out += fmt::format("  PE cycles     busy {}", share(r.time.busy, r.time.total()));
+  for (int i = 0; i < kStalls; ++i)
+    if (r.time.stalls[size_t(i)] > 0)
+      out += fmt::format(", {} {}", stall_name(Stall(i)), share(r.time.stalls[size_t(i)], r.time.total()));
+  return out + fmt::format(", idle {}\n", share(r.time.idle, r.time.total()));
+}
+
+std::string check_line(const RunReport& r) {
+  if (!r.check) return "";
+  if (r.check->ok)
+    return fmt::format("  check         ok: {} tensor{}, max error {:.2g} of the largest value (tolerance {:.0e})\n",
+                       r.check->tensors, r.check->tensors == 1 ? "" : "s", r.check->max_rel, r.check->tolerance);
+  return fmt::format("  check         DIFFERS: {}\n", r.check->mismatch);
+}
+
+std::string kernel_line(const KernelReport& k, size_t width) {
+  const bool host = k.row.origin == Origin::host;
+  std::string counterpart;
+  if (k.counterpart)
+    counterpart = fmt::format("{:.2f} x {} ({} / {})", k.counterpart->ratio, origin_name(k.counterpart->origin),
+                              rounded(k.counterpart->this_cycles), rounded(k.counterpart->cycles));
+  const std::string rect = host ? "host" : fmt::format("{}x{} @{},{}", k.row.rect.w, k.row.rect.h, k.row.rect.x, k.row.rect.y);
+  return fmt::format("  {:<{}}  {:<11} {:>14} {:>9} {:>9} {:>7} {:>8}  {}\n", k.row.name, width, origin_name(k.row.origin), rect,
+                     k.cycles ? rounded(*k.cycles) : "-", host ? "-" : rounded(k.row.ideal_cycles),
+                     host ? "-" : share(k.time.busy, k.time.total()), host ? "-" : grouped(k.row.bytes_per_pe), counterpart);
+}
+
+std::string kernel_table(const RunReport& r) {
+  if (r.kernels.empty()) return "";
+  size_t width = 6;
+  for (const KernelReport& k : r.kernels) width = std::max(width, k.row.name.size());
+  std::string out = fmt::format("\n  {:<{}}  {:<11} {:>14} {:>9} {:>9} {:>7} {:>8}  {}\n", "kernel", width, "origin", "PEs", "cycles",
+                                "ideal", "busy", "bytes/PE", "cycles against");
+  const size_t shown = std::min(r.kernels.size(), kMaxKernelLines);
+  for (size_t i = 0; i < shown; ++i) out += kernel_line(r.kernels[i], width);
+  if (shown < r.kernels.size()) out += fmt::format("  ... {} more in stats.json\n", r.kernels.size() - shown);
+  return out;
+}
+
+std::string against_table(const RunReport& r) {
+  if (r.comparisons.empty()) return "";
+  std::string out = fmt::format("\n  {:<20} {:>16} {:>16} {:>8}   against {}\n", "", "this", "base", "ratio", r.against);
+  for (const Comparison& c : r.comparisons)
+    out += fmt::format("  {:<20} {:>16} {:>16} {:>8.3f}\n", c.name,
+                       c.this_value < 100 ? fmt::format("{:.4g}", c.this_value) : rounded(c.this_value),
+                       c.base < 100 ? fmt::format("{:.4g}", c.base) : rounded(c.base), c.ratio());
+  return out;
+}
+
+}  // namespace
+
+std::string grouped(uint64_t value) {
+  std::string digits = std::to_string(value), out;
+  for (size_t i = 0; i < digits.size(); ++i) {
+    if (i > 0 && (digits.size() - i) % 3 == 0) out += ',';
+    out += digits[i];
+  }
+  return out;
+}
+
+std::string summary(const RunReport& r) {
+  std::string out = head(r) + figures(r) + check_line(r);
+  for (const auto& [fault, count] : r.allowed) out += fmt::format("  allowed       {} ({} times)\n", fault, count);
+  return out + kernel_table(r) + against_table(r);
+}
+
+}  // namespace cs::sim
