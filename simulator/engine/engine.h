@@ -36,6 +36,7 @@ struct PeProbe {
 
 class Engine {
  public:
+  struct Impl;
   Engine(const Machine&, const EngineOptions&);
   ~Engine();
 
@@ -54,6 +55,8 @@ class Engine {
   bool idle() const { return next_event() == kNever; }
   bool blocked() const;
   std::string deadlock_report() const;   // who waits for whom: PE, task, color, queue fill, source line
+  // Wavelets left in lanes and queues, one line per place ("PE (3, 0): input queue 2, color 5: 3 wavelets").
+  std::vector<std::string> leftovers() const;
   bool faulted() const;
   const RunStatus& fault() const;        // fault name, cycle, PE, source line
 
@@ -72,16 +75,17 @@ class Engine {
   Cycle entered(int port, size_t i) const;
   void watch(int port, size_t count);
   bool watch_fired() const;
+  // Armed: step() also stops at the end of the cycle in which commands_pending() has become 0.
+  void watch_commands(bool armed);
 
   // ---- results
-  const PeStats& stats(Coord) const;     // zeros for PEs that never did anything
+  PeStats stats(Coord) const;            // up to now(); zeros for PEs that never did anything
   uint64_t wavelet_hops() const;         // wavelets that left a router, ejections included
   uint64_t instructions() const;
   void set_trace(TraceSink*);            // nullptr: off
   PeProbe probe(Coord) const;
 
  private:
-  struct Impl;
   std::unique_ptr<Impl> impl_;
 };
 

@@ -1,0 +1,131 @@
+// Building and looking after a block's PEs: made when first needed, memory from the tile's image and the weights.
+
+#include "simulator/engine/block.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "simulator/engine/core.h"
+
+namespace cs::sim {
+
+Block::Block(World& w, Rect r)
+    : world(w), rect(r), routers(size_t(r.area())), pes(size_t(r.area())), tile_of(size_t(r.area()), -1) {}
+
+Pe& Block::pe(uint32_t index) {
+  std::unique_ptr<Pe>& slot = pes[index];
+  if (slot) return *slot;
+  slot = std::make_unique<Pe>();
+  Pe& p = *slot;
+  p.index = index;
+  p.at = coord_of(index);
+  p.input_of_color.fill(0xFF);
+  p.output_last.fill(-1);
+  if (tile_of[index] < 0) return p;
+  const TileImage& tile = world.tiles[size_t(tile_of[index])];
+  p.tile = &tile;
+  p.blocked = tile.blocked;
+  p.dsrs.resize(size_t(tile.dsrs[0]) + tile.dsrs[1] + tile.dsrs[2]);
+  p.ready_at.assign(size_t(tile.slots), 0);
+  const Machine& m = world.machine;
+  for (const QueueBinding& b : tile.inputs) {
+    InputQueue q;
+    q.id = b.queue;
+    q.color = b.color;
+    q.priority = b.priority;
+    q.words = b.queue < m.queues.input_words.size() ? uint8_t(m.queues.input_words[b.queue]) : uint8_t(1);
+    q.ring.resize(size_t(std::max<int>(q.words, m.ramp.down_cycles + 1)));
+    q.task_id = int8_t(m.queues.data_task_on_queue ? b.queue : b.color);
+    p.input_of_color[b.color & 31] = uint8_t(p.inputs.size());
+    p.inputs.push_back(std::move(q));
+  }
+  return p;
+}
+
+// A color that reaches the ramp without a queue of its own gets one as deep as a lane.
+uint8_t Block::resolve_queue(ColorNode& n) {
+  Pe& p = pe(n.pe);
+  uint8_t& index = p.input_of_color[n.color & 31];
+  if (index == 0xFF) {
+    const Machine& m = world.machine;
+    InputQueue q;
+    q.color = n.color;
+    q.words = uint8_t(m.router.lane_depth_wavelets);
+    q.ring.resize(size_t(std::max(m.router.lane_depth_wavelets, m.ramp.down_cycles + 1)));
+    if (!m.queues.data_task_on_queue) q.task_id = int8_t(n.color);
+    index = uint8_t(p.inputs.size());
+    p.inputs.push_back(std::move(q));
+  }
+  n.queue = index;
+  return index;
+}
+
+// Memory of a PE as it is at cycle 0.
+void Block::initial_memory(uint32_t index, std::vector<uint8_t>& memory) const {
+  memory.clear();
+  if (tile_of[index] < 0) return;
+  const TileImage& tile = world.tiles[size_t(tile_of[index])];
+  memory = tile.memory;
+  if (!world.program.host) return;
+  Coord at = coord_of(index);
+  for (uint32_t c : constants) {
+    const Constant& constant = world.program.host->constants[c];
+    if (!constant.rect.contains(at)) continue;
+    const Symbol* symbol = tile.program->symbol(constant.symbol);
+    if (symbol == nullptr) continue;
+    size_t pe_number = size_t(at.y - constant.rect.y) * size_t(constant.rect.w) + size_t(at.x - constant.rect.x);
+    size_t from = constant.offset + pe_number * constant.bytes_per_pe;
+    size_t n = constant.bytes_per_pe;
+    if (from > world.weights.size() || n > world.weights.size() - from) continue;
+    if (memory.size() < symbol->address + n)
+      memory.resize(std::min<size_t>(symbol->address + n, size_t(world.machine.core.memory_bytes)), 0);
+    if (symbol->address + n > memory.size()) continue;
+    if (n != 0) std::memcpy(memory.data() + symbol->address, world.weights.data() + from, n);
+  }
+}
+
+void Block::ensure_memory(Pe& p) {
+  if (p.memory.empty()) initial_memory(p.index, p.memory);
+}
+
+void Block::wake(Pe& p, Cycle at) {
+  if (at >= p.wake) return;
+  p.wake = at;
+  pe_wheel.push(at, p.index);
+}
+
+ColorNode* Block::find_node(uint32_t index, int color) {
+  const Router& r = routers[index];
+  for (uint32_t i = r.first_node; i < r.first_node + r.nodes; ++i)
+    if (nodes[i].color == color) return &nodes[i];
+  return nullptr;
+}
+
+const ColorNode* Block::find_node(uint32_t index, int color) const {
+  return const_cast<Block*>(this)->find_node(index, color);
+}
+
+uint32_t Block::lane_of(const ColorNode& n, Port port) const {
+  if (!(n.inputs & port_bit(port))) return ~0u;
+  return n.first_lane + uint32_t(std::popcount(PortSet(n.inputs & (port_bit(port) - 1))));
+}
+
+void Block::raise(std::string name, Cycle at, Coord where, std::string message) {
+  Fault f{std::move(name), std::move(message), at, where};
+  if (!fault || f.before(*fault)) fault = std::move(f);
+}
+
+// The core's half of the ramp: a wavelet enters its input queue.
+void Block::deliver_to_core(ColorNode& n, Entry e, Cycle now) {
+  Pe& p = pe(n.pe);
+  InputQueue& q = p.inputs[n.queue];
+  q.push({now, entry_data(e), (e & kEntryControl) != 0});
+  if (q.count > 1 || p.tile == nullptr) return;   // whoever took the one before looks for this one
+  const Machine& m = world.machine;
+  if (q.readers != 0) wake(p, now + Cycle(m.ramp.down_cycles));
+  if (!p.running && q.task_id >= 0 && !(p.blocked >> q.task_id & 1))
+    wake(p, now + Cycle(std::max(m.ramp.down_cycles, m.core.task_start_cycles)));
+}
+
+}  // namespace cs::sim

@@ -1,0 +1,115 @@
+// Block: a rectangle of PEs that is stepped as one unit, with everything it owns.
+//
+// step(now) does one cycle:
+//   1. route    lanes whose oldest wavelet is due ask for their outputs (route.cpp); those that got them depart
+//   2. execute  cores that are due issue instructions and execute element groups (core*.cpp)
+// A step changes the block alone. What leaves it lies in `out` until the engine hands it to the neighbours, which
+// see it in the next cycle; so blocks may be stepped in any order or at the same time.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "runtime/support/geometry.h"
+#include "simulator/engine/fabric.h"
+#include "simulator/engine/pe.h"
+#include "simulator/engine/wheel.h"
+#include "simulator/engine/world.h"
+
+namespace cs::sim {
+
+class Block {
+ public:
+  Block(World& world, Rect rect);
+
+  Cycle next_event() const { return std::min(lane_wheel.next(), std::min(pe_wheel.next(), port_and_switch_next())); }
+  void step(Cycle now);
+  // From the engine, between cycles.
+  void take_push(const Outbox::Push&, Cycle now);
+  void take_credit(uint32_t mirror, Cycle now);
+
+  uint32_t index_of(Coord c) const { return uint32_t((c.y - rect.y) * rect.w + (c.x - rect.x)); }
+  Coord coord_of(uint32_t index) const { return {rect.x + int(index) % rect.w, rect.y + int(index) / rect.w}; }
+
+  // ---- PEs
+  Pe& pe(uint32_t index);                       // made when first needed
+  Pe* find_pe(uint32_t index) { return pes[index].get(); }
+  const Pe* find_pe(uint32_t index) const { return pes[index].get(); }
+  void ensure_memory(Pe&);
+  void initial_memory(uint32_t index, std::vector<uint8_t>& out) const;
+  void wake(Pe&, Cycle at);
+  uint8_t resolve_queue(ColorNode&);            // input queue of the color, made if the color has none
+
+  // ---- fabric
+  ColorNode* find_node(uint32_t pe_index, int color);
+  const ColorNode* find_node(uint32_t pe_index, int color) const;
+  uint32_t lane_of(const ColorNode&, Port) const;   // ~0u: no such lane
+  const Entry& lane_front(const Lane& l) const { return entries[l.ring + l.head]; }
+  const Entry& lane_entry(const Lane& l, int i) const {
+    int at = l.head + i;
+    return entries[l.ring + uint32_t(at < l.capacity ? at : at - l.capacity)];
+  }
+  void push_lane(uint32_t lane, Entry entry, Cycle lands);
+  void wake_node(uint32_t node, Cycle now);         // lanes that wait try again in the next cycle
+  void raise(std::string name, Cycle, Coord, std::string message);
+
+  World& world;
+  Rect rect;
+  std::vector<Router> routers;
+  std::vector<ColorNode> nodes;
+  std::vector<Lane> lanes;
+  std::vector<Entry> entries;
+  std::vector<Mirror> mirrors;
+  std::vector<PortState> ports;
+  std::vector<std::unique_ptr<Pe>> pes;
+  std::vector<int32_t> tile_of;                     // by PE: index into World::tiles, -1: none
+  std::vector<uint32_t> constants;                  // indices into HostPart::constants that touch this block
+  std::array<Outbox, 4> out;
+  std::optional<Fault> fault;
+  TimeWheel lane_wheel, pe_wheel, port_wheel, switch_wheel;
+  uint64_t instructions = 0;
+  size_t work = 0;                                  // lanes and cores looked at in the last step
+  size_t commands_waiting = 0, streams_not_ready = 0;
+  bool watch_fired = false;
+
+ private:
+  struct Candidate {
+    uint32_t lane;
+    PortSet tx;
+  };
+  Cycle port_and_switch_next() const { return std::min(port_wheel.next(), switch_wheel.next()); }
+
+  void route(Cycle now);
+  bool ask(uint32_t lane, Cycle now, PortSet& tx);
+  bool room(ColorNode&, int port, Cycle now);
+  void check_conflict(const ColorNode&, const Lane&, Cycle now);
+  void arbitrate(Cycle now);
+  void arbitrate_router(std::vector<Candidate>&, size_t begin, size_t end, Cycle now);
+  void retry(uint32_t lane, Cycle now);
+  void depart(const Candidate&, Cycle now);
+  void free_entry(Lane&, uint32_t lane, Cycle now);
+  void deliver(ColorNode&, int port, Entry, Cycle now);
+  void deliver_to_core(ColorNode&, Entry, Cycle now);
+  uint32_t control_after(uint32_t node, uint32_t payload) const;
+  void run_switch(uint32_t node, Entry entry, Cycle now);
+  void move_switch(uint32_t node, int command, Cycle now);
+  void apply_position(uint32_t node, int position, Cycle now);
+  void run_sources(Cycle now);
+  void push_sources(Cycle now);
+
+  std::vector<Candidate> candidates_, contested_;
+  std::vector<uint32_t> sources_;
+};
+
+// ---- control wavelets (the payload's layout is in docs/timing.md §4)
+struct ControlCommand {
+  int opcode = 0;        // 0 nop, 1 advance, 2 reset, 3 teardown
+  bool ignore = false;   // do not deliver to this PE's core
+};
+ControlCommand first_command(uint32_t payload);
+uint32_t drop_command(uint32_t payload);
+inline int control_entry(uint32_t payload) { return int(payload >> 16 & 63); }
+
+}  // namespace cs::sim

@@ -1,0 +1,264 @@
+// From a Program to blocks, in steps:
+//   1. blocks that hold a route or a tile are made; the others stay empty
+//   2. every route run adds one color node to every PE of its rectangle; nodes are sorted by (PE, color)
+//   3. every node gets one lane per input that some position accepts, plus one for a host input
+//   4. every output of every node is resolved to a lane, a mirror of a lane beyond the border, or a host port
+//   5. PEs with tasks that are active at cycle 0 are made
+
+#include "simulator/engine/build.h"
+
+#include <algorithm>
+#include <bit>
+#include <string>
+
+namespace cs::sim {
+namespace {
+
+template <class F>
+void for_blocks(const Grid& grid, const Rect& r, F&& f) {
+  if (r.w <= 0 || r.h <= 0) return;
+  for (int row = r.y / grid.block_height; row <= (r.y + r.h - 1) / grid.block_height; ++row)
+    for (int column = r.x / grid.block_width; column <= (r.x + r.w - 1) / grid.block_width; ++column)
+      f(column, row);
+}
+
+template <class F>
+void for_pes(const Rect& a, const Rect& b, F&& f) {
+  for (int y = std::max(a.y, b.y); y < std::min(a.y + a.h, b.y + b.h); ++y)
+    for (int x = std::max(a.x, b.x); x < std::min(a.x + a.w, b.x + b.w); ++x) f(Coord{x, y});
+}
+
+struct Builder {
+  World& world;
+  Grid& grid;
+  Diag& diag;
+
+  bool inside(const Rect& r) const {
+    return r.x >= 0 && r.y >= 0 && r.w >= 0 && r.h >= 0 && r.x + r.w <= grid.width && r.y + r.h <= grid.height;
+  }
+
+  bool make_blocks() {
+    auto touch = [&](const Rect& r) {
+      for_blocks(grid, r, [&](int column, int row) {
+        auto& b = grid.blocks[size_t(row) * size_t(grid.columns) + size_t(column)];
+        if (!b) b = std::make_unique<Block>(world, grid.rect_of(column, row));
+      });
+    };
+    for (const RouteRun& run : world.program.routes) {
+      if (!inside(run.rect)) diag.error({}, "a route run leaves the fabric");
+      if (run.color >= 32) diag.error({}, "a route run has color " + std::to_string(run.color));
+    }
+    for (const TileRect& t : world.program.rects) {
+      if (!inside(t.rect)) diag.error({}, "a tile rectangle leaves the fabric");
+      if (t.tile >= world.tiles.size()) diag.error({}, "a tile rectangle names a tile that is not there");
+    }
+    if (!diag.ok()) return false;
+    for (const RouteRun& run : world.program.routes) touch(run.rect);
+    for (const TileRect& t : world.program.rects) touch(t.rect);
+    return true;
+  }
+
+  void place_tiles() {
+    for (const TileRect& t : world.program.rects)
+      for_blocks(grid, t.rect, [&](int column, int row) {
+        Block& b = *grid.blocks[size_t(row) * size_t(grid.columns) + size_t(column)];
+        for_pes(b.rect, t.rect, [&](Coord c) { b.tile_of[b.index_of(c)] = int32_t(t.tile); });
+      });
+    if (!world.program.host) return;
+    const auto& constants = world.program.host->constants;
+    for (size_t i = 0; i < constants.size(); ++i) {
+      if (!inside(constants[i].rect)) continue;
+      for_blocks(grid, constants[i].rect, [&](int column, int row) {
+        Block* b = grid.blocks[size_t(row) * size_t(grid.columns) + size_t(column)].get();
+        if (b) b->constants.push_back(uint32_t(i));
+      });
+    }
+  }
+
+  void make_nodes() {
+    for (size_t i = 0; i < world.program.routes.size(); ++i) {
+      const RouteRun& run = world.program.routes[i];
+      for_blocks(grid, run.rect, [&](int column, int row) {
+        Block& b = *grid.blocks[size_t(row) * size_t(grid.columns) + size_t(column)];
+        for_pes(b.rect, run.rect, [&](Coord c) {
+          ColorNode n;
+          n.pe = b.index_of(c);
+          n.color = run.color;
+          n.config = uint32_t(i);
+          n.position = run.config.current & 3;
+          n.teardown = run.config.teardown;
+          b.nodes.push_back(n);
+        });
+      });
+    }
+    for (auto& b : grid.blocks) {
+      if (!b) continue;
+      std::stable_sort(b->nodes.begin(), b->nodes.end(), [](const ColorNode& x, const ColorNode& y) {
+        return x.pe != y.pe ? x.pe < y.pe : x.color < y.color;
+      });
+      for (size_t i = 0; i < b->nodes.size(); ++i) {
+        Router& r = b->routers[b->nodes[i].pe];
+        if (r.nodes++ == 0) r.first_node = uint32_t(i);
+      }
+    }
+  }
+
+  PortSet inputs_of(const Block& b, const ColorNode& n) const {
+    const RouteConfig& config = world.program.routes[n.config].config;
+    PortSet in = 0;
+    for (const SwitchPosition& p : config.positions)
+      if (p.valid) in |= p.rx;
+    // What a neighbour or the host sends here needs a lane too, even one that no position accepts.
+    Coord at = b.coord_of(n.pe);
+    for (int p = 0; p < 4; ++p) {
+      Coord c = neighbour(at, Port(p));
+      const Block* nb = grid.block_at(c);
+      if (nb == nullptr) continue;
+      const ColorNode* other = nb->find_node(nb->index_of(c), n.color);
+      if (other == nullptr) continue;
+      for (const SwitchPosition& position : world.program.routes[other->config].config.positions)
+        if (position.valid && (position.tx & port_bit(opposite(Port(p))))) in |= port_bit(Port(p));
+    }
+    return in & 31;
+  }
+
+  void make_lanes(Block& b) {
+    const Machine& m = world.machine;
+    int most = 1;
+    for (int words : m.queues.output_words) most = std::max(most, words);
+    int depth = m.router.lane_depth_wavelets;
+    uint32_t ring = 0;
+    for (size_t i = 0; i < b.nodes.size(); ++i) {
+      ColorNode& n = b.nodes[i];
+      const SwitchPosition& p = world.program.routes[n.config].config.positions[n.position];
+      n.rx = p.rx & 31;
+      n.tx = p.tx & 31;
+      n.inputs = inputs_of(b, n);
+      n.first_lane = uint32_t(b.lanes.size());
+      for (PortSet rest = n.inputs; rest != 0; rest &= PortSet(rest - 1)) {
+        Lane l;
+        l.node = uint32_t(i);
+        l.port = Port(std::countr_zero(rest));
+        l.color = n.color;
+        l.capacity = uint8_t(std::min(255, l.port == Port::ramp ? depth + most : depth));
+        l.ring = ring;
+        ring += l.capacity;
+        b.lanes.push_back(l);
+      }
+    }
+    b.entries.assign(ring, 0);
+  }
+
+  // Resolves the outputs of a node and tells the lanes found who feeds them.
+  void connect(Block& b, uint32_t node) {
+    ColorNode& n = b.nodes[node];
+    PortSet tx = 0;
+    for (const SwitchPosition& p : world.program.routes[n.config].config.positions)
+      if (p.valid) tx |= p.tx;
+    for (int out = 0; out < 4; ++out) {
+      if (!(tx & port_bit(Port(out)))) continue;
+      Coord c = neighbour(b.coord_of(n.pe), Port(out));
+      Block* nb = grid.block_at(c);
+      if (nb == nullptr) continue;
+      const ColorNode* target = nb->find_node(nb->index_of(c), n.color);
+      if (target == nullptr) continue;
+      uint32_t lane = nb->lane_of(*target, opposite(Port(out)));
+      if (lane == ~0u) continue;
+      if (nb == &b) {
+        n.down[size_t(out)] = make_ref(RefKind::lane, lane);
+        b.lanes[lane].up = make_ref(RefKind::lane, node);
+      } else {
+        uint32_t mirror = uint32_t(b.mirrors.size());
+        b.mirrors.push_back({lane, node, Port(out), 0, nb->lanes[lane].capacity, false});
+        n.down[size_t(out)] = make_ref(RefKind::mirror, mirror);
+        nb->lanes[lane].up = make_ref(RefKind::mirror, mirror);
+      }
+    }
+  }
+
+  Coord edge_of(const HostPort& p) const {
+    switch (p.side) {
+      case Port::west: return {0, p.position};
+      case Port::east: return {grid.width - 1, p.position};
+      case Port::north: return {p.position, 0};
+      default: return {p.position, grid.height - 1};
+    }
+  }
+
+  bool make_ports(std::vector<PortHome>& homes) {
+    homes.resize(world.program.ports.size());
+    for (size_t i = 0; i < homes.size(); ++i) {
+      const HostPort& p = world.program.ports[i];
+      Coord at = edge_of(p);
+      Block* b = p.side == Port::ramp ? nullptr : grid.block_at(at);
+      ColorNode* n = b ? b->find_node(b->index_of(at), p.color) : nullptr;
+      uint32_t lane = n ? b->lane_of(*n, p.side) : ~0u;
+      if (n == nullptr || (p.input && lane == ~0u)) {
+        diag.error({}, "host port '" + p.name + "' has no route of color " + std::to_string(p.color) +
+                           " at its edge router (" + std::to_string(at.x) + ", " + std::to_string(at.y) + ")",
+                   p.input ? "let the router accept the color from that side" : "route the color off that side");
+        continue;
+      }
+      PortState state;
+      state.program_port = int(i);
+      state.input = p.input;
+      uint32_t index = uint32_t(b->ports.size());
+      if (p.input) {
+        state.lane = lane;
+        b->lanes[lane].up = make_ref(RefKind::port, index);
+      } else {
+        state.lane = uint32_t(n - b->nodes.data());
+        n->down[size_t(p.side)] = make_ref(RefKind::port, index);
+      }
+      b->ports.push_back(std::move(state));
+      homes[i] = {b, index};
+    }
+    return diag.ok();
+  }
+
+  void start_tasks() {
+    Cycle start = Cycle(world.machine.core.task_start_cycles);
+    for (auto& b : grid.blocks) {
+      if (!b) continue;
+      for (uint32_t i = 0; i < b->pes.size(); ++i) {
+        if (b->tile_of[i] < 0) continue;
+        const TileImage& tile = world.tiles[size_t(b->tile_of[i])];
+        if (tile.activated == 0) continue;
+        Pe& p = b->pe(i);
+        p.activated = tile.activated;
+        for (Cycle& c : p.ready_at) c = start;
+        b->wake(p, start);
+      }
+    }
+  }
+};
+
+}  // namespace
+
+Rect Grid::rect_of(int column, int row) const {
+  Rect r{column * block_width, row * block_height, block_width, block_height};
+  r.w = std::min(r.w, width - r.x);
+  r.h = std::min(r.h, height - r.y);
+  return r;
+}
+
+bool build_grid(World& world, Grid& grid, std::vector<PortHome>& homes, Diag& diag) {
+  grid.columns = (grid.width + grid.block_width - 1) / grid.block_width;
+  grid.rows = (grid.height + grid.block_height - 1) / grid.block_height;
+  grid.blocks.resize(size_t(grid.columns) * size_t(grid.rows));
+  Builder builder{world, grid, diag};
+  if (!builder.make_blocks()) return false;
+  builder.place_tiles();
+  builder.make_nodes();
+  for (auto& b : grid.blocks)
+    if (b) builder.make_lanes(*b);
+  for (auto& b : grid.blocks) {
+    if (!b) continue;
+    for (uint32_t i = 0; i < b->nodes.size(); ++i) builder.connect(*b, i);
+  }
+  if (!builder.make_ports(homes)) return false;
+  builder.start_tasks();
+  return true;
+}
+
+}  // namespace cs::sim

@@ -1,0 +1,31 @@
+// Builds the blocks of a fabric from a Program: color nodes, lanes, references between them, ports, PEs.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "simulator/engine/block.h"
+
+namespace cs::sim {
+
+struct Grid {
+  int width = 0, height = 0;               // PEs
+  int block_width = 1, block_height = 1;
+  int columns = 0, rows = 0;
+  std::vector<std::unique_ptr<Block>> blocks;   // nullptr: neither routes nor programs
+  Rect rect_of(int column, int row) const;
+  Block* block_at(Coord c) const {
+    if (c.x < 0 || c.y < 0 || c.x >= width || c.y >= height) return nullptr;
+    return blocks[size_t(c.y / block_height) * size_t(columns) + size_t(c.x / block_width)].get();
+  }
+};
+
+// `port_home[i]`: block and index in Block::ports of Program::ports[i].
+struct PortHome {
+  Block* block = nullptr;
+  uint32_t index = 0;
+};
+
+bool build_grid(World&, Grid&, std::vector<PortHome>&, Diag&);
+
+}  // namespace cs::sim

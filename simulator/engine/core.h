@@ -1,0 +1,97 @@
+// Core: what one PE does in the cycles in which it is looked at. A short-lived view on (block, PE, cycle).
+//
+// run():
+//   1. datapath  at most one element group, of the thread that is served next (core_vector.cpp)
+//   2. main      the instructions of the main thread that are due; tasks start here (core_issue.cpp, core_tasks.cpp)
+//   3. sleep     find out when to look again, and as what the cycles until then count (core_tasks.cpp)
+// While no microthread is active, nothing outside can touch what scalar code and memory vectors touch, so the main
+// thread runs ahead of the block's time, up to World::horizon, each instruction charged its own cycle.
+#pragma once
+
+#include "simulator/engine/block.h"
+
+namespace cs::sim {
+
+class Core {
+ public:
+  Core(Block& block, Pe& pe, Cycle now) : block_(block), pe_(pe), world_(block.world), now_(now) {}
+  void run();
+
+  // Also used when the PE is made and by the host side.
+  void activate(int id, Cycle at);
+  void unblock(int id, Cycle at);
+
+ private:
+  // ---- core_issue.cpp
+  void run_main();
+  bool can_issue_at(Cycle t) const;
+  bool issue(Cycle t);                      // false: it has to wait
+  void issue_scalar(const isa::Inst&, const Decoded&, Cycle t);
+  void issue_jump(const isa::Inst&, const Decoded&, Cycle t);
+  bool issue_vector(const isa::Inst&, const Decoded&, Cycle t);
+  void load_dsr(const isa::Inst&, const Decoded&, Cycle t);
+  void read_config(const isa::Inst&, Cycle t);
+  void write_config(const isa::Inst&, Cycle t);
+  Cycle operands_ready(const isa::Inst&, const Decoded&, Cycle t) const;
+  void set_result(const Decoded&, Cycle ready);
+  Dsr& dsr(const isa::Operand&);
+  uint16_t random_bits();
+  uint64_t timestamp(Cycle t) const;
+  uint16_t value16(const isa::Operand& o) const { return uint16_t(operand_value(o, pe_.regs, 2)); }
+  bool grow_memory();
+
+  // ---- core_vector.cpp
+  void run_datapath();
+  bool group_ready(VectorOp&, int thread);
+  bool input_ready(VectorOp&, int thread, Cursor&);
+  bool output_ready(VectorOp&, Cursor&);
+  bool take_control(VectorOp&, int thread, Cursor&);
+  void execute_group(VectorOp&, int thread);
+  void run_memory_op(VectorOp&);
+  void account_groups(const VectorOp&, uint64_t groups);
+  void retire(int thread, Cycle last_group);
+  void set_group(VectorOp&, const isa::Inst&, const Decoded&);
+  int microthread_of(const VectorOp&) const;
+  uint8_t rank_of(const VectorOp&, int thread) const;
+  bool claim_queues(VectorOp&, int thread, Cycle t);
+
+  // ---- core_operands.cpp
+  bool make_operands(VectorOp&, const isa::Inst&, const Decoded&);
+  bool make_cursor(VectorOp&, Cursor&, const isa::Operand&, int bytes, int position);
+  bool make_fabric_cursor(Cursor&, const isa::Dsd&, bool destination);
+  bool check_access(const VectorOp&, int32_t address, int bytes);
+  void advance_cursor(Cursor&, const isa::Dsd&);
+  bool read_element(VectorOp&, Cursor&, int position, uint32_t& value);
+  bool write_element(VectorOp&, uint32_t value, bool last);
+  void write_fabric(Cursor&, uint32_t word, bool last);
+  void execute_elements(VectorOp&, uint32_t count);
+  bool run_memory_fast(VectorOp&, uint32_t count);
+  void save_addresses(VectorOp&);
+
+  // ---- core_tasks.cpp
+  bool pick_task();
+  void start_task(int kind, int id, size_t queue);
+  void start_function();
+  void pop_input(size_t queue);
+  void end_task(Cycle t);
+  Cycle queue_ready(const InputQueue&, int& kind, int& id) const;
+  Cycle command_ready() const;
+  Cycle next_task() const;
+  void sleep();
+  int slot(int id) const { return pe_.tile->slot[size_t(id & 63)]; }
+
+  // ---- accounting: every cycle at most once
+  void account_gap(Cycle until, int why, int thread = -1, int queue = -1, uint32_t inst = 0);
+  void account_busy(Cycle t, uint64_t cycles = 1);
+
+  void raise(const char* name, Cycle at, uint32_t inst, const std::string& what);
+
+  Block& block_;
+  Pe& pe_;
+  World& world_;
+  Cycle now_;
+};
+
+inline void run_core(Block& block, Pe& pe, Cycle now) { Core(block, pe, now).run(); }
+
+}  // namespace cs::sim

@@ -1,0 +1,236 @@
+// The main thread: issue of one instruction after the other, each at its own cycle.
+//
+// issue(t): wait for the operands (scoreboard of registers and DSRs), execute, note when the result may be used and
+// when the next instruction may issue. Vector instructions become operations (core_vector.cpp).
+
+#include <algorithm>
+#include <bit>
+
+#include "simulator/engine/core.h"
+
+namespace cs::sim {
+
+void Core::run() {
+  if (pe_.tile == nullptr) return;
+  account_gap(now_, pe_.why, pe_.why_thread, pe_.why_queue, pe_.why_inst);
+  if (pe_.active != 0) run_datapath();
+  run_main();
+  sleep();
+}
+
+// The cycles that the main thread may use now: its own, and those ahead if nothing can interfere.
+bool Core::can_issue_at(Cycle t) const {
+  return t <= now_ || (pe_.active == 0 && world_.run_ahead && t < world_.horizon);
+}
+
+void Core::run_main() {
+  for (;;) {
+    if (!pe_.running && !pick_task()) return;
+    if (pe_.active >> kMainThread & 1) return;
+    if (pe_.waits_thread || !can_issue_at(pe_.ready)) return;
+    if (!issue(pe_.ready)) return;
+  }
+}
+
+Dsr& Core::dsr(const isa::Operand& o) {
+  size_t at = size_t(o.value);
+  if (o.kind == isa::OperandKind::src0) at += pe_.tile->dsrs[0];
+  if (o.kind == isa::OperandKind::src1) at += size_t(pe_.tile->dsrs[0]) + pe_.tile->dsrs[1];
+  return pe_.dsrs[at];
+}
+
+Cycle Core::operands_ready(const isa::Inst& inst, const Decoded& d, Cycle t) const {
+  if (pe_.last_result > t)
+    for (uint16_t rest = d.reads; rest != 0; rest &= uint16_t(rest - 1))
+      t = std::max(t, pe_.reg_ready[size_t(std::countr_zero(rest))]);
+  if (d.kind == InstKind::vector)
+    for (const isa::Operand& o : inst.args)
+      if (o.is_dsr()) t = std::max(t, const_cast<Core*>(this)->dsr(o).ready);
+  return t;
+}
+
+void Core::set_result(const Decoded& d, Cycle ready) {
+  for (uint16_t rest = d.writes; rest != 0; rest &= uint16_t(rest - 1))
+    pe_.reg_ready[size_t(std::countr_zero(rest))] = ready;
+  if (d.writes != 0) pe_.last_result = std::max(pe_.last_result, ready);
+}
+
+bool Core::issue(Cycle t) {
+  const TileImage& tile = *pe_.tile;
+  if (pe_.pc >= tile.code.size()) {
+    raise("illegal-instruction", t, pe_.pc, "the program continues outside its code");
+    return false;
+  }
+  const Decoded& d = tile.code[pe_.pc];
+  const isa::Inst& inst = tile.program->code[pe_.pc];
+  Cycle ready = operands_ready(inst, d, t);
+  if (ready > t) {
+    pe_.ready = ready;
+    return true;
+  }
+  if (d.kind == InstKind::vector) return issue_vector(inst, d, t);
+  // What the host may see happens at its own cycle.
+  if (d.kind == InstKind::write_config && t > now_) return false;
+  account_gap(t, int(Stall::dependency), -1, -1, pe_.pc);
+  account_busy(t);
+  ++pe_.stats.instructions;
+  ++block_.instructions;
+  pe_.ready = t + d.next;
+  switch (d.kind) {
+    case InstKind::scalar: issue_scalar(inst, d, t); break;
+    case InstKind::jump: issue_jump(inst, d, t); return true;
+    case InstKind::load_dsr: load_dsr(inst, d, t); break;
+    case InstKind::yield: end_task(t); return true;
+    case InstKind::trap:
+      raise("assertion", t, pe_.pc, inst.args[0].value == 1 ? "unreachable code was reached" : "an assertion failed");
+      return false;
+    case InstKind::activate: activate(value16(inst.args[0]), t); break;
+    case InstKind::block:
+    case InstKind::unblock: {
+      int id = value16(inst.args[1]);
+      bool on = d.kind == InstKind::block;
+      if (inst.args[0].value == 1) {
+        uint8_t bit = uint8_t(1u << (id & 7));
+        pe_.threads_blocked = uint8_t(on ? pe_.threads_blocked | bit : pe_.threads_blocked & ~bit);
+      } else if (on) {
+        pe_.blocked |= uint64_t(1) << (id & 63);
+      } else {
+        unblock(id, t);
+      }
+      break;
+    }
+    case InstKind::read_config: read_config(inst, t); set_result(d, t + d.latency); break;
+    case InstKind::write_config: write_config(inst, t); break;
+    case InstKind::vector: break;
+  }
+  ++pe_.pc;
+  return pe_.ready != kNever;
+}
+
+bool Core::grow_memory() {
+  size_t full = size_t(world_.machine.core.memory_bytes);
+  if (pe_.memory.size() >= full) return false;
+  pe_.memory.resize(full, 0);
+  return true;
+}
+
+void Core::issue_scalar(const isa::Inst& inst, const Decoded& d, Cycle t) {
+  ScalarResult result = execute_scalar(inst, pe_.regs, pe_.memory, pe_.tile->program->fp16);
+  if (result.fault == ExecFault::out_of_bounds && grow_memory())
+    result = execute_scalar(inst, pe_.regs, pe_.memory, pe_.tile->program->fp16);
+  if (result.fault != ExecFault::none) {
+    bool bounds = result.fault == ExecFault::out_of_bounds;
+    raise(bounds || result.fault == ExecFault::misaligned ? "out-of-bounds" : "illegal-instruction", t, pe_.pc,
+          bounds ? "access to address " + std::to_string(result.address) + "; the memory has " +
+                       std::to_string(world_.machine.core.memory_bytes) + " bytes"
+          : result.fault == ExecFault::misaligned ? "misaligned access to address " + std::to_string(result.address)
+                                                  : "not an instruction: " + isa::print(inst));
+    return;
+  }
+  pe_.stats.flops += result.flops;
+  set_result(d, t + d.latency);
+}
+
+void Core::issue_jump(const isa::Inst& inst, const Decoded& d, Cycle t) {
+  const Machine::Core& core = world_.machine.core;
+  std::optional<int32_t> target = jump_target(inst, pe_.regs, int32_t(pe_.pc) + 1);
+  set_result(d, t + Cycle(std::max(1, core.result_cycles)));
+  if (!target) {
+    ++pe_.pc;
+    pe_.ready = t + Cycle(std::max(1, core.jump_not_taken_cycles));
+    return;
+  }
+  if (*target == isa::kReturnToScheduler) {
+    end_task(t);
+    return;
+  }
+  pe_.pc = uint32_t(*target);
+  pe_.ready = t + Cycle(std::max(1, core.jump_taken_cycles));
+}
+
+void Core::load_dsr(const isa::Inst& inst, const Decoded& d, Cycle t) {
+  uint32_t base = inst.args[1].kind == isa::OperandKind::imm ? uint32_t(inst.args[1].value) : value16(inst.args[1]);
+  uint32_t address = (base + uint32_t(inst.args[2].value)) & 0xFFFF;
+  std::array<uint16_t, isa::kDsd4dBytes / 2> words{};
+  if (address + isa::kDsd4dBytes > pe_.memory.size()) grow_memory();
+  size_t have = std::min<size_t>(words.size(), address < pe_.memory.size() ? (pe_.memory.size() - address) / 2 : 0);
+  for (size_t i = 0; i < have; ++i)
+    words[i] = uint16_t(pe_.memory[address + 2 * i] | pe_.memory[address + 2 * i + 1] << 8);
+  if (have * 2 < size_t(isa::kDsdBytes)) {
+    raise("out-of-bounds", t, pe_.pc, "descriptor at address " + std::to_string(address) + " lies outside the memory");
+    return;
+  }
+  Dsr& target = dsr(inst.args[0]);
+  target.dsd = isa::decode(words);
+  target.config = isa::decode_config(inst.args[3].value);
+  target.ready = t + d.latency;
+  if (target.dsd.kind == isa::DsdKind::none)
+    raise("illegal-instruction", t, pe_.pc, "no descriptor at address " + std::to_string(address));
+}
+
+uint64_t Core::timestamp(Cycle t) const {
+  return (pe_.tsc_on ? t - pe_.tsc_base : pe_.tsc_base) & 0xFFFFFFFFFFFF;
+}
+
+// x^23 + x^18 + 1, 128 steps per use.
+uint16_t Core::random_bits() {
+  for (int i = 0; i < 128; ++i) {
+    uint32_t bit = (pe_.lfsr >> 22 ^ pe_.lfsr >> 17) & 1;
+    pe_.lfsr = (pe_.lfsr << 1 | bit) & 0x7FFFFF;
+  }
+  return uint16_t(pe_.lfsr);
+}
+
+void Core::read_config(const isa::Inst& inst, Cycle t) {
+  uint16_t value = 0;
+  const Rect& user = world_.program.user;
+  switch (isa::ConfigReg(inst.args[1].value)) {
+    case isa::ConfigReg::tsc_low: {
+      uint64_t count = timestamp(t);
+      value = uint16_t(count);
+      pe_.tsc_latch = {uint16_t(count >> 16), uint16_t(count >> 32)};
+      break;
+    }
+    case isa::ConfigReg::tsc_mid: value = pe_.tsc_latch[0]; break;
+    case isa::ConfigReg::tsc_high: value = pe_.tsc_latch[1]; break;
+    case isa::ConfigReg::tsc_enable: value = pe_.tsc_on; break;
+    case isa::ConfigReg::coord_x: value = uint16_t(pe_.at.x - user.x); break;
+    case isa::ConfigReg::coord_y: value = uint16_t(pe_.at.y - user.y); break;
+    case isa::ConfigReg::command_stream_ready: value = pe_.command_ready; break;
+    case isa::ConfigReg::random: value = random_bits(); break;
+    case isa::ConfigReg::count:
+      raise("illegal-instruction", t, pe_.pc, "no such configuration register");
+      return;
+  }
+  pe_.regs.r[size_t(inst.args[0].value & 15)] = value;
+}
+
+void Core::write_config(const isa::Inst& inst, Cycle t) {
+  uint16_t value = value16(inst.args[1]);
+  switch (isa::ConfigReg(inst.args[0].value)) {
+    case isa::ConfigReg::tsc_enable:
+      if (pe_.tsc_on == (value != 0)) break;
+      pe_.tsc_base = t - pe_.tsc_base;   // count -> base and back
+      pe_.tsc_on = value != 0;
+      break;
+    case isa::ConfigReg::command_stream_ready:
+      if (value == 0 || pe_.command_ready) break;
+      pe_.command_ready = true;
+      pe_.command_ready_at = t;
+      --block_.streams_not_ready;
+      break;
+    default:
+      raise("unimplemented", t, pe_.pc,
+            "writing configuration register " +
+                std::string(isa::config_reg_name(isa::ConfigReg(inst.args[0].value))));
+  }
+}
+
+void Core::raise(const char* name, Cycle at, uint32_t inst, const std::string& what) {
+  std::string where = pe_.tile ? pe_.tile->program->where(inst) : std::string();
+  block_.raise(name, at, pe_.at, what + (where.empty() ? "" : ", at " + where));
+  pe_.ready = kNever;
+  pe_.active = 0;
+}
+
+}  // namespace cs::sim

@@ -1,0 +1,247 @@
+// Operands of vector operations: cursors made from DSRs and registers, and elements read and written through them.
+//
+// 16-bit elements travel one per wavelet (index in the upper half if the DSD gives an offset), or two with
+// simd_32/simd_64, the first in the lower half.
+
+#include <algorithm>
+
+#include "simulator/engine/core.h"
+
+namespace cs::sim {
+
+bool Core::make_operands(VectorOp& op, const isa::Inst& inst, const Decoded& d) {
+  const ElementOp& e = *d.element;
+  if (!make_cursor(op, op.dst, inst.args[0], e.dst_bytes, 0)) return false;
+  if (e.a_bytes != 0 && !make_cursor(op, op.a, inst.args[1], e.a_bytes, 1)) return false;
+  if (e.b_bytes != 0 && !make_cursor(op, op.b, inst.args[2], e.b_bytes, 2)) return false;
+  if (e.s_bytes != 0) op.scalar = operand_value(inst.args[3], pe_.regs, e.s_bytes);
+  if (d.reduction) op.dst.value = op.a.value;
+  op.total = ~0u;
+  for (size_t i = 0; i < 3; ++i)
+    if (inst.args[i].is_dsr()) op.total = std::min(op.total, op.dsds[i].elements());
+  return true;
+}
+
+// `position` 0 is the destination, 1 and 2 the sources.
+bool Core::make_cursor(VectorOp& op, Cursor& c, const isa::Operand& o, int bytes, int position) {
+  c.bytes = uint8_t(bytes);
+  if (!o.is_dsr()) {
+    c.kind = position == 0 ? Cursor::Kind::reg : Cursor::Kind::value;
+    if (position != 0) c.value = operand_value(o, pe_.regs, bytes);
+    return true;
+  }
+  Dsr& source = dsr(o);
+  isa::Dsd& d = op.dsds[size_t(position)] = source.dsd;
+  op.saves[size_t(position)] = int8_t(&source - pe_.dsrs.data());
+  switch (d.kind) {
+    case isa::DsdKind::mem1d:
+      c.kind = Cursor::Kind::memory;
+      c.address = d.base;
+      c.step = d.stride[0] * bytes;
+      return true;
+    case isa::DsdKind::mem4d:
+      c.kind = Cursor::Kind::memory4;
+      c.address = d.base;
+      c.step = 1;
+      return true;
+    case isa::DsdKind::fabin:
+    case isa::DsdKind::fabout: return make_fabric_cursor(c, d, position == 0);
+    case isa::DsdKind::none: break;
+  }
+  raise("illegal-instruction", pe_.ready, op.inst, "a DSR was used before it was loaded");
+  return false;
+}
+
+bool Core::make_fabric_cursor(Cursor& c, const isa::Dsd& d, bool destination) {
+  if (destination != (d.kind == isa::DsdKind::fabout)) {
+    raise("illegal-instruction", pe_.ready, pe_.pc,
+          destination ? "the destination is a fabin DSD" : "a source is a fabout DSD");
+    return false;
+  }
+  c.packed = c.bytes == 2 && (d.simd == isa::SimdMode::simd_32 || d.simd == isa::SimdMode::simd_64);
+  if (destination) {
+    int color = d.color != isa::kQueueColor ? d.color : pe_.tile->output_color[d.queue & 15];
+    ColorNode* n = color < 0 ? nullptr : block_.find_node(pe_.index, color);
+    c.kind = Cursor::Kind::fabout;
+    c.queue = d.queue;
+    c.color = uint8_t(color);
+    c.control = d.control;
+    c.advance = d.advance_switch;
+    c.indexed = c.bytes == 2 && !c.packed && d.index_offset != 0;
+    c.index = uint16_t(d.index_offset);
+    c.lane = n ? block_.lane_of(*n, Port::ramp) : ~0u;
+    if (c.lane != ~0u) return true;
+    raise("illegal-instruction", pe_.ready, pe_.pc,
+          color < 0 ? "output queue " + std::to_string(d.queue) + " has no color"
+                    : "color " + std::to_string(color) + " has no route from RAMP at this PE");
+    return false;
+  }
+  c.kind = Cursor::Kind::fabin;
+  uint8_t queue = 0xFF;
+  if (d.color != isa::kQueueColor) {
+    queue = pe_.input_of_color[d.color & 31];
+    ColorNode* n = queue == 0xFF ? block_.find_node(pe_.index, d.color) : nullptr;
+    if (n != nullptr) queue = block_.resolve_queue(*n);
+  } else {
+    for (size_t i = 0; i < pe_.inputs.size(); ++i)
+      if (pe_.inputs[i].id == d.queue) queue = uint8_t(i);
+  }
+  if (queue == 0xFF) {
+    raise("illegal-instruction", pe_.ready, pe_.pc,
+          d.color != isa::kQueueColor ? "color " + std::to_string(d.color) + " has no route to this PE"
+                                      : "input queue " + std::to_string(d.queue) + " has no color");
+    return false;
+  }
+  c.queue = queue;
+  return true;
+}
+
+// ---- elements
+
+// Bounds of an access; the memory of a PE grows to its full size when a program leaves what it declared.
+bool Core::check_access(const VectorOp& op, int32_t address, int bytes) {
+  if (address & 1) {
+    raise("out-of-bounds", now_, op.inst, "misaligned access to address " + std::to_string(address));
+    return false;
+  }
+  size_t end = size_t(address) + size_t(bytes);
+  if (end <= pe_.memory.size() || (grow_memory() && end <= pe_.memory.size())) return true;
+  raise("out-of-bounds", now_, op.inst,
+        "element at address " + std::to_string(address) + "; the memory has " +
+            std::to_string(world_.machine.core.memory_bytes) + " bytes");
+  return false;
+}
+
+void Core::advance_cursor(Cursor& c, const isa::Dsd& d) {
+  if (c.kind == Cursor::Kind::memory) {
+    c.address = (c.address + c.step) & 0xFFFF;
+    return;
+  }
+  for (size_t k = 4; k-- > 0;) {
+    if (++c.at[k] < d.extent[k]) {
+      c.address = (c.address + d.stride[k] * c.bytes) & 0xFFFF;
+      return;
+    }
+    c.at[k] = 0;
+  }
+}
+
+bool Core::read_element(VectorOp& op, Cursor& c, int position, uint32_t& value) {
+  switch (c.kind) {
+    case Cursor::Kind::memory:
+    case Cursor::Kind::memory4: {
+      if (!check_access(op, c.address, c.bytes)) return false;
+      const uint8_t* m = pe_.memory.data() + c.address;
+      value = uint32_t(m[0] | m[1] << 8);
+      if (c.bytes == 4) value |= uint32_t(m[2]) << 16 | uint32_t(m[3]) << 24;
+      advance_cursor(c, op.dsds[size_t(position)]);
+      return true;
+    }
+    case Cursor::Kind::fabin:
+      if (c.half == 0) {
+        c.value = pe_.inputs[c.queue].front().data;
+        pop_input(c.queue);
+      }
+      value = c.bytes == 4 ? c.value : (c.half ? c.value >> 16 : c.value & 0xFFFF);
+      if (c.packed) c.half ^= 1;
+      return true;
+    default: value = c.value; return true;
+  }
+}
+
+bool Core::write_element(VectorOp& op, uint32_t value, bool last) {
+  Cursor& c = op.dst;
+  switch (c.kind) {
+    case Cursor::Kind::memory:
+    case Cursor::Kind::memory4: {
+      if (!check_access(op, c.address, c.bytes)) return false;
+      uint8_t* m = pe_.memory.data() + c.address;
+      m[0] = uint8_t(value);
+      m[1] = uint8_t(value >> 8);
+      if (c.bytes == 4) {
+        m[2] = uint8_t(value >> 16);
+        m[3] = uint8_t(value >> 24);
+      }
+      advance_cursor(c, op.dsds[0]);
+      return true;
+    }
+    case Cursor::Kind::fabout:
+      if (c.bytes == 4) {
+        write_fabric(c, value, last);
+      } else if (!c.packed) {
+        write_fabric(c, (value & 0xFFFF) | (c.indexed ? uint32_t(c.index++) << 16 : 0), last);
+      } else {
+        c.value = c.half ? c.value | value << 16 : value & 0xFFFF;
+        if (c.half || last) write_fabric(c, c.value, last);
+        c.half ^= 1;
+      }
+      return true;
+    default: c.value = value; return true;
+  }
+}
+
+void Core::write_fabric(Cursor& c, uint32_t word, bool last) {
+  Cycle lands = now_ + 1 + Cycle(world_.machine.ramp.up_cycles);
+  Entry flags = (c.control ? kEntryControl : 0) | (c.advance && last ? kEntryAdvance : 0);
+  block_.push_lane(c.lane, make_entry(word, flags, lands), lands);
+  ++pe_.stats.injected;
+}
+
+void Core::execute_elements(VectorOp& op, uint32_t count) {
+  const Decoded& d = pe_.tile->code[op.inst];
+  const ElementOp& e = *d.element;
+  block_.ensure_memory(pe_);
+  for (uint32_t i = 0; i < count; ++i) {
+    uint32_t a = 0, b = 0;
+    if (e.a_bytes != 0 && !read_element(op, op.a, 1, a)) return;
+    if (e.b_bytes != 0 && !read_element(op, op.b, 2, b)) return;
+    if (d.reduction) a = op.dst.value;
+    if (e.uses_carry) b |= uint32_t(pe_.regs.carry) << 16;
+    uint32_t value = e.fn(a, b, op.scalar, 0);
+    if (e.sets_carry) {
+      pe_.regs.carry = value >> 16 & 1;
+      value &= 0xFFFF;
+    }
+    if (!write_element(op, value, op.done + i + 1 == op.total)) return;
+  }
+}
+
+// The tight loops for 1-D operands; false if an operand is of another kind.
+bool Core::run_memory_fast(VectorOp& op, uint32_t count) {
+  auto usable = [](const Cursor& c) { return c.kind != Cursor::Kind::memory4; };
+  if (!usable(op.dst) || !usable(op.a) || !usable(op.b)) return false;
+  const Decoded& d = pe_.tile->code[op.inst];
+  auto operand = [](const Cursor& c) {
+    return VectorOperand{c.kind == Cursor::Kind::memory, uint16_t(c.address), c.step, c.value};
+  };
+  MemoryVector v{operand(op.dst), operand(op.a), operand(op.b), op.scalar, count, d.reduction};
+  if (d.reduction) v.a.bits = op.dst.value;
+  isa::Op code = pe_.tile->program->code[op.inst].op;
+  block_.ensure_memory(pe_);
+  for (const Cursor* c : {&op.dst, &op.a, &op.b}) {
+    if (c->kind != Cursor::Kind::memory) continue;
+    int64_t end = c->address + std::max<int64_t>(0, int64_t(c->step) * (count - 1)) + c->bytes;
+    if (end > int64_t(pe_.memory.size())) grow_memory();
+  }
+  VectorResult result =
+      execute_memory_vector(code, v, pe_.memory, pe_.tile->program->fp16, pe_.regs.carry);
+  if (result.fault != ExecFault::none) {
+    raise("out-of-bounds", op.next + result.executed / op.group * op.group_cycles, op.inst,
+          "element " + std::to_string(op.done + result.executed) + " at address " + std::to_string(result.address) +
+              (result.fault == ExecFault::misaligned ? " is misaligned" : ""));
+    return true;
+  }
+  for (Cursor* c : {&op.dst, &op.a, &op.b})
+    if (c->kind == Cursor::Kind::memory) c->address = (c->address + c->step * int32_t(count)) & 0xFFFF;
+  op.dst.value = v.dst.bits;
+  return true;
+}
+
+void Core::save_addresses(VectorOp& op) {
+  const Cursor* cursors[3] = {&op.dst, &op.a, &op.b};
+  for (size_t i = 0; i < 3; ++i)
+    if (op.saves[i] >= 0 && op.dsds[i].kind == isa::DsdKind::mem1d)
+      pe_.dsrs[size_t(op.saves[i])].dsd.base = uint16_t(cursors[i]->address);
+}
+
+}  // namespace cs::sim

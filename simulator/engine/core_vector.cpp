@@ -1,0 +1,346 @@
+// Vector operations: issue, one element group per cycle, retirement.
+//
+//   issue    cursors for the operands from their DSRs, group size and cycles (docs/timing.md §6), thread, queues
+//   groups   run_datapath picks among the threads whose operands are there; operations of the main thread on memory
+//            alone run many groups at once when no microthread is active (run_memory_op)
+//   retire   with x the cycle of the last group, at x + 1 - dsd_start: then the thread goes on and completion events
+//            happen. That is before x, but nothing of it can act before x + 1 - dsd_start + task_start or the next
+//            operation's first group, so it is enough to know it at x.
+
+#include <algorithm>
+#include <bit>
+
+#include "simulator/engine/core.h"
+
+namespace cs::sim {
+namespace {
+
+// What the DSR loads said; the destination's word wins over source 0 over source 1.
+isa::DsrConfig merge(const isa::DsrConfig& first, const isa::DsrConfig& second) {
+  isa::DsrConfig c = first;
+  c.async |= second.async;
+  c.save_address |= second.save_address;
+  c.single_step |= second.single_step;
+  if (c.activate < 0) c.activate = second.activate;
+  if (c.unblock < 0) c.unblock = second.unblock;
+  if (c.microthread < 0) c.microthread = second.microthread;
+  if (c.priority == 0) c.priority = second.priority;
+  if (c.on_control == isa::DsrConfig::OnControl::none) {
+    c.on_control = second.on_control;
+    c.on_control_task = second.on_control_task;
+  }
+  return c;
+}
+
+bool in_memory(const Cursor& c) { return c.kind == Cursor::Kind::memory || c.kind == Cursor::Kind::memory4; }
+bool on_fabric(const Cursor& c) { return c.kind == Cursor::Kind::fabin || c.kind == Cursor::Kind::fabout; }
+
+}  // namespace
+
+bool Core::issue_vector(const isa::Inst& inst, const Decoded& d, Cycle t) {
+  if (d.element == nullptr || d.element->fn == nullptr || !d.element->vector) {
+    raise("illegal-instruction", t, pe_.pc, "not a vector instruction: " + isa::print(inst));
+    return false;
+  }
+  VectorOp op;
+  op.inst = pe_.pc;
+  op.issued = t;
+  op.next = t + Cycle(std::max(1, world_.machine.core.dsd_start_cycles));
+  bool first = true;
+  for (size_t i = 0; i < 3; ++i) {
+    if (!inst.args[i].is_dsr()) continue;
+    const isa::DsrConfig& config = dsr(inst.args[i]).config;
+    op.config = first ? config : merge(op.config, config);
+    first = false;
+  }
+  if (op.config.single_step) {
+    raise("unimplemented", t, pe_.pc, "single_step DSRs");
+    return false;
+  }
+  if (!make_operands(op, inst, d)) return false;
+  op.sync = !op.config.async;
+  int thread = op.sync ? kMainThread : microthread_of(op);
+  if (pe_.active >> thread & 1) {
+    pe_.waits_thread = true;
+    pe_.wanted_thread = uint8_t(thread);
+    return false;
+  }
+  set_group(op, inst, d);
+  if (!claim_queues(op, thread, t)) return false;
+  op.rank = rank_of(op, thread);
+  account_gap(t, int(Stall::dependency), -1, -1, pe_.pc);
+  account_busy(t);
+  ++pe_.stats.instructions;
+  ++block_.instructions;
+  ++pe_.pc;
+  pe_.ready = t + Cycle(std::max(1, world_.machine.core.issue_cycles));
+  auto& slot = pe_.ops[size_t(thread)];
+  if (!slot) slot = std::make_unique<VectorOp>();
+  *slot = op;
+  pe_.active |= uint16_t(1u << thread);
+  if (op.total == 0)
+    retire(thread, t + Cycle(world_.machine.core.dsd_start_cycles) - 1);
+  else if (op.sync && !op.fabric)
+    run_memory_op(*slot);
+  return true;
+}
+
+int Core::microthread_of(const VectorOp& op) const {
+  if (op.config.microthread >= 0) return op.config.microthread & 7;
+  for (const isa::Dsd& d : op.dsds)
+    if (d.kind != isa::DsdKind::none && d.microthread >= 0) return d.microthread & 7;
+  if (op.dst.kind == Cursor::Kind::fabout) return op.dst.queue & 7;
+  for (const Cursor* c : {&op.a, &op.b})
+    if (c->kind == Cursor::Kind::fabin) {
+      const InputQueue& q = pe_.inputs[c->queue];
+      return (q.id == 0xFF ? q.color : q.id) & 7;
+    }
+  return 0;
+}
+
+// Microthreads: low, medium, high = 2, 4, 6; the main thread lies between low and medium.
+uint8_t Core::rank_of(const VectorOp& op, int thread) const {
+  if (thread == kMainThread) return 3;
+  uint8_t priority = op.config.priority;
+  for (const isa::Dsd& d : op.dsds)
+    if (priority == 0) priority = d.priority;
+  for (const Cursor* c : {&op.a, &op.b})
+    if (priority == 0 && c->kind == Cursor::Kind::fabin) priority = pe_.inputs[c->queue].priority;
+  return uint8_t(2 * std::max<int>(1, priority));
+}
+
+// Two operations at work on one queue corrupt each other on the hardware; here it is a fault.
+bool Core::claim_queues(VectorOp& op, int thread, Cycle t) {
+  for (Cursor* c : {&op.a, &op.b}) {
+    if (c->kind != Cursor::Kind::fabin) continue;
+    InputQueue& q = pe_.inputs[c->queue];
+    if (q.readers != 0) {
+      raise("queue-conflict", t, op.inst,
+            "two operations at a time receive color " + std::to_string(q.color) +
+                (q.id == 0xFF ? "" : " from input queue " + std::to_string(q.id)));
+      return false;
+    }
+  }
+  if (op.dst.kind == Cursor::Kind::fabout)
+    for (uint16_t rest = pe_.active; rest != 0; rest &= uint16_t(rest - 1)) {
+      const VectorOp& other = *pe_.ops[size_t(std::countr_zero(rest))];
+      if (other.dst.kind != Cursor::Kind::fabout || other.dst.queue != op.dst.queue) continue;
+      raise("queue-conflict", t, op.inst,
+            "two operations at a time send through output queue " + std::to_string(op.dst.queue));
+      return false;
+    }
+  for (Cursor* c : {&op.a, &op.b})
+    if (c->kind == Cursor::Kind::fabin) pe_.inputs[c->queue].readers |= uint16_t(1u << thread);
+  return true;
+}
+
+// Elements per group and cycles per group.
+void Core::set_group(VectorOp& op, const isa::Inst& inst, const Decoded& d) {
+  const Machine::Core& core = world_.machine.core;
+  int group = d.width;
+  int read = (in_memory(op.a) ? op.a.bytes : 0) + (in_memory(op.b) ? op.b.bytes : 0);
+  if (read != 0) group = std::min(group, core.read_bytes_per_cycle / read);
+  if (in_memory(op.dst)) group = std::min(group, core.write_bytes_per_cycle / op.dst.bytes);
+  for (const Cursor* c : {&op.dst, &op.a, &op.b})
+    if (on_fabric(*c)) {
+      op.fabric = true;
+      group = 1;
+    }
+  bool packed = op.dst.packed || op.a.packed || op.b.packed;
+  if (packed) group = 2;
+  op.group_cycles = 1;
+  if (op.dst.kind == Cursor::Kind::reg) {
+    if (!packed) group = 1;
+    bool add = inst.op != isa::Op::fmaxs && inst.op != isa::Op::fmaxh;
+    if (d.reduction && add && isa::row(inst.op).cost == isa::Cost::fp)
+      op.group_cycles = uint32_t(std::max(1, core.reduction_cycles_per_element));
+  }
+  op.group = uint32_t(std::max(1, group));
+  auto bank = [&](const Cursor& c) { return c.address / core.bank_bytes % core.memory_banks; };
+  if (in_memory(op.a) && in_memory(op.b) && op.a.step != 0 && op.b.step != 0 &&
+      (bank(op.a) - bank(op.b)) % core.bank_conflict_modulo == 0) {
+    op.holds_datapath = true;
+    op.group_cycles *= uint32_t(std::max(1, core.bank_conflict_factor));
+  }
+}
+
+// ---- groups
+
+void Core::run_datapath() {
+  int best = -1;
+  for (uint16_t rest = pe_.active; rest != 0; rest &= uint16_t(rest - 1)) {
+    int thread = std::countr_zero(rest);
+    VectorOp& op = *pe_.ops[size_t(thread)];
+    if (op.next > now_ || (thread < kMainThread && (pe_.threads_blocked >> thread & 1))) continue;
+    if (!group_ready(op, thread)) continue;
+    if (pe_.datapath_free > now_) continue;
+    if (best >= 0) {
+      const VectorOp& other = *pe_.ops[size_t(best)];
+      if (op.rank < other.rank || (op.rank == other.rank && op.served >= other.served)) continue;
+    }
+    best = thread;
+  }
+  if (best >= 0) execute_group(*pe_.ops[size_t(best)], best);
+}
+
+bool Core::group_ready(VectorOp& op, int thread) {
+  op.waits = false;
+  op.waits_queue = -1;
+  if (op.a.kind == Cursor::Kind::fabin && !input_ready(op, thread, op.a)) return false;
+  if (!(pe_.active >> thread & 1)) return false;   // a control wavelet ended it
+  if (op.b.kind == Cursor::Kind::fabin && !input_ready(op, thread, op.b)) return false;
+  if (!(pe_.active >> thread & 1)) return false;
+  return op.dst.kind != Cursor::Kind::fabout || output_ready(op, op.dst);
+}
+
+bool Core::input_ready(VectorOp& op, int thread, Cursor& c) {
+  InputQueue& q = pe_.inputs[c.queue];
+  op.why = Stall::input;
+  op.waits_queue = q.id == 0xFF ? -1 : int16_t(q.id);
+  if (q.count == 0) {
+    op.waits = true;
+    return false;
+  }
+  Cycle usable = q.front().departed + Cycle(world_.machine.ramp.down_cycles);
+  if (usable > now_) {
+    op.next = usable;
+    return false;
+  }
+  return !q.front().control || take_control(op, thread, c);
+}
+
+// A control wavelet at the head of a queue that an operation reads. Without on_control the scheduler may have it if
+// a task is bound and not blocked; if not, the operation drops it.
+bool Core::take_control(VectorOp& op, int thread, Cursor& c) {
+  InputQueue& q = pe_.inputs[c.queue];
+  op.next = now_ + 1;
+  if (op.config.on_control == isa::DsrConfig::OnControl::none) {
+    int entry = control_entry(q.front().data);
+    bool bound = pe_.tile->control_task[size_t(entry)] >= 0 && q.task_id >= 0 && !(pe_.blocked >> q.task_id & 1);
+    if (!bound || thread == kMainThread) pop_input(c.queue);
+    return false;
+  }
+  pop_input(c.queue);
+  isa::DsrConfig::OnControl action = op.config.on_control;
+  int task = op.config.on_control_task;
+  if (action != isa::DsrConfig::OnControl::terminate) op.config.activate = op.config.unblock = -1;
+  retire(thread, now_);
+  if (action == isa::DsrConfig::OnControl::activate) activate(task, now_);
+  if (action == isa::DsrConfig::OnControl::unblock) unblock(task, now_);
+  return false;
+}
+
+// Room as of the start of the cycle: an entry freed in it does not count. An output queue holds words of one color;
+// those of the color before must have reached its lane.
+bool Core::output_ready(VectorOp& op, Cursor& c) {
+  op.why = Stall::output;
+  op.waits_queue = c.queue;
+  const Machine& m = world_.machine;
+  int depth = m.router.lane_depth_wavelets;
+  int8_t& last = pe_.output_last[c.queue & 15];
+  if (last >= 0 && last != int8_t(c.color))
+    if (ColorNode* n = block_.find_node(pe_.index, last)) {
+      Lane& before = block_.lanes[block_.lane_of(*n, Port::ramp)];
+      if (before.count > depth) {
+        before.flags |= Lane::core_waits;
+        op.waits = true;
+        return false;
+      }
+    }
+  Lane& l = block_.lanes[c.lane];
+  int words = c.queue < m.queues.output_words.size() ? m.queues.output_words[c.queue] : 1;
+  int limit = std::min(words + depth, int(l.capacity));
+  int taken = l.count + (l.last_pop == uint32_t(now_));
+  if (taken < limit) {
+    last = int8_t(c.color);
+    return true;
+  }
+  if (l.count < limit) {
+    op.next = now_ + 1;
+  } else {
+    l.flags |= Lane::core_waits;
+    op.waits = true;
+  }
+  return false;
+}
+
+void Core::retire(int thread, Cycle last_group) {
+  VectorOp& op = *pe_.ops[size_t(thread)];
+  Cycle start = Cycle(std::max(1, world_.machine.core.dsd_start_cycles));
+  Cycle at = std::max(op.issued + 1, last_group + 1 >= start ? last_group + 1 - start : 0);
+  pe_.active &= uint16_t(~(1u << thread));
+  for (Cursor* c : {&op.a, &op.b})
+    if (c->kind == Cursor::Kind::fabin) pe_.inputs[c->queue].readers &= uint16_t(~(1u << thread));
+  if (op.config.save_address) save_addresses(op);
+  if (op.dst.kind == Cursor::Kind::reg) {
+    const isa::Operand& o = pe_.tile->program->code[op.inst].args[0];
+    if (o.kind == isa::OperandKind::pair)
+      pe_.regs.set_pair(o.value & 15, op.dst.value);
+    else
+      pe_.regs.r[size_t(o.value & 15)] = uint16_t(op.dst.value);
+    set_result(pe_.tile->code[op.inst], at);
+  }
+  if (op.config.activate >= 0) activate(op.config.activate, at);
+  if (op.config.unblock >= 0) unblock(op.config.unblock, at);
+  if (thread == kMainThread) {
+    pe_.ready = std::max(pe_.ready, at);
+  } else {
+    if (world_.trace) world_.trace->task({pe_.at, op.issued, last_group + 1, -1, -1, thread, op.inst});
+    if (pe_.waits_thread && pe_.wanted_thread == thread) {
+      pe_.waits_thread = false;
+      pe_.ready = std::max(pe_.ready, at);
+    }
+  }
+}
+
+// Operations on memory alone: all groups up to the horizon in one go while nothing else wants the datapath.
+void Core::run_memory_op(VectorOp& op) {
+  Cycle limit = pe_.active == (1u << kMainThread) && world_.run_ahead ? world_.horizon : now_ + 1;
+  if (op.next >= limit || pe_.datapath_free > op.next) return;
+  uint64_t left = (op.total - op.done + op.group - 1) / op.group;
+  uint64_t groups = std::min<uint64_t>(left, (limit - op.next + op.group_cycles - 1) / op.group_cycles);
+  uint32_t count = uint32_t(std::min<uint64_t>(op.total - op.done, groups * op.group));
+  if (!run_memory_fast(op, count))
+    for (uint32_t i = 0; i < count && pe_.active != 0; ++i) execute_elements(op, 1);
+  if (pe_.active == 0) return;   // a fault
+  account_groups(op, groups);
+  pe_.stats.elements += count;
+  pe_.stats.flops += uint64_t(count) * pe_.tile->code[op.inst].flops;
+  op.done += count;
+  Cycle last = op.next + groups * op.group_cycles - 1;
+  op.next = last + 1;
+  op.why = Stall::dependency;
+  if (op.holds_datapath) pe_.datapath_free = last + 1;
+  if (op.done == op.total) retire(kMainThread, last);
+}
+
+// Groups of several cycles: one busy, the rest waits for the banks or for the sum.
+void Core::account_groups(const VectorOp& op, uint64_t groups) {
+  account_gap(op.next, int(Stall::dependency), -1, -1, op.inst);
+  account_busy(op.next, groups);
+  if (op.group_cycles > 1)
+    account_gap(op.next + groups * op.group_cycles, int(op.holds_datapath ? Stall::memory : Stall::dependency), -1, -1,
+                op.inst);
+}
+
+void Core::execute_group(VectorOp& op, int thread) {
+  if (!op.fabric && thread == kMainThread) {
+    run_memory_op(op);
+    op.served = now_;
+    return;
+  }
+  uint32_t count = std::min(op.group, op.total - op.done);
+  execute_elements(op, count);
+  if (pe_.active == 0) return;   // a fault
+  account_busy(now_);
+  pe_.stats.elements += count;
+  pe_.stats.flops += uint64_t(count) * pe_.tile->code[op.inst].flops;
+  op.done += count;
+  op.served = now_;
+  op.next = now_ + op.group_cycles;
+  op.why = op.holds_datapath ? Stall::memory : Stall::dependency;
+  if (op.holds_datapath) pe_.datapath_free = op.next;
+  if (op.done == op.total) retire(thread, op.next - 1);
+}
+
+}  // namespace cs::sim

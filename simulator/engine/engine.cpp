@@ -1,0 +1,192 @@
+// The engine's clock: find the next cycle in which a block has something to do, step those blocks (in parallel when
+// there is enough to do), hand over what crossed borders, look for faults and watches.
+
+#include "simulator/engine/engine.h"
+
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+#include <algorithm>
+
+#include "simulator/engine/engine_impl.h"
+
+namespace cs::sim {
+namespace {
+
+// Below so many lanes and cores in a cycle a second thread costs more than it brings.
+constexpr size_t kParallelWork = 1500;
+
+}  // namespace
+
+const char* stall_name(Stall s) {
+  static constexpr const char* kNames[] = {"input", "output", "dependency", "memory", "dispatch"};
+  return size_t(s) < size_t(kStalls) ? kNames[size_t(s)] : "?";
+}
+
+Engine::Engine(const Machine& machine, const EngineOptions& options) : impl_(std::make_unique<Impl>()) {
+  impl_->world.machine = machine;
+  impl_->options = options;
+}
+
+Engine::~Engine() = default;
+
+bool Engine::load(const Program& program, std::span<const uint8_t> weights, Diag& diag) {
+  EngineOptions options = impl_->options;
+  Machine machine = impl_->world.machine;
+  TraceSink* trace = impl_->world.trace;
+  impl_ = std::make_unique<Impl>();
+  Impl& m = *impl_;
+  m.options = options;
+  World& w = m.world;
+  w.machine = machine;
+  w.trace = trace;
+  w.program = program;
+  w.weights.assign(weights.begin(), weights.end());
+  const Machine::Router& r = machine.router;
+  if (r.hop_cycles < 1 || r.hop_cycles > 1000 || r.lane_depth_wavelets < 1 || r.lane_depth_wavelets > 200 ||
+      machine.ramp.up_cycles < 0 || machine.ramp.up_cycles > 1000 || machine.ramp.down_cycles < 0 ||
+      machine.host.host_wavelets_per_cycle <= 0) {
+    diag.error({}, "the machine's router or ramp numbers are outside what the engine can run",
+               "hop_cycles 1-1000, lane_depth_wavelets 1-200, ramp cycles 0-1000, host_wavelets_per_cycle above 0");
+    return false;
+  }
+  w.tiles.reserve(program.tiles.size());
+  for (const TileProgram& tile : w.program.tiles) w.tiles.push_back(make_tile_image(tile, machine));
+  m.grid.width = program.fabric_width;
+  m.grid.height = program.fabric_height;
+  m.grid.block_width = std::max(1, options.block_width);
+  m.grid.block_height = std::max(1, options.block_height);
+  if (!build_grid(w, m.grid, m.ports, diag)) return false;
+  m.next.assign(m.grid.blocks.size(), kNever);
+  for (size_t i = 0; i < m.next.size(); ++i)
+    if (m.grid.blocks[i]) m.next[i] = m.grid.blocks[i]->next_event();
+  m.loaded = true;
+  return true;
+}
+
+const Program& Engine::program() const { return impl_->world.program; }
+const Machine& Engine::machine() const { return impl_->world.machine; }
+Cycle Engine::now() const { return impl_->now; }
+Cycle Engine::next_event() const { return impl_->faulted ? kNever : impl_->next_event(); }
+void Engine::step(Cycle to) { impl_->step(to); }
+bool Engine::faulted() const { return impl_->faulted; }
+const RunStatus& Engine::fault() const { return impl_->status; }
+int Engine::block_columns() const { return impl_->grid.columns; }
+int Engine::block_rows() const { return impl_->grid.rows; }
+Rect Engine::block_rect(int column, int row) const { return impl_->grid.rect_of(column, row); }
+void Engine::set_trace(TraceSink* sink) { impl_->world.trace = sink; }
+bool Engine::watch_fired() const { return impl_->watch_fired; }
+void Engine::watch_commands(bool armed) { impl_->commands_armed = armed; }
+size_t Engine::commands_pending() const { return impl_->commands_pending(); }
+
+Block& Engine::Impl::block_of(Coord c) const {
+  Block* b = grid.block_at(c);
+  CS_CHECK(b != nullptr, "no PE at these coordinates");
+  return *b;
+}
+
+Cycle Engine::Impl::next_event() const {
+  Cycle t = next.empty() ? kNever : *std::min_element(next.begin(), next.end());
+  return pending ? std::min(t, pending->cycle) : t;
+}
+
+size_t Engine::Impl::commands_pending() const {
+  size_t n = 0;
+  for (const auto& b : grid.blocks)
+    if (b) n += b->commands_waiting + b->streams_not_ready;
+  return n;
+}
+
+bool Engine::Impl::watching() const {
+  if (commands_armed) return true;
+  for (const PortHome& p : ports)
+    if (p.block != nullptr && p.block->ports[p.index].watch != 0) return true;
+  return false;
+}
+
+void Engine::Impl::step(Cycle to) {
+  if (!loaded || faulted) return;
+  watch_fired = false;
+  world.horizon = to;
+  world.run_ahead = !watching();
+  while (now < to) {
+    Cycle t = next.empty() ? kNever : *std::min_element(next.begin(), next.end());
+    if (pending && pending->cycle < std::min(t, to)) return declare_fault();
+    if (t >= to) {
+      if (to != kNever) now = to;
+      return;
+    }
+    step_blocks(t);
+    exchange(t);
+    now = t + 1;
+    after_cycle(t);
+    if (faulted || watch_fired) return;
+    if (commands_armed && commands_pending() == 0) return;
+  }
+}
+
+void Engine::Impl::step_blocks(Cycle t) {
+  due.clear();
+  size_t work = 0;
+  for (size_t i = 0; i < next.size(); ++i)
+    if (next[i] == t) {
+      due.push_back(uint32_t(i));
+      work += grid.blocks[i]->work;
+    }
+  if (options.threads > 1 && due.size() > 1 && work >= kParallelWork && world.trace == nullptr) {
+    tbb::task_arena arena(options.threads);
+    arena.execute([&] {
+      tbb::parallel_for(size_t(0), due.size(), [&](size_t i) { grid.blocks[due[i]]->step(t); });
+    });
+  } else {
+    for (uint32_t i : due) grid.blocks[i]->step(t);
+  }
+}
+
+void Engine::Impl::exchange(Cycle t) {
+  for (uint32_t i : due) next[i] = grid.blocks[i]->next_event();
+  for (uint32_t i : due) {
+    Block& b = *grid.blocks[i];
+    for (int side = 0; side < 4; ++side) {
+      Outbox& box = b.out[size_t(side)];
+      if (box.empty()) continue;
+      Coord c = neighbour({int(i) % grid.columns, int(i) / grid.columns}, Port(side));
+      size_t at = size_t(c.y) * size_t(grid.columns) + size_t(c.x);
+      Block& nb = *grid.blocks[at];
+      for (const Outbox::Push& push : box.pushes) nb.take_push(push, t);
+      for (uint32_t mirror : box.credits) nb.take_credit(mirror, t);
+      box.clear();
+      next[at] = nb.next_event();
+    }
+  }
+}
+
+void Engine::Impl::refresh(Block& b) {
+  size_t i = size_t(b.rect.y / grid.block_height) * size_t(grid.columns) + size_t(b.rect.x / grid.block_width);
+  next[i] = b.next_event();
+}
+
+void Engine::Impl::after_cycle(Cycle t) {
+  for (uint32_t i : due) {
+    Block& b = *grid.blocks[i];
+    if (b.fault) {
+      if (!pending || b.fault->before(*pending)) pending = b.fault;
+      b.fault.reset();
+    }
+    watch_fired |= b.watch_fired;
+    b.watch_fired = false;
+  }
+  if (pending && pending->cycle <= t) declare_fault();
+}
+
+void Engine::Impl::declare_fault() {
+  faulted = true;
+  now = std::max(now, pending->cycle + 1);
+  status.reason = StopReason::fault;
+  status.now = now;
+  status.fault = pending->name;
+  status.message = "cycle " + std::to_string(pending->cycle) + ", PE (" + std::to_string(pending->pe.x) + ", " +
+                   std::to_string(pending->pe.y) + "): " + pending->message;
+}
+
+}  // namespace cs::sim

@@ -1,0 +1,40 @@
+// Engine::Impl: the blocks, the clock, the host's side. Split over engine.cpp (time), host_side.cpp (memory, streams,
+// launches, results) and deadlock.cpp (who waits for whom).
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "simulator/engine/build.h"
+#include "simulator/engine/core.h"
+#include "simulator/engine/engine.h"
+
+namespace cs::sim {
+
+struct Engine::Impl {
+  EngineOptions options;
+  World world;
+  Grid grid;
+  std::vector<PortHome> ports;
+  std::vector<Cycle> next;               // next event by block
+  std::vector<uint32_t> due;             // blocks of the present cycle
+  Cycle now = 0;
+  bool loaded = false;
+  bool watch_fired = false, commands_armed = false;
+  std::optional<Fault> pending;          // earliest fault found; becomes `status` when its cycle is over
+  bool faulted = false;
+  RunStatus status;
+
+  Cycle next_event() const;
+  void step(Cycle to);
+  void step_blocks(Cycle t);
+  void exchange(Cycle t);
+  void refresh(Block&);
+  void after_cycle(Cycle t);
+  void declare_fault();
+  bool watching() const;
+  size_t commands_pending() const;
+  Block& block_of(Coord c) const;
+};
+
+}  // namespace cs::sim

@@ -1,0 +1,160 @@
+// The engine as the host sees it, between cycles: memory, launches, streams, counters.
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "simulator/engine/engine_impl.h"
+
+namespace cs::sim {
+
+void Engine::read(Coord c, uint16_t address, std::span<uint8_t> out) const {
+  std::fill(out.begin(), out.end(), uint8_t(0));
+  const Block* b = impl_->grid.block_at(c);
+  if (b == nullptr) return;
+  uint32_t index = b->index_of(c);
+  const Pe* p = b->find_pe(index);
+  std::vector<uint8_t> initial;
+  const std::vector<uint8_t>* memory = p && !p->memory.empty() ? &p->memory : &initial;
+  if (memory == &initial) b->initial_memory(index, initial);
+  if (address >= memory->size()) return;
+  std::copy_n(memory->begin() + address, std::min(out.size(), memory->size() - address), out.begin());
+}
+
+void Engine::write(Coord c, uint16_t address, std::span<const uint8_t> in) {
+  Block* b = impl_->grid.block_at(c);
+  if (b == nullptr) return;
+  Pe& p = b->pe(b->index_of(c));
+  if (p.tile == nullptr) return;
+  b->ensure_memory(p);
+  size_t end = std::min(address + in.size(), size_t(impl_->world.machine.core.memory_bytes));
+  if (p.memory.size() < end) p.memory.resize(end, 0);
+  if (address < end) std::copy_n(in.begin(), end - address, p.memory.begin() + address);
+}
+
+void Engine::launch(int function_export, std::span<const uint32_t> args, Rect pes, Cycle not_before) {
+  Impl& m = *impl_;
+  const auto& exports = m.world.program.exports;
+  CS_CHECK(function_export >= 0 && size_t(function_export) < exports.size(), "no such export");
+  uint32_t number = uint32_t(m.world.launches.size());
+  m.world.launches.push_back(
+      {function_export, exports[size_t(function_export)].name, {args.begin(), args.end()}, std::max(not_before, m.now)});
+  const Launch& launch = m.world.launches.back();
+  Cycle start = Cycle(m.world.machine.core.task_start_cycles);
+  std::vector<bool> has(m.world.tiles.size());
+  for (size_t t = 0; t < has.size(); ++t) has[t] = m.world.program.tiles[t].function(launch.name) != nullptr;
+  for (auto& b : m.grid.blocks) {
+    if (!b || !b->rect.intersects(pes)) continue;
+    for (int y = std::max(pes.y, b->rect.y); y < std::min(pes.y + pes.h, b->rect.y + b->rect.h); ++y)
+      for (int x = std::max(pes.x, b->rect.x); x < std::min(pes.x + pes.w, b->rect.x + b->rect.w); ++x) {
+        uint32_t index = b->index_of({x, y});
+        if (b->tile_of[index] < 0 || !has[size_t(b->tile_of[index])]) continue;
+        Pe& p = b->pe(index);
+        p.commands.push_back(number);
+        ++b->commands_waiting;
+        if (!p.running && p.command_ready)
+          b->wake(p, std::max(std::max(launch.not_before, p.command_ready_at) + start, m.now));
+      }
+    m.refresh(*b);
+  }
+}
+
+void Engine::send(int port, std::span<const uint32_t> data, Cycle not_before) {
+  if (data.empty()) return;
+  PortHome& home = impl_->ports.at(size_t(port));
+  PortState& p = home.block->ports[home.index];
+  p.chunks.push_back({{data.begin(), data.end()}, not_before});
+  home.block->port_wheel.push(std::max(impl_->now, not_before), home.index);
+  impl_->refresh(*home.block);
+}
+
+const std::vector<PortEvent>& Engine::received(int port) const {
+  const PortHome& home = impl_->ports.at(size_t(port));
+  return home.block->ports[home.index].received;
+}
+
+Cycle Engine::entered(int port, size_t i) const {
+  const PortHome& home = impl_->ports.at(size_t(port));
+  const std::vector<Cycle>& entered = home.block->ports[home.index].entered;
+  return i < entered.size() ? entered[i] : kNever;
+}
+
+void Engine::watch(int port, size_t count) {
+  PortHome& home = impl_->ports.at(size_t(port));
+  home.block->ports[home.index].watch = count;
+}
+
+PeStats Engine::stats(Coord c) const {
+  PeStats s;
+  const Block* b = impl_->grid.block_at(c);
+  if (b == nullptr) return s;
+  uint32_t index = b->index_of(c);
+  const Cycle now = impl_->now;
+  if (const Pe* p = b->find_pe(index)) {
+    s = p->stats;
+    if (p->why >= 0 && p->accounted < now) s.stalls[size_t(p->why)] += now - p->accounted;
+    // The last group of several cycles may reach beyond the present.
+    Cycle over = p->accounted > now ? p->accounted - now : 0;
+    for (uint64_t* part : {&s.stalls[size_t(Stall::memory)], &s.stalls[size_t(Stall::dependency)], &s.busy}) {
+      uint64_t cut = std::min<uint64_t>(over, *part);
+      *part -= cut;
+      over -= cut;
+    }
+  }
+  const Router& r = b->routers[index];
+  s.sent = r.sent;
+  s.blocked = r.blocked;
+  for (uint32_t i = r.first_node; i < r.first_node + r.nodes; ++i) {
+    const ColorNode& n = b->nodes[i];
+    for (uint32_t l = n.first_lane; l < n.first_lane + uint32_t(std::popcount(n.inputs)); ++l) {
+      const Lane& lane = b->lanes[l];
+      if (lane.count == 0 || entry_wait(b->lane_front(lane), now) != 0) continue;
+      for (PortSet rest = n.tx; rest != 0; rest &= PortSet(rest - 1))
+        s.blocked[size_t(std::countr_zero(rest))] += uint32_t(now) - lane.head_since;
+    }
+  }
+  return s;
+}
+
+uint64_t Engine::wavelet_hops() const {
+  uint64_t hops = 0;
+  for (const auto& b : impl_->grid.blocks)
+    if (b)
+      for (const Router& r : b->routers)
+        for (uint64_t n : r.sent) hops += n;
+  return hops;
+}
+
+uint64_t Engine::instructions() const {
+  uint64_t n = 0;
+  for (const auto& b : impl_->grid.blocks)
+    if (b) n += b->instructions;
+  return n;
+}
+
+PeProbe Engine::probe(Coord c) const {
+  PeProbe probe;
+  const Block* b = impl_->grid.block_at(c);
+  if (b == nullptr) return probe;
+  const Pe* p = b->find_pe(b->index_of(c));
+  if (p == nullptr) return probe;
+  const Machine::Queues& queues = impl_->world.machine.queues;
+  probe.running = p->running;
+  probe.task = p->running ? p->task : -1;
+  probe.inst = p->pc;
+  probe.microthreads = uint8_t(p->active & 0xFF);
+  probe.input_fill.assign(queues.input_words.size(), 0);
+  probe.output_fill.assign(queues.output_words.size(), 0);
+  for (const InputQueue& q : p->inputs)
+    if (q.id < probe.input_fill.size()) probe.input_fill[q.id] = q.count;
+  for (size_t q = 0; q < probe.output_fill.size(); ++q) {
+    int color = p->output_last[q & 15];
+    const ColorNode* n = color < 0 ? nullptr : b->find_node(p->index, color);
+    if (n == nullptr) continue;
+    int count = b->lanes[b->lane_of(*n, Port::ramp)].count;
+    probe.output_fill[q] = std::max(0, count - impl_->world.machine.router.lane_depth_wavelets);
+  }
+  return probe;
+}
+
+}  // namespace cs::sim

@@ -1,0 +1,160 @@
+// Preparing a tile program: decode each instruction once, fill the task tables, lay out initial memory.
+// Algorithm: for every instruction walk the letters of its form to find registers read and written, then take
+// latencies from the machine by cost class; then tasks, queues, segments.
+
+#include "simulator/engine/tile_image.h"
+
+#include <algorithm>
+
+namespace cs::sim {
+namespace {
+
+uint16_t registers_of(const isa::Operand& a) {
+  if (a.kind == isa::OperandKind::reg) return uint16_t(1u << (a.value & 15));
+  if (a.kind == isa::OperandKind::pair) return uint16_t(3u << (a.value & 15));
+  return 0;
+}
+
+void decode_registers(const isa::Inst& inst, const isa::Row& row, Decoded& d) {
+  for (size_t i = 0; i < row.form.size() && i < inst.args.size(); ++i) {
+    char letter = row.form[i];
+    bool written = letter == 'V' || letter == 'R' || letter == 'P';
+    (written ? d.writes : d.reads) |= registers_of(inst.args[i]);
+  }
+}
+
+InstKind kind_of(const isa::Inst& inst, const isa::Row& row) {
+  switch (inst.op) {
+    case isa::Op::yield: return InstKind::yield;
+    case isa::Op::trap: return InstKind::trap;
+    case isa::Op::actvt: return InstKind::activate;
+    case isa::Op::blk: return InstKind::block;
+    case isa::Op::ublk: return InstKind::unblock;
+    case isa::Op::ldcfg16: return InstKind::read_config;
+    case isa::Op::stcfg16: return InstKind::write_config;
+    default: break;
+  }
+  if (row.cost == isa::Cost::jump) return InstKind::jump;
+  if (row.cost == isa::Cost::dsr) return InstKind::load_dsr;
+  return inst.is_vector() ? InstKind::vector : InstKind::scalar;
+}
+
+int divide_cycles(isa::Type type, const Machine::Core& core) {
+  switch (type) {
+    case isa::Type::f32: return core.fp32_divide_cycles;
+    case isa::Type::f16: return core.fp16_divide_cycles;
+    default: return core.int_divide_cycles;
+  }
+}
+
+void decode_cycles(const isa::Row& row, const Machine::Core& core, Decoded& d) {
+  int next = core.issue_cycles, latency = core.result_cycles;
+  switch (row.cost) {
+    case isa::Cost::fp: latency = core.fp_result_cycles; break;
+    case isa::Cost::load: latency = core.load_result_cycles; break;
+    case isa::Cost::dsr: next = core.dsr_load_cycles; latency = core.dsr_load_use_cycles; break;
+    case isa::Cost::divide: next = latency = divide_cycles(row.type, core); break;
+    default: break;
+  }
+  d.next = uint16_t(std::max(1, next));
+  d.latency = uint16_t(std::max(1, latency));
+}
+
+Decoded decode(const isa::Inst& inst, const TileProgram& tile, const Machine& machine) {
+  const isa::Row& row = isa::row(inst.op);
+  Decoded d;
+  d.kind = kind_of(inst, row);
+  decode_registers(inst, row, d);
+  decode_cycles(row, machine.core, d);
+  if (d.kind == InstKind::vector) {
+    d.element = &element_op(inst.op, tile.fp16);
+    d.flops = d.element->flops;
+    d.width = uint8_t(std::clamp(machine.simd(std::string(row.mnemonic)), 1, 255));
+    d.reduction = is_reduction(inst);
+  }
+  return d;
+}
+
+void count_dsrs(const isa::Inst& inst, TileImage& image) {
+  for (const isa::Operand& a : inst.args) {
+    if (!a.is_dsr()) continue;
+    size_t file = size_t(a.kind) - size_t(isa::OperandKind::dest);
+    image.dsrs[file] = std::max(image.dsrs[file], uint8_t(a.value + 1));
+  }
+}
+
+void add_slot(TileImage& image, int id) {
+  if (image.slot[size_t(id)] < 0) image.slot[size_t(id)] = int8_t(image.slots++);
+}
+
+void fill_tasks(const TileProgram& tile, const Machine& machine, TileImage& image) {
+  image.data_task.fill(-1);
+  image.control_task.fill(-1);
+  image.local_task.fill(-1);
+  image.slot.fill(-1);
+  uint64_t bound = 0;
+  for (size_t i = 0; i < tile.tasks.size(); ++i) {
+    const TaskBinding& task = tile.tasks[i];
+    size_t id = task.id & 63;
+    auto& table = task.kind == TaskKind::data      ? image.data_task
+                  : task.kind == TaskKind::control ? image.control_task
+                                                   : image.local_task;
+    table[id] = int16_t(i);
+    if (task.kind != TaskKind::control) bound |= uint64_t(1) << id;
+    if (task.kind == TaskKind::local) image.local_ids |= uint64_t(1) << id;
+    add_slot(image, int(id));
+  }
+  // Data ids without a task start blocked.
+  int data_ids = machine.queues.data_task_on_queue ? int(machine.queues.input_words.size()) : machine.router.colors;
+  for (int id = 0; id < data_ids && id < 64; ++id)
+    if (!(bound >> id & 1)) image.blocked |= uint64_t(1) << id;
+  for (uint8_t id : tile.blocked) image.blocked |= uint64_t(1) << (id & 63);
+  for (uint8_t id : tile.activated) image.activated |= uint64_t(1) << (id & 63);
+}
+
+void fill_queues(const TileProgram& tile, const Machine& machine, TileImage& image) {
+  image.output_color.fill(-1);
+  for (const QueueBinding& q : tile.queues) {
+    if (q.output) {
+      image.output_color[q.queue & 15] = int8_t(q.color);
+      image.output_priority[q.queue & 15] = q.priority;
+    } else {
+      image.inputs.push_back(q);
+      add_slot(image, (machine.queues.data_task_on_queue ? q.queue : q.color) & 63);
+    }
+  }
+  std::sort(image.inputs.begin(), image.inputs.end(),
+            [](const QueueBinding& a, const QueueBinding& b) { return a.queue < b.queue; });
+}
+
+void fill_memory(const TileProgram& tile, const Machine& machine, TileImage& image) {
+  uint32_t end = 0;
+  for (const Section& s : tile.sections) end = std::max(end, s.address + s.bytes);
+  for (const Segment& s : tile.segments) end = std::max(end, s.address + uint32_t(s.bytes.size()));
+  for (const Symbol& s : tile.symbols)
+    end = std::max(end, s.address + s.elements * uint32_t(data_type_bytes(s.type)));
+  for (const Function& f : tile.functions)
+    for (const Parameter& p : f.parameters) end = std::max(end, p.address + uint32_t(data_type_bytes(p.type)));
+  image.memory.assign(std::min<uint32_t>((end + 7) & ~7u, uint32_t(machine.core.memory_bytes)), 0);
+  for (const Segment& s : tile.segments)
+    for (size_t i = 0; i < s.bytes.size() && s.address + i < image.memory.size(); ++i)
+      image.memory[s.address + i] = s.bytes[i];
+}
+
+}  // namespace
+
+TileImage make_tile_image(const TileProgram& tile, const Machine& machine) {
+  TileImage image;
+  image.program = &tile;
+  image.code.reserve(tile.code.size());
+  for (const isa::Inst& inst : tile.code) {
+    image.code.push_back(decode(inst, tile, machine));
+    count_dsrs(inst, image);
+  }
+  fill_tasks(tile, machine, image);
+  fill_queues(tile, machine, image);
+  fill_memory(tile, machine, image);
+  return image;
+}
+
+}  // namespace cs::sim

@@ -1,0 +1,46 @@
+// World: what all blocks share and only the host side or load changes: machine, program, prepared tiles, launches.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/machine/machine.h"
+#include "runtime/program/program.h"
+#include "simulator/engine/engine.h"
+#include "simulator/engine/tile_image.h"
+
+namespace cs::sim {
+
+struct Launch {
+  int function_export = 0;
+  std::string name;
+  std::vector<uint32_t> args;
+  Cycle not_before = 0;
+};
+
+// A simulated fault, as found; the earliest by (cycle, y, x) is the one that is reported.
+struct Fault {
+  std::string name, message;
+  Cycle cycle = kNever;
+  Coord pe;
+  bool before(const Fault& o) const {
+    if (cycle != o.cycle) return cycle < o.cycle;
+    if (pe.y != o.pe.y) return pe.y < o.pe.y;
+    return pe.x < o.pe.x;
+  }
+};
+
+struct World {
+  Machine machine;
+  Program program;
+  std::vector<uint8_t> weights;
+  std::vector<TileImage> tiles;
+  std::vector<Launch> launches;
+  TraceSink* trace = nullptr;
+  Cycle horizon = 0;       // step() runs no further: cores that run ahead stop here
+  bool run_ahead = true;   // false while the host may stop the run at any cycle
+};
+
+}  // namespace cs::sim
