@@ -1,0 +1,22 @@
+// Back half of the CSL compiler: the steps of link.h in order.
+#include "compiler/csl/link.h"
+
+namespace cs::csl {
+
+bool link_tile(const MirTile& tile, const Machine& machine, TileProgram& out, const Sources& sources, Diag& diag) {
+  size_t errors = diag.errors();
+  link::State state{tile, machine, sources, diag};
+  link::check_role(tile, machine, diag);
+  link::select_reachable(state);
+  link::lower_conventions(state);
+  for (link::Function& f : state.functions) {
+    link::simplify(f);
+    if (!link::allocate_registers(f, diag)) return false;
+    link::simplify(f);
+  }
+  link::layout_code(state);
+  if (!link::plan_memory(state)) return false;
+  return link::emit_tile(state, out) && diag.errors() == errors;
+}
+
+}  // namespace cs::csl
