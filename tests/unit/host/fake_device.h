@@ -1,0 +1,78 @@
+// A device without a wafer: what comes in at port 0 leaves, doubled, at port 1 after a fixed latency, one wavelet per
+// cycle. Cycles are easy to compute by hand.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/host/device.h"
+#include "runtime/machine/machine.h"
+
+namespace cs {
+
+class FakeDevice : public Device {
+ public:
+  explicit FakeDevice(Cycle latency) : latency_(latency) {
+    memory_.resize(65536);
+    machine_.clock_mhz = 1000;  // 1 cycle = 1 ns
+  }
+  const Machine& machine() const override { return machine_; }
+  Machine& mutable_machine() { return machine_; }
+  bool load(const Program& p, std::span<const uint8_t>, Diag&) override {
+    program_ = p;
+    return true;
+  }
+  const Program& program() const override { return program_; }
+  Cycle now() const override { return now_; }
+  void read(Coord, uint16_t a, std::span<uint8_t> out) override { std::memcpy(out.data(), &memory_[a], out.size()); }
+  void write(Coord, uint16_t a, std::span<const uint8_t> in) override { std::memcpy(&memory_[a], in.data(), in.size()); }
+  bool launch(const std::string&, std::span<const uint32_t>, Rect, Cycle not_before, Diag&) override {
+    launched_ = not_before;
+    return true;
+  }
+  void send(int, std::span<const uint32_t> data, Cycle not_before) override {
+    for (const uint32_t v : data) {
+      next_ = std::max(next_, not_before);
+      entered_.push_back(next_);
+      float f;
+      std::memcpy(&f, &v, 4);
+      f *= 2;
+      PortEvent e;
+      std::memcpy(&e.data, &f, 4);
+      e.cycle = next_++ + latency_;
+      pending_.push_back(e);
+    }
+  }
+  const std::vector<PortEvent>& received(int) const override { return received_; }
+  Cycle entered(int, size_t i) const override { return i < entered_.size() ? entered_[i] : kNever; }
+  void watch(int, size_t count) override { watch_ = count; }
+  RunStatus run(const RunUntil& until) override {
+    while (true) {
+      if (until.any_watch && watch_ > 0 && received_.size() >= watch_) return {StopReason::condition, now_, "", ""};
+      if (until.commands_done && now_ >= launched_ + 10) return {StopReason::condition, now_, "", ""};
+      if (until.received_port >= 0 && received_.size() >= until.received_count)
+        return {StopReason::condition, now_, "", ""};
+      if (now_ >= until.cycle) return {StopReason::condition, now_, "", ""};
+      const bool waits_for_data = until.any_watch || until.received_port >= 0;
+      if (lost_ || (pending_.empty() && waits_for_data)) return {StopReason::idle, now_, "", ""};
+      while (!pending_.empty() && pending_.front().cycle <= now_) {
+        received_.push_back(pending_.front());
+        pending_.erase(pending_.begin());
+      }
+      ++now_;
+    }
+  }
+  bool lost_ = false;        // nothing ever comes out
+  Cycle launched_ = 0;
+
+ private:
+  Machine machine_;
+  Program program_;
+  Cycle latency_, now_ = 0, next_ = 0;
+  size_t watch_ = 0;
+  std::vector<uint8_t> memory_;
+  std::vector<Cycle> entered_;
+  std::vector<PortEvent> pending_, received_;
+};
+
+}  // namespace cs
