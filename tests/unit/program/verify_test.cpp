@@ -1,0 +1,150 @@
+// verify(): the sample is accepted; each way of breaking it is named with its numbers.
+#include <gmock/gmock.h>
+
+#include <functional>
+
+#include "tests/unit/program/sample_program.h"
+
+namespace cs {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string problems(const Program& p, const std::string& machine_name = "wse2") {
+  Diag diag;
+  const bool ok = verify(p, machine(machine_name), diag);
+  EXPECT_EQ(ok, diag.ok());
+  return diag.to_string();
+}
+
+TEST(Verify, AcceptsTheSample) { EXPECT_EQ(problems(sample_program()), ""); }
+
+struct Break {
+  const char* message;
+  std::function<void(Program&)> damage;
+};
+
+void expect_each(const std::vector<Break>& breaks) {
+  for (const Break& b : breaks) {
+    Program p = sample_program();
+    b.damage(p);
+    EXPECT_THAT(problems(p), HasSubstr(b.message));
+  }
+}
+
+TEST(Verify, NamesWhatIsWrongWithPlaces) {
+  expect_each({
+      {"needs 4 x 997 PEs, machine wse2 has 757 x 996", [](Program& p) { p.fabric_height = 997; }},
+      {"[1, 1, 4, 1] is not inside the fabric of 4 x 3", [](Program& p) { p.user.w = 4; }},
+      {"uses tile program 7, there are 2", [](Program& p) { p.rects[0].tile = 7; }},
+      {"PE (2, 1) has two tile programs", [](Program& p) { p.rects[0].rect.w = 2; }},
+      {"tile rectangle [-1, 1, 1, 1]: error: is not inside", [](Program& p) { p.rects[0].rect.x = -1; }},
+      {"tile rectangle [1, 1, 2147483647, 1]", [](Program& p) { p.rects[0].rect.w = 2147483647; }},
+      {"there are 24 colors", [](Program& p) { p.routes[0].color = 24; }},
+      {"PE (0, 1) has two routes of this color", [](Program& p) { p.routes[0].color = 6; }},
+      {"current switch position is 1, which is not valid", [](Program& p) { p.routes[0].config.current = 1; }},
+      {"current switch position is 200", [](Program& p) { p.routes[0].config.current = 200; }},
+      {"names a sixth port", [](Program& p) { p.routes[0].config.positions[0].tx = 0x21; }},
+      {"changes inputs and outputs", [](Program& p) { p.routes[0].config.positions[2] = {true, 16, 1}; }},
+      {"leaves the fabric to the east at row 1", [](Program& p) { p.ports.pop_back(); }},
+      {"no route of color 7 at PE (0, 1) takes input from the west", [](Program& p) { p.ports[0].color = 7; }},
+      {"is at row 3, there are 3", [](Program& p) { p.ports[0].position = 3; }},
+      {"port names must be unique", [](Program& p) { p.ports[1].name = "in"; }},
+      {"needs 61 host ports, machine wse2 has 60", [](Program& p) {
+         p.fabric_height = 100;
+         for (int i = 0; i < 60; ++i) {
+           p.ports.push_back({"w" + std::to_string(i), true, Port::west, 10 + i, 5});
+         }
+         p.routes.push_back({{0, 10, 4, 60}, 5, p.routes[0].config});
+       }},
+      {"no tile program exports a variable", [](Program& p) { p.exports[0].name = "z"; }},
+      {"is exported as i16", [](Program& p) { p.exports[0].type = DataType::i16; }},
+      {"memcpy uses the colors 21, 22, 23", [](Program& p) {
+         p.memcpy = true;
+         p.routes[1].color = 22;
+       }},
+  });
+}
+
+TEST(Verify, NamesWhatIsWrongWithATile) {
+  expect_each({
+      {"needs 49200 bytes of memory, a PE has 49152", [](Program& p) { p.tiles[0].sections[1].bytes = 49136; }},
+      {"section 'data' begins at 12, the one before it ends at 14",
+       [](Program& p) { p.tiles[0].sections[1].address = 12; }},
+      {"code takes bytes 0 to 13, which lie in no section", [](Program& p) { p.tiles[0].sections[0].bytes = 12; }},
+      {"two initial contents for byte 98", [](Program& p) { p.tiles[0].segments[1].address = 98; }},
+      {"continues at instruction 9, there are 5", [](Program& p) { p.tiles[0].code[2].args[1].value = 9; }},
+      {"from pe.csl:12", [](Program& p) { p.tiles[0].code[2].args[1].value = 9; }},
+      {"instruction 1", [](Program& p) { p.tiles[0].code[1].args[0].value = 16; }},
+      {"last instruction can be run over", [](Program& p) { p.tiles[0].code.pop_back(); p.tiles[0].code.pop_back(); }},
+      {"data task 'recv' (id 24): ids are 0 to 23", [](Program& p) { p.tiles[0].tasks[0].id = 24; }},
+      {"begins at instruction 5, there are 5", [](Program& p) { p.tiles[0].tasks[0].entry = 5; }},
+      {"the id is bound to task 'recv' already", [](Program& p) { p.tiles[0].tasks[2].id = 5; }},
+      {"input queue 8: there are 8", [](Program& p) { p.tiles[0].queues[0].queue = 8; }},
+      {"output queue 6: there are 6", [](Program& p) { p.tiles[0].queues[1].queue = 6; }},
+      {"is bound twice", [](Program& p) { p.tiles[0].queues.push_back(p.tiles[0].queues[0]); }},
+      {"activates the local task id 9", [](Program& p) { p.tiles[0].activated = {9}; }},
+      {"blocks the task id 64", [](Program& p) { p.tiles[0].blocked = {64}; }},
+      {"symbol 'x' takes bytes 64 to 131", [](Program& p) { p.tiles[0].symbols[0].elements = 17; }},
+      {"symbol 'n' is at the odd address", [](Program& p) { p.tiles[0].symbols[1].address = 121; }},
+      {"a parameter of function 'run'", [](Program& p) { p.tiles[0].functions[0].parameters[0].address = 126; }},
+      {"entry 1 of the line table", [](Program& p) { p.tiles[0].lines[1].file = 2; }},
+  });
+}
+
+TEST(Verify, NamesWhatIsWrongWithTheHostPart) {
+  expect_each({
+      {"dtype 'fp64'", [](Program& p) { p.host->dtype = "fp64"; }},
+      {"uses tensor 'v' before any step gives it", [](Program& p) { std::swap(p.host->steps[1], p.host->steps[2]); }},
+      {"there is no port 'inn'", [](Program& p) { p.host->steps[0].port = "inn"; }},
+      {"port 'out' is an output port", [](Program& p) { p.host->steps[0].port = "out"; }},
+      {"there is no tensor 'w'", [](Program& p) { p.host->steps[0].tensor = "w"; }},
+      {"no step gives the output 'y'", [](Program& p) { p.host->steps.pop_back(); }},
+      {"needs 33 bytes per PE, tile program 'pe.csl' has 32", [](Program& p) { p.host->constants[0].bytes_per_pe = 33; }},
+      {"covers 3 PEs, of which 2 have a tile program", [](Program& p) { p.host->constants[0].rect.w = 3; }},
+      {"needs 8 bytes, has 9", [](Program& p) { p.host->host_constants[0].bytes = 9; }},
+      {"dimension below 1", [](Program& p) { p.host->inputs[0].shape = {1, 0}; }},
+      {"the sample dimension is 2, the rank 2", [](Program& p) { p.host->inputs[0].sample_dim = 2; }},
+      {"no kernel 'k9'", [](Program& p) { p.host->ops[0].kernels = {"k9"}; }},
+  });
+}
+
+TEST(Verify, RulesOfTheMachineDecide) {
+  Program p = sample_program();
+  EXPECT_THAT(problems(p, "wse3"), HasSubstr("the program is for wse2, the machine is wse3"));
+  // WSE-3: instructions of 4 bytes, queues 0 to 7 for data tasks, one input per color, switches only on some colors.
+  p.arch = Arch::wse3;
+  for (TileProgram& t : p.tiles) t.sections[0].bytes = 20;
+  EXPECT_EQ(problems(p, "wse3"), "");
+  p.tiles[0].tasks[0].id = 8;
+  p.tiles[0].queues.push_back({true, 3, 7, 0});
+  p.routes[0].config.positions[0].rx |= port_bit(Port::north);
+  p.routes.push_back({{0, 0, 1, 1}, 10, p.routes[0].config});
+  const std::string text = problems(p, "wse3");
+  EXPECT_THAT(text, HasSubstr("data task 'recv' (id 8): ids are 0 to 7"));
+  EXPECT_THAT(text, HasSubstr("output queue 3 is bound twice"));
+  EXPECT_THAT(text, HasSubstr("has several inputs, wse3 allows one"));
+  EXPECT_THAT(text, HasSubstr("color 10 cannot switch on wse3"));
+  Program q = sample_program();  // both are fine on WSE-2
+  q.tiles[0].queues.push_back({true, 3, 7, 0});
+  q.routes.push_back({{1, 0, 1, 1}, 10, q.routes[0].config});
+  EXPECT_EQ(problems(q), "");
+}
+
+TEST(Verify, WeightsMustLieInTheFile) {
+  Diag diag;
+  EXPECT_TRUE(verify_weights(sample_program(), 72, diag));   // 2 PEs x 32 bytes, then 8 bytes at 64
+  EXPECT_FALSE(verify_weights(sample_program(), 71, diag));
+  EXPECT_THAT(diag.to_string(), HasSubstr("needs bytes 64 to 72 of weights.bin, which has 71"));
+}
+
+TEST(Where, FollowsTheLineTable) {
+  const TileProgram t = sample_tile("t");
+  EXPECT_EQ(t.where(0), "pe.csl:12");
+  EXPECT_EQ(t.where(2), "pe.csl:12");
+  EXPECT_EQ(t.where(3), "lib/a b.csl:7");
+  EXPECT_EQ(TileProgram{}.where(0), "");
+}
+
+}  // namespace
+}  // namespace cs
