@@ -3,7 +3,7 @@
 // 1. Skip blanks and // comments.
 // 2. The first character decides: letter (identifier or keyword), digit (number), quote, @ (builtin), punctuation.
 // 3. Punctuation is matched longest first from one table.
-// Line and column are counted on the way; a tab is one column, as are all bytes of a character beyond ASCII together.
+// Line and column are counted on the way; a column is a byte, as diagnostics expect.
 #include "compiler/csl/lexer.h"
 
 #include <fmt/format.h>
@@ -84,7 +84,7 @@ class Lexer {
       if (text_[position_] == '\n') {
         ++line_;
         column_ = 1;
-      } else if ((text_[position_] & 0xC0) != 0x80) {  // bytes that continue a UTF-8 character have no column
+      } else {
         ++column_;
       }
     }

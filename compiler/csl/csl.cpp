@@ -1,0 +1,189 @@
+// The CSL half as one function: layout file to the machine part of a Program.
+//
+//  1. analyse: names, types, comptime, MIR (sema.h).
+//  2. Where the user rectangle lies in the fabric; does it fit.
+//  3. link_tile for every tile program, in parallel; diagnostics are collected per tile and merged in order.
+//  4. tile_of_pe to rectangles: runs of equal tiles in a row, stretched downwards while the next row has the same run.
+//  5. Routes: those of the layout, then what each tile program sets for itself at all its PEs; two for one PE and color
+//     are an error.
+//  6. verify: what every consumer relies on.
+#include "compiler/csl/csl.h"
+
+#include <fmt/format.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "compiler/csl/loader.h"
+#include "compiler/csl/mir.h"
+
+namespace cs::csl {
+namespace {
+
+struct Placement {
+  int fabric_width = 0, fabric_height = 0, x = 0, y = 0;
+};
+
+std::optional<Placement> place(const CslOptions& options, const MirLayout& layout, const Machine& m, Diag& diag) {
+  bool memcpy = layout.memcpy;
+  int west = memcpy ? m.memcpy.margin_west : 0, east = memcpy ? m.memcpy.margin_east : 0;
+  int north = memcpy ? m.memcpy.margin_north : 0, south = memcpy ? m.memcpy.margin_south : 0;
+  Placement out;
+  out.x = options.offset_x >= 0 ? options.offset_x : west;
+  out.y = options.offset_y >= 0 ? options.offset_y : north;
+  int need_width = out.x + layout.width + east, need_height = out.y + layout.height + south;
+  out.fabric_width = options.fabric_width > 0 ? options.fabric_width : need_width;
+  out.fabric_height = options.fabric_height > 0 ? options.fabric_height : need_height;
+  size_t errors = diag.errors();
+  if (out.x < west || out.y < north)
+    diag.error_at("--fabric-offsets", fmt::format("need at least {},{} for memcpy, have {},{}", west, north, out.x, out.y),
+                  "leave the option out to get the smallest offset");
+  if (out.fabric_width < need_width || out.fabric_height < need_height)
+    diag.error_at("--fabric-dims",
+                  fmt::format("the program does not fit on the fabric: need {} x {} (rectangle {} x {} at {},{}{}), "
+                              "have {} x {}", need_width, need_height, layout.width, layout.height, out.x, out.y,
+                              memcpy ? fmt::format(", {} columns and {} rows behind it for memcpy", east, south) : "",
+                              out.fabric_width, out.fabric_height),
+                  "give larger --fabric-dims, or leave the option out");
+  if (out.fabric_width > m.fabric.width || out.fabric_height > m.fabric.height)
+    diag.error_at(m.name, fmt::format("the fabric is too small: need {} x {} PEs, have {} x {}", out.fabric_width,
+                                      out.fabric_height, m.fabric.width, m.fabric.height),
+                  "use a smaller rectangle or another machine");
+  return diag.errors() == errors ? std::optional(out) : std::nullopt;
+}
+
+void merge(const Diag& from, Diag& to) {
+  for (const Diagnostic& d : from.all()) {
+    if (d.severity == Severity::note) to.note(d.loc, d.message);
+    else if (d.severity == Severity::warning) to.warning(d.loc, d.message, d.help);
+    else if (d.loc.valid()) to.error(d.loc, d.message, d.help);
+    else to.error_at(d.where, d.message, d.help);
+  }
+}
+
+bool link_all(const CslOptions& options, const MirLayout& layout, const Machine& machine, Program& out, Diag& diag) {
+  size_t count = layout.tiles.size();
+  out.tiles.resize(count);
+  std::vector<Diag> diags(count);
+  std::vector<uint8_t> ok(count, 0);
+  tbb::task_arena arena(std::max(options.threads, 1));
+  arena.execute([&] {
+    tbb::parallel_for(size_t(0), count, [&](size_t i) {
+      ok[i] = link_tile(layout.tiles[i], machine, out.tiles[i], diag.sources, diags[i]);
+    });
+  });
+  for (const Diag& d : diags) merge(d, diag);
+  return std::find(ok.begin(), ok.end(), 0) == ok.end();
+}
+
+// Step 4, in coordinates of the user rectangle.
+std::vector<TileRect> rectangles(const MirLayout& layout) {
+  std::vector<TileRect> out;
+  std::vector<size_t> above, current;   // rectangles that reach the row above, this row
+  for (int y = 0; y < layout.height; ++y) {
+    current.clear();
+    for (int x = 0; x < layout.width;) {
+      const uint32_t* row = &layout.tile_of_pe[size_t(y) * size_t(layout.width)];
+      int end = x + 1;
+      while (end < layout.width && row[end] == row[x]) ++end;
+      if (row[x] != ~0u) {
+        auto same = std::find_if(above.begin(), above.end(), [&](size_t r) {
+          return out[r].rect.x == x && out[r].rect.w == end - x && out[r].tile == row[x];
+        });
+        if (same != above.end()) {
+          ++out[*same].rect.h;
+          current.push_back(*same);
+        } else {
+          current.push_back(out.size());
+          out.push_back({{x, y, end - x, 1}, row[x]});
+        }
+      }
+      x = end;
+    }
+    std::swap(above, current);
+  }
+  return out;
+}
+
+// Adds the routes that tile programs set for themselves, and finds PEs with two configurations of a color.
+class Routes {
+ public:
+  Routes(const MirLayout& layout, Program& out, Diag& diag) : layout_(layout), out_(out), diag_(diag) {}
+
+  void run() {
+    for (const RouteRun& run : layout_.routes) add(run, nullptr);
+    for (const TileRect& r : out_.rects)
+      for (const auto& [color, config] : layout_.tiles[r.tile].routes)
+        add({r.rect, color, config}, &layout_.tiles[r.tile]);
+  }
+
+ private:
+  void add(const RouteRun& run, const MirTile* tile) {
+    std::vector<bool>& taken = taken_[run.color];
+    taken.resize(size_t(layout_.width) * size_t(layout_.height));
+    for (int y = run.rect.y; y < run.rect.y + run.rect.h; ++y) {
+      for (int x = run.rect.x; x < run.rect.x + run.rect.w; ++x) {
+        CS_CHECK(x >= 0 && y >= 0 && x < layout_.width && y < layout_.height, "route outside of the rectangle");
+        size_t at = size_t(y) * size_t(layout_.width) + size_t(x);
+        if (taken[at]) return clash(run.color, x, y, tile);
+        taken[at] = true;
+      }
+    }
+    out_.routes.push_back(run);
+  }
+
+  void clash(int color, int x, int y, const MirTile* tile) {
+    diag_.error_at(tile ? tile->name : "layout",
+                   fmt::format("color {} of PE ({}, {}) is configured twice", color, x, y),
+                   tile ? "use either @set_color_config in the layout or @set_local_color_config in the PE's program"
+                        : "call @set_color_config once for each PE and color");
+  }
+
+  const MirLayout& layout_;
+  Program& out_;
+  Diag& diag_;
+  std::map<int, std::vector<bool>> taken_;
+};
+
+// Positions in artefacts do not depend on where the sources lie: paths are relative to the layout's folder.
+void shorten_paths(const std::string& layout, Program& out) {
+  std::string folder = std::filesystem::path(layout).parent_path().lexically_normal().generic_string();
+  if (folder.empty() || folder == ".") return;
+  folder += "/";
+  for (TileProgram& tile : out.tiles)
+    for (std::string& file : tile.files)
+      if (file.starts_with(folder)) file.erase(0, folder.size());
+}
+
+}  // namespace
+
+std::optional<Program> compile_csl(const CslOptions& options, const Machine& machine, Diag& diag) {
+  FileLoader loader(options);
+  MirLayout layout;
+  if (!analyse(options, machine, loader, layout, diag)) return std::nullopt;
+  CS_CHECK(layout.tile_of_pe.size() == size_t(layout.width) * size_t(layout.height), "one entry per PE");
+  std::optional<Placement> placement = place(options, layout, machine, diag);
+  Program out;
+  bool linked = link_all(options, layout, machine, out, diag);
+  if (!linked || !placement) return std::nullopt;
+
+  out.name = std::filesystem::path(options.layout).stem().string();
+  set_program_machine(out, machine);
+  out.fabric_width = placement->fabric_width;
+  out.fabric_height = placement->fabric_height;
+  out.user = {placement->x, placement->y, layout.width, layout.height};
+  out.memcpy = layout.memcpy;
+  out.exports = layout.exports;
+  out.rects = rectangles(layout);
+  size_t errors = diag.errors();
+  Routes(layout, out, diag).run();
+  for (TileRect& r : out.rects) r.rect.x += placement->x, r.rect.y += placement->y;
+  for (RouteRun& r : out.routes) r.rect.x += placement->x, r.rect.y += placement->y;
+  shorten_paths(options.layout, out);
+  if (diag.errors() != errors || !verify(out, machine, diag)) return std::nullopt;
+  return out;
+}
+
+}  // namespace cs::csl
