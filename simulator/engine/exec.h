@@ -38,6 +38,10 @@ struct Registers {
   }
 };
 
+// The value of one element, or of a scalar instruction. Raw bits in and out; 16-bit values in the low half,
+// upper half zero (bit 16: carry, see above).
+using ElementFn = uint32_t (*)(uint32_t a, uint32_t b, uint32_t s, uint32_t dst_old);
+
 enum class ExecFault : uint8_t { none, out_of_bounds, misaligned, illegal };
 
 struct ScalarResult {
@@ -50,6 +54,24 @@ struct ScalarResult {
 // and so is an operand kind that the linker should have resolved. Addresses are base + offset modulo 65536;
 // accesses of 2 and 4 bytes need an even one. After a fault nothing has changed.
 ScalarResult execute_scalar(const isa::Inst&, Registers&, std::span<uint8_t> memory, Fp16Format);
+
+// The same in two steps, for those who run an instruction often: plan once, execute many times. An operand is
+// read as (4 bytes of the register file at `offset`) & mask | literal, so that its kind costs no branch.
+struct ScalarOperand {
+  uint8_t offset = 0;  // in bytes; a register is 2
+  uint32_t mask = 0, literal = 0;
+};
+struct ScalarPlan {
+  enum class Kind : uint8_t { illegal, value, load, store } kind = Kind::illegal;
+  uint8_t dst_offset = 0, dst_bytes = 0;  // where the result goes in the register file
+  uint8_t bytes = 0;                      // of the memory access
+  uint8_t flops = 0;
+  bool sets_carry = false, uses_carry = false;
+  ElementFn fn = nullptr;
+  ScalarOperand a, b, s;  // load: a base, b offset; store: s the value as well
+};
+ScalarPlan plan_scalar(const isa::Inst&, Fp16Format);
+ScalarResult execute_plan(const ScalarPlan&, Registers&, std::span<uint8_t> memory);
 
 // Rows of cost jump: the instruction index to continue at, nullopt when the jump is not taken (or not a
 // jump). `next` is the index after this instruction: what jal and jalv store. Ends of tasks come as
@@ -66,9 +88,6 @@ inline uint32_t operand_value(const isa::Operand& a, const Registers& registers,
 }
 
 // ---- elements
-
-// Raw bits in and out; 16-bit values in the low half, upper half zero (bit 16: carry, see above).
-using ElementFn = uint32_t (*)(uint32_t a, uint32_t b, uint32_t s, uint32_t dst_old);
 
 struct ElementOp {
   ElementFn fn = nullptr;                                        // nullptr: the row has no value function

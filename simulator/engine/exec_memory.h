@@ -30,6 +30,14 @@ inline uint32_t load_bits(const uint8_t* p, int bytes) {
   return v;
 }
 
-inline void store_bits(uint8_t* p, int bytes, uint32_t value) { std::memcpy(p, &value, size_t(bytes)); }
+inline void store_bits(uint8_t* p, int bytes, uint32_t value) {
+  const uint16_t low = uint16_t(value);
+  if (bytes == 4)
+    std::memcpy(p, &value, 4);
+  else if (bytes == 2)
+    std::memcpy(p, &low, 2);
+  else
+    *p = uint8_t(value);
+}
 
 }  // namespace cs::sim

@@ -1,5 +1,11 @@
-// Scalar instructions: registers and memory. A row with an element function reads its operands, calls it and
-// writes the destination; loads and stores check the address first; jumps are answered by jump_target.
+// Scalar instructions: registers and memory.
+//   plan     check the operands once; note where each comes from and which function computes
+//   execute  read the operands, call the function, write the destination; loads and stores check the address
+// Jumps are answered by jump_target.
+#include <cstddef>
+#include <cstring>
+#include <tuple>
+
 #include "simulator/engine/exec.h"
 #include "simulator/engine/exec_memory.h"
 
@@ -12,44 +18,45 @@ using isa::Op;
 using isa::Operand;
 using isa::OperandKind;
 
-bool is_register(const Operand& a, const Registers& registers) {
-  const int count = int(registers.r.size());
-  if (a.kind == OperandKind::reg) return a.value >= 0 && a.value < count;
-  return a.kind == OperandKind::pair && a.value >= 0 && a.value + 1 < count && a.value % 2 == 0;
-}
-
-bool is_value(const Operand& a, const Registers& registers) {
-  return a.kind == OperandKind::imm || is_register(a, registers);
-}
-
-void write(const Operand& dst, Registers& registers, uint32_t value) {
-  if (dst.kind == OperandKind::pair)
-    registers.set_pair(dst.value, value);
-  else
-    registers.r[size_t(dst.value)] = uint16_t(value);
-}
-
+constexpr int kRegisters = int(std::tuple_size_v<decltype(Registers::r)>);
 constexpr ScalarResult kIllegal{ExecFault::illegal, 0, 0};
 
-// Reads an operand that the instruction has (bytes > 0); false if it is none that a scalar instruction can
-// read.
-bool read(const Operand& a, int bytes, const Registers& registers, uint32_t& value) {
-  if (bytes == 0) return true;
-  value = operand_value(a, registers, bytes);
-  return is_value(a, registers);
+// Operands are read as 4 bytes; the bytes behind r15 belong to the struct as well.
+static_assert(offsetof(Registers, r) == 0 && sizeof(Registers) >= kRegisters * 2 + 2);
+
+bool is_register(const Operand& a) {
+  if (a.kind == OperandKind::reg) return a.value >= 0 && a.value < kRegisters;
+  return a.kind == OperandKind::pair && a.value >= 0 && a.value + 1 < kRegisters && a.value % 2 == 0;
 }
 
-ScalarResult compute(const Inst& inst, const ElementOp& op, Registers& registers) {
-  uint32_t a = 0, b = 0, s = 0;
-  if (op.fn == nullptr || !is_register(inst.args[0], registers)) return kIllegal;
-  if (!read(inst.args[1], op.a_bytes, registers, a) || !read(inst.args[2], op.b_bytes, registers, b) ||
-      !read(inst.args[3], op.s_bytes, registers, s))
-    return kIllegal;
-  if (op.uses_carry) b |= uint32_t(registers.carry) << 16;
-  const uint32_t result = op.fn(a, b, s, 0);
-  if (op.sets_carry) registers.carry = (result >> 16 & 1) != 0;
-  write(inst.args[0], registers, result);
-  return {ExecFault::none, 0, op.flops};
+// `bytes` is the width that the instruction reads: 0 nothing. False if the operand cannot be read.
+bool plan_operand(const Operand& a, int bytes, ScalarOperand& out) {
+  if (bytes == 0) return true;
+  const uint32_t cut = bytes == 4 ? ~0u : 0xFFFFu;
+  if (a.kind == OperandKind::imm) {
+    out = {0, 0, uint32_t(a.value) & cut};
+    return true;
+  }
+  out = {uint8_t(a.value * 2), a.kind == OperandKind::pair ? cut : 0xFFFFu, 0};
+  return is_register(a);
+}
+
+bool plan_destination(const Operand& a, ScalarPlan& plan) {
+  plan.dst_offset = uint8_t(a.value * 2);
+  plan.dst_bytes = a.kind == OperandKind::pair ? 4 : 2;
+  return is_register(a);
+}
+
+bool plan_value(const Inst& inst, Fp16Format format, ScalarPlan& plan) {
+  const ElementOp& op = element_op(inst.op, format);
+  plan.kind = ScalarPlan::Kind::value;
+  plan.fn = op.fn;
+  plan.flops = op.flops;
+  plan.sets_carry = op.sets_carry;
+  plan.uses_carry = op.uses_carry;
+  return op.fn != nullptr && plan_destination(inst.args[0], plan) &&
+         plan_operand(inst.args[1], op.a_bytes, plan.a) && plan_operand(inst.args[2], op.b_bytes, plan.b) &&
+         plan_operand(inst.args[3], op.s_bytes, plan.s);
 }
 
 int access_bytes(Op op) {
@@ -57,40 +64,77 @@ int access_bytes(Op op) {
   return op == Op::ld32 || op == Op::st32 ? 4 : 2;
 }
 
-ScalarResult access(const Inst& inst, Registers& registers, std::span<uint8_t> memory) {
-  const bool load = isa::row(inst.op).cost == Cost::load;
+bool plan_access(const Inst& inst, bool load, ScalarPlan& plan) {
   const size_t at = load ? 1 : 0;  // position of the base; the offset follows
-  const Operand& base = inst.args[at];
-  const Operand& offset = inst.args[at + 1];
-  const Operand& value = load ? inst.args[0] : inst.args[2];
-  if (!is_value(base, registers) || offset.kind != OperandKind::imm) return kIllegal;
-  if (load ? !is_register(value, registers) : !is_value(value, registers)) return kIllegal;
-  const int bytes = access_bytes(inst.op);
-  const uint32_t address = (operand_value(base, registers, 2) + uint32_t(offset.value)) & 0xFFFF;
-  const ExecFault fault = check_access(address, bytes, memory.size());
+  plan.kind = load ? ScalarPlan::Kind::load : ScalarPlan::Kind::store;
+  plan.bytes = uint8_t(access_bytes(inst.op));
+  if (inst.args[at + 1].kind != OperandKind::imm) return false;
+  if (!plan_operand(inst.args[at], 2, plan.a) || !plan_operand(inst.args[at + 1], 4, plan.b)) return false;
+  return load ? plan_destination(inst.args[0], plan) : plan_operand(inst.args[2], 4, plan.s);
+}
+
+uint32_t read(const ScalarOperand& a, const Registers& registers) {
+  uint32_t word;
+  std::memcpy(&word, reinterpret_cast<const uint8_t*>(&registers) + a.offset, 4);
+  return (word & a.mask) | a.literal;
+}
+
+void write(const ScalarPlan& plan, Registers& registers, uint32_t value) {
+  store_bits(reinterpret_cast<uint8_t*>(&registers) + plan.dst_offset, plan.dst_bytes == 4 ? 4 : 2, value);
+}
+
+ScalarResult access(const ScalarPlan& plan, Registers& registers, std::span<uint8_t> memory) {
+  const uint32_t address = (read(plan.a, registers) + plan.b.literal) & 0xFFFF;
+  const ExecFault fault = check_access(address, plan.bytes, memory.size());
   if (fault != ExecFault::none) return {fault, address, 0};
-  if (load)
-    write(value, registers, load_bits(memory.data() + address, bytes));
+  if (plan.kind == ScalarPlan::Kind::load)
+    write(plan, registers, load_bits(memory.data() + address, plan.bytes));
   else
-    store_bits(memory.data() + address, bytes, operand_value(value, registers, 4));
+    store_bits(memory.data() + address, plan.bytes, read(plan.s, registers));
   return {};
+}
+
+void link(const Operand& dst, Registers& registers, int32_t next) {
+  if (dst.kind == OperandKind::reg) registers.r[size_t(dst.value) % kRegisters] = uint16_t(next);
 }
 
 }  // namespace
 
-ScalarResult execute_scalar(const Inst& inst, Registers& registers, std::span<uint8_t> memory,
-                            Fp16Format format) {
+ScalarPlan plan_scalar(const Inst& inst, Fp16Format format) {
+  ScalarPlan plan;
+  bool ok = false;
   switch (isa::row(inst.op).cost) {
     case Cost::load:
+      ok = plan_access(inst, true, plan);
+      break;
     case Cost::store:
-      return access(inst, registers, memory);
+      ok = plan_access(inst, false, plan);
+      break;
     case Cost::alu:
     case Cost::fp:
     case Cost::divide:
-      return compute(inst, element_op(inst.op, format), registers);
+      ok = plan_value(inst, format, plan);
+      break;
     default:
-      return kIllegal;
+      break;
   }
+  return ok ? plan : ScalarPlan{};
+}
+
+ScalarResult execute_plan(const ScalarPlan& plan, Registers& registers, std::span<uint8_t> memory) {
+  if (plan.kind == ScalarPlan::Kind::illegal) return kIllegal;
+  if (plan.kind != ScalarPlan::Kind::value) return access(plan, registers, memory);
+  uint32_t b = read(plan.b, registers);
+  if (plan.uses_carry) b |= uint32_t(registers.carry) << 16;
+  const uint32_t result = plan.fn(read(plan.a, registers), b, read(plan.s, registers), 0);
+  if (plan.sets_carry) registers.carry = (result >> 16 & 1) != 0;
+  write(plan, registers, result);
+  return {ExecFault::none, 0, plan.flops};
+}
+
+ScalarResult execute_scalar(const Inst& inst, Registers& registers, std::span<uint8_t> memory,
+                            Fp16Format format) {
+  return execute_plan(plan_scalar(inst, format), registers, memory);
 }
 
 std::optional<int32_t> jump_target(const Inst& inst, Registers& registers, int32_t next) {
@@ -105,11 +149,11 @@ std::optional<int32_t> jump_target(const Inst& inst, Registers& registers, int32
     case Op::jv:
       return int32_t(value(0));
     case Op::jal:
-      write(inst.args[0], registers, uint32_t(next));
+      link(inst.args[0], registers, next);
       return inst.args[1].value;
     case Op::jalv: {
       const int32_t target = int32_t(value(1));  // before the link: both may be one register
-      write(inst.args[0], registers, uint32_t(next));
+      link(inst.args[0], registers, next);
       return target;
     }
     default:

@@ -26,12 +26,22 @@ void vector_op(benchmark::State& state, isa::Op op, int bytes, bool reduction = 
   state.SetItemsProcessed(state.iterations() * count);
 }
 
-void scalar_add(benchmark::State& state) {
+using isa::OperandKind;
+const isa::Inst kAdd{isa::Op::add16, {{{OperandKind::reg, 1}, {OperandKind::reg, 1}, {OperandKind::imm, 3}}}};
+const isa::Inst kLoad{isa::Op::ld16, {{{OperandKind::reg, 1}, {OperandKind::reg, 2}, {OperandKind::imm, 8}}}};
+
+void scalar_planned(benchmark::State& state, const isa::Inst& inst) {
   std::vector<uint8_t> memory(64);
   Registers registers;
-  const isa::Inst inst{
-      isa::Op::add16, {{{isa::OperandKind::reg, 1}, {isa::OperandKind::reg, 1}, {isa::OperandKind::imm, 3}}}};
-  for (auto _ : state) benchmark::DoNotOptimize(execute_scalar(inst, registers, memory, Fp16Format::f16));
+  const ScalarPlan plan = plan_scalar(inst, Fp16Format::f16);
+  for (auto _ : state) benchmark::DoNotOptimize(execute_plan(plan, registers, memory));
+  state.SetItemsProcessed(state.iterations());
+}
+
+void scalar_at_once(benchmark::State& state) {
+  std::vector<uint8_t> memory(64);
+  Registers registers;
+  for (auto _ : state) benchmark::DoNotOptimize(execute_scalar(kAdd, registers, memory, Fp16Format::f16));
   state.SetItemsProcessed(state.iterations());
 }
 
@@ -45,7 +55,9 @@ BENCHMARK_CAPTURE(vector_op, fadds_strided, isa::Op::fadds, 8)->Arg(2048);
 BENCHMARK_CAPTURE(vector_op, faddh, isa::Op::faddh, 2)->Arg(2048);
 BENCHMARK_CAPTURE(vector_op, fmach, isa::Op::fmach, 2)->Arg(2048);
 BENCHMARK_CAPTURE(vector_op, add16, isa::Op::add16, 2)->Arg(2048);
-BENCHMARK(scalar_add);
+BENCHMARK_CAPTURE(scalar_planned, add16, kAdd);
+BENCHMARK_CAPTURE(scalar_planned, ld16, kLoad);
+BENCHMARK(scalar_at_once);
 
 }  // namespace
 }  // namespace cs::sim

@@ -240,6 +240,26 @@ TEST(ExecScalar, what_it_cannot_run_is_illegal) {
         << text;
 }
 
+TEST(ExecScalar, a_plan_reads_the_registers_of_the_moment) {
+  Registers registers;
+  std::vector<uint8_t> memory(100);
+  const ScalarPlan plan = plan_scalar(make("sub16 r15, r15, r0"), Fp16Format::f16);
+  registers.r[15] = 10;
+  registers.r[0] = 3;
+  registers.carry = true;  // lies behind r15 in memory
+  EXPECT_EQ(execute_plan(plan, registers, memory).fault, ExecFault::none);
+  EXPECT_EQ(registers.r[15], 7);
+  registers.r[0] = 4;
+  execute_plan(plan, registers, memory);
+  EXPECT_EQ(registers.r[15], 3);
+  EXPECT_TRUE(registers.carry);
+  registers.set_pair(14, 0x00030005);
+  execute_plan(plan_scalar(make("add32 p14, p14, p14"), Fp16Format::f16), registers, memory);
+  EXPECT_EQ(registers.pair(14), 0x0006000Au);
+  EXPECT_TRUE(registers.carry);
+  EXPECT_EQ(plan_scalar(make("jmp @1"), Fp16Format::f16).kind, ScalarPlan::Kind::illegal);
+}
+
 TEST(ExecJump, targets_and_links) {
   Registers registers;
   registers.r[1] = 5;
