@@ -1,0 +1,147 @@
+// cs-objdump: what is inside a compiled program.
+//
+// Reads a program folder (or a .csptext file), verifies it, prints the sections that were asked for. --text is the
+// whole program in the form that cs-compile reads back.
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include <fmt/format.h>
+
+#include "runtime/support/files.h"
+#include "tools/cs-objdump/sections.h"
+
+namespace cs::objdump {
+namespace {
+
+struct Options {
+  std::string input;
+  std::vector<std::string> tiles;
+  bool text = false, colors = false, memory = false, symbols = false, routes = false, json = false;
+  int threads = 0;
+  uint64_t seed = 0;
+};
+
+std::optional<Input> load(const std::string& path, Diag& diag) {
+  Input in;
+  if (path.ends_with(".csptext")) {
+    auto text = read_file(path, diag, uint64_t(64) << 20);
+    auto program = text ? parse_program_text(std::move(*text), path, diag) : std::nullopt;
+    if (!program) return std::nullopt;
+    in.program = std::move(*program);
+  } else {
+    auto loaded = read_program(path, diag);
+    if (!loaded) return std::nullopt;
+    in.weights_bytes = loaded->weights.size();
+    in.program = std::move(loaded->program);
+  }
+  auto machine = program_machine(in.program, diag);
+  if (!machine || !verify(in.program, *machine, diag)) return std::nullopt;
+  in.machine = std::move(*machine);
+  return in;
+}
+
+// "X,Y" inside the fabric.
+std::optional<Coord> parse_pe(const std::string& text, const Program& p, Diag& diag) {
+  Coord pe;
+  const char* end = text.data() + text.size();
+  const auto x = std::from_chars(text.data(), end, pe.x);
+  const bool comma = x.ec == std::errc() && x.ptr != end && *x.ptr == ',';
+  const auto y = std::from_chars(comma ? x.ptr + 1 : end, end, pe.y);
+  if (!comma || y.ec != std::errc() || y.ptr != end) {
+    diag.error_at("--tile " + text, "must have the form X,Y", "for example --tile 4,1");
+    return std::nullopt;
+  }
+  if (pe.x < 0 || pe.y < 0 || pe.x >= p.fabric_width || pe.y >= p.fabric_height) {
+    diag.error_at("--tile " + text, fmt::format("the fabric has {} x {} PEs", p.fabric_width, p.fabric_height));
+    return std::nullopt;
+  }
+  return pe;
+}
+
+void print_json(const Options& o, const Input& in, const std::vector<Coord>& pes) {
+  nlohmann::ordered_json out = {{"schema", "wafersmith-objdump/1"}, {"summary", summary_json(in)}};
+  if (o.colors) out["colors"] = colors_json(in);
+  if (o.memory) out["memory"] = memory_json(in);
+  if (o.symbols) out["symbols"] = symbols_json(in);
+  if (o.routes) out["routes"] = routes_json(in);
+  for (const Coord pe : pes) out["tiles"].push_back(tile_json(in, pe));
+  if (o.text) out["text"] = program_text(in.program);
+  std::cout << out.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << "\n";
+}
+
+void print_text(const Options& o, const Input& in, const std::vector<Coord>& pes) {
+  if (o.text) {
+    std::cout << program_text(in.program);
+    return;
+  }
+  if (!o.colors && !o.memory && !o.symbols && !o.routes && pes.empty()) std::cout << summary_text(in);
+  if (o.colors) std::cout << colors_text(in);
+  if (o.memory) std::cout << memory_text(in);
+  if (o.symbols) std::cout << symbols_text(in);
+  if (o.routes) std::cout << routes_text(in);
+  for (const Coord pe : pes) std::cout << tile_text(in, pe);
+}
+
+int run(const Options& o) {
+  Diag diag;
+  const auto in = load(o.input, diag);
+  std::vector<Coord> pes;
+  if (in) {
+    for (const std::string& tile : o.tiles) {
+      if (const auto pe = parse_pe(tile, in->program, diag)) pes.push_back(*pe);
+    }
+  }
+  diag.print(std::cerr, isatty(2) != 0);
+  if (!diag.ok()) return 1;
+  if (o.json) {
+    print_json(o, *in, pes);
+  } else {
+    print_text(o, *in, pes);
+  }
+  std::cout.flush();
+  return std::cout.good() ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace cs::objdump
+
+int main(int argc, char** argv) {
+  cs::objdump::Options o;
+  CLI::App app{
+      "cs-objdump: show what is inside a compiled program\n\n"
+      "Examples:\n"
+      "  cs-objdump net.csp                      summary: machine, rectangles, ports, kernels\n"
+      "  cs-objdump net.csp --memory --colours   memory map of every tile program, use of the colours\n"
+      "  cs-objdump net.csp --tile 4,1           code, tasks, queues and routes of the PE in column 4, row 1\n"
+      "  cs-objdump net.csp --text > net.csptext everything as text; cs-compile net.csptext reads it back\n\n"
+      "Exit codes: 0 ok, 1 input error, 2 usage, 70 internal error"};
+  app.add_option("PROGRAM", o.input, "folder that cs-compile -o wrote, or a .csptext file")->required();
+  app.add_flag("--text", o.text, "the whole program as text, tile code as assembly");
+  app.add_option("--tile", o.tiles, "one PE: X,Y in fabric coordinates; may be repeated")
+      ->allow_extra_args(false)
+      ->type_name("X,Y");
+  app.add_flag("--colours,--colors", o.colors, "who uses which colour");
+  app.add_flag("--memory", o.memory, "memory map of every tile program");
+  app.add_flag("--symbols", o.symbols, "exported variables and functions of every tile program");
+  app.add_flag("--routes", o.routes, "every run of equal routes");
+  app.add_flag("--json", o.json, "one JSON object on stdout with the sections asked for");
+  app.add_option("-j,--threads", o.threads, "accepted for uniformity; this tool runs on one thread");
+  app.add_option("--seed", o.seed, "accepted for uniformity; nothing here is random");
+  app.set_version_flag("--version", cs::version_string("cs-objdump"));
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    const int code = app.exit(e);
+    return code == 0 ? 0 : 2;
+  }
+  try {
+    return cs::objdump::run(o);
+  } catch (const std::exception& e) {
+    std::cerr << "cs-objdump: internal error: " << e.what() << "\n";
+    return 70;
+  }
+}
