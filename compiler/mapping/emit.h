@@ -1,0 +1,24 @@
+// Emission: layout text, PE files, constants in weights.bin, rows of the report.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/mapping/mapping.h"
+#include "compiler/mapping/plan.h"
+#include "compiler/mapping/roles.h"
+
+namespace cs::mapping {
+
+// layout.csl: which PE runs which file, what every router does, which names the host may use.
+std::string layout_text(const std::string& model, const Extent& fabric, const std::vector<Role>& roles,
+                        const FlowPlan&, const Parts&);
+// Appends the instance's constants as its PEs hold them, with one row per rectangle of equal extents.
+void pack_constants(const Instance&, std::vector<uint8_t>& weights, std::vector<Constant>& rows);
+// Kernel rows of all instances, placement and flow reports, floor plan and memory table.
+void fill_reports(const Parts&, const FlowPlan&, const Extent& fabric, const Machine&, Mapped&);
+
+// Sets of PEs as few loops: runs of a row with step 1 or 2, rows with equal runs together.
+std::vector<Run> runs_of(const std::vector<RouterKey>& pes);
+
+}  // namespace cs::mapping

@@ -1,0 +1,202 @@
+// One instance from one group of nodes: its numbers, its constants, its expression.
+#include "compiler/mapping/instances.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include <fmt/format.h>
+
+#include "compiler/autogen/expression.h"
+
+namespace cs::mapping {
+
+namespace {
+
+using graph::Graph;
+using graph::Group;
+using graph::NodeId;
+using graph::ValueId;
+
+// weight of output i and input j of a gemm or matmul, with alpha and a possible transposition.
+std::vector<float> pack_matrix(const Graph& g, const graph::Node& node, const kernels::Work& work) {
+  const ops::Tensor& w = *g.constant_of(graph::source_of(g, node.inputs[1]));
+  const ops::OpDef& op = *ops::find_op(node.op);
+  bool gemm = node.op == "gemm";
+  bool transposed = gemm && ops::attr_int(op, node.attrs, "trans_b") != 0;
+  double alpha = gemm ? ops::attr_real(op, node.attrs, "alpha") : 1.0;
+  std::vector<float> packed(size_t(work.m * work.n));
+  for (int64_t i = 0; i < work.m; ++i) {
+    for (int64_t j = 0; j < work.n; ++j) {
+      double value = w.get(transposed ? i * work.n + j : j * work.m + i);
+      packed[size_t(i * work.n + j)] = float(alpha) * float(value);
+    }
+  }
+  return packed;
+}
+
+std::vector<float> pack_bias(const Graph& g, const graph::Node& node, int64_t m) {
+  std::vector<float> bias(size_t(m), 0.0F);
+  if (node.op != "gemm" || node.inputs.size() < 3 || !node.inputs[2].valid()) return bias;
+  const ops::Tensor& c = *g.constant_of(graph::source_of(g, node.inputs[2]));
+  double beta = ops::attr_real(*ops::find_op(node.op), node.attrs, "beta");
+  for (int64_t i = 0; i < m; ++i) bias[size_t(i)] = float(beta) * float(c.get(c.elements() == 1 ? 0 : i));
+  return bias;
+}
+
+// A constant leaf of an expression: one value per element of the result (per output for an epilogue).
+std::vector<float> pack_leaf(const Graph& g, ValueId leaf, const ops::TensorType& result, int64_t m) {
+  const ops::Tensor& c = *g.constant_of(leaf);
+  std::vector<int64_t> strides = ops::broadcast_strides(c.type.shape, result.shape);
+  std::vector<float> packed(static_cast<size_t>(m));
+  for (int64_t e = 0; e < m; ++e) {
+    int64_t rest = e, at = 0;
+    for (size_t d = result.shape.size(); d-- > 0;) {
+      at += (rest % result.shape[d]) * strides[d];
+      rest /= result.shape[d];
+    }
+    packed[size_t(e)] = float(c.get(at));
+  }
+  return packed;
+}
+
+std::string ops_of(const Graph& g, const Group& group) {
+  std::string text;
+  for (NodeId id : group.nodes) text += (text.empty() ? "" : "+") + g.node(id).op;
+  return text;
+}
+
+// The expression with streams first and constants after them; constants are packed.
+void attach_expression(const Graph& g, const Group& group, std::span<const NodeId> nodes, bool epilogue,
+                       Instance& inst, const Machine& machine) {
+  ValueId result = g.node(group.nodes.back()).outputs[0];
+  graph::ChainExpr chain = graph::chain_expression(g, nodes, result);
+  const ops::TensorType& type = g.value(result).type;
+  std::vector<ValueId> streams, constants;
+  for (ValueId leaf : chain.leaves) (g.value(leaf).is_constant() ? constants : streams).push_back(leaf);
+  std::vector<ops::Expr> order;
+  for (ValueId leaf : chain.leaves) {
+    const auto& list = g.value(leaf).is_constant() ? constants : streams;
+    size_t at = size_t(std::find(list.begin(), list.end(), leaf) - list.begin());
+    ops::Expr operand;
+    operand.root = operand.input(int(at + (g.value(leaf).is_constant() ? streams.size() : 0)));
+    order.push_back(operand);
+  }
+  inst.expr = ops::substitute(chain.expr, order);
+  inst.expr_constants = int(constants.size());
+  for (size_t j = 0; j < constants.size(); ++j) {
+    inst.constants.push_back({fmt::format("c{}", j), pack_leaf(g, constants[j], type, inst.work.m)});
+  }
+  inst.work.constants = int(constants.size());
+  if (!epilogue) {
+    inst.operands = streams;
+    inst.work.operands = int(streams.size());
+  }
+  inst.work.cycles_per_element = autogen::expression_cycles(*inst.expr, machine);
+  inst.work.flops_per_element = 0;
+  for (NodeId id : nodes) inst.work.flops_per_element += double(g.flops(id)) / double(inst.work.rows * inst.work.m);
+}
+
+void describe(const Graph& g, const Group& group, Instance& inst) {
+  inst.nodes = group.nodes;
+  inst.op = ops_of(g, group);
+  const graph::Value& result = g.value(g.node(group.nodes.back()).outputs[0]);
+  inst.title = fmt::format("{}: {} to {}", group.name, inst.op, ops::type_text(result.type));
+  bool generated = false;
+  for (NodeId id : group.nodes) {
+    const graph::Assignment& a = g.node(id).assignment;
+    generated = generated || a.origin == Origin::autogen;
+    if (inst.reason.empty() || a.origin == Origin::autogen) inst.reason = a.reason;
+  }
+  inst.origin = generated ? Origin::autogen : Origin::handwritten;
+}
+
+bool fail(const Graph& g, NodeId id, const std::string& why, Diag& diag) {
+  diag.error_at(g.node(id).where, fmt::format("{} cannot be placed on the wafer: {}", g.node(id).op, why));
+  return false;
+}
+
+void make_contraction(const Graph& g, const Group& group, const Machine& machine, Instance& inst) {
+  const graph::Node& node = g.node(group.nodes.front());
+  inst.constants.push_back({"w", pack_matrix(g, node, inst.work)});
+  inst.constants.push_back({"b", pack_bias(g, node, inst.work.m)});
+  bool library = node.assignment.origin == Origin::handwritten;
+  if (library) inst.row = kernels::find_row(inst.work.rows > 1 ? "gemm" : "gemv");
+  inst.kernel = library ? std::string(inst.row->name) : "dtg-contraction";
+  if (group.nodes.size() > 1) {
+    attach_expression(g, group, std::span(group.nodes).subspan(1), true, inst, machine);
+    if (library) inst.kernel += "+dtg-elementwise";
+  }
+}
+
+}  // namespace
+
+bool Instance::in_turns() const {
+  if (work.pattern == kernels::Pattern::contraction) return plan.cut.h > 1;
+  return work.pattern == kernels::Pattern::elementwise && plan.cut.w > 1;
+}
+
+std::string csl_name(const std::string& wanted, std::vector<std::string>& taken) {
+  std::string name;
+  for (char c : wanted) name += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
+  if (name.empty() || std::isdigit(static_cast<unsigned char>(name[0])) != 0) name = "k_" + name;
+  std::string unique = name;
+  for (int i = 2; std::find(taken.begin(), taken.end(), unique) != taken.end(); ++i) {
+    unique = fmt::format("{}_{}", name, i);
+  }
+  taken.push_back(unique);
+  return unique;
+}
+
+HostTensor host_tensor(const Graph& g, ValueId id) {
+  const graph::Value& v = g.value(id);
+  HostTensor t;
+  t.name = v.name;
+  switch (v.type.dtype) {
+    case ops::DType::f16:
+    case ops::DType::bf16: t.type = DataType::f16; break;
+    case ops::DType::i16: t.type = DataType::i16; break;
+    case ops::DType::u16: t.type = DataType::u16; break;
+    case ops::DType::i32:
+    case ops::DType::i64:
+    case ops::DType::i8:
+    case ops::DType::boolean: t.type = DataType::i32; break;
+    case ops::DType::u32:
+    case ops::DType::u64:
+    case ops::DType::u8: t.type = DataType::u32; break;
+    default: t.type = DataType::f32;
+  }
+  t.shape = v.type.shape;
+  t.sample_dim = v.sample_dim;
+  return t;
+}
+
+bool make_instance(const Graph& g, const Group& group, const Machine& machine, Instance& inst, Diag& diag) {
+  std::string why;
+  NodeId front = group.nodes.front();
+  std::optional<kernels::Work> work = kernels::work_of(g, front, why);
+  if (!work) return fail(g, front, why, diag);
+  if (group.outputs.size() != 1 && group.nodes.size() > 1) {
+    return fail(g, front, "its group has more than one result", diag);
+  }
+  inst.work = *work;
+  inst.operands = {graph::source_of(g, g.node(front).inputs[0])};
+  describe(g, group, inst);
+  const graph::Node& node = g.node(front);
+  switch (work->pattern) {
+    case kernels::Pattern::contraction: make_contraction(g, group, machine, inst); return true;
+    case kernels::Pattern::reduction:
+      inst.row = kernels::find_row("row_reduce");
+      inst.kernel = "row_reduce";
+      inst.maximum = node.op == "reduce_max";
+      inst.scale = node.op == "reduce_mean" ? 1.0F / float(work->n) : 1.0F;
+      return true;
+    default: break;
+  }
+  attach_expression(g, group, group.nodes, false, inst, machine);
+  bool library = node.assignment.origin == Origin::handwritten && group.nodes.size() == 1;
+  inst.row = library ? kernels::find_row("relu") : nullptr;
+  inst.kernel = library ? "relu" : "dtg-elementwise";
+  return true;
+}
+
+}  // namespace cs::mapping

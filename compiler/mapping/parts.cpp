@@ -1,0 +1,309 @@
+// Streams and host steps of a graph: who sends what to whom, and what the host does in which order.
+//
+// Groups are visited in topological order. A host group demands its operands on the host, which makes receive steps
+// for values of the wafer; a wafer group demands streams, which makes send steps for values of the host.
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "compiler/mapping/instances.h"
+
+namespace cs::mapping {
+
+namespace {
+
+using graph::Graph;
+using graph::Group;
+using graph::NodeId;
+using graph::ValueId;
+
+class Builder {
+ public:
+  Builder(const Graph& g, const MapOptions& options, const Machine& machine, Parts& parts, Diag& diag)
+      : g_(g), machine_(machine), parts_(parts), diag_(diag) {
+    parts_.host.model = g.name;
+    parts_.host.policy = options.policy;
+    parts_.host.dtype = options.dtype;
+  }
+
+  bool run() {
+    for (ValueId v : g_.inputs) {
+      parts_.host.inputs.push_back(host_tensor(g_, v));
+      on_host_.insert(v);
+    }
+    for (const Group& group : graph::groups(g_)) {
+      NodeId front = group.nodes.front();
+      if (!g_.node(front).assignment.origin) {
+        diag_.error_at(g_.node(front).where, fmt::format("{} has no origin", g_.node(front).op),
+                       "run the policy pass before mapping");
+        continue;
+      }
+      if (*g_.node(front).assignment.origin == Origin::host) {
+        for (NodeId id : group.nodes) host_node(id);
+      } else {
+        wafer_group(group);
+      }
+    }
+    outputs();
+    op_rows();
+    return diag_.ok();
+  }
+
+ private:
+  bool from_wafer(ValueId v) const {
+    NodeId producer = g_.value(v).producer;
+    return producer.valid() && !g_.value(v).is_constant() && !graph::is_transparent(g_, producer) &&
+           g_.node(producer).assignment.origin != Origin::host;
+  }
+
+  // ---- the host's side
+
+  void need_constant(ValueId v) {
+    if (!on_host_.insert(v).second) return;
+    const ops::Tensor& t = *g_.constant_of(v);
+    HostConstant c;
+    c.tensor = host_tensor(g_, v);
+    c.offset = parts_.weights.size();
+    for (int64_t i = 0; i < t.elements(); ++i) append_element(t, i, c.tensor.type);
+    c.bytes = parts_.weights.size() - c.offset;
+    while (parts_.weights.size() % 4 != 0) parts_.weights.push_back(0);
+    parts_.host.host_constants.push_back(c);
+  }
+
+  void append_element(const ops::Tensor& t, int64_t i, DataType type) {
+    if (type == DataType::f32) {
+      append(float(t.get(i)));
+    } else if (type == DataType::f16) {
+      append(uint16_t(t.bytes[size_t(2 * i)] | t.bytes[size_t(2 * i + 1)] << 8));
+    } else if (data_type_bytes(type) == 2) {
+      append(uint16_t(t.get_int(i)));
+    } else {
+      append(uint32_t(t.get_int(i)));
+    }
+  }
+
+  template <typename T>
+  void append(T value) {
+    size_t at = parts_.weights.size();
+    parts_.weights.resize(at + sizeof(T));
+    std::memcpy(parts_.weights.data() + at, &value, sizeof(T));
+  }
+
+  void add_value(ValueId v) {
+    bool listed = g_.value(v).is_output || g_.value(v).producer == NodeId{};
+    if (!listed) parts_.host.values.push_back(host_tensor(g_, v));
+  }
+
+  // Makes the value available on the host.
+  void need_on_host(ValueId v) {
+    if (g_.value(v).is_constant()) return need_constant(v);
+    if (!on_host_.insert(v).second) return;
+    if (from_wafer(v)) {
+      add_value(v);
+      receive(v, g_.value(v).name);
+      return;
+    }
+    host_step(g_.value(v).producer);  // a transparent view whose result the host needs
+  }
+
+  void receive(ValueId source, const std::string& tensor) {
+    Stream& stream = parts_.streams[size_t(stream_of_.at(source))];
+    stream.tensor = tensor;
+    stream.port_out = "out_" + tensor;
+    int producer = stream.producer;
+    stream.takers.push_back({-1, 0});
+    stream.name += fmt::format("{}host", stream.takers.size() > 1 ? ", " : "");
+    (void)producer;
+    HostStep step;
+    step.kind = HostStep::Kind::receive;
+    step.port = stream.port_out;
+    step.tensor = tensor;
+    parts_.host.steps.push_back(step);
+  }
+
+  void host_step(NodeId id) {
+    const graph::Node& node = g_.node(id);
+    HostStep step;
+    step.kind = HostStep::Kind::op;
+    step.op = node.op;
+    step.attrs = node.attrs;
+    for (ValueId v : node.inputs) {
+      if (!v.valid()) {
+        step.inputs.emplace_back();
+        continue;
+      }
+      need_on_host(v);
+      step.inputs.push_back(g_.value(v).name);
+    }
+    for (ValueId v : node.outputs) {
+      on_host_.insert(v);
+      add_value(v);
+      step.outputs.push_back(g_.value(v).name);
+    }
+    parts_.host.steps.push_back(step);
+  }
+
+  void host_node(NodeId id) {
+    host_step(id);
+    const graph::Node& node = g_.node(id);
+    KernelRow row;
+    row.name = node.name;
+    row.op = node.op;
+    row.kernel = "host";
+    row.origin = Origin::host;
+    row.reason = node.assignment.reason;
+    row.flops = g_.flops(id);
+    row.nodes = {node.name};
+    parts_.host.kernels.push_back(row);
+    kernels_of_[id] = {node.name};
+  }
+
+  void outputs() {
+    for (ValueId v : g_.outputs) {
+      HostTensor t = host_tensor(g_, v);
+      if (std::find(parts_.host.outputs.begin(), parts_.host.outputs.end(), t) == parts_.host.outputs.end()) {
+        parts_.host.outputs.push_back(t);
+      }
+      ValueId source = graph::source_of(g_, v);
+      if (source != v && from_wafer(source) && !on_host_.count(source) && !on_host_.count(v)) {
+        // Only its shape differs from what arrives: receive it under the output's name.
+        on_host_.insert(v);
+        received_as_view_.insert(source);
+        receive(source, g_.value(v).name);
+      } else {
+        need_on_host(v);
+      }
+    }
+  }
+
+  // ---- the wafer's side
+
+  int add_stream(ValueId v, int producer, const std::string& from) {
+    Stream stream;
+    stream.producer = producer;
+    stream.name = from + " -> ";
+    parts_.streams.push_back(stream);
+    int index = int(parts_.streams.size()) - 1;
+    stream_of_[v] = index;
+    return index;
+  }
+
+  int need_stream(ValueId v) {
+    auto it = stream_of_.find(v);
+    if (it != stream_of_.end()) return it->second;
+    need_on_host(v);
+    int index = add_stream(v, -1, "host");
+    Stream& stream = parts_.streams[size_t(index)];
+    stream.tensor = g_.value(v).name;
+    stream.port_in = "in_" + stream.tensor;
+    HostStep step;
+    step.kind = HostStep::Kind::send;
+    step.port = stream.port_in;
+    step.tensor = stream.tensor;
+    parts_.host.steps.push_back(step);
+    return index;
+  }
+
+  void take(int stream, int instance, int operand) {
+    Stream& s = parts_.streams[size_t(stream)];
+    s.name += fmt::format("{}{}", s.takers.empty() ? "" : ", ", parts_.instances[size_t(instance)].name);
+    s.takers.push_back({instance, operand});
+  }
+
+  // Every element of v `copies` times: one broadcast instance per value and number of copies.
+  int repeated(ValueId v, int64_t copies) {
+    auto it = broadcast_of_.find({v, copies});
+    if (it != broadcast_of_.end()) return it->second;
+    int in = need_stream(v);
+    Instance inst;
+    inst.name = csl_name("broadcast_" + g_.value(v).name, names_);
+    inst.op = "broadcast";
+    inst.kernel = "broadcast";
+    inst.origin = Origin::handwritten;
+    inst.reason = fmt::format("each of {} elements is needed {} times", g_.value(v).type.elements(), copies);
+    inst.row = kernels::find_row("broadcast");
+    inst.infrastructure = true;
+    inst.work.pattern = kernels::Pattern::broadcast;
+    inst.work.rows = g_.value(v).type.elements();
+    inst.work.n = 1;
+    inst.work.m = copies;
+    inst.operands = {v};
+    inst.title = inst.name;
+    parts_.instances.push_back(inst);
+    int index = int(parts_.instances.size()) - 1;
+    take(in, index, 0);
+    Stream stream;
+    stream.producer = index;
+    stream.name = inst.name + " -> ";
+    parts_.streams.push_back(stream);
+    int out = int(parts_.streams.size()) - 1;
+    broadcast_of_[{v, copies}] = out;
+    return out;
+  }
+
+  void wafer_group(const Group& group) {
+    Instance inst;
+    if (!make_instance(g_, group, machine_, inst, diag_)) return;
+    inst.name = csl_name(group.name, names_);
+    std::vector<int> streams;
+    for (ValueId v : inst.operands) {
+      int64_t have = g_.value(v).type.elements(), need = inst.work.rows * inst.work.n;
+      streams.push_back(have == need ? need_stream(v) : repeated(v, need / std::max<int64_t>(1, have)));
+    }
+    parts_.instances.push_back(inst);
+    int index = int(parts_.instances.size()) - 1;
+    for (size_t k = 0; k < streams.size(); ++k) take(streams[k], index, int(k));
+    add_stream(g_.node(group.nodes.back()).outputs[0], index, inst.name);
+    for (NodeId id : group.nodes) kernels_of_[id].push_back(inst.name);
+  }
+
+  // ---- rows of the report
+
+  void op_rows() {
+    std::map<std::string, size_t> index;
+    for (NodeId id : g_.nodes()) {
+      const graph::Node& node = g_.node(id);
+      const std::string& name = node.from.empty() ? node.name : node.from;
+      auto [it, fresh] = index.emplace(name, parts_.host.ops.size());
+      if (fresh) {
+        OpRow row;
+        row.name = name;
+        row.op = node.from.empty() ? node.op : node.from_op;
+        row.where = node.where;
+        bool view = graph::is_transparent(g_, id);
+        row.origin = !node.from.empty() || view ? Origin::primitive : *node.assignment.origin;
+        row.reason = !node.from.empty() ? "replaced by primitives"
+                     : view             ? "a view: elements and order stay, nothing is computed"
+                                        : node.assignment.reason;
+        parts_.host.ops.push_back(row);
+      }
+      for (const std::string& kernel : kernels_of_[id]) {
+        std::vector<std::string>& list = parts_.host.ops[it->second].kernels;
+        if (std::find(list.begin(), list.end(), kernel) == list.end()) list.push_back(kernel);
+      }
+    }
+  }
+
+  const Graph& g_;
+  const Machine& machine_;
+  Parts& parts_;
+  Diag& diag_;
+  std::set<ValueId> on_host_, received_as_view_;
+  std::map<ValueId, int> stream_of_;
+  std::map<std::pair<ValueId, int64_t>, int> broadcast_of_;
+  std::map<NodeId, std::vector<std::string>> kernels_of_;
+  std::vector<std::string> names_;
+};
+
+// A stream sent in turns carries control wavelets; the host would count them. A relay leaves them behind.
+// Whether a kernel sends in turns is known only when it has been cut, so that relays are added after sizing.
+}  // namespace
+
+bool build_parts(const Graph& g, const MapOptions& options, const Machine& machine, Parts& parts, Diag& diag) {
+  return Builder(g, options, machine, parts, diag).run();
+}
+
+}  // namespace cs::mapping

@@ -1,0 +1,100 @@
+// What mapping tells people: kernel rows, placement, flows, a floor plan in characters, memory by kernel.
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "compiler/mapping/emit.h"
+
+namespace cs::mapping {
+
+namespace {
+
+std::vector<int> colors_of(size_t i, const Parts& parts, const FlowPlan& plan) {
+  std::set<int> colors;
+  const InstanceFlows& own = plan.of_instance[i];
+  for (int f : own.scatter) colors.insert(plan.flows[size_t(f)].color);
+  for (int f : own.chain) {
+    if (f >= 0) colors.insert(plan.flows[size_t(f)].color);
+  }
+  for (size_t s = 0; s < parts.streams.size(); ++s) {
+    bool mine = parts.streams[s].producer == int(i);
+    for (const Taker& t : parts.streams[s].takers) mine = mine || t.instance == int(i);
+    if (mine && plan.of_stream[s] >= 0) colors.insert(plan.flows[size_t(plan.of_stream[s])].color);
+  }
+  return {colors.begin(), colors.end()};
+}
+
+KernelRow kernel_row(const Instance& inst, const Machine& machine) {
+  KernelRow row;
+  row.name = inst.name;
+  row.op = inst.op;
+  row.kernel = inst.kernel;
+  row.origin = inst.origin;
+  row.reason = inst.reason;
+  row.rect = inst.rect;
+  row.flops = inst.work.flops();
+  row.ideal_cycles = kernels::ideal_cycles(inst.work, 4, inst.rect.w, inst.rect.h, machine);
+  row.estimated_cycles = inst.plan.latency_cycles;
+  row.bytes_per_pe = inst.plan.memory.total;
+  return row;
+}
+
+std::string floorplan(const Parts& parts, const Extent& fabric) {
+  constexpr int kMaxWidth = 120, kMaxHeight = 60;
+  const std::string letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+  std::string legend;
+  std::vector<std::string> rows(size_t(fabric.height), std::string(size_t(fabric.width), '.'));
+  for (size_t i = 0; i < parts.instances.size(); ++i) {
+    const Instance& inst = parts.instances[i];
+    char letter = letters[i % letters.size()];
+    for (int y = inst.rect.y; y < inst.rect.y + inst.rect.h; ++y) {
+      for (int x = inst.rect.x; x < inst.rect.x + inst.rect.w; ++x) rows[size_t(y)][size_t(x)] = letter;
+    }
+    for (int k = 0; k < inst.feeders(); ++k) rows[size_t(inst.entry(k).y)][size_t(inst.entry(k).x)] = '>';
+    legend += fmt::format("  {}  {:<24} {:<28} {} x {} at ({}, {})\n", letter, inst.name, inst.kernel, inst.rect.w,
+                          inst.rect.h, inst.rect.x, inst.rect.y);
+  }
+  std::string out;
+  for (size_t y = 0; y < rows.size() && y < size_t(kMaxHeight); ++y) {
+    out += "  " + rows[y].substr(0, size_t(kMaxWidth)) + (fabric.width > kMaxWidth ? "…\n" : "\n");
+  }
+  if (fabric.height > kMaxHeight) out += "  …\n";
+  return out + legend + "  >  feeder\n";
+}
+
+std::string fit_table(const Parts& parts, const Machine& machine) {
+  std::string out;
+  for (const Instance& inst : parts.instances) {
+    out += fmt::format("{}: {} of {} B per PE", inst.name, inst.plan.memory.total, machine.core.memory_bytes);
+    for (const auto& [name, bytes] : inst.plan.memory.users) out += fmt::format(", {} {}", name, bytes);
+    out += "\n";
+  }
+  return out;
+}
+
+}  // namespace
+
+void fill_reports(const Parts& parts, const FlowPlan& plan, const Extent& fabric, const Machine& machine,
+                  Mapped& mapped) {
+  for (size_t i = 0; i < parts.instances.size(); ++i) {
+    const Instance& inst = parts.instances[i];
+    KernelRow row = kernel_row(inst, machine);
+    row.colors = colors_of(i, parts, plan);
+    mapped.host.kernels.push_back(row);
+    mapped.placement.push_back(
+        {inst.name, inst.kernel, "kernel", inst.rect, inst.plan.interval_cycles, inst.plan.memory.total});
+    for (int k = 0; k < inst.feeders(); ++k) {
+      Coord at = inst.entry(k);
+      mapped.placement.push_back({fmt::format("{}_feeder", inst.name), "feeder", "feeder", {at.x, at.y, 1, 1},
+                                  inst.plan.interval_cycles, 0});
+    }
+  }
+  for (const Flow& f : plan.flows) {
+    mapped.flows.push_back({f.name, f.color, int(f.routers.size())});
+  }
+  mapped.floorplan = floorplan(parts, fabric);
+  mapped.fit = fit_table(parts, machine);
+}
+
+}  // namespace cs::mapping
