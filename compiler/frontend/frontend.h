@@ -21,11 +21,14 @@ struct LoadOptions {
 std::optional<graph::Graph> load_model(const std::string& path, const LoadOptions&, Diag&);
 
 // `name` is what messages call the file.
-std::optional<graph::Graph> import_onnx(std::string_view bytes, const std::string& name, const LoadOptions&, Diag&);
+std::optional<graph::Graph> import_onnx(std::string_view bytes, const std::string& name, const LoadOptions&,
+                                        Diag&);
 // `folder` is where the file named under `weights:` lies.
-std::optional<graph::Graph> import_yaml(std::string text, const std::string& name, const std::string& folder, Diag&);
+std::optional<graph::Graph> import_yaml(std::string text, const std::string& name, const std::string& folder,
+                                        Diag&);
 
 // An ONNX tensor file (test_data_set_N/input_K.pb): name and contents.
-std::optional<std::pair<std::string, ops::Tensor>> read_onnx_tensor(std::string_view bytes, const std::string& name, Diag&);
+std::optional<std::pair<std::string, ops::Tensor>> read_onnx_tensor(std::string_view bytes,
+                                                                    const std::string& name, Diag&);
 
 }  // namespace cs::frontend

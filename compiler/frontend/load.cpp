@@ -34,7 +34,8 @@ std::optional<graph::Graph> import_yaml(std::string text, const std::string& nam
   if (!doc) return std::nullopt;
   const YamlNode& root = doc->root();
   if (root.is_map() && root.find("nodes") == nullptr && root.find("model") != nullptr) {
-    diag.error(root.find("model")->loc(), "model configurations ('model:', 'train_input:' ...) are not read yet",
+    diag.error(root.find("model")->loc(),
+               "model configurations ('model:', 'train_input:' ...) are not read yet",
                "give the network as an ONNX file, or as a graph with 'inputs:', 'nodes:' and 'outputs:'");
     return std::nullopt;
   }

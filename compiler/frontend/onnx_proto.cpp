@@ -40,14 +40,20 @@ bool from_bits(const onnx::TensorProto& p, ops::Tensor& t) {
 bool from_typed(const onnx::TensorProto& p, ops::Tensor& t) {
   using ops::DType;
   switch (t.type.dtype) {
-    case DType::f32: return from_field(p.float_data(), t, false);
-    case DType::f64: return from_field(p.double_data(), t, false);
-    case DType::i64: return from_field(p.int64_data(), t, true);
+    case DType::f32:
+      return from_field(p.float_data(), t, false);
+    case DType::f64:
+      return from_field(p.double_data(), t, false);
+    case DType::i64:
+      return from_field(p.int64_data(), t, true);
     case DType::u32:
-    case DType::u64: return from_field(p.uint64_data(), t, true);
+    case DType::u64:
+      return from_field(p.uint64_data(), t, true);
     case DType::f16:
-    case DType::bf16: return from_bits(p, t);
-    default: return from_field(p.int32_data(), t, true);
+    case DType::bf16:
+      return from_bits(p, t);
+    default:
+      return from_field(p.int32_data(), t, true);
   }
 }
 
@@ -56,7 +62,8 @@ bool from_typed(const onnx::TensorProto& p, ops::Tensor& t) {
 bool parse_message(std::string_view bytes, google::protobuf::MessageLite& message) {
   if (bytes.size() > size_t(INT_MAX)) return false;
   google::protobuf::LogHandler* old = google::protobuf::SetLogHandler(nullptr);
-  google::protobuf::io::CodedInputStream in(reinterpret_cast<const uint8_t*>(bytes.data()), int(bytes.size()));
+  google::protobuf::io::CodedInputStream in(reinterpret_cast<const uint8_t*>(bytes.data()),
+                                            int(bytes.size()));
   in.SetRecursionLimit(64);
   bool ok = message.ParseFromCodedStream(&in) && in.ConsumedEntireMessage();
   google::protobuf::SetLogHandler(old);
@@ -66,20 +73,34 @@ bool parse_message(std::string_view bytes, google::protobuf::MessageLite& messag
 std::optional<ops::DType> onnx_dtype(int elem_type) {
   using ops::DType;
   switch (elem_type) {
-    case onnx::TensorProto::FLOAT: return DType::f32;
-    case onnx::TensorProto::DOUBLE: return DType::f64;
-    case onnx::TensorProto::FLOAT16: return DType::f16;
-    case onnx::TensorProto::BFLOAT16: return DType::bf16;
-    case onnx::TensorProto::INT8: return DType::i8;
-    case onnx::TensorProto::UINT8: return DType::u8;
-    case onnx::TensorProto::INT16: return DType::i16;
-    case onnx::TensorProto::UINT16: return DType::u16;
-    case onnx::TensorProto::INT32: return DType::i32;
-    case onnx::TensorProto::UINT32: return DType::u32;
-    case onnx::TensorProto::INT64: return DType::i64;
-    case onnx::TensorProto::UINT64: return DType::u64;
-    case onnx::TensorProto::BOOL: return DType::boolean;
-    default: return std::nullopt;
+    case onnx::TensorProto::FLOAT:
+      return DType::f32;
+    case onnx::TensorProto::DOUBLE:
+      return DType::f64;
+    case onnx::TensorProto::FLOAT16:
+      return DType::f16;
+    case onnx::TensorProto::BFLOAT16:
+      return DType::bf16;
+    case onnx::TensorProto::INT8:
+      return DType::i8;
+    case onnx::TensorProto::UINT8:
+      return DType::u8;
+    case onnx::TensorProto::INT16:
+      return DType::i16;
+    case onnx::TensorProto::UINT16:
+      return DType::u16;
+    case onnx::TensorProto::INT32:
+      return DType::i32;
+    case onnx::TensorProto::UINT32:
+      return DType::u32;
+    case onnx::TensorProto::INT64:
+      return DType::i64;
+    case onnx::TensorProto::UINT64:
+      return DType::u64;
+    case onnx::TensorProto::BOOL:
+      return DType::boolean;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -107,7 +128,8 @@ std::optional<ops::Tensor> onnx_tensor(const onnx::TensorProto& p, std::string& 
   }
   // Every element takes at least one byte of the file, so a small file cannot ask for much memory.
   int64_t have = p.has_raw_data() ? int64_t(p.raw_data().size()) : -1, need = type.bytes();
-  int64_t typed = std::max({p.float_data_size(), p.double_data_size(), p.int32_data_size(), p.int64_data_size(), p.uint64_data_size()});
+  int64_t typed = std::max({p.float_data_size(), p.double_data_size(), p.int32_data_size(),
+                            p.int64_data_size(), p.uint64_data_size()});
   if (have >= 0 ? have != need : typed != *n) {
     error = have >= 0 ? fmt::format("{} needs {} bytes, has {}", ops::type_text(type), need, have)
                       : fmt::format("{} needs {} elements, has {}", ops::type_text(type), *n, typed);
@@ -128,12 +150,18 @@ std::optional<ops::Tensor> onnx_tensor(const onnx::TensorProto& p, std::string& 
 
 std::optional<AttrValue> onnx_attr(const onnx::AttributeProto& a) {
   switch (a.type()) {
-    case onnx::AttributeProto::FLOAT: return double(a.f());
-    case onnx::AttributeProto::INT: return int64_t(a.i());
-    case onnx::AttributeProto::STRING: return a.s();
-    case onnx::AttributeProto::FLOATS: return std::vector<double>(a.floats().begin(), a.floats().end());
-    case onnx::AttributeProto::INTS: return std::vector<int64_t>(a.ints().begin(), a.ints().end());
-    default: return std::nullopt;
+    case onnx::AttributeProto::FLOAT:
+      return double(a.f());
+    case onnx::AttributeProto::INT:
+      return int64_t(a.i());
+    case onnx::AttributeProto::STRING:
+      return a.s();
+    case onnx::AttributeProto::FLOATS:
+      return std::vector<double>(a.floats().begin(), a.floats().end());
+    case onnx::AttributeProto::INTS:
+      return std::vector<int64_t>(a.ints().begin(), a.ints().end());
+    default:
+      return std::nullopt;
   }
 }
 

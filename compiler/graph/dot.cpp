@@ -1,4 +1,5 @@
-// DOT writer: inputs and outputs as ellipses, nodes as boxes coloured by origin, kernels with several nodes as clusters.
+// DOT writer: inputs and outputs as ellipses, nodes as boxes coloured by origin, kernels with several nodes
+// as clusters.
 #include "compiler/graph/dot.h"
 
 #include <fmt/format.h>
@@ -19,10 +20,14 @@ std::string quoted(const std::string& s) {
 const char* fill(const Assignment& a) {
   if (!a.origin) return "white";
   switch (*a.origin) {
-    case Origin::handwritten: return "lightblue";
-    case Origin::autogen: return "palegreen";
-    case Origin::host: return "lightgrey";
-    case Origin::primitive: return "khaki";
+    case Origin::handwritten:
+      return "lightblue";
+    case Origin::autogen:
+      return "palegreen";
+    case Origin::host:
+      return "lightgrey";
+    case Origin::primitive:
+      return "khaki";
   }
   return "white";
 }
@@ -30,7 +35,8 @@ const char* fill(const Assignment& a) {
 }  // namespace
 
 std::string graph_dot(const Graph& g) {
-  std::string out = fmt::format("digraph {} {{\n  node [shape=box, style=filled, fillcolor=white];\n", quoted(g.name));
+  std::string out =
+      fmt::format("digraph {} {{\n  node [shape=box, style=filled, fillcolor=white];\n", quoted(g.name));
   for (ValueId v : g.inputs) out += fmt::format("  {} [shape=ellipse];\n", quoted("in " + g.value(v).name));
   int cluster = 0;
   for (const Group& group : groups(g)) {
@@ -38,7 +44,8 @@ std::string graph_dot(const Graph& g) {
     if (box) out += fmt::format("  subgraph cluster_{} {{ label={};\n", cluster++, quoted(group.name));
     for (NodeId id : group.nodes) {
       const Node& n = g.node(id);
-      out += fmt::format("  {} [label={}, fillcolor={}];\n", quoted(n.name), quoted(n.name + " : " + n.op), fill(n.assignment));
+      out += fmt::format("  {} [label={}, fillcolor={}];\n", quoted(n.name), quoted(n.name + " : " + n.op),
+                         fill(n.assignment));
     }
     if (box) out += "  }\n";
   }
@@ -54,7 +61,8 @@ std::string graph_dot(const Graph& g) {
   for (ValueId v : g.outputs) {
     const Value& value = g.value(v);
     std::string from = value.producer.valid() ? g.node(value.producer).name : "in " + value.name;
-    out += fmt::format("  {} [shape=ellipse];\n  {} -> {};\n", quoted("out " + value.name), quoted(from), quoted("out " + value.name));
+    out += fmt::format("  {} [shape=ellipse];\n  {} -> {};\n", quoted("out " + value.name), quoted(from),
+                       quoted("out " + value.name));
   }
   return out + "}\n";
 }

@@ -1,4 +1,5 @@
-// Folding: evaluate() on constants. A result that is a graph output stays a node (an output needs a producer).
+// Folding: evaluate() on constants. A result that is a graph output stays a node (an output needs a
+// producer).
 #include "compiler/graph/fold.h"
 
 namespace cs::graph {

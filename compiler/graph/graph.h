@@ -1,11 +1,12 @@
-// The graph of a model: nodes (operators) and values (tensors), with what later stages decided about each node.
+// The graph of a model: nodes (operators) and values (tensors), with what later stages decided about each
+// node.
 //
 // Nodes and values lie in vectors and are named by ids; iteration is in insertion order, so that output is
-// deterministic. Only Graph's methods change edges, so a value's producer and users never go stale. Erased nodes
-// keep their slot. The text form (graph_yaml.h) is one node per line and reads back.
+// deterministic. Only Graph's methods change edges, so a value's producer and users never go stale. Erased
+// nodes keep their slot. The text form (graph_yaml.h) is one node per line and reads back.
 //
-// A model with a sample dimension (a symbolic first dimension shared by inputs and outputs) is held for ONE sample:
-// the dimension stays in the shape with extent 1 and Value::sample_dim names it.
+// A model with a sample dimension (a symbolic first dimension shared by inputs and outputs) is held for ONE
+// sample: the dimension stays in the shape with extent 1 and Value::sample_dim names it.
 #pragma once
 
 #include <cstdint>
@@ -29,14 +30,14 @@ using NodeId = Id<NodeTag>;
 using ValueId = Id<ValueTag>;
 
 struct Value {
-  std::string name;              // unique in the graph
-  ops::TensorType type;          // of one sample; meaningful if `typed`
+  std::string name;      // unique in the graph
+  ops::TensorType type;  // of one sample; meaningful if `typed`
   bool typed = false;
-  int sample_dim = -1;           // which dimension counts samples; -1: none
-  NodeId producer;               // invalid for inputs and constants
-  int result = 0;                // which output of the producer
-  std::vector<NodeId> users;     // one entry per use, in order of use
-  int constant = -1;             // index into Graph::constants; -1: not a constant
+  int sample_dim = -1;        // which dimension counts samples; -1: none
+  NodeId producer;            // invalid for inputs and constants
+  int result = 0;             // which output of the producer
+  std::vector<NodeId> users;  // one entry per use, in order of use
+  int constant = -1;          // index into Graph::constants; -1: not a constant
   bool is_input = false;
   bool is_output = false;
   bool is_constant() const { return constant >= 0; }
@@ -53,15 +54,15 @@ struct Assignment {
 };
 
 struct Node {
-  std::string name;              // unique in the graph
-  std::string op;                // row of the operator table
-  std::vector<ValueId> inputs;   // invalid id: optional operand absent
+  std::string name;             // unique in the graph
+  std::string op;               // row of the operator table
+  std::vector<ValueId> inputs;  // invalid id: optional operand absent
   std::vector<ValueId> outputs;
-  Attrs attrs;                   // sorted; only those that differ from the row's default need be there
-  SourceLoc loc;                 // position in a YAML model
-  std::string where;             // "model.onnx: node Gemm_0 (Gemm)" or "model.yaml:12"
-  std::string from;              // the model's operator this node was decomposed from, empty if it is one itself
-  std::string from_op;           // its operator ("softmax")
+  Attrs attrs;          // sorted; only those that differ from the row's default need be there
+  SourceLoc loc;        // position in a YAML model
+  std::string where;    // "model.onnx: node Gemm_0 (Gemm)" or "model.yaml:12"
+  std::string from;     // the model's operator this node was decomposed from, empty if it is one itself
+  std::string from_op;  // its operator ("softmax")
   Assignment assignment;
   bool alive = true;
 };
@@ -75,15 +76,15 @@ class Graph {
   // -- building and changing. Names must be unique; use fresh_name() for new ones.
   ValueId add_input(const std::string& name, ops::TensorType type, int sample_dim = -1);
   ValueId add_constant(const std::string& name, ops::Tensor tensor);
-  NodeId add_node(Node node);            // edges from node.inputs; node.outputs must be empty, see add_result
+  NodeId add_node(Node node);  // edges from node.inputs; node.outputs must be empty, see add_result
   ValueId add_result(NodeId node, const std::string& value_name);
-  void set_output(ValueId value);        // appends to outputs
+  void set_output(ValueId value);  // appends to outputs
   void set_input_of(NodeId node, size_t operand, ValueId value);
   void set_inputs_of(NodeId node, std::vector<ValueId> values);
   // Every use of `from` (graph outputs too: the output keeps its name, `to` takes it) becomes a use of `to`.
   void replace_uses(ValueId from, ValueId to);
-  void erase(NodeId node);               // its results must have no users and not be outputs
-  size_t remove_dead();                  // nodes whose results nobody uses; returns how many
+  void erase(NodeId node);  // its results must have no users and not be outputs
+  size_t remove_dead();     // nodes whose results nobody uses; returns how many
   void rename(ValueId value, const std::string& name);
 
   // -- looking
@@ -91,21 +92,21 @@ class Graph {
   const Node& node(NodeId id) const { return nodes_[id]; }
   Value& value(ValueId id) { return values_[id]; }
   const Value& value(ValueId id) const { return values_[id]; }
-  const ops::OpDef& op(NodeId id) const; // the row of a node; CS_CHECK that it exists
-  std::vector<NodeId> nodes() const;     // alive, insertion order
+  const ops::OpDef& op(NodeId id) const;  // the row of a node; CS_CHECK that it exists
+  std::vector<NodeId> nodes() const;      // alive, insertion order
   size_t node_slots() const { return nodes_.size(); }
   size_t value_slots() const { return values_.size(); }
   bool has_value(ValueId id) const { return values_.has(id); }
   std::optional<ValueId> find_value(const std::string& name) const;
   std::optional<NodeId> find_node(const std::string& name) const;
-  const ops::Tensor* constant_of(ValueId id) const;     // nullptr if not a constant
-  // Alive nodes so that producers come before users; stable (insertion order among the free). Fewer nodes than
-  // alive ones are returned exactly if there is a cycle.
+  const ops::Tensor* constant_of(ValueId id) const;  // nullptr if not a constant
+  // Alive nodes so that producers come before users; stable (insertion order among the free). Fewer nodes
+  // than alive ones are returned exactly if there is a cycle.
   std::vector<NodeId> topological() const;
   std::string fresh_name(const std::string& stem) const;  // no node and no value has it
   // Operand types for ops::infer_types; null where absent.
   std::vector<const ops::TensorType*> input_types(NodeId id) const;
-  int64_t flops(NodeId id) const;        // per sample
+  int64_t flops(NodeId id) const;  // per sample
 
  private:
   void add_use(NodeId user, ValueId value);
@@ -124,17 +125,20 @@ bool infer_node(Graph&, NodeId, Diag&);
 // An error about a node: at its position in the text if it has one, else under its `where`.
 void node_error(const Graph&, NodeId, Diag&, std::string message, std::string help = {});
 
-// Names unique, edges consistent, no cycle, arity and attributes as the row says, types as the shape rule says,
-// outputs produced. Reports every problem under the node's `where`.
+// Names unique, edges consistent, no cycle, arity and attributes as the row says, types as the shape rule
+// says, outputs produced. Reports every problem under the node's `where`.
 bool verify(const Graph&, Diag&);
 
-// Views (reshape, flatten, identity ...) keep elements and C order, so between wafer kernels they cost nothing and no
-// kernel computes them: a view without an origin is transparent. Only views among host steps have the origin host.
+// Views (reshape, flatten, identity ...) keep elements and C order, so between wafer kernels they cost
+// nothing and no kernel computes them: a view without an origin is transparent. Only views among host steps
+// have the origin host.
 bool is_transparent(const Graph&, NodeId);
-// The value whose elements `value` has: follows transparent views to their operand. A graph output may be one.
+// The value whose elements `value` has: follows transparent views to their operand. A graph output may be
+// one.
 ValueId source_of(const Graph&, ValueId value);
 
-// Nodes with equal Assignment::group form one kernel instance. Ports are sources: values behind transparent views.
+// Nodes with equal Assignment::group form one kernel instance. Ports are sources: values behind transparent
+// views.
 struct Group {
   std::string name;
   std::vector<NodeId> nodes;       // topological order
@@ -142,12 +146,13 @@ struct Group {
   std::vector<ValueId> constants;  // in order of first use
   std::vector<ValueId> outputs;    // values used outside or graph outputs, directly or through views
 };
-// In topological order of their first nodes; nodes without a group stand alone under their own name. Transparent
-// views are in no group: use source_of() on a node's operands and on graph outputs to find the stream.
+// In topological order of their first nodes; nodes without a group stand alone under their own name.
+// Transparent views are in no group: use source_of() on a node's operands and on graph outputs to find the
+// stream.
 std::vector<Group> groups(const Graph&);
 
-// The expression of a connected set of elementwise nodes that ends in `output`: operand i of `expr` is leaves[i].
-// Constants with one element are folded into the expression; other constants are leaves.
+// The expression of a connected set of elementwise nodes that ends in `output`: operand i of `expr` is
+// leaves[i]. Constants with one element are folded into the expression; other constants are leaves.
 struct ChainExpr {
   ops::Expr expr;
   std::vector<ValueId> leaves;

@@ -1,12 +1,12 @@
-// Parser of the text form. Two passes over the nodes: first every node and its results, then the operands by name,
-// so that the order of the lines does not matter. Types that are missing are inferred at the end in topological order.
-#include <charconv>
-#include <cmath>
-#include <limits>
+// Parser of the text form. Two passes over the nodes: first every node and its results, then the operands by
+// name, so that the order of the lines does not matter. Types that are missing are inferred at the end in
+// topological order.
+#include <algorithm>
 
 #include <fmt/format.h>
 
 #include "compiler/graph/graph_yaml.h"
+#include "compiler/graph/yaml_values.h"
 
 namespace cs::graph {
 
@@ -18,24 +18,6 @@ struct PendingNode {
   std::optional<ops::TensorType> type;
   SourceLoc type_loc;
 };
-
-std::optional<double> parse_number(const std::string& text) {
-  if (text == ".inf" || text == "inf") return std::numeric_limits<double>::infinity();
-  if (text == "-.inf" || text == "-inf") return -std::numeric_limits<double>::infinity();
-  if (text == ".nan" || text == "nan") return std::numeric_limits<double>::quiet_NaN();
-  double v = 0;
-  const char* first = text.data() + (text.size() > 1 && text[0] == '+' ? 1 : 0);
-  auto [end, ec] = std::from_chars(first, text.data() + text.size(), v);
-  if (ec != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return v;
-}
-
-std::optional<int64_t> parse_integer(const std::string& text) {
-  int64_t v = 0;
-  auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), v);
-  if (ec != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return v;
-}
 
 class Reader {
  public:
@@ -78,7 +60,8 @@ class Reader {
 
   bool new_value_name(const std::string& name, SourceLoc loc) {
     if (name.empty() || g_.find_value(name)) {
-      diag_.error(loc, name.empty() ? "a value has no name" : fmt::format("two values are called '{}'", name));
+      diag_.error(loc,
+                  name.empty() ? "a value has no name" : fmt::format("two values are called '{}'", name));
       return false;
     }
     return true;
@@ -94,7 +77,9 @@ class Reader {
     if (loc != nullptr) *loc = n->loc();
     if (!n->read(text, "type", diag_)) return std::nullopt;
     std::optional<ops::TensorType> t = ops::parse_type(text);
-    if (!t) diag_.error(n->loc(), fmt::format("'{}' is not a type", text), "write an element type and the shape: f32[1, 784]");
+    if (!t)
+      diag_.error(n->loc(), fmt::format("'{}' is not a type", text),
+                  "write an element type and the shape: f32[1, 784]");
     return t;
   }
 
@@ -102,7 +87,9 @@ class Reader {
     int dim = -1;
     m.optional("sample_dim", dim);
     if (dim < -1 || (dim >= 0 && type != nullptr && (dim >= type->rank() || type->shape[size_t(dim)] != 1))) {
-      diag_.error(m.loc(), fmt::format("sample_dim {} must be a dimension of extent 1 (the graph is for one sample)", dim));
+      diag_.error(
+          m.loc(),
+          fmt::format("sample_dim {} must be a dimension of extent 1 (the graph is for one sample)", dim));
       return -1;
     }
     return dim;
@@ -140,8 +127,9 @@ class Reader {
     }
     int64_t need = type->bytes(), have = int64_t(weights_.size());
     if (offset > have || need > have - offset) {
-      diag_.error(node.loc(), fmt::format("constant '{}' needs {} bytes at offset {}, the weights file has {} bytes", name,
-                                          need, offset, have));
+      diag_.error(node.loc(),
+                  fmt::format("constant '{}' needs {} bytes at offset {}, the weights file has {} bytes",
+                              name, need, offset, have));
       return;
     }
     ops::Tensor t(*type);
@@ -152,7 +140,8 @@ class Reader {
   void read_elements(const std::string& name, const ops::TensorType& type, const YamlNode& value) {
     std::vector<YamlNode> items = value.is_sequence() ? value.items() : std::vector<YamlNode>{value};
     if (int64_t(items.size()) != type.elements()) {
-      diag_.error(value.loc(), fmt::format("constant '{}' needs {} elements, has {}", name, type.elements(), items.size()));
+      diag_.error(value.loc(), fmt::format("constant '{}' needs {} elements, has {}", name, type.elements(),
+                                           items.size()));
       return;
     }
     ops::Tensor t(type);
@@ -191,7 +180,8 @@ class Reader {
     if (row == nullptr) {
       std::string near = nearest(n.op, ops::op_names());
       diag_.error(n.loc, fmt::format("node '{}': unknown operator '{}'", n.name, n.op),
-                  near.empty() ? "cs-compile --list-ops lists the operators" : fmt::format("did you mean '{}'?", near));
+                  near.empty() ? "cs-compile --list-ops lists the operators"
+                               : fmt::format("did you mean '{}'?", near));
       return;
     }
     if (g_.find_node(n.name)) {
@@ -199,7 +189,8 @@ class Reader {
       return;
     }
     if (outputs.size() != 1) {
-      diag_.error(n.loc, fmt::format("node '{}': {} has 1 result, {} are named", n.name, n.op, outputs.size()));
+      diag_.error(n.loc,
+                  fmt::format("node '{}': {} has 1 result, {} are named", n.name, n.op, outputs.size()));
       return;
     }
     if (!new_value_name(outputs[0], n.loc)) return;
@@ -215,7 +206,8 @@ class Reader {
     if (!origin.empty()) {
       a.origin = origin_from_name(origin);
       if (!a.origin) {
-        diag_.error(n.loc, fmt::format("'{}' is not an origin", origin), "handwritten, autogen, primitive or host");
+        diag_.error(n.loc, fmt::format("'{}' is not an origin", origin),
+                    "handwritten, autogen, primitive or host");
       }
     }
     m.optional("kernel", a.kernel);
@@ -253,43 +245,6 @@ class Reader {
     }
   }
 
-  static ops::AttrKind guess_kind(const YamlNode& value) {
-    if (value.is_sequence()) {
-      for (const YamlNode& item : value.items()) {
-        if (!item.is_scalar() || !parse_integer(item.text())) return ops::AttrKind::reals;
-      }
-      return ops::AttrKind::integers;
-    }
-    if (value.is_scalar() && !value.quoted()) {
-      if (parse_integer(value.text())) return ops::AttrKind::integer;
-      if (parse_number(value.text())) return ops::AttrKind::real;
-    }
-    return ops::AttrKind::text;
-  }
-
-  static std::optional<AttrValue> read_attr(const YamlNode& value, ops::AttrKind kind) {
-    bool list = kind == ops::AttrKind::integers || kind == ops::AttrKind::reals;
-    if (list != value.is_sequence() || (!list && !value.is_scalar())) return std::nullopt;
-    if (kind == ops::AttrKind::text) return value.text();
-    std::vector<int64_t> integers;
-    std::vector<double> reals;
-    for (const YamlNode& item : list ? value.items() : std::vector<YamlNode>{value}) {
-      if (!item.is_scalar()) return std::nullopt;
-      std::optional<int64_t> i = parse_integer(item.text());
-      std::optional<double> d = parse_number(item.text());
-      bool whole = kind == ops::AttrKind::integer || kind == ops::AttrKind::integers;
-      if (whole ? !i : !d) return std::nullopt;
-      integers.push_back(i.value_or(0));
-      reals.push_back(d.value_or(0));
-    }
-    switch (kind) {
-      case ops::AttrKind::integer: return integers[0];
-      case ops::AttrKind::real: return reals[0];
-      case ops::AttrKind::integers: return integers;
-      default: return reals;
-    }
-  }
-
   void connect(const PendingNode& p) {
     if (p.inputs == nullptr || p.inputs->is_null()) return;
     if (!p.inputs->is_sequence()) {
@@ -313,7 +268,8 @@ class Reader {
     std::vector<std::string> known;
     for (size_t i = 0; i < g_.value_slots(); ++i) known.push_back(g_.value({int32_t(i)}).name);
     std::string name = item.is_scalar() ? item.text() : "(a list)", near = nearest(name, known);
-    diag_.error(item.loc(), fmt::format("there is no value '{}'", name), near.empty() ? "" : fmt::format("did you mean '{}'?", near));
+    diag_.error(item.loc(), fmt::format("there is no value '{}'", name),
+                near.empty() ? "" : fmt::format("did you mean '{}'?", near));
   }
 
   void read_output(const YamlNode& node) {
@@ -355,8 +311,8 @@ class Reader {
     for (const PendingNode& p : pending_) {
       const Value& v = g_.value(g_.node(p.id).outputs[0]);
       if (p.type && v.typed && v.type != *p.type) {
-        diag_.error(p.type_loc, fmt::format("'{}' says {}, but its operands give {}", v.name, ops::type_text(*p.type),
-                                            ops::type_text(v.type)));
+        diag_.error(p.type_loc, fmt::format("'{}' says {}, but its operands give {}", v.name,
+                                            ops::type_text(*p.type), ops::type_text(v.type)));
       }
     }
   }

@@ -1,4 +1,5 @@
-// Printer of the text form. Keys come in a fixed order; numbers are printed so that they read back bit for bit.
+// Printer of the text form. Keys come in a fixed order; numbers are printed so that they read back bit for
+// bit.
 #include <cmath>
 #include <cstring>
 
@@ -31,7 +32,9 @@ std::string attr_text(const AttrValue& value) {
     std::string operator()(int64_t v) const { return std::to_string(v); }
     std::string operator()(double v) const { return number(v); }
     std::string operator()(const std::string& v) const { return yaml_quote(v); }
-    std::string operator()(const std::vector<int64_t>& v) const { return fmt::format("[{}]", fmt::join(v, ", ")); }
+    std::string operator()(const std::vector<int64_t>& v) const {
+      return fmt::format("[{}]", fmt::join(v, ", "));
+    }
     std::string operator()(const std::vector<double>& v) const {
       std::string s;
       for (double x : v) s += (s.empty() ? "" : ", ") + number(x);
@@ -43,7 +46,8 @@ std::string attr_text(const AttrValue& value) {
 
 std::string names(const Graph& g, const std::vector<ValueId>& values) {
   std::string s;
-  for (ValueId v : values) s += (s.empty() ? "" : ", ") + (v.valid() ? yaml_quote(g.value(v).name) : std::string("~"));
+  for (ValueId v : values)
+    s += (s.empty() ? "" : ", ") + (v.valid() ? yaml_quote(g.value(v).name) : std::string("~"));
   return "[" + s + "]";
 }
 
@@ -59,11 +63,13 @@ bool fits_inline(const ops::Tensor& t) {
 }
 
 std::string node_line(const Graph& g, const Node& n) {
-  std::string s = fmt::format("  - {{name: {}, op: {}, inputs: {}", yaml_quote(n.name), yaml_quote(n.op), names(g, n.inputs));
+  std::string s = fmt::format("  - {{name: {}, op: {}, inputs: {}", yaml_quote(n.name), yaml_quote(n.op),
+                              names(g, n.inputs));
   if (n.outputs.size() != 1 || g.value(n.outputs[0]).name != n.name) s += ", outputs: " + names(g, n.outputs);
   if (!n.attrs.empty()) {
     std::string attrs;
-    for (const auto& [key, value] : n.attrs) attrs += fmt::format("{}{}: {}", attrs.empty() ? "" : ", ", key, attr_text(value));
+    for (const auto& [key, value] : n.attrs)
+      attrs += fmt::format("{}{}: {}", attrs.empty() ? "" : ", ", key, attr_text(value));
     s += ", attrs: {" + attrs + "}";
   }
   if (n.outputs.size() == 1 && g.value(n.outputs[0]).typed) s += ", " + type_key(g.value(n.outputs[0]));

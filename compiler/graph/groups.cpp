@@ -17,7 +17,8 @@ void add_once(std::vector<T>& list, T item) {
 bool used_outside(const Graph& g, const std::set<NodeId>& inside, ValueId v) {
   if (g.value(v).is_output) return true;
   for (NodeId user : g.value(v).users) {
-    bool outside = is_transparent(g, user) ? used_outside(g, inside, g.node(user).outputs[0]) : !inside.count(user);
+    bool outside =
+        is_transparent(g, user) ? used_outside(g, inside, g.node(user).outputs[0]) : !inside.count(user);
     if (outside) return true;
   }
   return false;

@@ -1,4 +1,5 @@
-// Rules per operator kind. A rule returns the result's sample dimension, or an error text if samples would mix.
+// Rules per operator kind. A rule returns the result's sample dimension, or an error text if samples would
+// mix.
 #include "compiler/graph/sample.h"
 
 #include <algorithm>
@@ -24,27 +25,32 @@ struct Context {
   }
 };
 
-// Dimensions are aligned at the end, as broadcasting does; `fixed` trailing dimensions must not be the sample one.
+// Dimensions are aligned at the end, as broadcasting does; `fixed` trailing dimensions must not be the sample
+// one.
 int aligned(Context& c) {
   int result = -1;
   for (size_t i = 0; i < c.n.inputs.size(); ++i) {
     if (c.sample(i) < 0) continue;
     int dim = c.sample(i) + c.out().type.rank() - c.in(i).type.rank();
-    if (result >= 0 && dim != result) return c.mixes("its operands have the sample dimension in different places");
+    if (result >= 0 && dim != result)
+      return c.mixes("its operands have the sample dimension in different places");
     result = dim;
   }
   for (size_t i = 0; i < c.n.inputs.size() && result >= 0; ++i) {
     if (!c.n.inputs[i].valid()) continue;
     int dim = result - (c.out().type.rank() - c.in(i).type.rank());
-    if (dim >= 0 && c.in(i).type.shape[size_t(dim)] != 1) return c.mixes("an operand is longer than one sample");
+    if (dim >= 0 && c.in(i).type.shape[size_t(dim)] != 1)
+      return c.mixes("an operand is longer than one sample");
   }
   return result;
 }
 
 int of_gemm(Context& c) {
-  bool ta = ops::attr_int(c.row, c.n.attrs, "trans_a") != 0, tb = ops::attr_int(c.row, c.n.attrs, "trans_b") != 0;
+  bool ta = ops::attr_int(c.row, c.n.attrs, "trans_a") != 0,
+       tb = ops::attr_int(c.row, c.n.attrs, "trans_b") != 0;
   int a = c.sample(0), b = c.sample(1), bias = c.n.inputs.size() > 2 ? c.sample(2) : -1;
-  if ((a >= 0 && b >= 0) || a == !ta || b == (tb ? 1 : 0)) return c.mixes("the product sums over the sample dimension");
+  if ((a >= 0 && b >= 0) || a == !ta || b == (tb ? 1 : 0))
+    return c.mixes("the product sums over the sample dimension");
   int result = a >= 0 ? 0 : b >= 0 ? 1 : -1;
   if (bias >= 0 && bias + 2 - c.in(2).type.rank() != result) return c.mixes("the bias has it elsewhere");
   return result;
@@ -111,19 +117,25 @@ int of_transpose(Context& c) {
 
 int of_node(Context& c) {
   switch (c.row.kind) {
-    case ops::OpKind::elementwise: return aligned(c);
-    case ops::OpKind::contraction: return c.row.name == "gemm" ? of_gemm(c) : of_matmul(c);
+    case ops::OpKind::elementwise:
+      return aligned(c);
+    case ops::OpKind::contraction:
+      return c.row.name == "gemm" ? of_gemm(c) : of_matmul(c);
     case ops::OpKind::reduction:
     case ops::OpKind::compound: {
       Attrs attrs = ops::with_defaults(c.row, c.n.attrs);
-      if (ops::find_attr(attrs, "axes") == nullptr) return along_axes(c, {ops::attr_int(c.row, c.n.attrs, "axis")}, true, false);
+      if (ops::find_attr(attrs, "axes") == nullptr)
+        return along_axes(c, {ops::attr_int(c.row, c.n.attrs, "axis")}, true, false);
       std::vector<int64_t> axes = ops::attr_ints(c.row, c.n.attrs, "axes");
       bool none = ops::attr_int(c.row, c.n.attrs, "noop_with_empty_axes") != 0;
       return along_axes(c, axes, ops::attr_int(c.row, c.n.attrs, "keepdims") != 0, axes.empty() && !none);
     }
-    case ops::OpKind::view: return of_view(c);
-    case ops::OpKind::movement: break;
-    case ops::OpKind::source: return -1;
+    case ops::OpKind::view:
+      return of_view(c);
+    case ops::OpKind::movement:
+      break;
+    case ops::OpKind::source:
+      return -1;
   }
   if (c.row.name == "transpose") return of_transpose(c);
   int64_t axis = ops::attr_int(c.row, c.n.attrs, "axis");
@@ -143,7 +155,8 @@ bool propagate_samples(Graph& g, Diag& diag) {
     Context c{g, n, g.op(id), {}};
     int dim = any ? of_node(c) : -1;
     if (!c.error.empty()) {
-      node_error(g, id, diag, c.error, "give the number of samples: --dim NAME=N compiles the model for N at once");
+      node_error(g, id, diag, c.error,
+                 "give the number of samples: --dim NAME=N compiles the model for N at once");
       ok = false;
     }
     g.value(n.outputs[0]).sample_dim = dim;

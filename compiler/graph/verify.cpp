@@ -15,10 +15,12 @@ void check_names(const Graph& g, Diag& diag) {
   for (NodeId id : g.nodes()) {
     const Node& n = g.node(id);
     if (n.name.empty()) node_error(g, id, diag, "a node has no name");
-    if (!nodes.insert(n.name).second) node_error(g, id, diag, fmt::format("two nodes are called '{}'", n.name));
+    if (!nodes.insert(n.name).second)
+      node_error(g, id, diag, fmt::format("two nodes are called '{}'", n.name));
     for (ValueId v : n.outputs) {
       const std::string& name = g.value(v).name;
-      if (!values.insert(name).second) node_error(g, id, diag, fmt::format("two values are called '{}'", name));
+      if (!values.insert(name).second)
+        node_error(g, id, diag, fmt::format("two values are called '{}'", name));
     }
   }
   for (size_t i = 0; i < g.value_slots(); ++i) {
@@ -77,7 +79,8 @@ void check_rows(const Graph& g, Diag& diag) {
     if (row == nullptr) {
       std::string near = nearest(n.op, ops::op_names());
       node_error(g, id, diag, fmt::format("unknown operator '{}'", n.op),
-                 near.empty() ? "cs-compile --list-ops lists the operators" : fmt::format("did you mean '{}'?", near));
+                 near.empty() ? "cs-compile --list-ops lists the operators"
+                              : fmt::format("did you mean '{}'?", near));
       continue;
     }
     std::vector<std::string> errors;
@@ -96,8 +99,9 @@ void check_rows(const Graph& g, Diag& diag) {
     for (size_t i = 0; i < types.size() && i < n.outputs.size(); ++i) {
       const Value& v = g.value(n.outputs[i]);
       if (v.type != types[i]) {
-        node_error(g, id, diag, fmt::format("'{}' is {}, but {} gives {}", v.name, ops::type_text(v.type), n.op,
-                                            ops::type_text(types[i])));
+        node_error(g, id, diag,
+                   fmt::format("'{}' is {}, but {} gives {}", v.name, ops::type_text(v.type), n.op,
+                               ops::type_text(types[i])));
       }
     }
   }

@@ -29,7 +29,8 @@ ValueId scaled(Graph& g, ValueId constant, double factor, const std::string& nam
 
 void fold_factors(Graph& g, NodeId id) {
   const ops::OpDef& row = g.op(id);
-  double alpha = ops::attr_real(row, g.node(id).attrs, "alpha"), beta = ops::attr_real(row, g.node(id).attrs, "beta");
+  double alpha = ops::attr_real(row, g.node(id).attrs, "alpha"),
+         beta = ops::attr_real(row, g.node(id).attrs, "beta");
   if (alpha != 1 && g.value(g.node(id).inputs[1]).is_constant()) {
     g.set_input_of(id, 1, scaled(g, g.node(id).inputs[1], alpha, g.node(id).name + "_weights"));
     ops::set_attr(g.node(id).attrs, "alpha", 1.0);

@@ -1,6 +1,7 @@
-// Compounds: an operator with a decomposition and no kernel of its own is replaced by the primitives of its row, if
-// all of them can run on the wafer. Whether they can is tried on a graph that holds only this operator; if one part
-// could not, the operator stays whole and runs on the host, which is better than crossing the edge for every part.
+// Compounds: an operator with a decomposition and no kernel of its own is replaced by the primitives of its
+// row, if all of them can run on the wafer. Whether they can is tried on a graph that holds only this
+// operator; if one part could not, the operator stays whole and runs on the host, which is better than
+// crossing the edge for every part.
 #include <map>
 
 #include <fmt/format.h>
@@ -51,7 +52,8 @@ std::optional<NodeId> alone(const Graph& g, NodeId id, Graph& trial, Diag& diag)
   copy.outputs.clear();
   copy.inputs.clear();
   for (ValueId v : g.node(id).inputs) {
-    copy.inputs.push_back(v.valid() ? trial.add_input(trial.fresh_name(g.value(v).name), g.value(v).type) : v);
+    copy.inputs.push_back(v.valid() ? trial.add_input(trial.fresh_name(g.value(v).name), g.value(v).type)
+                                    : v);
   }
   NodeId made = trial.add_node(std::move(copy));
   trial.set_output(trial.add_result(made, trial.fresh_name(g.value(g.node(id).outputs[0]).name)));

@@ -1,6 +1,7 @@
-// Fusion: a generated elementwise node joins the kernel that makes its operand, as an epilogue of a contraction or a
-// further link of an elementwise chain, if it is the only user of that result and the generator agrees.
-// No cycle can arise: every path from the kernel to the node's other operands would lead through the node itself.
+// Fusion: a generated elementwise node joins the kernel that makes its operand, as an epilogue of a
+// contraction or a further link of an elementwise chain, if it is the only user of that result and the
+// generator agrees. No cycle can arise: every path from the kernel to the node's other operands would lead
+// through the node itself.
 #include <map>
 #include <set>
 

@@ -2,11 +2,10 @@
 //
 //   shapes        types of every value again from the inputs, samples followed through
 //   fold          nodes with constant operands become constants
-//   canonicalise  one form for the same thing: no identities, Gemm without alpha and beta, bias inside the product
-//   decompose     compounds without a kernel become primitives
-//   policy        origin of every node: handwritten, generated or host, with the reason
-//   fuse          elementwise nodes join the kernel whose result they alone use
-//   map           size, place, route, color, emit (compiler/mapping)
+//   canonicalise  one form for the same thing: no identities, Gemm without alpha and beta, bias inside the
+//   product decompose     compounds without a kernel become primitives policy        origin of every node:
+//   handwritten, generated or host, with the reason fuse          elementwise nodes join the kernel whose
+//   result they alone use map           size, place, route, color, emit (compiler/mapping)
 #pragma once
 
 #include <functional>
@@ -24,7 +23,7 @@
 namespace cs::passes {
 
 enum class Policy : uint8_t { disabled, medium, aggressive };
-std::optional<Policy> policy_from_name(std::string_view);   // "default" is medium
+std::optional<Policy> policy_from_name(std::string_view);  // "default" is medium
 std::string_view policy_name(Policy);
 
 struct PassContext {
@@ -32,12 +31,12 @@ struct PassContext {
   Policy policy = Policy::medium;
   mapping::MapOptions map;
   Diag& diag;
-  std::optional<mapping::Mapped> mapped;                     // set by the pass map
+  std::optional<mapping::Mapped> mapped;  // set by the pass map
 };
 
 struct Pass {
   std::string_view name, summary;
-  bool (*run)(graph::Graph&, PassContext&);                  // false: failed, the reasons are in diag
+  bool (*run)(graph::Graph&, PassContext&);  // false: failed, the reasons are in diag
 };
 std::span<const Pass> pass_table();
 bool is_pass(std::string_view name);
@@ -45,12 +44,12 @@ bool is_pass(std::string_view name);
 struct PassRecord {
   std::string name;
   double seconds = 0;
-  bool changed = false;      // the text form differs; known only if dumps were asked for
+  bool changed = false;  // the text form differs; known only if dumps were asked for
 };
 
 struct PipelineOptions {
-  std::string stop_after;                                    // pass name, empty: run all
-  std::string dump_after;                                    // pass name, "all", "changed" or empty
+  std::string stop_after;  // pass name, empty: run all
+  std::string dump_after;  // pass name, "all", "changed" or empty
   std::string dump_dir = ".";
 };
 // Runs the passes in order, verifies the graph after each, and stops at the first that fails.

@@ -17,14 +17,16 @@ namespace {
 constexpr Pass kPasses[] = {
     {"shapes", "infer the type of every value and follow the sample dimension", infer_shapes},
     {"fold", "evaluate nodes whose operands are constant", fold_constants},
-    {"canonicalise", "remove identities, fold alpha and beta of gemm, move bias additions into products", canonicalise},
+    {"canonicalise", "remove identities, fold alpha and beta of gemm, move bias additions into products",
+     canonicalise},
     {"decompose", "replace compounds that have no kernel by primitives", decompose_compounds},
     {"policy", "choose handwritten, generated or host for every node", choose_origins},
     {"fuse", "join elementwise nodes to the kernel whose result they use", fuse_elementwise},
     {"map", "size, place, route and color the kernels, write their CSL", map_to_fabric},
 };
 
-bool dump(const graph::Graph& g, const PipelineOptions& options, size_t index, std::string_view pass, Diag& diag) {
+bool dump(const graph::Graph& g, const PipelineOptions& options, size_t index, std::string_view pass,
+          Diag& diag) {
   std::string stem = fmt::format("{:02}-{}", index + 1, pass);
   graph::GraphText text = graph::graph_text(g, stem + ".bin");
   std::filesystem::path folder(options.dump_dir);
@@ -46,7 +48,8 @@ bool is_pass(std::string_view name) {
   return false;
 }
 
-bool run_passes(graph::Graph& g, PassContext& context, const PipelineOptions& options, std::vector<PassRecord>& records) {
+bool run_passes(graph::Graph& g, PassContext& context, const PipelineOptions& options,
+                std::vector<PassRecord>& records) {
   bool compare = !options.dump_after.empty();
   std::string before = compare ? graph::graph_text(g, "").yaml : "";
   for (size_t i = 0; i < std::size(kPasses); ++i) {

@@ -23,8 +23,8 @@ std::string generator_name(const ops::OpDef& row) {
   return row.kind == ops::OpKind::contraction ? "dtg-contraction" : "dtg-elementwise";
 }
 
-// A view is a host step if a host operator uses it (the operator needs the shape), or if it gives a model output
-// that comes from no wafer kernel (somebody must give the output its shape).
+// A view is a host step if a host operator uses it (the operator needs the shape), or if it gives a model
+// output that comes from no wafer kernel (somebody must give the output its shape).
 void place_views(Graph& g) {
   std::vector<NodeId> order = g.topological();
   for (size_t i = order.size(); i-- > 0;) {
@@ -37,7 +37,11 @@ void place_views(Graph& g) {
       }
       for (NodeId user : g.value(v).users) {
         if (g.node(user).assignment.origin == Origin::host) {
-          g.node(id).assignment = {Origin::host, "host", fmt::format("the host step {} needs this shape", g.node(user).name), "", {}};
+          g.node(id).assignment = {Origin::host,
+                                   "host",
+                                   fmt::format("the host step {} needs this shape", g.node(user).name),
+                                   "",
+                                   {}};
         }
       }
     }
@@ -67,9 +71,10 @@ Assignment choose_origin(const Graph& g, NodeId id, Policy policy) {
   if (can) {
     a.origin = Origin::autogen;
     a.kernel = generator_name(g.op(id));
-    a.reason = library != nullptr
-                   ? fmt::format("generated under policy aggressive, though the library has '{}'", library->name)
-                   : fmt::format("no library kernel ({}); generated rather than run on the host", no_library);
+    a.reason =
+        library != nullptr
+            ? fmt::format("generated under policy aggressive, though the library has '{}'", library->name)
+            : fmt::format("no library kernel ({}); generated rather than run on the host", no_library);
   } else if (library != nullptr) {
     a.origin = Origin::handwritten;
     a.kernel = library->name;
@@ -78,8 +83,9 @@ Assignment choose_origin(const Graph& g, NodeId id, Policy policy) {
   } else {
     a.origin = Origin::host;
     a.kernel = "host";
-    a.reason = generate ? fmt::format("no library kernel ({}) and not generated ({})", no_library, no_generator)
-                        : fmt::format("no library kernel ({}); policy disabled generates none", no_library);
+    a.reason = generate
+                   ? fmt::format("no library kernel ({}) and not generated ({})", no_library, no_generator)
+                   : fmt::format("no library kernel ({}); policy disabled generates none", no_library);
   }
   return a;
 }

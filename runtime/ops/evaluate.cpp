@@ -1,5 +1,6 @@
 // Host execution of one operator, and decompositions.
-//   elementwise: the row's expression, element by element with broadcasting. Float32 operands are computed in double
+//   elementwise: the row's expression, element by element with broadcasting. Float32 operands are computed in
+//   double
 //     and rounded once, so that a host step is never the less accurate side of a comparison
 //   compound: its decomposition, step by step
 //   others: the row's reference implementation
@@ -83,7 +84,8 @@ std::vector<DecompositionStep> decompose(const OpDef& op, const Attrs& given) {
     std::string_view line = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
     size_t equal = line.find(" = "), open = line.find('('), close = line.rfind(')');
-    CS_CHECK(equal != line.npos && open != line.npos && close != line.npos, "decomposition of " + std::string(op.name));
+    CS_CHECK(equal != line.npos && open != line.npos && close != line.npos,
+             "decomposition of " + std::string(op.name));
     DecompositionStep step;
     step.result = line.substr(0, equal);
     step.op = line.substr(equal + 3, open - equal - 3);
@@ -125,8 +127,8 @@ bool evaluate(const OpDef& op, const Attrs& attrs, std::span<const Tensor* const
   return true;
 }
 
-bool evaluate(const OpDef& op, const Attrs& attrs, const std::vector<Tensor>& inputs, std::vector<Tensor>& outputs,
-              Diag& diag) {
+bool evaluate(const OpDef& op, const Attrs& attrs, const std::vector<Tensor>& inputs,
+              std::vector<Tensor>& outputs, Diag& diag) {
   std::vector<const Tensor*> pointers;
   for (const Tensor& t : inputs) pointers.push_back(&t);
   return evaluate(op, attrs, pointers, outputs, diag);

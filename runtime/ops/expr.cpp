@@ -22,16 +22,35 @@ struct KindRow {
 };
 
 constexpr std::array<KindRow, 29> kKinds = {{
-    {ExprKind::constant, "constant", 0}, {ExprKind::input, "input", 0}, {ExprKind::attr, "attr", 0},
-    {ExprKind::add, "add", 2},           {ExprKind::sub, "sub", 2},     {ExprKind::mul, "mul", 2},
-    {ExprKind::div, "div", 2},           {ExprKind::neg, "neg", 1},     {ExprKind::abs, "abs", 1},
-    {ExprKind::min, "min", 2},           {ExprKind::max, "max", 2},     {ExprKind::exp, "exp", 1},
-    {ExprKind::log, "log", 1},           {ExprKind::sqrt, "sqrt", 1},   {ExprKind::tanh, "tanh", 1},
-    {ExprKind::erf, "erf", 1},           {ExprKind::sin, "sin", 1},     {ExprKind::cos, "cos", 1},
-    {ExprKind::pow, "pow", 2},           {ExprKind::floor, "floor", 1}, {ExprKind::ceil, "ceil", 1},
-    {ExprKind::round, "round", 1},       {ExprKind::lt, "lt", 2},       {ExprKind::le, "le", 2},
-    {ExprKind::gt, "gt", 2},             {ExprKind::ge, "ge", 2},       {ExprKind::eq, "eq", 2},
-    {ExprKind::ne, "ne", 2},             {ExprKind::logical_not, "not", 1},
+    {ExprKind::constant, "constant", 0},
+    {ExprKind::input, "input", 0},
+    {ExprKind::attr, "attr", 0},
+    {ExprKind::add, "add", 2},
+    {ExprKind::sub, "sub", 2},
+    {ExprKind::mul, "mul", 2},
+    {ExprKind::div, "div", 2},
+    {ExprKind::neg, "neg", 1},
+    {ExprKind::abs, "abs", 1},
+    {ExprKind::min, "min", 2},
+    {ExprKind::max, "max", 2},
+    {ExprKind::exp, "exp", 1},
+    {ExprKind::log, "log", 1},
+    {ExprKind::sqrt, "sqrt", 1},
+    {ExprKind::tanh, "tanh", 1},
+    {ExprKind::erf, "erf", 1},
+    {ExprKind::sin, "sin", 1},
+    {ExprKind::cos, "cos", 1},
+    {ExprKind::pow, "pow", 2},
+    {ExprKind::floor, "floor", 1},
+    {ExprKind::ceil, "ceil", 1},
+    {ExprKind::round, "round", 1},
+    {ExprKind::lt, "lt", 2},
+    {ExprKind::le, "le", 2},
+    {ExprKind::gt, "gt", 2},
+    {ExprKind::ge, "ge", 2},
+    {ExprKind::eq, "eq", 2},
+    {ExprKind::ne, "ne", 2},
+    {ExprKind::logical_not, "not", 1},
 }};
 
 // Operators of the text form: symbol and binding strength.
@@ -41,9 +60,16 @@ struct Infix {
   int strength;
 };
 constexpr std::array<Infix, 10> kInfix = {{
-    {ExprKind::lt, "<", 1}, {ExprKind::le, "<=", 1}, {ExprKind::gt, ">", 1}, {ExprKind::ge, ">=", 1},
-    {ExprKind::eq, "==", 1}, {ExprKind::ne, "!=", 1}, {ExprKind::add, "+", 2}, {ExprKind::sub, "-", 2},
-    {ExprKind::mul, "*", 3}, {ExprKind::div, "/", 3},
+    {ExprKind::lt, "<", 1},
+    {ExprKind::le, "<=", 1},
+    {ExprKind::gt, ">", 1},
+    {ExprKind::ge, ">=", 1},
+    {ExprKind::eq, "==", 1},
+    {ExprKind::ne, "!=", 1},
+    {ExprKind::add, "+", 2},
+    {ExprKind::sub, "-", 2},
+    {ExprKind::mul, "*", 3},
+    {ExprKind::div, "/", 3},
 }};
 
 int push(Expr& e, ExprNode node) {
@@ -74,10 +100,15 @@ int copy_into(Expr& to, const Expr& from, const Leaf& leaf) {
     const ExprNode& n = from.nodes[i];
     auto at = [&](int k) { return k < 0 ? -1 : map[size_t(k)]; };
     switch (n.kind) {
-      case ExprKind::constant: map[i] = to.constant(n.value); break;
+      case ExprKind::constant:
+        map[i] = to.constant(n.value);
+        break;
       case ExprKind::input:
-      case ExprKind::attr: map[i] = leaf(n); break;
-      default: map[i] = to.make(n.kind, at(n.a), at(n.b), at(n.c));
+      case ExprKind::attr:
+        map[i] = leaf(n);
+        break;
+      default:
+        map[i] = to.make(n.kind, at(n.a), at(n.b), at(n.c));
     }
   }
   return map[size_t(from.root)];
@@ -167,7 +198,8 @@ int Expr::attr(std::string name) {
 }
 
 int Expr::make(ExprKind kind, int a, int b, int c) {
-  CS_CHECK(kind != ExprKind::constant && kind != ExprKind::input && kind != ExprKind::attr, "leaf has its own builder");
+  CS_CHECK(kind != ExprKind::constant && kind != ExprKind::input && kind != ExprKind::attr,
+           "leaf has its own builder");
   ExprNode n;
   n.kind = kind;
   n.a = a;
@@ -176,11 +208,13 @@ int Expr::make(ExprKind kind, int a, int b, int c) {
   if (kind == ExprKind::select && is_constant(*this, a)) return constant_value(*this, a) != 0 ? b : c;
   // Exact identities only: x * 1, x / 1.
   if (kind == ExprKind::mul && is_constant(*this, a) && constant_value(*this, a) == 1) return b;
-  if ((kind == ExprKind::mul || kind == ExprKind::div) && is_constant(*this, b) && constant_value(*this, b) == 1) {
+  if ((kind == ExprKind::mul || kind == ExprKind::div) && is_constant(*this, b) &&
+      constant_value(*this, b) == 1) {
     return a;
   }
   bool all_constant = true;
-  for (int k = 0; k < expr_arity(kind); ++k) all_constant = all_constant && is_constant(*this, k == 0 ? a : k == 1 ? b : c);
+  for (int k = 0; k < expr_arity(kind); ++k)
+    all_constant = all_constant && is_constant(*this, k == 0 ? a : k == 1 ? b : c);
   if (all_constant) {
     Expr one;
     for (int k : {a, b, c}) {
@@ -213,7 +247,9 @@ bool Expr::uses_input(int index) const {
   return false;
 }
 
-std::string expr_text(const Expr& e, std::span<const std::string> names) { return text_of(e, e.root, 0, names); }
+std::string expr_text(const Expr& e, std::span<const std::string> names) {
+  return text_of(e, e.root, 0, names);
+}
 
 Expr bind_attrs(const Expr& e, const Attrs& attrs) {
   Expr out;

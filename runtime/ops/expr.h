@@ -1,13 +1,14 @@
 // Scalar expressions: what an elementwise operator computes for one element.
 //
-// The operator table writes them as text, "select(x >= 0, x, alpha * x)". parse_expr() turns the text into an Expr:
-// nodes in an array in which operands come before their users. Nodes are hash-consed (an equal subexpression exists
-// once) and constants are folded, so that whoever walks the array from front to back meets every common
-// subexpression exactly once. Import, host execution and the kernel generator read the same Expr.
+// The operator table writes them as text, "select(x >= 0, x, alpha * x)". parse_expr() turns the text into an
+// Expr: nodes in an array in which operands come before their users. Nodes are hash-consed (an equal
+// subexpression exists once) and constants are folded, so that whoever walks the array from front to back
+// meets every common subexpression exactly once. Import, host execution and the kernel generator read the
+// same Expr.
 //
 //   expression := comparison; operators by falling precedence: unary - · * / · + - · < <= > >= == !=
-//   functions: abs min max exp log sqrt tanh erf sin cos pow floor ceil round select(condition, then, else) not
-//   names: operands and attributes of the row; constants: decimal numbers, pi, inf
+//   functions: abs min max exp log sqrt tanh erf sin cos pow floor ceil round select(condition, then, else)
+//   not names: operands and attributes of the row; constants: decimal numbers, pi, inf
 #pragma once
 
 #include <cstdint>
@@ -25,12 +26,33 @@ enum class ExprKind : uint8_t {
   constant,  // value
   input,     // operand number `index`
   attr,      // attribute `name`; gone after bind_attrs()
-  add, sub, mul, div, neg, abs, min, max,
-  exp, log, sqrt, tanh, erf, sin, cos, pow, floor, ceil,
-  round,                     // to the nearest integer, ties to even
-  lt, le, gt, ge, eq, ne,    // 1 or 0
-  logical_not,               // 1 if the operand is 0, else 0
-  select,                    // a != 0 ? b : c
+  add,
+  sub,
+  mul,
+  div,
+  neg,
+  abs,
+  min,
+  max,
+  exp,
+  log,
+  sqrt,
+  tanh,
+  erf,
+  sin,
+  cos,
+  pow,
+  floor,
+  ceil,
+  round,  // to the nearest integer, ties to even
+  lt,
+  le,
+  gt,
+  ge,
+  eq,
+  ne,           // 1 or 0
+  logical_not,  // 1 if the operand is 0, else 0
+  select,       // a != 0 ? b : c
 };
 
 // Name in the text form: "add" is written +, functions by this name.
@@ -58,7 +80,7 @@ struct Expr {
   int attr(std::string name);
   int make(ExprKind kind, int a, int b = -1, int c = -1);
 
-  int inputs() const;          // 1 + largest operand number, 0 if none
+  int inputs() const;  // 1 + largest operand number, 0 if none
   bool uses_input(int index) const;
 };
 

@@ -16,8 +16,8 @@ namespace {
 
 class Parser {
  public:
-  Parser(std::string_view text, std::span<const std::string_view> operands, std::span<const std::string_view> attrs,
-         std::string& error)
+  Parser(std::string_view text, std::span<const std::string_view> operands,
+         std::span<const std::string_view> attrs, std::string& error)
       : text_(text), operands_(operands), attrs_(attrs), error_(error) {}
 
   std::optional<Expr> run() {
@@ -53,9 +53,9 @@ class Parser {
 
   int comparison() {
     int a = sum();
-    static constexpr std::pair<const char*, ExprKind> kOps[] = {
-        {"<=", ExprKind::le}, {">=", ExprKind::ge}, {"==", ExprKind::eq},
-        {"!=", ExprKind::ne}, {"<", ExprKind::lt},  {">", ExprKind::gt}};
+    static constexpr std::pair<const char*, ExprKind> kOps[] = {{"<=", ExprKind::le}, {">=", ExprKind::ge},
+                                                                {"==", ExprKind::eq}, {"!=", ExprKind::ne},
+                                                                {"<", ExprKind::lt},  {">", ExprKind::gt}};
     for (const auto& [symbol, kind] : kOps) {
       if (eat(symbol)) {
         int b = sum();
@@ -129,7 +129,8 @@ class Parser {
   }
   int name() {
     size_t start = at_;
-    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) || text_[at_] == '_')) ++at_;
+    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) || text_[at_] == '_'))
+      ++at_;
     std::string_view word = text_.substr(start, at_ - start);
     if (eat("(")) return call(word);
     for (size_t i = 0; i < operands_.size(); ++i) {
@@ -152,10 +153,12 @@ class Parser {
     int args[3] = {-1, -1, -1};
     int arity = expr_arity(*kind);
     for (int i = 0; i < arity; ++i) {
-      if (i > 0 && error_.empty() && !eat(",")) return fail(fmt::format("'{}' needs {} operands", word, arity));
+      if (i > 0 && error_.empty() && !eat(","))
+        return fail(fmt::format("'{}' needs {} operands", word, arity));
       args[i] = comparison();
     }
-    if (error_.empty() && !eat(")")) return fail(fmt::format("')' is missing; '{}' has {} operands", word, arity));
+    if (error_.empty() && !eat(")"))
+      return fail(fmt::format("')' is missing; '{}' has {} operands", word, arity));
     return make(*kind, args[0], args[1], args[2]);
   }
 

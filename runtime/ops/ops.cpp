@@ -1,4 +1,5 @@
-// Looking rows up, attributes with their defaults, checks of a node against its row, and the work of one call.
+// Looking rows up, attributes with their defaults, checks of a node against its row, and the work of one
+// call.
 #include "runtime/ops/ops.h"
 
 #include <algorithm>
@@ -18,12 +19,17 @@ constexpr std::string_view kAttrKinds[] = {"an integer", "a number", "a text", "
 
 bool kind_matches(AttrKind kind, const AttrValue& v) {
   switch (kind) {
-    case AttrKind::integer: return std::holds_alternative<int64_t>(v);
-    case AttrKind::real: return std::holds_alternative<double>(v) || std::holds_alternative<int64_t>(v);
-    case AttrKind::text: return std::holds_alternative<std::string>(v);
+    case AttrKind::integer:
+      return std::holds_alternative<int64_t>(v);
+    case AttrKind::real:
+      return std::holds_alternative<double>(v) || std::holds_alternative<int64_t>(v);
+    case AttrKind::text:
+      return std::holds_alternative<std::string>(v);
     // One integer stands for a list of one: the decomposition of softmax writes axes=axis.
-    case AttrKind::integers: return std::holds_alternative<std::vector<int64_t>>(v) || std::holds_alternative<int64_t>(v);
-    case AttrKind::reals: return std::holds_alternative<std::vector<double>>(v);
+    case AttrKind::integers:
+      return std::holds_alternative<std::vector<int64_t>>(v) || std::holds_alternative<int64_t>(v);
+    case AttrKind::reals:
+      return std::holds_alternative<std::vector<double>>(v);
   }
   return false;
 }
@@ -32,7 +38,8 @@ const AttrDef& attr_def(const OpDef& op, std::string_view name) {
   for (const AttrDef& a : op.attrs) {
     if (a.name == name) return a;
   }
-  check_failed("attribute exists", __FILE__, __LINE__, fmt::format("{} has no attribute '{}'", op.name, name));
+  check_failed("attribute exists", __FILE__, __LINE__,
+               fmt::format("{} has no attribute '{}'", op.name, name));
 }
 
 const AttrValue& attr_value(const OpDef& op, const Attrs& attrs, std::string_view name) {
@@ -104,7 +111,8 @@ const AttrValue* find_attr(const Attrs& attrs, std::string_view name) {
 }
 
 void set_attr(Attrs& attrs, std::string_view name, AttrValue value) {
-  auto it = std::lower_bound(attrs.begin(), attrs.end(), name, [](const auto& a, std::string_view n) { return a.first < n; });
+  auto it = std::lower_bound(attrs.begin(), attrs.end(), name,
+                             [](const auto& a, std::string_view n) { return a.first < n; });
   if (it != attrs.end() && it->first == name) {
     it->second = std::move(value);
   } else {
@@ -144,21 +152,24 @@ bool check_node(const OpDef& op, const Attrs& attrs, size_t inputs, std::vector<
   size_t before = errors.size();
   size_t most = op.operands.size(), least = most - size_t(op.optional_operands);
   if (inputs < least || (inputs > most && !op.variadic)) {
-    std::string want = op.variadic ? fmt::format("at least {}", least)
+    std::string want = op.variadic     ? fmt::format("at least {}", least)
                        : least == most ? std::to_string(least)
                                        : fmt::format("{} to {}", least, most);
-    errors.push_back(fmt::format("{} needs {} operand{}, has {}", op.name, want, want == "1" ? "" : "s", inputs));
+    errors.push_back(
+        fmt::format("{} needs {} operand{}, has {}", op.name, want, want == "1" ? "" : "s", inputs));
   }
   std::vector<std::string> known;
   for (const AttrDef& a : op.attrs) known.emplace_back(a.name);
   for (const auto& [name, value] : attrs) {
-    auto def = std::find_if(op.attrs.begin(), op.attrs.end(), [&](const AttrDef& a) { return a.name == name; });
+    auto def =
+        std::find_if(op.attrs.begin(), op.attrs.end(), [&](const AttrDef& a) { return a.name == name; });
     if (def == op.attrs.end()) {
       std::string near = nearest(name, known);
       errors.push_back(fmt::format("{} has no attribute '{}'{}", op.name, name,
                                    near.empty() ? "" : fmt::format("; did you mean '{}'?", near)));
     } else if (!kind_matches(def->kind, value)) {
-      errors.push_back(fmt::format("attribute '{}' of {} must be {}", name, op.name, kAttrKinds[size_t(def->kind)]));
+      errors.push_back(
+          fmt::format("attribute '{}' of {} must be {}", name, op.name, kAttrKinds[size_t(def->kind)]));
     }
   }
   for (const AttrDef& a : op.attrs) {
@@ -199,18 +210,22 @@ int64_t op_flops(const OpDef& op, const Attrs& attrs, std::span<const TensorType
   if (outputs.empty()) return 0;
   int64_t n = outputs[0].elements();
   switch (op.kind) {
-    case OpKind::elementwise: return int64_t(op.flops) * n;
+    case OpKind::elementwise:
+      return int64_t(op.flops) * n;
     case OpKind::contraction: {
       int64_t k = op.name == "gemm" ? inputs[0]->shape[attr_int(op, attrs, "trans_a") != 0 ? 0 : 1]
                                     : inputs[0]->shape.back();
       bool bias = inputs.size() > 2 && inputs[2] != nullptr;
       return int64_t(op.flops) * n * k + (bias ? n : 0);
     }
-    case OpKind::reduction: return inputs[0]->elements();
-    case OpKind::compound: return int64_t(op.flops) * inputs[0]->elements();
+    case OpKind::reduction:
+      return inputs[0]->elements();
+    case OpKind::compound:
+      return int64_t(op.flops) * inputs[0]->elements();
     case OpKind::view:
     case OpKind::movement:
-    case OpKind::source: break;
+    case OpKind::source:
+      break;
   }
   return 0;
 }

@@ -1,8 +1,8 @@
 // The operator table: everything that is known about an operator is said once, in its row.
 //
-// Importer: ONNX names and which inputs become attributes. Shape inference: `shape`. Host execution and constant
-// folding: evaluate(). Kernel generator: the expression. Decomposition pass: `decomposition`. Policy: `kind`.
-// Rows lie in ops_table.cpp; `cs-compile --list-ops` prints them.
+// Importer: ONNX names and which inputs become attributes. Shape inference: `shape`. Host execution and
+// constant folding: evaluate(). Kernel generator: the expression. Decomposition pass: `decomposition`.
+// Policy: `kind`. Rows lie in ops_table.cpp; `cs-compile --list-ops` prints them.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +20,13 @@
 namespace cs::ops {
 
 enum class OpKind : uint8_t {
-  elementwise,   // has an expression; operands broadcast
-  contraction,   // gemm, matmul
-  reduction,     // along axes: reduce_sum ...
-  compound,      // has a decomposition into other rows
-  view,          // same elements in the same C order, other shape: reshape, flatten, squeeze, identity ...
-  movement,      // elements move: transpose, concat
-  source,        // constant
+  elementwise,  // has an expression; operands broadcast
+  contraction,  // gemm, matmul
+  reduction,    // along axes: reduce_sum ...
+  compound,     // has a decomposition into other rows
+  view,         // same elements in the same C order, other shape: reshape, flatten, squeeze, identity ...
+  movement,     // elements move: transpose, concat
+  source,       // constant
 };
 std::string_view op_kind_name(OpKind);
 
@@ -35,7 +35,7 @@ enum class AttrKind : uint8_t { integer, real, text, integers, reals };
 struct AttrDef {
   std::string_view name;
   AttrKind kind = AttrKind::real;
-  AttrValue value;          // default; ignored if required
+  AttrValue value;  // default; ignored if required
   bool required = false;
 };
 
@@ -52,37 +52,38 @@ using ShapeRule = bool (*)(const ShapeContext&, std::vector<TensorType>& outputs
 using Reference = bool (*)(const ShapeContext&, std::span<const Tensor* const> inputs,
                            std::span<Tensor> outputs, std::string& error);
 
-// An ONNX input that must be constant and becomes an attribute ("shape" of Reshape, "min" of Clip from opset 11).
+// An ONNX input that must be constant and becomes an attribute ("shape" of Reshape, "min" of Clip from opset
+// 11).
 struct OnnxInputAttr {
   int input = 0;
   std::string_view attr;
 };
 
 struct OpDef {
-  std::string_view name;                       // gemm, leaky_relu
+  std::string_view name;  // gemm, leaky_relu
   OpKind kind = OpKind::elementwise;
-  std::vector<std::string_view> onnx;          // ONNX names (domain ai.onnx)
-  std::vector<std::string_view> operands;      // x · a, b · condition, x, y
-  int optional_operands = 0;                   // the last so many may be absent
-  bool variadic = false;                       // the last operand may be repeated (concat)
-  bool onnx_fold = false;                      // ONNX's form is variadic, ours binary: max(a, b, c) = max(max(a, b), c)
+  std::vector<std::string_view> onnx;      // ONNX names (domain ai.onnx)
+  std::vector<std::string_view> operands;  // x · a, b · condition, x, y
+  int optional_operands = 0;               // the last so many may be absent
+  bool variadic = false;                   // the last operand may be repeated (concat)
+  bool onnx_fold = false;  // ONNX's form is variadic, ours binary: max(a, b, c) = max(max(a, b), c)
   std::vector<AttrDef> attrs;
   std::vector<OnnxInputAttr> onnx_inputs;
   ShapeRule shape = nullptr;
-  std::string_view expression;                 // elementwise
-  bool boolean_result = false;                 // elementwise: output is boolean, not the operands' type
-  std::string_view derivative;                 // d output / d operand, ";" between operands; in operands and y
-  double ulp = 1;                              // allowed error of a float32 kernel, in units of the last place
-  std::string_view decomposition;              // compound: one "name = op(operand, ..., attr=value)" per line;
-                                               // the last line defines the output
-  double flops = 1;                            // per output element (contraction: per multiply-add); elementwise: counted
+  std::string_view expression;     // elementwise
+  bool boolean_result = false;     // elementwise: output is boolean, not the operands' type
+  std::string_view derivative;     // d output / d operand, ";" between operands; in operands and y
+  double ulp = 1;                  // allowed error of a float32 kernel, in units of the last place
+  std::string_view decomposition;  // compound: one "name = op(operand, ..., attr=value)" per line;
+                                   // the last line defines the output
+  double flops = 1;                // per output element (contraction: per multiply-add); elementwise: counted
   Reference reference = nullptr;
-  std::string_view note;                       // ONNX versions and limits, for --list-ops
+  std::string_view note;  // ONNX versions and limits, for --list-ops
 };
 
 // Rows in table order; pointers stay valid.
 std::span<const OpDef> op_table();
-const OpDef* find_op(std::string_view name);          // by our name
+const OpDef* find_op(std::string_view name);  // by our name
 const OpDef* find_onnx_op(std::string_view onnx_name);
 std::vector<std::string> op_names();
 
@@ -95,7 +96,7 @@ double attr_real(const OpDef&, const Attrs&, std::string_view name);
 std::string attr_text(const OpDef&, const Attrs&, std::string_view name);
 std::vector<int64_t> attr_ints(const OpDef&, const Attrs&, std::string_view name);
 const AttrValue* find_attr(const Attrs&, std::string_view name);
-void set_attr(Attrs&, std::string_view name, AttrValue value);   // keeps the list sorted
+void set_attr(Attrs&, std::string_view name, AttrValue value);  // keeps the list sorted
 // The attributes of a row with defaults filled in for those absent (required ones excepted).
 Attrs with_defaults(const OpDef&, const Attrs&);
 
@@ -109,7 +110,8 @@ bool infer_types(const OpDef&, const Attrs&, std::span<const TensorType* const> 
 // Inputs: null where absent. Used by constant folding, host steps and tests.
 bool evaluate(const OpDef&, const Attrs&, std::span<const Tensor* const> inputs, std::vector<Tensor>& outputs,
               Diag&);
-bool evaluate(const OpDef&, const Attrs&, const std::vector<Tensor>& inputs, std::vector<Tensor>& outputs, Diag&);
+bool evaluate(const OpDef&, const Attrs&, const std::vector<Tensor>& inputs, std::vector<Tensor>& outputs,
+              Diag&);
 
 // Floating-point operations of one call, from the row.
 int64_t op_flops(const OpDef&, const Attrs&, std::span<const TensorType* const> inputs,
@@ -118,8 +120,8 @@ int64_t op_flops(const OpDef&, const Attrs&, std::span<const TensorType* const> 
 // One line of a decomposition, parsed.
 struct DecompositionStep {
   std::string result, op;
-  std::vector<std::string> operands;           // operand names of the row or results of earlier lines
-  Attrs attrs;                                 // attribute references already replaced by the node's values
+  std::vector<std::string> operands;  // operand names of the row or results of earlier lines
+  Attrs attrs;                        // attribute references already replaced by the node's values
 };
 std::vector<DecompositionStep> decompose(const OpDef&, const Attrs&);
 

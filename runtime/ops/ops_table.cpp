@@ -1,5 +1,6 @@
-// The rows of the operator table. An operator is added by adding a row here (and, if it has neither an expression
-// nor a decomposition, a shape rule and a reference implementation in shapes.cpp and reference.cpp).
+// The rows of the operator table. An operator is added by adding a row here (and, if it has neither an
+// expression nor a decomposition, a shape rule and a reference implementation in shapes.cpp and
+// reference.cpp).
 //
 // Derivatives are written in the operands and y, the result; one per operand, separated by ";".
 #include <limits>
@@ -20,7 +21,9 @@ constexpr auto kInts = AttrKind::integers;
 
 AttrDef real(std::string_view name, double value) { return {name, AttrKind::real, value}; }
 AttrDef integer(std::string_view name, int64_t value) { return {name, kInt, value}; }
-AttrDef integers(std::string_view name, bool required = false) { return {name, kInts, std::vector<int64_t>{}, required}; }
+AttrDef integers(std::string_view name, bool required = false) {
+  return {name, kInts, std::vector<int64_t>{}, required};
+}
 
 OpDef unary(std::string_view name, Names onnx, AttrDefs attrs, std::string_view expression,
             std::string_view derivative, double ulp = 2) {
@@ -74,7 +77,8 @@ OpDef reduce(std::string_view name, Names onnx, std::string_view derivative) {
   return d;
 }
 
-OpDef compound(std::string_view name, Names onnx, AttrDefs attrs, ShapeRule shape, std::string_view decomposition) {
+OpDef compound(std::string_view name, Names onnx, AttrDefs attrs, ShapeRule shape,
+               std::string_view decomposition) {
   OpDef d;
   d.name = name;
   d.kind = OpKind::compound;
@@ -88,8 +92,8 @@ OpDef compound(std::string_view name, Names onnx, AttrDefs attrs, ShapeRule shap
 
 OpDef compound_reduce(std::string_view name, Names onnx, std::string_view decomposition) {
   OpDef d = compound(name, std::move(onnx),
-                     {integers("axes"), integer("keepdims", 1), integer("noop_with_empty_axes", 0)}, shape_reduce,
-                     decomposition);
+                     {integers("axes"), integer("keepdims", 1), integer("noop_with_empty_axes", 0)},
+                     shape_reduce, decomposition);
   d.onnx_inputs = {{1, "axes"}};
   return d;
 }
@@ -130,8 +134,8 @@ void add_arithmetic(std::vector<OpDef>& t) {
                      "select(x < min, 0, select(x > max, 0, 1))", 0);
   clip.onnx_inputs = {{1, "min"}, {2, "max"}};
   t.push_back(noted(clip, "limits are attributes before opset 11, constant inputs from 11 on"));
-  OpDef cast = unary("cast", {"Cast"}, {{"to", AttrKind::text, std::string("f32"), true}, integer("saturate", 1)}, "x",
-                     "1", 0);
+  OpDef cast = unary("cast", {"Cast"},
+                     {{"to", AttrKind::text, std::string("f32"), true}, integer("saturate", 1)}, "x", "1", 0);
   cast.shape = shape_cast;
   t.push_back(cast);
 }
@@ -168,11 +172,11 @@ void add_activations(std::vector<OpDef>& t) {
                     "select(x < -lambd, x + bias, select(x > lambd, x - bias, 0))", "abs(x) > lambd", 1));
   t.push_back(unary("elu", {"Elu"}, {real("alpha", 1)}, "select(x > 0, x, alpha * (exp(x) - 1))",
                     "select(x > 0, 1, alpha * exp(x))", 4));
-  t.push_back(noted(unary("selu", {"Selu"},
-                          {real("alpha", 1.67326319217681884765625), real("gamma", 1.05070102214813232421875)},
-                          "gamma * select(x > 0, x, alpha * (exp(x) - 1))",
-                          "gamma * select(x > 0, 1, alpha * exp(x))", 4),
-                    "opset 1 has other default constants"));
+  t.push_back(noted(
+      unary("selu", {"Selu"},
+            {real("alpha", 1.67326319217681884765625), real("gamma", 1.05070102214813232421875)},
+            "gamma * select(x > 0, x, alpha * (exp(x) - 1))", "gamma * select(x > 0, 1, alpha * exp(x))", 4),
+      "opset 1 has other default constants"));
   t.push_back(unary("celu", {"Celu"}, {real("alpha", 1)}, "max(x, 0) + min(alpha * (exp(x / alpha) - 1), 0)",
                     "select(x > 0, 1, exp(x / alpha))", 4));
   t.push_back(unary("sigmoid", {"Sigmoid"}, {}, "1 / (1 + exp(-x))", "y * (1 - y)", 4));
@@ -183,12 +187,16 @@ void add_activations(std::vector<OpDef>& t) {
                     "select(x <= -3, 0, select(x >= 3, 1, x / 3 + 0.5))", 3));
   t.push_back(unary("swish", {"Swish"}, {real("alpha", 1)}, "x / (1 + exp(-alpha * x))", "", 4));
   t.push_back(unary("log_sigmoid", {}, {}, "min(x, 0) - log(1 + exp(-abs(x)))", "1 / (1 + exp(x))", 4));
-  t.push_back(unary("softplus", {"Softplus"}, {}, "max(x, 0) + log(1 + exp(-abs(x)))", "1 / (1 + exp(-x))", 4));
-  t.push_back(unary("softsign", {"Softsign"}, {}, "x / (1 + abs(x))", "1 / ((1 + abs(x)) * (1 + abs(x)))", 2));
-  t.push_back(noted(unary("mish", {"Mish"}, {}, "x * tanh(max(x, 0) + log(1 + exp(-abs(x))))", "", 4), "opset 18"));
-  t.push_back(noted(unary("gelu", {"Gelu"}, {}, "0.5 * x * (1 + erf(x * 0.7071067811865476))",
-                          "0.5 * (1 + erf(x * 0.7071067811865476)) + x * 0.3989422804014327 * exp(-0.5 * x * x)", 4),
-                    "opset 20 with approximate = none; erf form"));
+  t.push_back(
+      unary("softplus", {"Softplus"}, {}, "max(x, 0) + log(1 + exp(-abs(x)))", "1 / (1 + exp(-x))", 4));
+  t.push_back(
+      unary("softsign", {"Softsign"}, {}, "x / (1 + abs(x))", "1 / ((1 + abs(x)) * (1 + abs(x)))", 2));
+  t.push_back(
+      noted(unary("mish", {"Mish"}, {}, "x * tanh(max(x, 0) + log(1 + exp(-abs(x))))", "", 4), "opset 18"));
+  t.push_back(
+      noted(unary("gelu", {"Gelu"}, {}, "0.5 * x * (1 + erf(x * 0.7071067811865476))",
+                  "0.5 * (1 + erf(x * 0.7071067811865476)) + x * 0.3989422804014327 * exp(-0.5 * x * x)", 4),
+            "opset 20 with approximate = none; erf form"));
   t.push_back(noted(unary("gelu_tanh", {}, {},
                           "0.5 * x * (1 + tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)))", "", 4),
                     "Gelu of opset 20 with approximate = tanh"));
@@ -288,12 +296,14 @@ void add_compounds(std::vector<OpDef>& t) {
 
 void add_views(std::vector<OpDef>& t) {
   t.push_back(view("identity", {"Identity"}, {}, shape_elementwise));
-  OpDef dropout = view("dropout", {"Dropout"},
-                       {real("ratio", 0.5), integer("training_mode", 0), integer("seed", 0), integer("is_test", 1)},
-                       shape_elementwise);
+  OpDef dropout =
+      view("dropout", {"Dropout"},
+           {real("ratio", 0.5), integer("training_mode", 0), integer("seed", 0), integer("is_test", 1)},
+           shape_elementwise);
   dropout.onnx_inputs = {{1, "ratio"}, {2, "training_mode"}};
   t.push_back(noted(dropout, "inference only: the identity"));
-  OpDef reshape = view("reshape", {"Reshape"}, {integers("shape", true), integer("allowzero", 0)}, shape_reshape);
+  OpDef reshape =
+      view("reshape", {"Reshape"}, {integers("shape", true), integer("allowzero", 0)}, shape_reshape);
   reshape.onnx_inputs = {{1, "shape"}};
   t.push_back(noted(reshape, "the shape must be constant"));
   t.push_back(view("flatten", {"Flatten"}, {integer("axis", 1)}, shape_flatten));
@@ -312,8 +322,9 @@ void add_views(std::vector<OpDef>& t) {
   concat.variadic = true;
   concat.reference = reference_concat;
   t.push_back(concat);
-  OpDef constant = view("constant", {"Constant"},
-                        {{"value", AttrKind::reals, std::vector<double>{}, true}, integers("shape")}, shape_constant);
+  OpDef constant =
+      view("constant", {"Constant"},
+           {{"value", AttrKind::reals, std::vector<double>{}, true}, integers("shape")}, shape_constant);
   constant.kind = OpKind::source;
   constant.operands = {};
   constant.reference = reference_constant;

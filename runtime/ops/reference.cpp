@@ -1,6 +1,6 @@
 // Reference implementations: contractions by Eigen, reductions and movements by loops.
-// Sums and products of float32 data are formed in double and rounded once, in index order, so that the values do
-// not depend on the host's vector width or cache sizes.
+// Sums and products of float32 data are formed in double and rounded once, in index order, so that the values
+// do not depend on the host's vector width or cache sizes.
 #include <cstring>
 #include <limits>
 
@@ -48,7 +48,8 @@ bool reference_gemm(const ShapeContext& c, std::span<const Tensor* const> inputs
   Matrix y = product(a, b) * alpha;
   const Tensor* bias = inputs.size() > 2 ? inputs[2] : nullptr;
   Shape out{y.rows(), y.cols()};
-  std::vector<int64_t> s = bias != nullptr ? broadcast_strides(bias->type.shape, out) : std::vector<int64_t>{0, 0};
+  std::vector<int64_t> s =
+      bias != nullptr ? broadcast_strides(bias->type.shape, out) : std::vector<int64_t>{0, 0};
   for (int64_t i = 0; i < y.rows(); ++i) {
     for (int64_t j = 0; j < y.cols(); ++j) {
       double add = bias != nullptr ? beta * bias->get(i * s[0] + j * s[1]) : 0.0;
@@ -66,7 +67,8 @@ bool reference_matmul(const ShapeContext&, std::span<const Tensor* const> inputs
   int64_t m = sa[sa.size() - 2], k = sa.back(), n = sb.back();
   Shape batch_a(sa.begin(), sa.end() - 2), batch_b(sb.begin(), sb.end() - 2);
   Shape batch = *broadcast(batch_a, batch_b);
-  std::vector<int64_t> stride_a = broadcast_strides(batch_a, batch), stride_b = broadcast_strides(batch_b, batch);
+  std::vector<int64_t> stride_a = broadcast_strides(batch_a, batch),
+                       stride_b = broadcast_strides(batch_b, batch);
   int64_t batches = TensorType{DType::f32, batch}.elements();
   for (int64_t i = 0; i < batches; ++i) {
     int64_t ia = 0, ib = 0, rest = i;
@@ -112,8 +114,8 @@ bool reference_view(const ShapeContext&, std::span<const Tensor* const> inputs, 
   return true;
 }
 
-bool reference_transpose(const ShapeContext& c, std::span<const Tensor* const> inputs, std::span<Tensor> outputs,
-                         std::string&) {
+bool reference_transpose(const ShapeContext& c, std::span<const Tensor* const> inputs,
+                         std::span<Tensor> outputs, std::string&) {
   const Shape& in = inputs[0]->type.shape;
   const Shape& out = outputs[0].type.shape;
   std::vector<int64_t> perm = attr_ints(c.op, c.attrs, "perm");
@@ -124,7 +126,8 @@ bool reference_transpose(const ShapeContext& c, std::span<const Tensor* const> i
   for (int64_t i = 0; i < outputs[0].elements(); ++i) {
     int64_t from = 0, rest = i;
     for (size_t d = out.size(); d-- > 0; rest /= out[d]) from += rest % out[d] * strides[size_t(perm[d])];
-    std::memcpy(outputs[0].bytes.data() + size_t(i) * size, inputs[0]->bytes.data() + size_t(from) * size, size);
+    std::memcpy(outputs[0].bytes.data() + size_t(i) * size, inputs[0]->bytes.data() + size_t(from) * size,
+                size);
   }
   return true;
 }

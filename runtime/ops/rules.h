@@ -5,7 +5,8 @@
 
 namespace cs::ops {
 
-#define CS_SHAPE_RULE(name) bool name(const ShapeContext&, std::vector<TensorType>& outputs, std::string& error)
+#define CS_SHAPE_RULE(name) \
+  bool name(const ShapeContext&, std::vector<TensorType>& outputs, std::string& error)
 CS_SHAPE_RULE(shape_elementwise);
 CS_SHAPE_RULE(shape_where);
 CS_SHAPE_RULE(shape_cast);
@@ -22,8 +23,9 @@ CS_SHAPE_RULE(shape_concat);
 CS_SHAPE_RULE(shape_constant);
 #undef CS_SHAPE_RULE
 
-#define CS_REFERENCE(name) \
-  bool name(const ShapeContext&, std::span<const Tensor* const> inputs, std::span<Tensor> outputs, std::string& error)
+#define CS_REFERENCE(name)                                                                         \
+  bool name(const ShapeContext&, std::span<const Tensor* const> inputs, std::span<Tensor> outputs, \
+            std::string& error)
 CS_REFERENCE(reference_gemm);
 CS_REFERENCE(reference_matmul);
 CS_REFERENCE(reference_reduce);

@@ -86,7 +86,8 @@ bool shape_same(const ShapeContext& c, std::vector<TensorType>& outputs, std::st
   Attrs all = with_defaults(c.op, c.attrs);
   const AttrValue* axis = find_attr(all, "axis");
   if (axis != nullptr && !normal_axis(std::get<int64_t>(*axis), c.inputs[0]->rank())) {
-    return fail(error, fmt::format("axis {} does not exist in {}", std::get<int64_t>(*axis), type_text(*c.inputs[0])));
+    return fail(error, fmt::format("axis {} does not exist in {}", std::get<int64_t>(*axis),
+                                   type_text(*c.inputs[0])));
   }
   outputs = {*c.inputs[0]};
   return true;
@@ -96,18 +97,21 @@ bool shape_gemm(const ShapeContext& c, std::vector<TensorType>& outputs, std::st
   const TensorType &a = *c.inputs[0], &b = *c.inputs[1];
   if (!same_dtype(c, 0, error)) return false;
   if (a.rank() != 2 || b.rank() != 2) {
-    return fail(error, fmt::format("operands must have 2 dimensions, got {} and {}", type_text(a), type_text(b)));
+    return fail(error,
+                fmt::format("operands must have 2 dimensions, got {} and {}", type_text(a), type_text(b)));
   }
   bool ta = attr_int(c.op, c.attrs, "trans_a") != 0, tb = attr_int(c.op, c.attrs, "trans_b") != 0;
   int64_t m = a.shape[ta], k = a.shape[!ta], kb = b.shape[tb], n = b.shape[!tb];
   if (k != kb) {
-    return fail(error, fmt::format("inner dimensions differ: {} of {} and {} of {}", k, type_text(a), kb, type_text(b)));
+    return fail(error, fmt::format("inner dimensions differ: {} of {} and {} of {}", k, type_text(a), kb,
+                                   type_text(b)));
   }
   Shape out{m, n};
   if (c.inputs.size() > 2 && c.inputs[2] != nullptr) {
     std::optional<Shape> s = broadcast(c.inputs[2]->shape, out);
     if (!s || *s != out) {
-      return fail(error, fmt::format("the bias {} does not broadcast to the result {}", dims(c.inputs[2]->shape), dims(out)));
+      return fail(error, fmt::format("the bias {} does not broadcast to the result {}",
+                                     dims(c.inputs[2]->shape), dims(out)));
     }
   }
   outputs = {{a.dtype, std::move(out)}};
@@ -123,10 +127,13 @@ bool shape_matmul(const ShapeContext& c, std::vector<TensorType>& outputs, std::
   if (b.rank() == 1) sb.push_back(1);
   int64_t ka = sa.back(), kb = sb[sb.size() - 2];
   if (ka != kb) {
-    return fail(error, fmt::format("inner dimensions differ: {} of {} and {} of {}", ka, type_text(a), kb, type_text(b)));
+    return fail(error, fmt::format("inner dimensions differ: {} of {} and {} of {}", ka, type_text(a), kb,
+                                   type_text(b)));
   }
   std::optional<Shape> batch = broadcast(Shape(sa.begin(), sa.end() - 2), Shape(sb.begin(), sb.end() - 2));
-  if (!batch) return fail(error, fmt::format("batch dimensions of {} and {} do not broadcast", type_text(a), type_text(b)));
+  if (!batch)
+    return fail(error,
+                fmt::format("batch dimensions of {} and {} do not broadcast", type_text(a), type_text(b)));
   Shape out = *batch;
   if (a.rank() > 1) out.push_back(sa[sa.size() - 2]);
   if (b.rank() > 1) out.push_back(sb.back());
@@ -157,7 +164,9 @@ bool shape_reshape(const ShapeContext& c, std::vector<TensorType>& outputs, std:
   int free_dim = -1;
   for (size_t i = 0; i < want.size(); ++i) {
     if (want[i] == 0 && !allow_zero) {
-      if (i >= in.size()) return fail(error, fmt::format("dimension {} is copied from {}, which has none", i, type_text(*c.inputs[0])));
+      if (i >= in.size())
+        return fail(
+            error, fmt::format("dimension {} is copied from {}, which has none", i, type_text(*c.inputs[0])));
       want[i] = in[i];
     } else if (want[i] == -1 && free_dim < 0) {
       free_dim = int(i);
@@ -184,7 +193,8 @@ bool shape_flatten(const ShapeContext& c, std::vector<TensorType>& outputs, std:
   const Shape& in = c.inputs[0]->shape;
   int64_t axis = attr_int(c.op, c.attrs, "axis");
   int rank = c.inputs[0]->rank();
-  if (axis < -rank || axis > rank) return fail(error, fmt::format("axis {} does not exist in {}", axis, type_text(*c.inputs[0])));
+  if (axis < -rank || axis > rank)
+    return fail(error, fmt::format("axis {} does not exist in {}", axis, type_text(*c.inputs[0])));
   if (axis < 0) axis += rank;
   int64_t outer = 1, inner = 1;
   for (int i = 0; i < rank; ++i) (i < axis ? outer : inner) *= in[size_t(i)];
@@ -199,7 +209,8 @@ bool shape_squeeze(const ShapeContext& c, std::vector<TensorType>& outputs, std:
   for (size_t i = 0; i < drop.size() && axes.empty(); ++i) drop[i] = in.shape[i] == 1;
   for (int64_t axis : axes) {
     std::optional<int> a = normal_axis(axis, in.rank());
-    if (!a || in.shape[size_t(*a)] != 1) return fail(error, fmt::format("axis {} of {} cannot be removed", axis, type_text(in)));
+    if (!a || in.shape[size_t(*a)] != 1)
+      return fail(error, fmt::format("axis {} of {} cannot be removed", axis, type_text(in)));
     drop[size_t(*a)] = true;
   }
   Shape out;
@@ -217,7 +228,8 @@ bool shape_unsqueeze(const ShapeContext& c, std::vector<TensorType>& outputs, st
   std::vector<bool> added(size_t(rank), false);
   for (int64_t axis : axes) {
     std::optional<int> a = normal_axis(axis, rank);
-    if (!a || added[size_t(*a)]) return fail(error, fmt::format("axis {} is not valid for a result of {} dimensions", axis, rank));
+    if (!a || added[size_t(*a)])
+      return fail(error, fmt::format("axis {} is not valid for a result of {} dimensions", axis, rank));
     added[size_t(*a)] = true;
   }
   Shape out;
@@ -241,7 +253,8 @@ bool shape_transpose(const ShapeContext& c, std::vector<TensorType>& outputs, st
     out.push_back(in.shape[size_t(p)]);
   }
   if (out.size() != perm.size() || perm.size() != in.shape.size()) {
-    return fail(error, fmt::format("[{}] is not a permutation of the dimensions of {}", fmt::join(perm, ", "), type_text(in)));
+    return fail(error, fmt::format("[{}] is not a permutation of the dimensions of {}", fmt::join(perm, ", "),
+                                   type_text(in)));
   }
   outputs = {{in.dtype, std::move(out)}};
   return true;
@@ -251,7 +264,9 @@ bool shape_concat(const ShapeContext& c, std::vector<TensorType>& outputs, std::
   if (!same_dtype(c, 0, error)) return false;
   const TensorType& first = *c.inputs[0];
   std::optional<int> axis = normal_axis(attr_int(c.op, c.attrs, "axis"), first.rank());
-  if (!axis) return fail(error, fmt::format("axis {} does not exist in {}", attr_int(c.op, c.attrs, "axis"), type_text(first)));
+  if (!axis)
+    return fail(error, fmt::format("axis {} does not exist in {}", attr_int(c.op, c.attrs, "axis"),
+                                   type_text(first)));
   Shape out = first.shape;
   out[size_t(*axis)] = 0;
   for (const TensorType* t : c.inputs) {
@@ -260,7 +275,9 @@ bool shape_concat(const ShapeContext& c, std::vector<TensorType>& outputs, std::
       out[size_t(*axis)] += rest[size_t(*axis)];
       rest[size_t(*axis)] = first.shape[size_t(*axis)];
     }
-    if (rest != first.shape) return fail(error, fmt::format("{} and {} differ in more than axis {}", type_text(first), type_text(*t), *axis));
+    if (rest != first.shape)
+      return fail(error, fmt::format("{} and {} differ in more than axis {}", type_text(first), type_text(*t),
+                                     *axis));
   }
   outputs = {{first.dtype, std::move(out)}};
   return true;
@@ -272,7 +289,8 @@ bool shape_constant(const ShapeContext& c, std::vector<TensorType>& outputs, std
   Shape shape = attr_ints(c.op, c.attrs, "shape");
   std::optional<int64_t> n = checked_elements(shape);
   if (values == nullptr || !n || *n != int64_t(values->size())) {
-    return fail(error, fmt::format("shape {} does not hold {} values", dims(shape), values ? values->size() : 0));
+    return fail(error,
+                fmt::format("shape {} does not hold {} values", dims(shape), values ? values->size() : 0));
   }
   outputs = {{DType::f32, std::move(shape)}};
   return true;

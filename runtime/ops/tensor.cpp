@@ -124,53 +124,79 @@ Tensor Tensor::from_floats(Shape shape, const std::vector<float>& values) {
 
 double Tensor::get(int64_t i) const {
   switch (type.dtype) {
-    case DType::f32: return load<float>(bytes, i);
-    case DType::f64: return load<double>(bytes, i);
-    case DType::f16: return float(Eigen::half(Eigen::half_impl::raw_uint16_to_half(load<uint16_t>(bytes, i))));
-    case DType::bf16: return float(Eigen::bfloat16(Eigen::bfloat16_impl::raw_uint16_to_bfloat16(load<uint16_t>(bytes, i))));
-    case DType::u64: return double(load<uint64_t>(bytes, i));
-    default: return double(get_int(i));
+    case DType::f32:
+      return load<float>(bytes, i);
+    case DType::f64:
+      return load<double>(bytes, i);
+    case DType::f16:
+      return float(Eigen::half(Eigen::half_impl::raw_uint16_to_half(load<uint16_t>(bytes, i))));
+    case DType::bf16:
+      return float(Eigen::bfloat16(Eigen::bfloat16_impl::raw_uint16_to_bfloat16(load<uint16_t>(bytes, i))));
+    case DType::u64:
+      return double(load<uint64_t>(bytes, i));
+    default:
+      return double(get_int(i));
   }
 }
 
 int64_t Tensor::get_int(int64_t i) const {
   switch (type.dtype) {
-    case DType::i8: return load<int8_t>(bytes, i);
+    case DType::i8:
+      return load<int8_t>(bytes, i);
     case DType::u8:
-    case DType::boolean: return load<uint8_t>(bytes, i);
-    case DType::i16: return load<int16_t>(bytes, i);
-    case DType::u16: return load<uint16_t>(bytes, i);
-    case DType::i32: return load<int32_t>(bytes, i);
-    case DType::u32: return load<uint32_t>(bytes, i);
+    case DType::boolean:
+      return load<uint8_t>(bytes, i);
+    case DType::i16:
+      return load<int16_t>(bytes, i);
+    case DType::u16:
+      return load<uint16_t>(bytes, i);
+    case DType::i32:
+      return load<int32_t>(bytes, i);
+    case DType::u32:
+      return load<uint32_t>(bytes, i);
     case DType::i64:
-    case DType::u64: return load<int64_t>(bytes, i);
-    default: return to_integer(get(i));
+    case DType::u64:
+      return load<int64_t>(bytes, i);
+    default:
+      return to_integer(get(i));
   }
 }
 
 void Tensor::set(int64_t i, double v) {
   switch (type.dtype) {
-    case DType::f32: return store(bytes, i, float(v));
-    case DType::f64: return store(bytes, i, v);
-    case DType::f16: return store(bytes, i, Eigen::half(float(v)).x);
-    case DType::bf16: return store(bytes, i, Eigen::bfloat16(float(v)).value);
-    case DType::boolean: return store(bytes, i, uint8_t(v != 0));
-    default: return set_int(i, to_integer(v));
+    case DType::f32:
+      return store(bytes, i, float(v));
+    case DType::f64:
+      return store(bytes, i, v);
+    case DType::f16:
+      return store(bytes, i, Eigen::half(float(v)).x);
+    case DType::bf16:
+      return store(bytes, i, Eigen::bfloat16(float(v)).value);
+    case DType::boolean:
+      return store(bytes, i, uint8_t(v != 0));
+    default:
+      return set_int(i, to_integer(v));
   }
 }
 
 void Tensor::set_int(int64_t i, int64_t v) {
   switch (type.dtype) {
     case DType::i8:
-    case DType::u8: return store(bytes, i, uint8_t(v));
-    case DType::boolean: return store(bytes, i, uint8_t(v != 0));
+    case DType::u8:
+      return store(bytes, i, uint8_t(v));
+    case DType::boolean:
+      return store(bytes, i, uint8_t(v != 0));
     case DType::i16:
-    case DType::u16: return store(bytes, i, uint16_t(v));
+    case DType::u16:
+      return store(bytes, i, uint16_t(v));
     case DType::i32:
-    case DType::u32: return store(bytes, i, uint32_t(v));
+    case DType::u32:
+      return store(bytes, i, uint32_t(v));
     case DType::i64:
-    case DType::u64: return store(bytes, i, v);
-    default: return set(i, double(v));
+    case DType::u64:
+      return store(bytes, i, v);
+    default:
+      return set(i, double(v));
   }
 }
 

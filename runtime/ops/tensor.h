@@ -12,7 +12,7 @@ namespace cs::ops {
 // f16 and bf16 are stored as their 16 bits, boolean as one byte 0 or 1.
 enum class DType : uint8_t { f32, f64, f16, bf16, i8, u8, i16, u16, i32, u32, i64, u64, boolean };
 int dtype_bytes(DType);
-std::string_view dtype_name(DType);                      // "f32", "bool"
+std::string_view dtype_name(DType);  // "f32", "bool"
 std::optional<DType> dtype_from_name(std::string_view);
 bool dtype_is_float(DType);
 
@@ -21,7 +21,7 @@ using Shape = std::vector<int64_t>;
 struct TensorType {
   DType dtype = DType::f32;
   Shape shape;
-  int64_t elements() const;                              // 1 for a scalar
+  int64_t elements() const;  // 1 for a scalar
   int64_t bytes() const { return elements() * dtype_bytes(dtype); }
   int rank() const { return int(shape.size()); }
   bool operator==(const TensorType&) const = default;
@@ -34,7 +34,7 @@ std::optional<int64_t> checked_elements(const Shape&);
 
 struct Tensor {
   TensorType type;
-  std::vector<uint8_t> bytes;                            // type.bytes() of them
+  std::vector<uint8_t> bytes;  // type.bytes() of them
 
   Tensor() = default;
   explicit Tensor(TensorType t) : type(std::move(t)), bytes(size_t(type.bytes())) {}
@@ -43,9 +43,9 @@ struct Tensor {
   // Element i, converted. Integers beyond 2^53 lose bits in get(); get_int() is exact.
   double get(int64_t i) const;
   int64_t get_int(int64_t i) const;
-  void set(int64_t i, double value);                     // nearest-even to the type; integers truncate and wrap
+  void set(int64_t i, double value);  // nearest-even to the type; integers truncate and wrap
   void set_int(int64_t i, int64_t value);
-  const float* f32() const;                              // data of an f32 tensor
+  const float* f32() const;  // data of an f32 tensor
   float* f32();
   std::vector<float> to_floats() const;
   bool operator==(const Tensor&) const = default;
@@ -53,7 +53,8 @@ struct Tensor {
 
 // The shape both operands broadcast to (numpy rules), nothing if they do not fit together.
 std::optional<Shape> broadcast(const Shape& a, const Shape& b);
-// Strides (in elements) with which a tensor of shape `from` is walked as if it had shape `to`; 0 where repeated.
+// Strides (in elements) with which a tensor of shape `from` is walked as if it had shape `to`; 0 where
+// repeated.
 std::vector<int64_t> broadcast_strides(const Shape& from, const Shape& to);
 
 }  // namespace cs::ops

@@ -1,4 +1,5 @@
-// The library behind the tools: one call compiles a model, a CSL layout or a Program's text; another writes the folder.
+// The library behind the tools: one call compiles a model, a CSL layout or a Program's text; another writes
+// the folder.
 //
 //   model.onnx, graph.yaml   frontend → passes → mapping → CSL half → Program with host part (and baselines)
 //   layout.csl               CSL half → Program; with --host also the host part and weights
@@ -23,21 +24,21 @@ namespace cs::api {
 
 struct CompileOptions {
   std::string input;
-  std::string machine = "wse2";                               // name or path
-  std::vector<std::string> set;                               // machine.key=value
-  int fabric_width = 0, fabric_height = 0;                    // 0: the machine's (models), rectangle and margins (CSL)
+  std::string machine = "wse2";             // name or path
+  std::vector<std::string> set;             // machine.key=value
+  int fabric_width = 0, fabric_height = 0;  // 0: the machine's (models), rectangle and margins (CSL)
   int threads = 1;
   // models
   passes::Policy policy = passes::Policy::medium;
-  std::string policy_name = "default";                        // as given, for the manifest
+  std::string policy_name = "default";  // as given, for the manifest
   std::vector<std::pair<std::string, int64_t>> dims;
   passes::PipelineOptions pipeline;
   bool baselines = true;
-  bool only_passes = false;                                   // --emit graph|plan|dot: no CSL half
-  bool only_mapping = false;                                  // --emit csl: the files, not the Program
+  bool only_passes = false;   // --emit graph|plan|dot: no CSL half
+  bool only_mapping = false;  // --emit csl: the files, not the Program
   // layouts
-  std::string host_file;                                      // host.yaml
-  csl::CslOptions csl;                                        // flags of the vendor's compiler
+  std::string host_file;  // host.yaml
+  csl::CslOptions csl;    // flags of the vendor's compiler
 };
 
 struct CompiledBaseline {
@@ -49,12 +50,12 @@ struct CompiledBaseline {
 
 struct Compiled {
   Machine machine;
-  std::optional<graph::Graph> graph;                          // models
-  std::optional<mapping::Mapped> mapped;                      // models that were mapped
+  std::optional<graph::Graph> graph;      // models
+  std::optional<mapping::Mapped> mapped;  // models that were mapped
   std::optional<Program> program;
   std::vector<uint8_t> weights;
   std::vector<CompiledBaseline> baselines;
-  std::vector<passes::PassRecord> passes;                     // with "frontend", "csl" and "baselines"
+  std::vector<passes::PassRecord> passes;  // with "frontend", "csl" and "baselines"
   Manifest manifest;
 };
 

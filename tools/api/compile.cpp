@@ -25,8 +25,10 @@ class Stopwatch {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-// Machine part from the files, then the host part. Both ways to a Program (directly, and through --emit csl) end here.
-std::optional<Program> build_program(const mapping::Mapped& mapped, const Machine& machine, int threads, Diag& diag) {
+// Machine part from the files, then the host part. Both ways to a Program (directly, and through --emit csl)
+// end here.
+std::optional<Program> build_program(const mapping::Mapped& mapped, const Machine& machine, int threads,
+                                     Diag& diag) {
   csl::CslOptions options;
   options.layout = mapped.layout;
   options.files = mapped.files;
@@ -52,8 +54,10 @@ mapping::MapOptions map_options(const CompileOptions& options, const graph::Grap
   return map;
 }
 
-bool build_baselines(const CompileOptions& options, const mapping::MapOptions& map, Compiled& out, Diag& diag) {
-  std::vector<mapping::Baseline> list = mapping::make_baselines(*out.graph, *out.mapped, out.machine, map, diag);
+bool build_baselines(const CompileOptions& options, const mapping::MapOptions& map, Compiled& out,
+                     Diag& diag) {
+  std::vector<mapping::Baseline> list =
+      mapping::make_baselines(*out.graph, *out.mapped, out.machine, map, diag);
   if (!diag.ok()) return false;
   out.baselines.resize(list.size());
   std::vector<Diag> diags(list.size());
@@ -64,7 +68,7 @@ bool build_baselines(const CompileOptions& options, const mapping::MapOptions& m
       std::optional<Program> self = build_program(list[i].self, out.machine, 1, diags[i]);
       std::optional<Program> base = build_program(list[i].base, out.machine, 1, diags[i]);
       if (!self || !base) return;
-      out.baselines[i] = {list[i].kernel,  list[i].counterpart,   list[i].origin,       std::move(*self),
+      out.baselines[i] = {list[i].kernel,   list[i].counterpart,  list[i].origin,      std::move(*self),
                           std::move(*base), list[i].self.weights, list[i].base.weights};
       ok[i] = 1;
     });
@@ -107,10 +111,12 @@ void fill_manifest(const CompileOptions& options, bool model, Compiled& out) {
   auto& entries = out.manifest.entries;
   if (model) {
     std::string dims;
-    for (const auto& [name, value] : options.dims) dims += fmt::format("{}{}={}", dims.empty() ? "" : ",", name, value);
+    for (const auto& [name, value] : options.dims)
+      dims += fmt::format("{}{}={}", dims.empty() ? "" : ",", name, value);
     entries = {{"autogen_policy", options.policy_name}, {"dim", dims}};
   }
-  if (options.fabric_width > 0) entries.emplace_back("fabric", fmt::format("{}x{}", options.fabric_width, options.fabric_height));
+  if (options.fabric_width > 0)
+    entries.emplace_back("fabric", fmt::format("{}x{}", options.fabric_width, options.fabric_height));
   entries.emplace_back("machine_hash", hash_text(machine_to_yaml(out.machine)));
   std::string set;
   for (const std::string& s : options.set) set += (set.empty() ? "" : ",") + s;

@@ -75,8 +75,8 @@ std::string graph_table(const graph::Graph& g) {
     const graph::Value& v = g.value({int32_t(i)});
     if (v.is_constant() && !v.users.empty()) weights += v.type.bytes();
   }
-  return fmt::format("Graph {}: {} nodes, {} bytes of constants, {} flops per sample{}\n{}", g.name, nodes.size(), weights,
-                     flops, sample_note(g), table.text());
+  return fmt::format("Graph {}: {} nodes, {} bytes of constants, {} flops per sample{}\n{}", g.name,
+                     nodes.size(), weights, flops, sample_note(g), table.text());
 }
 
 std::string explain_origins(const Compiled& c) {
@@ -84,7 +84,8 @@ std::string explain_origins(const Compiled& c) {
   if (host == nullptr) return "";
   Table table({"operator", "op", "origin", "kernels", "why"});
   for (const OpRow& o : host->ops) {
-    table.add({o.name, o.op, std::string(origin_name(o.origin)), fmt::format("{}", fmt::join(o.kernels, ", ")), o.reason});
+    table.add({o.name, o.op, std::string(origin_name(o.origin)),
+               fmt::format("{}", fmt::join(o.kernels, ", ")), o.reason});
   }
   return fmt::format("Origins under policy {}\n{}", host->policy, table.text());
 }
@@ -102,10 +103,12 @@ std::string explain_placement(const Compiled& c) {
   if (!c.mapped) return out;
   if (!c.mapped->flows.empty()) {
     Table flows({"stream", "color", "hops"});
-    for (const mapping::FlowReport& f : c.mapped->flows) flows.add({f.name, std::to_string(f.color), std::to_string(f.hops)});
+    for (const mapping::FlowReport& f : c.mapped->flows)
+      flows.add({f.name, std::to_string(f.color), std::to_string(f.hops)});
     out += "Streams\n" + flows.text();
   }
-  return out + fmt::format("Floorplan, {}x{} PEs\n{}", c.mapped->fabric_width, c.mapped->fabric_height, c.mapped->floorplan);
+  return out + fmt::format("Floorplan, {}x{} PEs\n{}", c.mapped->fabric_width, c.mapped->fabric_height,
+                           c.mapped->floorplan);
 }
 
 std::string explain_fit(const Compiled& c) {
@@ -115,9 +118,11 @@ std::string explain_fit(const Compiled& c) {
   for (const TileProgram& tile : c.program->tiles) {
     uint32_t code = 0, rest = 0;
     for (const Section& s : tile.sections) (s.kind == SectionKind::code ? code : rest) += s.bytes;
-    table.add({tile.name, std::to_string(code), std::to_string(rest), std::to_string(int64_t(c.machine.core.memory_bytes) - code - rest)});
+    table.add({tile.name, std::to_string(code), std::to_string(rest),
+               std::to_string(int64_t(c.machine.core.memory_bytes) - code - rest)});
   }
-  return out + fmt::format("Memory of the tile programs, {} bytes per PE\n{}", c.machine.core.memory_bytes, table.text());
+  return out + fmt::format("Memory of the tile programs, {} bytes per PE\n{}", c.machine.core.memory_bytes,
+                           table.text());
 }
 
 std::string summary(const Compiled& c) {
@@ -127,7 +132,8 @@ std::string summary(const Compiled& c) {
     std::map<std::string_view, int> origins;
     for (const OpRow& o : host->ops) ++origins[origin_name(o.origin)];
     std::string counts;
-    for (const auto& [name, n] : origins) counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", n, name);
+    for (const auto& [name, n] : origins)
+      counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", n, name);
     double slowest = 0;
     std::string who;
     for (const mapping::Placement& p : c.mapped ? c.mapped->placement : std::vector<mapping::Placement>{}) {
@@ -137,11 +143,12 @@ std::string summary(const Compiled& c) {
       }
     }
     out += fmt::format("{} for {}: operators {}\n", host->model, c.machine.name, counts);
-    if (slowest > 0) out += fmt::format("estimated interval {:.0f} cycles per sample, set by {}\n", slowest, who);
+    if (slowest > 0)
+      out += fmt::format("estimated interval {:.0f} cycles per sample, set by {}\n", slowest, who);
   }
   if (c.program) {
-    out += fmt::format("{}x{} PEs, {} tile programs, {} bytes of weights\n", c.program->fabric_width, c.program->fabric_height,
-                       c.program->tiles.size(), c.weights.size());
+    out += fmt::format("{}x{} PEs, {} tile programs, {} bytes of weights\n", c.program->fabric_width,
+                       c.program->fabric_height, c.program->tiles.size(), c.weights.size());
   }
   return out;
 }
@@ -153,8 +160,9 @@ std::string list_ops() {
     for (const ops::AttrDef& a : d.attrs) attrs.push_back(a.name);
     std::string computes(d.expression.empty() ? d.decomposition : d.expression);
     std::replace(computes.begin(), computes.end(), '\n', ';');
-    table.add({std::string(d.name), std::string(ops::op_kind_name(d.kind)), fmt::format("{}", fmt::join(d.onnx, ", ")),
-               fmt::format("{}", fmt::join(attrs, ", ")), computes, std::string(d.note)});
+    table.add({std::string(d.name), std::string(ops::op_kind_name(d.kind)),
+               fmt::format("{}", fmt::join(d.onnx, ", ")), fmt::format("{}", fmt::join(attrs, ", ")),
+               computes, std::string(d.note)});
   }
   return table.text();
 }

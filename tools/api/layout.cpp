@@ -15,13 +15,15 @@ namespace fs = std::filesystem;
 
 void make_relative(std::string& text, const std::string& prefix) {
   if (prefix.empty()) return;
-  for (size_t at = text.find(prefix); at != std::string::npos; at = text.find(prefix)) text.erase(at, prefix.size());
+  for (size_t at = text.find(prefix); at != std::string::npos; at = text.find(prefix))
+    text.erase(at, prefix.size());
 }
 
 // Bytes of weights.bin that the host part speaks of.
 uint64_t weights_needed(const HostPart& host) {
   uint64_t need = 0;
-  for (const Constant& c : host.constants) need = std::max(need, c.offset + uint64_t(c.rect.area()) * c.bytes_per_pe);
+  for (const Constant& c : host.constants)
+    need = std::max(need, c.offset + uint64_t(c.rect.area()) * c.bytes_per_pe);
   for (const HostConstant& c : host.host_constants) need = std::max(need, c.offset + c.bytes);
   return need;
 }
@@ -40,7 +42,8 @@ bool read_weights(const fs::path& folder, Compiled& out, bool required, Diag& di
   std::optional<std::string> bytes = read_file(file.string(), diag);
   if (!bytes) return false;
   if (bytes->size() < need) {
-    diag.error_at(file.string(), fmt::format("the host part needs {} bytes, the file has {}", need, bytes->size()));
+    diag.error_at(file.string(),
+                  fmt::format("the host part needs {} bytes, the file has {}", need, bytes->size()));
     return false;
   }
   out.weights.assign(bytes->begin(), bytes->end());

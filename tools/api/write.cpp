@@ -72,7 +72,8 @@ bool write_csl(const mapping::Mapped& mapped, const std::string& folder, Diag& d
     fs::create_directories(path.parent_path(), ec);
     if (!write_file_atomic(path.string(), text, diag)) return false;
   }
-  return write_file_atomic((fs::path(folder) / "host.yaml").string(), host_part_to_yaml(mapped.host, mapped.ports), diag) &&
+  return write_file_atomic((fs::path(folder) / "host.yaml").string(),
+                           host_part_to_yaml(mapped.host, mapped.ports), diag) &&
          write_file_atomic((fs::path(folder) / "weights.bin").string(), view(mapped.weights), diag);
 }
 
@@ -99,22 +100,31 @@ std::string compile_report(const Compiled& c) {
     report["tiles"] = c.program->tiles.size();
     report["weights_bytes"] = c.weights.size();
   }
-  const HostPart* host = c.program && c.program->host ? &*c.program->host : c.mapped ? &c.mapped->host : nullptr;
+  const HostPart* host = c.program && c.program->host ? &*c.program->host
+                         : c.mapped                   ? &c.mapped->host
+                                                      : nullptr;
   if (host != nullptr) {
     report["policy"] = host->policy;
     report["kernels"] = Json::array();
     for (const KernelRow& k : host->kernels) report["kernels"].push_back(kernel_json(k));
     report["ops"] = Json::array();
     for (const OpRow& o : host->ops) {
-      report["ops"].push_back({{"name", o.name}, {"op", o.op}, {"origin", std::string(origin_name(o.origin))},
-                               {"reason", o.reason}, {"kernels", o.kernels}, {"where", o.where}});
+      report["ops"].push_back({{"name", o.name},
+                               {"op", o.op},
+                               {"origin", std::string(origin_name(o.origin))},
+                               {"reason", o.reason},
+                               {"kernels", o.kernels},
+                               {"where", o.where}});
     }
   }
   if (c.mapped) {
     for (const mapping::Placement& p : c.mapped->placement) {
-      report["placement"].push_back({{"name", p.name}, {"kernel", p.kernel}, {"role", p.role},
+      report["placement"].push_back({{"name", p.name},
+                                     {"kernel", p.kernel},
+                                     {"role", p.role},
                                      {"rect", {p.rect.x, p.rect.y, p.rect.w, p.rect.h}},
-                                     {"interval_cycles", p.interval_cycles}, {"bytes", p.bytes}});
+                                     {"interval_cycles", p.interval_cycles},
+                                     {"bytes", p.bytes}});
     }
     for (const mapping::FlowReport& f : c.mapped->flows) {
       report["flows"].push_back({{"name", f.name}, {"color", f.color}, {"hops", f.hops}});
@@ -122,7 +132,9 @@ std::string compile_report(const Compiled& c) {
   }
   report["baselines"] = Json::array();
   for (const CompiledBaseline& b : c.baselines) {
-    report["baselines"].push_back({{"kernel", b.kernel}, {"counterpart", b.counterpart}, {"origin", std::string(origin_name(b.origin))}});
+    report["baselines"].push_back({{"kernel", b.kernel},
+                                   {"counterpart", b.counterpart},
+                                   {"origin", std::string(origin_name(b.origin))}});
   }
   return report.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

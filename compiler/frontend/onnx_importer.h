@@ -1,0 +1,81 @@
+// The ONNX importer's state. Internal to the frontend; the steps are told in onnx_import.cpp.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "compiler/frontend/frontend.h"
+#include "compiler/frontend/onnx_proto.h"
+
+namespace cs::frontend {
+
+class Importer {
+ public:
+  Importer(const onnx::ModelProto& model, const std::string& file, const LoadOptions& options, Diag& diag)
+      : model_(model), proto_(model.graph()), file_(file), options_(options), diag_(diag) {}
+  std::optional<graph::Graph> run();
+
+ private:
+  void fail(std::string message, std::string help = "") {
+    diag_.error_at(file_, std::move(message), std::move(help));
+  }
+  std::string where(int i) const {
+    return fmt::format("{}: node {} ({})", file_, names_[size_t(i)], proto_.node(i).op_type());
+  }
+  void name_nodes();
+  void check_support();
+  // A dimension's value from --dim, if it is given.
+  std::optional<int64_t> given(const std::string& symbol) const;
+  static bool symbolic(const onnx::TensorShapeProto::Dimension& d) {
+    return !d.has_dim_value() || d.dim_value() < 0;
+  }
+  static std::string symbol(const onnx::TensorShapeProto::Dimension& d);
+  bool is_initializer(const std::string& name) const;
+  // First dimension of a tensor if it is symbolic.
+  static std::optional<std::string> first_symbol(const onnx::ValueInfoProto& v);
+  void find_sample_symbol();
+  void add_inputs();
+  bool new_value(const std::string& name);
+  void add_initializers();
+  // Operands by name; false if one does not exist (then an earlier node failed or the file is not in order).
+  bool operands_of(int i, std::vector<graph::ValueId>& operands);
+  void add_node(int i);
+  bool add_constant(int i);
+  bool bad(int i, std::string message, std::string help = "") {
+    diag_.error_at(where(i), std::move(message), std::move(help));
+    return false;
+  }
+  bool add_operator(int i);
+  bool is_used(const std::string& value) const;
+  bool attributes_of(int i, const ops::OpDef& row, Attrs& attrs);
+  // Moves constant operands into attributes, from the last to the first so that positions stay.
+  bool constant_operands(int i, const ops::OpDef& row, std::vector<graph::ValueId>& operands, Attrs& attrs);
+  static void set_from_tensor(const ops::OpDef& row, std::string_view attr, const ops::Tensor& t,
+                              Attrs& attrs);
+  // Adds one typed node with one result; an invalid id if the row refuses it.
+  graph::ValueId emit(int i, const std::string& name, const ops::OpDef& given_row,
+                      std::vector<graph::ValueId> operands, Attrs attrs, const std::string& result);
+  static const ops::OpDef* gelu_row(Attrs& attrs);
+  // max(a, b, c) = max(max(a, b), c); Mean divides the sum by the number of operands.
+  bool add_folded(int i, const ops::OpDef& row, const std::vector<graph::ValueId>& operands);
+  // Before opset 13 the input counts as a matrix, split at `axis`; later it runs along one axis.
+  bool add_softmax(int i, const ops::OpDef& row, const std::vector<graph::ValueId>& operands, Attrs attrs);
+  void add_outputs();
+  const onnx::ModelProto& model_;
+  const onnx::GraphProto& proto_;
+  const std::string& file_;
+  const LoadOptions& options_;
+  Diag& diag_;
+  graph::Graph g_;
+  std::vector<std::string> names_;
+  std::set<std::string> failed_;  // results of nodes that were refused: their users are silent
+  std::optional<std::string> sample_;
+  int64_t opset_ = 0;
+};
+
+// ONNX's default domain has two spellings.
+inline bool default_domain(const std::string& domain) { return domain.empty() || domain == "ai.onnx"; }
+
+}  // namespace cs::frontend

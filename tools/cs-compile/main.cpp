@@ -1,0 +1,306 @@
+// cs-compile: a model, a CSL layout or a Program's text to a Program for the simulator.
+//
+//   1. read the command line; usage errors exit with 2
+//   2. lists (--list-ops ...) need no input
+//   3. compile through tools/api, print diagnostics (exit 1) or what was asked for
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+
+#include <fmt/format.h>
+
+#include "compiler/graph/dot.h"
+#include "compiler/graph/graph_yaml.h"
+#include "runtime/support/files.h"
+#include "tools/api/api.h"
+
+namespace cs {
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  cs-compile model.onnx -m wse2 -o net.csp                      compile a trained network
+  cs-compile model.onnx --autogen-policy aggressive -o net.csp  generate every kernel that can be generated
+  cs-compile model.onnx --explain origins --explain placement   show which kernel each operator got, why, and where
+  cs-compile model.onnx --emit csl -o net.csl                   write the CSL program that it becomes
+  cs-compile net.csl/layout.csl --host net.csl/host.yaml -o net.csp
+  cs-compile layout.csl --params=M:16,N:32 -o kernel.csp        compile anyone's CSL program
+  cs-compile --list-ops                                         operators that can be imported
+
+Exit codes: 0 ok, 1 input error, 2 usage, 70 internal error, 130 interrupted.)";
+
+struct Flags {
+  std::string output, emit, policy = "default", start_from, fabric, fabric_dims, fabric_offsets, arch, params,
+                            colors;
+  std::string fp16 = "fp16";
+  std::vector<std::string> dims, set, explain, import_paths;
+  bool list_passes = false, list_ops = false, list_kernels = false;
+  bool no_baselines = false, json = false, quiet = false, memcpy = false, verbose = false, out_routes = false;
+  bool ignored_switch = false;
+  std::string ignored_value;
+  uint64_t seed = 0;
+};
+
+struct UsageError {
+  std::string message;
+};
+
+// "16x32" or "16,32".
+std::pair<int, int> two_numbers(const std::string& text, const char* flag) {
+  int a = 0, b = 0;
+  const char* end = text.data() + text.size();
+  auto first = std::from_chars(text.data(), end, a);
+  bool ok = first.ec == std::errc() && first.ptr != end && (*first.ptr == 'x' || *first.ptr == ',');
+  if (ok) {
+    auto second = std::from_chars(first.ptr + 1, end, b);
+    ok = second.ec == std::errc() && second.ptr == end && a >= 0 && b >= 0;
+  }
+  if (!ok) throw UsageError{fmt::format("{} takes two numbers, got '{}'", flag, text)};
+  return {a, b};
+}
+
+std::vector<std::pair<std::string, std::string>> pairs(const std::string& text, const char* flag) {
+  std::vector<std::pair<std::string, std::string>> out;
+  std::stringstream in(text);
+  for (std::string item; std::getline(in, item, ',');) {
+    size_t colon = item.find(':');
+    if (colon == std::string::npos || colon == 0)
+      throw UsageError{fmt::format("{} takes name:value,..., got '{}'", flag, item)};
+    out.emplace_back(item.substr(0, colon), item.substr(colon + 1));
+  }
+  return out;
+}
+
+void model_flags(CLI::App& app, Flags& f, api::CompileOptions& o) {
+  app.add_option("--fabric", f.fabric, "Fabric to use, WxH (default: the machine's)");
+  app.add_option("--autogen-policy", f.policy, "When to generate kernels")
+      ->check(CLI::IsMember({"disabled", "default", "medium", "aggressive"}))
+      ->default_str("default");
+  app.add_option("--dim", f.dims, "Value of a symbolic dimension, NAME=N");
+  app.add_option("--set", f.set, "Machine value, machine.KEY=VALUE");
+  app.add_option("--emit", f.emit, "Write this instead of a Program")
+      ->check(CLI::IsMember({"graph", "plan", "csl", "dot", "asm"}));
+  app.add_option("--dump-after", o.pipeline.dump_after, "Write the graph after PASS, all, or changed");
+  app.add_option("--dump-dir", o.pipeline.dump_dir, "Folder of the dumps");
+  app.add_option("--stop-after", o.pipeline.stop_after, "Stop after this pass and write the plan");
+  app.add_option("--start-from", f.start_from, "Go on from a plan that --stop-after or --emit plan wrote");
+  app.add_flag("--list-passes", f.list_passes, "Passes in their order");
+  app.add_flag("--list-ops", f.list_ops, "Operators with their rows");
+  app.add_flag("--list-kernels", f.list_kernels, "Handwritten kernels");
+  app.add_option("--explain", f.explain, "Print why: origins, placement, fit")
+      ->check(CLI::IsMember({"origins", "placement", "fit"}));
+  app.add_flag("--no-baselines", f.no_baselines, "No stand-alone programs to compare generated kernels with");
+}
+
+void layout_flags(CLI::App& app, Flags& f, api::CompileOptions& o) {
+  const std::string group = "CSL layouts (the flags of the vendor's compiler)";
+  app.add_option("--host", o.host_file, "Host part of the program (host.yaml)")->group(group);
+  app.add_option("--arch", f.arch, "wse2 or wse3: the machine, if -m is not given")
+      ->check(CLI::IsMember({"wse2", "wse3"}))
+      ->group(group);
+  app.add_option("--fabric-dims", f.fabric_dims, "W,H")->group(group);
+  app.add_option("--fabric-offsets", f.fabric_offsets, "X,Y")->group(group);
+  app.add_option("--params", f.params, "Parameters of the layout, name:value,...")->group(group);
+  app.add_option("--colors", f.colors, "Color parameters of the layout, name:value,...")->group(group);
+  app.add_option("--import-path", f.import_paths, "Folder to look for imports in")->group(group);
+  app.add_option("--channels", o.csl.channels, "Host channels")->group(group);
+  app.add_option("--fp16-format", f.fp16, "fp16, bf16 or cb16")
+      ->check(CLI::IsMember({"fp16", "f16", "bf16", "cb16"}))
+      ->group(group);
+  app.add_option("--max-inlined-iterations", o.csl.max_inlined_iterations, "Limit of unrolled loops")
+      ->group(group);
+  app.add_option("--comptime-func-depth-limit", o.csl.comptime_depth_limit, "Limit of nested comptime calls")
+      ->group(group);
+  app.add_option("--max-parallelism", o.threads, "Same as --threads")->group(group);
+  app.add_flag("--memcpy", f.memcpy, "Accepted: whether <memcpy> is imported decides")->group(group);
+  app.add_flag("--verbose", f.verbose, "Accepted")->group(group);
+  app.add_flag("--out-routes", f.out_routes, "Print the routes of every rectangle and color")->group(group);
+  for (const char* name : {"--width-west-buf", "--width-east-buf", "--lomem-reservation-end",
+                           "--link-section-start-address-bytes"}) {
+    app.add_option(name, f.ignored_value, "Not supported yet")->group("")->each([name](const std::string&) {
+      throw UsageError{fmt::format("{} is not supported yet", name)};
+    });
+  }
+  for (const char* name :
+       {"--single-pe", "--disable-auto-microthread-id", "--dump-dsr-alloc-graph", "--warnings-as-errors"}) {
+    app.add_flag_callback(
+           name, [name] { throw UsageError{fmt::format("{} is not supported yet", name)}; },
+           "Not supported yet")
+        ->group("");
+  }
+}
+
+void apply(const Flags& f, bool machine_given, api::CompileOptions& o) {
+  if (!f.start_from.empty()) o.input = f.start_from;
+  if (!f.arch.empty() && !machine_given) o.machine = f.arch;
+  o.policy = *passes::policy_from_name(f.policy);
+  o.policy_name = f.policy;
+  o.set = f.set;
+  o.baselines = !f.no_baselines;
+  o.only_passes = f.emit == "graph" || f.emit == "plan" || f.emit == "dot";
+  o.only_mapping = f.emit == "csl";
+  if (f.emit == "graph" && o.pipeline.stop_after.empty()) o.pipeline.stop_after = "shapes";
+  if (!o.pipeline.stop_after.empty() && !passes::is_pass(o.pipeline.stop_after)) {
+    throw UsageError{fmt::format("there is no pass '{}'; --list-passes lists them", o.pipeline.stop_after)};
+  }
+  const std::string& dump = o.pipeline.dump_after;
+  if (!dump.empty() && dump != "all" && dump != "changed" && !passes::is_pass(dump)) {
+    throw UsageError{fmt::format("there is no pass '{}'; --list-passes lists them", dump)};
+  }
+  for (const std::string& set : f.set) {
+    if (set.rfind("machine.", 0) != 0)
+      throw UsageError{fmt::format("--set takes machine.KEY=VALUE, got '{}'", set)};
+  }
+  for (const std::string& dim : f.dims) {
+    size_t sign = dim.find('=');
+    int64_t n = 0;
+    const char* end = dim.data() + dim.size();
+    bool ok = sign != std::string::npos && sign > 0;
+    if (ok) {
+      auto r = std::from_chars(dim.data() + sign + 1, end, n);
+      ok = r.ec == std::errc() && r.ptr == end && n > 0;
+    }
+    if (!ok) throw UsageError{fmt::format("--dim takes NAME=N with N > 0, got '{}'", dim)};
+    o.dims.emplace_back(dim.substr(0, sign), n);
+  }
+  if (!f.fabric.empty()) std::tie(o.fabric_width, o.fabric_height) = two_numbers(f.fabric, "--fabric");
+  if (!f.fabric_dims.empty())
+    std::tie(o.csl.fabric_width, o.csl.fabric_height) = two_numbers(f.fabric_dims, "--fabric-dims");
+  if (!f.fabric_offsets.empty())
+    std::tie(o.csl.offset_x, o.csl.offset_y) = two_numbers(f.fabric_offsets, "--fabric-offsets");
+  o.csl.params = pairs(f.params, "--params");
+  for (auto& color : pairs(f.colors, "--colors")) o.csl.params.push_back(std::move(color));
+  o.csl.import_paths = f.import_paths;
+  o.csl.fp16 = f.fp16 == "bf16" ? Fp16Format::bf16 : f.fp16 == "cb16" ? Fp16Format::cb16 : Fp16Format::f16;
+}
+
+// Text goes to -o or, without one, to stdout.
+bool put(const std::string& text, const std::string& output, Diag& diag) {
+  if (!output.empty()) return write_file_atomic(output, text, diag);
+  std::cout << text;
+  return true;
+}
+
+bool emit_graph(const api::Compiled& c, const Flags& f, Diag& diag) {
+  if (!c.graph) {
+    diag.error_at(f.emit, "only models have a graph");
+    return false;
+  }
+  if (f.emit == "dot") return put(graph::graph_dot(*c.graph), f.output, diag);
+  if (!f.output.empty()) return api::write_graph(*c.graph, f.output, diag);
+  std::cout << graph::graph_text(*c.graph, "weights.bin").yaml;
+  return true;
+}
+
+bool emit_results(const api::Compiled& c, const api::CompileOptions& o, const Flags& f, Diag& diag) {
+  bool stopped = c.graph && !c.mapped && !o.pipeline.stop_after.empty();
+  if (stopped || f.emit == "graph" || f.emit == "plan" || f.emit == "dot") return emit_graph(c, f, diag);
+  if (f.emit == "csl") {
+    if (!c.mapped) {
+      diag.error_at(o.input, "--emit csl needs a model");
+      return false;
+    }
+    return api::write_csl(*c.mapped, f.output, diag);
+  }
+  if (f.emit == "asm") return put(program_text(*c.program), f.output, diag);
+  return f.output.empty() || api::write_compiled(c, f.output, diag);
+}
+
+std::string routes_text(const Program& p) {
+  static constexpr const char* kPortNames[] = {"EAST", "WEST", "SOUTH", "NORTH", "RAMP"};
+  std::string out;
+  for (const RouteRun& run : p.routes) {
+    out +=
+        fmt::format("{}x{} at ({}, {}) color {}:", run.rect.w, run.rect.h, run.rect.x, run.rect.y, run.color);
+    for (const SwitchPosition& position : run.config.positions) {
+      if (!position.valid) continue;
+      std::string rx, tx;
+      for (int i = 0; i < cs::kPorts; ++i) {
+        if (position.rx >> i & 1) rx += std::string(rx.empty() ? "" : ",") + kPortNames[i];
+        if (position.tx >> i & 1) tx += std::string(tx.empty() ? "" : ",") + kPortNames[i];
+      }
+      out += fmt::format(" {{rx {} tx {}}}", rx, tx);
+    }
+    out += "\n";
+  }
+  return out;
+}
+
+void talk(const api::Compiled& c, const Flags& f, std::ostream& out) {
+  if (f.quiet) return;
+  bool text_on_stdout = f.output.empty() && !f.emit.empty();
+  std::ostream& to = text_on_stdout ? std::cerr : out;
+  bool explained = !f.explain.empty();
+  if (c.graph && explained) to << api::graph_table(*c.graph);
+  for (const std::string& what : f.explain) {
+    to << (what == "origins"     ? api::explain_origins(c)
+           : what == "placement" ? api::explain_placement(c)
+                                 : api::explain_fit(c));
+  }
+  to << api::summary(c);
+  if (f.out_routes && c.program) to << routes_text(*c.program);
+  if (!f.output.empty()) to << f.output << "\n";
+}
+
+int run(const Flags& f, const api::CompileOptions& o) {
+  if (f.list_ops || f.list_kernels || f.list_passes) {
+    if (f.list_ops) std::cout << api::list_ops();
+    if (f.list_kernels) std::cout << api::list_kernels();
+    if (f.list_passes) std::cout << api::list_passes();
+    return 0;
+  }
+  if (o.input.empty()) throw UsageError{"a model, a layout or a Program's text is needed"};
+  if (f.output.empty() && f.emit == "csl") throw UsageError{"--emit csl needs -o FOLDER"};
+  bool prints = !f.explain.empty() || !f.emit.empty() || !o.pipeline.stop_after.empty() || f.json;
+  if (f.output.empty() && !prints) throw UsageError{"say where the Program goes: -o OUT"};
+  Diag diag;
+  std::optional<api::Compiled> compiled = api::compile(o, diag);
+  bool ok = compiled.has_value() && emit_results(*compiled, o, f, diag);
+  diag.print(std::cerr, isatty(2) != 0);
+  if (!ok) return 1;
+  talk(*compiled, f, f.json ? std::cerr : std::cout);
+  if (f.json) std::cout << api::compile_report(*compiled);
+  return 0;
+}
+
+int main_of_tool(int argc, char** argv) {
+  CLI::App app{"Compiles a model or a CSL program for a wafer-scale engine."};
+  app.footer(kExamples);
+  app.set_version_flag("--version", version_string("cs-compile"));
+  Flags f;
+  api::CompileOptions o;
+  o.csl.layout.clear();
+  app.add_option("INPUT", o.input, "model (.onnx, .yaml), layout (.csl) or Program text (.csptext)");
+  CLI::Option* machine =
+      app.add_option("-m,--machine", o.machine, "Machine: a name in configs/machines or a path")
+          ->default_str("wse2");
+  app.add_option("-o,--output", f.output, "Folder (or file, for --emit) to write");
+  app.add_option("-j,--threads", o.threads, "Threads")->check(CLI::Range(1, 1024));
+  app.add_option("--seed", f.seed, "Accepted by every tool; compiling needs no random numbers");
+  app.add_flag("--json", f.json, "One JSON object on stdout");
+  app.add_flag("-q,--quiet", f.quiet, "Print nothing but errors");
+  model_flags(app, f, o);
+  layout_flags(app, f, o);
+  try {
+    app.parse(argc, argv);
+    apply(f, machine->count() > 0, o);
+    return run(f, o);
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e) == 0 ? 0 : 2;
+  } catch (const UsageError& e) {
+    std::cerr << "cs-compile: " << e.message << "\nRun with --help for more information.\n";
+    return 2;
+  } catch (const std::exception& e) {
+    std::cerr << "cs-compile: internal error: " << e.what() << "\n";
+    return 70;
+  }
+}
+
+}  // namespace
+}  // namespace cs
+
+int main(int argc, char** argv) { return cs::main_of_tool(argc, argv); }
