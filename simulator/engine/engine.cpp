@@ -11,13 +11,6 @@
 #include "simulator/engine/engine_impl.h"
 
 namespace cs::sim {
-namespace {
-
-// Below so many lanes and cores in a cycle a second thread costs more than it brings.
-constexpr size_t kParallelWork = 1500;
-
-}  // namespace
-
 const char* stall_name(Stall s) {
   static constexpr const char* kNames[] = {"input", "output", "dependency", "memory", "dispatch"};
   return size_t(s) < size_t(kStalls) ? kNames[size_t(s)] : "?";
@@ -133,7 +126,7 @@ void Engine::Impl::step_blocks(Cycle t) {
       due.push_back(uint32_t(i));
       work += grid.blocks[i]->work;
     }
-  if (options.threads > 1 && due.size() > 1 && work >= kParallelWork && world.trace == nullptr) {
+  if (options.threads > 1 && due.size() > 1 && work >= size_t(std::max(0, options.parallel_work)) && world.trace == nullptr) {
     tbb::task_arena arena(options.threads);
     arena.execute([&] {
       tbb::parallel_for(size_t(0), due.size(), [&](size_t i) { grid.blocks[due[i]]->step(t); });

@@ -23,6 +23,7 @@ namespace cs::sim {
 struct EngineOptions {
   int block_width = 32, block_height = 32;
   int threads = 1;
+  int parallel_work = 1500;   // lanes and cores per cycle below which one thread does them all
 };
 
 // What the shell shows of one PE in waveforms.

@@ -103,6 +103,11 @@ struct Tile {
   std::map<std::string, uint32_t> labels;
 };
 
+// Sends a literal through the fabout DSD at an address.
+inline std::string send_word(int dsd_address, uint32_t word) {
+  return "lddds d0, [" + std::to_string(dsd_address) + "], {}\nmov32 d0, " + std::to_string(int32_t(word)) + "\n";
+}
+
 inline PortSet ports(const std::string& names) {
   PortSet set = 0;
   for (char c : names) set |= port_bit(Port(std::string("EWSNR").find(c)));
