@@ -89,7 +89,7 @@ void collect_maps(RunReport& r, const Engine& e) {
   MapBuilder builder(r.maps, area);
   const double percent = r.cycles > 0 ? 100.0 / double(r.cycles) : 0;
   for_each_pe(area, [&](Coord pe) {
-    const PeStats& s = e.stats(pe);
+    const PeStats s = e.stats(pe);
     PeTime t;
     add(t, s);
     builder.set(pe, 0, double(t.busy) * percent);
@@ -104,7 +104,7 @@ void collect_maps(RunReport& r, const Engine& e) {
 
 void collect_totals(RunReport& r, const Engine& e) {
   for_each_pe(fabric_of(e.program()), [&](Coord pe) {
-    const PeStats& s = e.stats(pe);
+    const PeStats s = e.stats(pe);
     r.flops += s.flops;
     for (size_t port = 0; port < size_t(Port::ramp); ++port)
       if (s.sent[port] > r.hot_link.wavelets) r.hot_link = {pe, Port(port), s.sent[port]};
@@ -123,7 +123,7 @@ KernelReport collect_kernel(const Engine& e, const KernelRow& row, Cycle cycles)
   k.row = row;
   k.time = time_of(e, row.rect, cycles);
   for_each_pe(row.rect, [&](Coord pe) {
-    const PeStats& s = e.stats(pe);
+    const PeStats s = e.stats(pe);
     k.flops += s.flops;
     if (s.first_task == kNever) return;
     k.first_task = std::min(k.first_task.value_or(kNever), s.first_task);
@@ -192,13 +192,13 @@ void add_model_run(RunReport& r, const ModelRunResult& run) {
   }
 }
 
-void add_kernel_cycles(RunReport& r, const RunReport& one_sample) {
+void add_kernel_cycles(RunReport& r, const std::vector<KernelSpan>& one_sample) {
   for (KernelReport& k : r.kernels)
-    for (const KernelReport& other : one_sample.kernels) {
-      if (other.row.name != k.row.name) continue;
-      k.first_task = other.first_task;
-      k.last_task_end = other.last_task_end;
-      k.cycles = other.cycles;
+    for (const KernelSpan& span : one_sample) {
+      if (span.name != k.row.name) continue;
+      k.first_task = span.first_task;
+      k.last_task_end = span.last_task_end;
+      k.cycles = span.cycles;
     }
 }
 

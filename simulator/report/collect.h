@@ -11,8 +11,13 @@ namespace cs::sim {
 RunReport collect(const Engine&, Cycle cycles);
 // Adds what the host saw of a model run: latency, interval, samples, times of host kernels.
 void add_model_run(RunReport&, const ModelRunResult&);
-// Cycles of every kernel from a run of exactly one sample, as `collect` found them there.
-void add_kernel_cycles(RunReport&, const RunReport& one_sample);
+// Cycles of every kernel from a run of exactly one sample.
+struct KernelSpan {
+  std::string name;
+  std::optional<Cycle> first_task, last_task_end;
+  std::optional<double> cycles;
+};
+void add_kernel_cycles(RunReport&, const std::vector<KernelSpan>& one_sample);
 
 // Counters of all PEs in a rectangle; idle fills `cycles` per PE.
 PeTime time_of(const Engine&, const Rect&, Cycle cycles);

@@ -109,6 +109,7 @@ struct RunReport {
   Timeline timeline;
   std::string against;                // name of the other program
   std::vector<Comparison> comparisons;
+  std::string against_note;           // do the outputs agree?
   std::string baselines_note;         // why there are no counterparts, if there are none
   std::optional<CheckResult> check;
   SimulatorFigures simulator;

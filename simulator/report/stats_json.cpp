@@ -171,8 +171,8 @@ std::string page_json(const RunReport& r) {
   Json found = Json::array();
   for (const Insight& i : insights(r)) found.push_back({{"title", i.title}, {"advice", i.advice}});
   const Json out{{"stats", stats(r)},         {"insights", found},           {"maps", maps_json(r.maps)},
-                 {"timeline", timeline_json(r.timeline)}, {"against", r.against}, {"baselines_note", r.baselines_note},
-                 {"config", r.config}};
+                 {"timeline", timeline_json(r.timeline)}, {"against", r.against},
+                 {"against_note", r.against_note}, {"baselines_note", r.baselines_note}, {"config", r.config}};
   return out.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

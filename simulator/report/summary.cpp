@@ -49,12 +49,10 @@ std::string figures(const RunReport& r) {
   return out + fmt::format(", idle {}\n", share(r.time.idle, r.time.total()));
 }
 
-std::string check_line(const RunReport& r) {
-  if (!r.check) return "";
-  if (r.check->ok)
-    return fmt::format("  check         ok: {} tensor{}, max error {:.2g} of the largest value (tolerance {:.0e})\n",
-                       r.check->tensors, r.check->tensors == 1 ? "" : "s", r.check->max_rel, r.check->tolerance);
-  return fmt::format("  check         DIFFERS: {}\n", r.check->mismatch);
+std::string check_text(const RunReport& r) {
+  if (!r.check->ok) return "DIFFERS: " + r.check->mismatch;
+  return fmt::format("ok: {} tensor{}, max error {:.2g} of the largest value (tolerance {:.0e})", r.check->tensors,
+                     r.check->tensors == 1 ? "" : "s", r.check->max_rel, r.check->tolerance);
 }
 
 std::string kernel_line(const KernelReport& k, size_t width) {
@@ -88,7 +86,7 @@ std::string against_table(const RunReport& r) {
     out += fmt::format("  {:<20} {:>16} {:>16} {:>8.3f}\n", c.name,
                        c.this_value < 100 ? fmt::format("{:.4g}", c.this_value) : rounded(c.this_value),
                        c.base < 100 ? fmt::format("{:.4g}", c.base) : rounded(c.base), c.ratio());
-  return out;
+  return out + (r.against_note.empty() ? "" : "  " + r.against_note + "\n");
 }
 
 }  // namespace
@@ -102,8 +100,16 @@ std::string grouped(uint64_t value) {
   return out;
 }
 
+std::string one_line(const RunReport& r) {
+  const std::string check = r.check ? check_text(r) + "; " : "";
+  const std::string fault = r.status.fault.empty() ? "" : r.status.fault + " at ";
+  return fmt::format("{}{}{} cycles{}\n", check, fault, grouped(r.cycles),
+                     r.latency_cycles ? fmt::format(", latency {}", grouped(*r.latency_cycles)) : "");
+}
+
 std::string summary(const RunReport& r) {
-  std::string out = head(r) + figures(r) + check_line(r);
+  std::string out = head(r) + figures(r);
+  if (r.check) out += "  check         " + check_text(r) + "\n";
   for (const auto& [fault, count] : r.allowed) out += fmt::format("  allowed       {} ({} times)\n", fault, count);
   return out + kernel_table(r) + against_table(r);
 }

@@ -23,8 +23,8 @@ struct ShellOptions {
 
 struct ShellRequest {
   Cycle target = kNever;                  // stop when the clock is here
-  bool watch = false;                     // stop when an armed watch of the engine has fired
-  bool every_cycle = false;               // ask `stop` after every cycle with events, else every few milliseconds
+  bool every_cycle = false;               // ask `stop` after every cycle with events, else when the engine
+                                          // stops for a watch and every few milliseconds
   std::function<bool()> stop;             // may be empty
 };
 

@@ -82,7 +82,6 @@ void WaferModule::run(const ShellRequest& request) {
 
 bool WaferModule::finished() const {
   if (engine_.now() >= request_.target || engine_.faulted()) return true;
-  if (request_.watch && engine_.watch_fired()) return true;
   if (request_.stop && request_.stop()) return true;
   // Nothing can happen: without a target there is nothing to wait for.
   return engine_.idle() && request_.target == kNever;

@@ -61,7 +61,7 @@ function main() {
   }
   const times = timelineSection();
   if (times.children.length > 0) show('time', times); else drop('timeline');
-  if (stats.against.length > 0) show('against-table', againstTable()); else drop('against');
+  if (stats.against.length > 0) { show('against-table', againstTable()); byId('against-lead').textContent = data.against_note; } else drop('against');
   byId('config').textContent = data.config;
   byId('nav').append(...[...document.querySelectorAll('section')].map(s => make('a', {href: '#' + s.id}, s.querySelector('h2').textContent)));
 }

@@ -1,0 +1,137 @@
+// Host program of a fixed shape over a Session: copy in, launch, wait.
+#include "tools/cs-sim/launch_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/host/session.h"
+
+namespace cs {
+namespace {
+
+ops::DType dtype_of(DataType t) {
+  switch (t) {
+    case DataType::i16: return ops::DType::i16;
+    case DataType::u16: return ops::DType::u16;
+    case DataType::i32: return ops::DType::i32;
+    case DataType::u32: return ops::DType::u32;
+    case DataType::f16: return ops::DType::f16;
+    case DataType::f32: return ops::DType::f32;
+  }
+  return ops::DType::f32;
+}
+
+// Where a symbol exists, in coordinates of the user rectangle, and its largest number of elements.
+struct Extent {
+  Rect rect;
+  uint32_t elements = 0;
+  DataType type = DataType::f32;
+};
+
+std::optional<Extent> extent_of(const Program& p, const std::string& name) {
+  int left = INT32_MAX, top = INT32_MAX, right = -1, bottom = -1;
+  Extent e;
+  for (const TileRect& r : p.rects) {
+    const Symbol* s = p.tiles[r.tile].symbol(name);
+    if (s == nullptr) continue;
+    left = std::min(left, r.rect.x);
+    top = std::min(top, r.rect.y);
+    right = std::max(right, r.rect.x + r.rect.w);
+    bottom = std::max(bottom, r.rect.y + r.rect.h);
+    e.elements = std::max(e.elements, s->elements);
+    e.type = s->type;
+  }
+  if (right < 0) return std::nullopt;
+  e.rect = {left - p.user.x, top - p.user.y, right - left, bottom - top};
+  return e;
+}
+
+std::string export_list(const Program& p) {
+  std::string list;
+  for (const ExportedName& e : p.exports)
+    if (!e.is_function) list += (list.empty() ? "" : ", ") + e.name;
+  return list.empty() ? "the program exports no variable" : "the program exports " + list;
+}
+
+bool copy_in(Session& session, const Program& p, const NamedArray& a, Diag& diag) {
+  const auto extent = extent_of(p, a.name);
+  if (!extent) {
+    diag.error_at(a.name, "no exported symbol of this name", export_list(p));
+    return false;
+  }
+  const ops::TensorType& type = a.tensor.type;
+  const int width = ops::dtype_bytes(type.dtype);
+  if (width != data_type_bytes(extent->type)) {
+    diag.error_at(a.name, fmt::format("the array has {}-byte elements ({}), the symbol {}-byte ones ({})", width,
+                                      ops::dtype_name(type.dtype), data_type_bytes(extent->type),
+                                      data_type_name(extent->type)));
+    return false;
+  }
+  const Rect& r = extent->rect;
+  if (type.rank() != 3 || type.shape[0] != r.h || type.shape[1] != r.w) {
+    diag.error_at(a.name, fmt::format("the array is {}, the symbol lies on {} x {} PEs", ops::type_text(type), r.w, r.h),
+                  fmt::format("give it the shape [{}, {}, n]: height, width, elements per PE", r.h, r.w));
+    return false;
+  }
+  std::vector<uint32_t> words(size_t(a.tensor.elements()));
+  for (size_t i = 0; i < words.size(); ++i) std::memcpy(&words[i], &a.tensor.bytes[i * size_t(width)], size_t(width));
+  return session.copy_to(a.name, r, uint32_t(type.shape[2]), words, HostOrder::row_major, diag);
+}
+
+}  // namespace
+
+std::optional<LaunchRun> run_launches(Device& device, const std::vector<std::string>& functions, int rounds,
+                                      const std::vector<NamedArray>& inputs, Cycle max_cycles, Diag& diag) {
+  Session session(device);
+  session.set_max_cycles(max_cycles);
+  LaunchRun run;
+  for (const NamedArray& a : inputs) {
+    if (copy_in(session, device.program(), a, diag)) continue;
+    if (!diag.ok()) return std::nullopt;
+    run.status = session.status();
+    return run;
+  }
+  if (functions.empty()) {
+    run.status = device.run({.cycle = max_cycles});
+    return run;
+  }
+  for (int round = 0; round < rounds; ++round) {
+    for (const std::string& function : functions) {
+      if (!session.launch(function, {}, diag)) return std::nullopt;
+      if (session.wait(diag)) continue;
+      run.status = session.status();
+      return run;
+    }
+    ++run.launches;
+    run.end.push_back(device.now());
+  }
+  run.status = session.status();
+  return run;
+}
+
+std::vector<NamedArray> read_exports(Device& device) {
+  const Program& p = device.program();
+  std::vector<NamedArray> out;
+  for (const ExportedName& e : p.exports) {
+    const auto extent = e.is_function ? std::nullopt : extent_of(p, e.name);
+    if (!extent || extent->elements == 0) continue;
+    const size_t bytes = extent->elements * size_t(data_type_bytes(extent->type));
+    ops::Tensor tensor(ops::TensorType{dtype_of(extent->type), {extent->rect.h, extent->rect.w, extent->elements}});
+    for (const TileRect& r : p.rects) {
+      const Symbol* s = p.tiles[r.tile].symbol(e.name);
+      if (s == nullptr) continue;
+      const size_t count = s->elements * size_t(data_type_bytes(s->type));
+      for (int y = r.rect.y; y < r.rect.y + r.rect.h; ++y)
+        for (int x = r.rect.x; x < r.rect.x + r.rect.w; ++x) {
+          const size_t at = size_t(y - p.user.y - extent->rect.y) * size_t(extent->rect.w) + size_t(x - p.user.x - extent->rect.x);
+          device.read({x, y}, s->address, std::span(tensor.bytes).subspan(at * bytes, std::min(count, bytes)));
+        }
+    }
+    out.push_back({e.name, std::move(tensor)});
+  }
+  return out;
+}
+
+}  // namespace cs

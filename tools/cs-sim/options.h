@@ -1,0 +1,34 @@
+// Options of cs-sim, as read from its command line.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/host/device.h"
+
+namespace cs {
+
+struct SimOptions {
+  std::string program, machine;
+  std::string inputs, expect, outputs;
+  int iterations = 0;                        // 0: as many samples as the inputs hold (8 with --report)
+  std::vector<std::string> launch;
+  std::string against, report;
+  uint64_t max_cycles = 0;                   // 0: no limit
+  double max_seconds = 0;
+  std::vector<std::string> traces;           // KIND=FILE
+  std::string trace_region, trace_window;
+  uint64_t trace_events = 1'000'000;
+  std::string block = "32x32";
+  int block_width = 32, block_height = 32;
+  int threads = 1;
+  std::vector<std::string> set, allow;
+  uint64_t seed = 0;
+  bool json = false, quiet = false;
+};
+
+// Exit codes of all tools.
+enum ExitCode { kOk = 0, kInputError = 1, kUsage = 2, kSimulatedFailure = 3, kDiffers = 4, kInternal = 70, kInterrupted = 130 };
+
+}  // namespace cs

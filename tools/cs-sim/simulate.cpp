@@ -1,0 +1,305 @@
+// The steps of a simulation, in order:
+//   1. load program, machine, inputs     2. run (traces and timeline listen)      3. leftover wavelets, allowed faults
+//   4. outputs and check                 5. figures: this run, one sample alone   6. baselines and --against (children)
+//   7. report files, summary or JSON
+#include "tools/cs-sim/simulate.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <iostream>
+
+#include "runtime/host/model_run.h"
+#include "runtime/support/files.h"
+#include "simulator/report/collect.h"
+#include "simulator/report/summary.h"
+#include "simulator/report/stats_json.h"
+#include "simulator/report/timeline.h"
+#include "tools/cs-sim/against.h"
+#include "tools/cs-sim/baselines.h"
+#include "tools/cs-sim/check.h"
+#include "tools/cs-sim/child.h"
+#include "tools/cs-sim/launch_run.h"
+#include "tools/cs-sim/progress.h"
+#include "tools/cs-sim/report_files.h"
+#include "tools/cs-sim/sim_device.h"
+#include "tools/cs-sim/traces.h"
+
+namespace cs {
+namespace {
+
+constexpr int kReportSamples = 8;
+
+class Simulation {
+ public:
+  Simulation(const SimOptions& o, const std::string& command, const std::atomic<bool>& interrupted)
+      : o_(o), command_(command), interrupted_(interrupted), progress_(o.quiet), traces_(o, usage_error_) {}
+
+  int run() {
+    if (!usage_error_.empty()) {
+      std::cerr << "cs-sim: " << usage_error_ << "\n";
+      return kUsage;
+    }
+    const auto start = std::chrono::steady_clock::now();
+    const bool ran = load() && build_device() && run_program();
+    progress_.end();
+    if (!ran) return fail();
+    seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    collect_figures();
+    judge_leftovers();
+    if (!keep_outputs() || !write_traces()) return fail();
+    if (ended_well() && !add_other_runs()) return fail();
+    const int code = exit_code();
+    if (!o_.report.empty() && !write_report(o_, record(code), report_, diag_)) return fail();
+    print();
+    return code;
+  }
+
+ private:
+  int fail() {
+    diag_.print(std::cerr, isatty(2) != 0);
+    return kInputError;
+  }
+  bool load();
+  bool read_inputs();
+  bool build_device();
+  bool run_program();
+  bool run_network();
+  bool run_exports();
+  void collect_figures();
+  void judge_leftovers();
+  bool keep_outputs();
+  bool write_traces();
+  bool add_other_runs();
+  bool allowed(const std::string& fault);
+  bool ended_well() const;
+  int exit_code() const;
+  sim::RunRecord record(int code) const;
+  void print() const;
+  int iterations() const;
+
+  const SimOptions& o_;
+  std::string command_;
+  const std::atomic<bool>& interrupted_;
+  Progress progress_;
+  std::string usage_error_;
+  Traces traces_;
+  Diag diag_;
+  LoadedProgram loaded_;
+  Machine machine_;
+  std::vector<NamedArray> inputs_, outputs_;
+  std::optional<std::vector<NamedArray>> expected_;
+  std::unique_ptr<SimDevice> device_;
+  std::unique_ptr<sim::TimelineSampler> sampler_;
+  std::optional<ModelRunResult> network_;
+  std::optional<LaunchRun> launches_;
+  RunStatus status_;
+  std::vector<std::pair<std::string, uint64_t>> allowed_;
+  sim::RunReport report_;
+  std::string notes_;
+  double seconds_ = 0;
+};
+
+bool Simulation::load() {
+  auto loaded = read_program(o_.program, diag_);
+  if (!loaded) return false;
+  loaded_ = std::move(*loaded);
+  auto machine = load_machine(o_.machine.empty() ? loaded_.program.machine : o_.machine, diag_);
+  if (!machine) return false;
+  machine_ = std::move(*machine);
+  for (const std::string& set : o_.set) set_machine_value(machine_, set, diag_);
+  if (!diag_.ok() || (!o_.set.empty() && !verify_machine(machine_, diag_))) return false;
+  if (loaded_.program.host && !o_.launch.empty()) {
+    diag_.error_at("--launch", "is for programs without a host part; this one is a model and runs its samples by itself",
+                   "give its inputs with --inputs");
+    return false;
+  }
+  return read_inputs();
+}
+
+bool Simulation::read_inputs() {
+  if (!o_.inputs.empty()) {
+    auto arrays = read_npz(o_.inputs, diag_);
+    if (!arrays) return false;
+    inputs_ = std::move(*arrays);
+  } else if (loaded_.program.host) {
+    inputs_ = random_inputs(*loaded_.program.host, std::max(1, iterations()), o_.seed);
+  }
+  if (!o_.expect.empty()) {
+    expected_ = read_npz(o_.expect, diag_);
+    if (!expected_) return false;
+  }
+  return true;
+}
+
+// 0: as many samples as the inputs hold.
+int Simulation::iterations() const {
+  if (o_.iterations > 0) return o_.iterations;
+  return !o_.report.empty() && loaded_.program.host ? kReportSamples : 0;
+}
+
+bool Simulation::build_device() {
+  SimDeviceOptions options;
+  options.engine = {o_.block_width, o_.block_height, o_.threads};
+  if (!traces_.prepare(loaded_.program, machine_, options.shell, diag_)) return false;
+  if (o_.max_cycles > 0) options.max_cycles = o_.max_cycles;
+  options.max_seconds = o_.max_seconds;
+  options.interrupted = &interrupted_;
+  options.progress = [this](Cycle now) { progress_(now); };
+  device_ = std::make_unique<SimDevice>(machine_, options);
+  device_->engine().set_trace(traces_.sink());
+  if (!device_->load(loaded_.program, loaded_.weights, diag_)) return false;
+  if (!o_.report.empty()) {
+    sampler_ = std::make_unique<sim::TimelineSampler>(device_->engine());
+    device_->shell().set_sampler(sampler_->first(), [this] { return sampler_->sample(); });
+  }
+  return true;
+}
+
+bool Simulation::run_program() { return loaded_.program.host ? run_network() : run_exports(); }
+
+bool Simulation::run_network() {
+  ModelRunOptions options;
+  options.samples = iterations();
+  network_ = run_model(*device_, loaded_.weights, inputs_, options, diag_);
+  if (!network_) return false;
+  status_ = network_->status;
+  outputs_ = network_->outputs;
+  return true;
+}
+
+bool Simulation::run_exports() {
+  const Cycle limit = o_.max_cycles > 0 ? o_.max_cycles : kNever;
+  launches_ = run_launches(*device_, o_.launch, std::max(1, iterations()), inputs_, limit, diag_);
+  if (!launches_) return false;
+  status_ = launches_->status;
+  outputs_ = read_exports(*device_);
+  return true;
+}
+
+void Simulation::collect_figures() {
+  if (sampler_) report_.timeline = sampler_->finish();
+  sim::Timeline timeline = std::move(report_.timeline);
+  report_ = sim::collect(device_->engine(), std::max(device_->now(), network_ ? network_->cycles : 0));
+  report_.timeline = std::move(timeline);
+  if (network_) sim::add_model_run(report_, *network_);
+  if (launches_) {
+    report_.iterations = launches_->launches;
+    report_.sample_end = launches_->end;
+  }
+  report_.status = status_;
+  report_.status.now = device_->now();
+  report_.simulator = {seconds_, peak_memory_mb(), o_.threads};
+  report_.config = config_text(o_, machine_);
+}
+
+bool Simulation::allowed(const std::string& fault) {
+  if (std::find(o_.allow.begin(), o_.allow.end(), fault) == o_.allow.end()) return false;
+  for (auto& [name, count] : allowed_)
+    if (name == fault) return ++count, true;
+  allowed_.emplace_back(fault, 1);
+  return true;
+}
+
+// After a good end the fabric is left alone until it is quiet; wavelets that nobody took are a fault.
+void Simulation::judge_leftovers() {
+  if (!status_.fault.empty() && allowed(status_.fault)) {
+    status_.reason = StopReason::condition;
+    status_.fault.clear();
+  }
+  if (ended_well()) {
+    device_->shell().set_sampler(kNever, {});
+    const Cycle end = device_->now();
+    device_->run({.cycle = end + std::max<Cycle>(end, 100'000)});
+    const auto left = device_->engine().idle() ? device_->engine().leftovers() : std::vector<std::string>();
+    if (!left.empty() && !allowed("leftover-wavelets")) {
+      status_.reason = StopReason::fault;
+      status_.fault = "leftover-wavelets";
+      status_.message = fmt::format("wavelets were left in {} places at the end of the run", left.size());
+      for (size_t i = 0; i < std::min<size_t>(left.size(), 8); ++i) status_.message += "\n  " + left[i];
+    }
+  }
+  status_.now = report_.status.now;
+  report_.status = status_;
+  report_.allowed = allowed_;
+}
+
+bool Simulation::ended_well() const {
+  return status_.fault.empty() && (status_.reason == StopReason::condition || status_.reason == StopReason::idle);
+}
+
+bool Simulation::keep_outputs() {
+  if (expected_ && ended_well())
+    report_.check = check_outputs(loaded_.program, outputs_, *expected_, std::max(1, report_.iterations));
+  return o_.outputs.empty() || write_npz(o_.outputs, outputs_, diag_);
+}
+
+bool Simulation::write_traces() {
+  device_->engine().set_trace(nullptr);
+  device_->shell().close_waveform();
+  return traces_.write(diag_, notes_);
+}
+
+// Runs in processes of their own: one sample alone for the kernels' cycles, counterparts, the program to compare with.
+bool Simulation::add_other_runs() {
+  if (network_ && report_.iterations > 1) {
+    std::vector<std::string> arguments{"--iterations", "1", "--quiet"};
+    if (!o_.inputs.empty()) arguments.insert(arguments.end(), {"--inputs", o_.inputs});
+    const ChildRun one = run_child_sim(o_, o_.program, arguments);
+    if (one.exit_code != kOk) {
+      diag_.error_at(o_.program, "a run of one sample, which gives the cycles of each kernel, failed", one.error);
+      return false;
+    }
+    sim::add_kernel_cycles(report_, kernel_spans(one.stats));
+  }
+  if (!o_.report.empty() && network_) run_baselines(o_, report_);
+  return o_.against.empty() || run_against(o_, loaded_.program, outputs_, report_, diag_);
+}
+
+int Simulation::exit_code() const {
+  if (status_.reason == StopReason::interrupted) return kInterrupted;
+  if (!ended_well()) return kSimulatedFailure;
+  return report_.check && !report_.check->ok ? kDiffers : kOk;
+}
+
+sim::RunRecord Simulation::record(int code) const {
+  RunRecord r;
+  r.tool_version = version_string("cs-sim");
+  r.program = loaded_.program.name;
+  Diag ignored;
+  if (const auto manifest = read_file(o_.program + "/manifest.json", ignored)) r.program_hash = hash_text(*manifest);
+  r.command = command_;
+  r.seed = o_.seed;
+  r.exit_code = code;
+  r.wall_s = seconds_;
+  return r;
+}
+
+void Simulation::print() const {
+  if (!status_.fault.empty())
+    std::cerr << fmt::format("cs-sim: {} at cycle {}\n{}\n", status_.fault, report_.status.now, status_.message);
+  if (status_.reason == StopReason::interrupted)
+    std::cerr << fmt::format("cs-sim: interrupted at cycle {}\n", report_.status.now);
+  if (report_.check && !report_.check->ok) std::cerr << "cs-sim: results differ: " << report_.check->mismatch << "\n";
+  if (o_.json) {
+    std::cout << sim::stats_json(report_) << "\n";
+  } else {
+    std::cout << (o_.quiet ? sim::one_line(report_) : sim::summary(report_));
+  }
+  std::cout.flush();
+  std::ostream& talk = o_.json ? std::cerr : std::cout;
+  if (o_.quiet) return;
+  talk << notes_;
+  if (!o_.report.empty()) talk << "report: " << o_.report << "/report.html\n";
+}
+
+}  // namespace
+
+int simulate(const SimOptions& o, const std::string& command, const std::atomic<bool>& interrupted) {
+  return Simulation(o, command, interrupted).run();
+}
+
+}  // namespace cs

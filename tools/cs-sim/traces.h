@@ -1,0 +1,34 @@
+// The traces of a run: reads --trace options, holds the sinks, writes the files when the run is over.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "simulator/systemc/shell.h"
+#include "simulator/trace/chrome_trace.h"
+#include "simulator/trace/fan_out.h"
+#include "tools/cs-sim/options.h"
+
+namespace cs {
+
+class Traces {
+ public:
+  // Reads the options; `error` is what is wrong with them (a usage error), empty if nothing.
+  Traces(const SimOptions&, std::string& error);
+
+  // Before the device is built: which PEs and where to, for the waveform.
+  bool prepare(const Program&, const Machine&, sim::ShellOptions&, Diag&);
+  sim::TraceSink* sink() { return sinks_.empty() ? nullptr : &sinks_; }
+  // After the run (and after the waveform was closed): the files appear under their names. `notes` is for the user.
+  bool write(Diag&, std::string& notes);
+
+ private:
+  std::vector<std::string> chrome_files_;
+  std::string vcd_file_;
+  sim::TraceFilter filter_;
+  std::vector<std::unique_ptr<sim::ChromeTrace>> chrome_;
+  sim::FanOut sinks_;
+};
+
+}  // namespace cs
