@@ -227,6 +227,7 @@ struct Builder {
         Pe& p = b->pe(i);
         p.activated = tile.activated;
         for (Cycle& c : p.ready_at) c = start;
+        p.why = int8_t(Stall::dispatch);
         b->wake(p, start);
       }
     }
