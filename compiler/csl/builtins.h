@@ -1,0 +1,74 @@
+// The builtin functions of the language: one table, looked up by name.
+#pragma once
+
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/csl/eval.h"
+
+namespace cs::csl {
+
+// Where a builtin may be called.
+enum class Allowed : uint8_t {
+  anywhere,
+  layout,     // while the layout is evaluated
+  config,     // comptime blocks of tile programs
+  code,       // functions and tasks
+  either,     // comptime blocks of tile programs, functions and tasks
+};
+
+using BuiltinHandler = Value (*)(Evaluator&, const ast::Builtin&, const Type* want);
+
+struct BuiltinRow {
+  std::string_view name;
+  int min_args, max_args;
+  Allowed allowed;
+  BuiltinHandler handler;
+};
+
+std::span<const BuiltinRow> layout_builtins();
+std::span<const BuiltinRow> config_builtins();
+std::span<const BuiltinRow> type_builtins();
+std::span<const BuiltinRow> numeric_builtins();
+std::span<const BuiltinRow> id_builtins();
+std::span<const BuiltinRow> dsd_builtins();
+// Vector operations are rows of the ISA: @fadds, @mov16 … (clz, ctz and popcnt without their 16).
+bool is_vector_builtin(std::string_view name);
+Value vector_builtin(Evaluator&, const ast::Builtin&);
+
+// Reads the fields of a configuration structure such as .{ .async = true }; what is not read is an error at the end.
+class ConfigFields {
+ public:
+  ConfigFields(Evaluator& e, const Value& config, SourceLoc where) : e_(e), config_(config), where_(where) {}
+  // From a syntax tree: fields of a literal are evaluated one by one, tensor accesses are left out.
+  ConfigFields(Evaluator& e, const ast::Expr* literal);
+
+  const Value* find(std::string_view name);
+  bool flag(std::string_view name);                       // false if absent
+  // Known integer in a range; false if absent or wrong (reported).
+  bool number(std::string_view name, int64_t low, int64_t high, int64_t& out);
+  const Value* required(std::string_view name);           // reports its absence
+  const ast::TensorAccess* tensor_access() const { return access_; }
+  SourceLoc where() const { return where_; }
+  bool good() const { return good_; }
+  // Reports fields that nobody asked for.
+  bool finish();
+
+ private:
+  Evaluator& e_;
+  Value config_;
+  SourceLoc where_;
+  const ast::TensorAccess* access_ = nullptr;
+  std::vector<std::string> asked_;
+  bool good_ = true;
+};
+
+// Router configuration from the structure that @set_color_config takes.
+bool read_route(Evaluator&, const Value& config, SourceLoc, RouteConfig& out);
+// The task id behind an id, a color (WSE-2), an input queue (WSE-3) or a bound task; -1 and an error if there is none.
+int task_id_of(Evaluator&, const Value&, SourceLoc);
+
+}  // namespace cs::csl

@@ -1,0 +1,143 @@
+// Builtins of comptime blocks in tile programs: binding tasks, queues, local routes, exported symbols.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "compiler/csl/builtins.h"
+
+namespace cs::csl {
+namespace {
+
+// How the words of a wavelet become parameters.
+bool task_args(Evaluator& e, const Type& t, TaskKind kind, SourceLoc where, TaskArgs& out) {
+  const auto& p = t.params;
+  bool good = true;
+  for (const Type* param : p) good &= param->is_scalar();
+  if (p.empty()) out = TaskArgs::none;
+  else if (p.size() == 1) out = p[0]->is_pair() ? TaskArgs::word : TaskArgs::half;
+  else if (p.size() == 2) out = TaskArgs::half_and_index;
+  good &= p.size() <= 2 && !(p.size() == 2 && (p[0]->is_pair() || p[1]->is_pair()));
+  if (kind == TaskKind::local) good &= p.empty();
+  if (kind == TaskKind::control) good &= out == TaskArgs::none || out == TaskArgs::half;
+  if (good) return true;
+  e.fail(where, fmt::format("a task of type '{}' cannot be bound here", t.name),
+         kind == TaskKind::local     ? "a local task has no parameters"
+         : kind == TaskKind::control ? "a control task has at most one parameter of 16 bits"
+                                     : "a data task has one parameter of 32 bits, or one or two of 16 bits");
+  return false;
+}
+
+Value bind(Evaluator& e, const ast::Builtin& n, TaskKind kind, TypeKind id_type) {
+  const Value task = e.eval(n.args[0]);
+  const Value id = e.eval_comptime(n.args[1], nullptr, "the task id");
+  if (!task.ok() || !id.ok()) return {};
+  if (!task.is(ValueKind::function) || !task.as<FunctionRef>().decl->is_task)
+    return e.fail(n.args[0]->loc, fmt::format("a task is needed here, this is '{}'", task.type->name), "declare it with 'task' instead of 'fn'");
+  if (id.type->kind != id_type)
+    return e.fail(n.args[1]->loc, fmt::format("@{} needs a '{}', this is '{}'", n.name, e.types().get(id_type)->name, id.type->name),
+                  fmt::format("@get_{}(…)", e.types().get(id_type)->name));
+  MirTask t{.kind = kind, .id = uint8_t(id.i)};
+  if (!task_args(e, *task.type, kind, n.args[0]->loc, t.args)) return {};
+  for (const MirTask& other : e.unit().tile.tasks)
+    if (other.kind == kind && other.id == t.id)
+      return e.fail(n.loc, fmt::format("{} {} is bound to '{}' already", e.types().get(id_type)->name, t.id, e.unit().tile.functions[other.function].name));
+  t.function = e.function_index(task.as<FunctionRef>(), {}, n.loc);
+  e.unit().tile.tasks.push_back(t);
+  return e.void_value();
+}
+
+Value bind_local_task(Evaluator& e, const ast::Builtin& n, const Type*) { return bind(e, n, TaskKind::local, TypeKind::local_task_id); }
+Value bind_data_task(Evaluator& e, const ast::Builtin& n, const Type*) { return bind(e, n, TaskKind::data, TypeKind::data_task_id); }
+Value bind_control_task(Evaluator& e, const ast::Builtin& n, const Type*) { return bind(e, n, TaskKind::control, TypeKind::control_task_id); }
+
+bool read_priority(Evaluator& e, const Value& v, SourceLoc where, uint8_t& out) {
+  ConfigFields f(e, v, where);
+  constexpr std::string_view kNames[] = {"", "low", "medium", "high"};
+  for (uint8_t k = 1; k < 4; ++k)
+    if (f.flag(kNames[k])) out = k;
+  return f.finish();
+}
+
+Value initialize_queue(Evaluator& e, const ast::Builtin& n, const Type*) {
+  const Value queue = e.eval_comptime(n.args[0], nullptr, "the queue");
+  if (!queue.ok()) return {};
+  const bool output = queue.type->kind == TypeKind::output_queue;
+  if (!output && queue.type->kind != TypeKind::input_queue)
+    return e.fail(n.args[0]->loc, fmt::format("a queue is needed here, this is '{}'", queue.type->name), "@get_input_queue(n) or @get_output_queue(n)");
+  QueueBinding q{.output = output, .queue = uint8_t(queue.i)};
+  bool has_color = false;
+  if (n.args.size() > 1) {
+    ConfigFields f(e, n.args[1]);
+    if (const Value* c = f.find("color"); c && c->ok()) {
+      if (!c->is(ValueKind::integer) || c->type->kind != TypeKind::color)
+        return e.fail(f.where(), fmt::format("field 'color' needs a color, this is '{}'", c->type->name));
+      q.color = uint8_t(c->i);
+      has_color = true;
+    }
+    if (const Value* p = f.find("priority"); p && p->ok() && !read_priority(e, *p, f.where(), q.priority)) return {};
+    if (!f.finish()) return {};
+  }
+  if (!has_color) return q.priority ? e.fail(n.loc, "a queue with a priority needs a color") : e.void_value();
+  for (const QueueBinding& other : e.unit().tile.queues)
+    if (other.output == output && other.queue == q.queue && other.color != q.color)
+      return e.fail(n.loc, fmt::format("{} queue {} is bound to color {} already", output ? "output" : "input", q.queue, other.color));
+  const auto same = [&](const QueueBinding& o) { return o.output == output && o.queue == q.queue; };
+  if (std::none_of(e.unit().tile.queues.begin(), e.unit().tile.queues.end(), same)) e.unit().tile.queues.push_back(q);
+  return e.void_value();
+}
+
+Value set_local_color_config(Evaluator& e, const ast::Builtin& n, const Type*) {
+  const Value color = e.eval_comptime(n.args[0], nullptr, "the color");
+  const Value config = e.eval_comptime(n.args[1], nullptr, "the configuration");
+  if (!color.ok() || !config.ok()) return {};
+  if (color.type->kind != TypeKind::color) return e.fail(n.args[0]->loc, fmt::format("a color is needed here, this is '{}'", color.type->name));
+  if (color.i >= e.machine().router.colors)
+    return e.fail(n.args[0]->loc, fmt::format("color {} is not routable: the routers have {}", print_int(color.i), e.machine().router.colors));
+  RouteConfig route;
+  if (!read_route(e, config, n.args[1]->loc, route)) return {};
+  if (!e.unit().tile.routes.emplace(uint8_t(color.i), route).second)
+    return e.fail(n.loc, fmt::format("color {} is configured twice", print_int(color.i)));
+  return e.void_value();
+}
+
+Value export_symbol(Evaluator& e, const ast::Builtin& n, const Type*) {
+  const Value v = e.eval(n.args[0]);
+  if (!v.ok()) return {};
+  std::string name;
+  if (n.args.size() > 1) {
+    const Value given = e.eval_comptime(n.args[1], nullptr, "the name");
+    if (!given.ok()) return {};
+    if (!given.is(ValueKind::text)) return e.fail(n.args[1]->loc, "the name must be a string");
+    name = given.text();
+  } else if (const auto* id = ast::try_as<ast::Identifier>(n.args[0])) {
+    name = id->name;
+  } else if (const auto* f = ast::try_as<ast::Field>(n.args[0])) {
+    name = f->name;
+  } else {
+    return e.fail(n.loc, "this has no name to export it by", "@export_symbol(value, \"name\")");
+  }
+  e.export_symbol(v, name, n.loc);
+  return e.void_value();
+}
+
+// The command stream of old programs: calls need no task here.
+Value rpc(Evaluator& e, const ast::Builtin& n, const Type*) {
+  e.eval_comptime(n.args[0], nullptr, "the task id");
+  return e.void_value();
+}
+
+constexpr BuiltinRow kRows[] = {
+    {"bind_local_task", 2, 2, Allowed::config, bind_local_task},
+    {"bind_data_task", 2, 2, Allowed::config, bind_data_task},
+    {"bind_control_task", 2, 2, Allowed::config, bind_control_task},
+    {"initialize_queue", 1, 2, Allowed::config, initialize_queue},
+    {"set_local_color_config", 2, 2, Allowed::config, set_local_color_config},
+    {"export_symbol", 1, 2, Allowed::config, export_symbol},
+    {"rpc", 1, 1, Allowed::config, rpc},
+};
+
+}  // namespace
+
+std::span<const BuiltinRow> config_builtins() { return kRows; }
+
+}  // namespace cs::csl

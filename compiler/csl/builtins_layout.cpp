@@ -1,0 +1,136 @@
+// Builtins of the layout: the rectangle, tile programs, routes, names for the host.
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "compiler/csl/builtins.h"
+
+namespace cs::csl {
+namespace {
+
+constexpr int64_t kLargestSide = 1 << 14;
+
+bool coordinates(Evaluator& e, const ast::Builtin& n, int64_t& x, int64_t& y) {
+  LayoutState& s = *e.layout();
+  if (!s.has_rectangle) {
+    e.fail(n.loc, fmt::format("@{} comes before @set_rectangle", n.name), "call @set_rectangle(width, height) first");
+    return false;
+  }
+  const bool good = e.eval_int(n.args[0], 0, s.width - 1, "the column", x);
+  return e.eval_int(n.args[1], 0, s.height - 1, "the row", y) && good;
+}
+
+Value set_rectangle(Evaluator& e, const ast::Builtin& n, const Type*) {
+  LayoutState& s = *e.layout();
+  int64_t w = 0, h = 0;
+  const bool good = e.eval_int(n.args[0], 1, kLargestSide, "the width", w);
+  if (!e.eval_int(n.args[1], 1, kLargestSide, "the height", h) || !good) return {};
+  if (s.has_rectangle) return e.fail(n.loc, "@set_rectangle is called twice");
+  s.has_rectangle = true;
+  s.width = int(w);
+  s.height = int(h);
+  s.tile_of_pe.assign(size_t(w * h), ~0u);
+  return e.void_value();
+}
+
+uint32_t tile_index(Evaluator& e, const LoadedModule* source, const std::string& name, const Value& params, SourceLoc where) {
+  LayoutState& s = *e.layout();
+  const size_t key = hash(params) ^ std::hash<const void*>{}(source);
+  std::vector<uint32_t>& same = s.tile_index[key];
+  for (uint32_t t : same)
+    if (s.tiles[t].source == source && equal(s.tiles[t].params, params)) return t;
+  same.push_back(uint32_t(s.tiles.size()));
+  s.tiles.push_back({source, name, params, where});
+  return same.back();
+}
+
+Value set_tile_code(Evaluator& e, const ast::Builtin& n, const Type*) {
+  LayoutState& s = *e.layout();
+  int64_t x = 0, y = 0;
+  if (!coordinates(e, n, x, y)) return {};
+  const Value name = e.eval_comptime(n.args[2], nullptr, "the file name");
+  if (!name.ok()) return {};
+  if (!name.is(ValueKind::text)) return e.fail(n.args[2]->loc, "the file name must be a string");
+  Value params;
+  if (n.args.size() > 3) {
+    params = e.eval_comptime(n.args[3], nullptr, "the parameters");
+    if (!params.ok()) return {};
+    const bool empty = params.is(ValueKind::aggregate) && params.aggregate().items.empty();
+    if (!params.is(ValueKind::aggregate) || (!params.aggregate().names && !empty))
+      return e.fail(n.args[3]->loc, "the parameters must be a structure .{ .name = value }");
+    if (empty) params = {};
+  }
+  const LoadedModule* source = e.session().loader.load(name.text(), e.frame().module->source, n.args[2]->loc, e.diag());
+  if (!source) return {};
+  uint32_t& tile = s.tile_of_pe[size_t(y) * size_t(s.width) + size_t(x)];
+  if (tile != ~0u) return e.fail(n.loc, fmt::format("PE ({}, {}) already runs '{}'", x, y, s.tiles[tile].name), "each PE gets one @set_tile_code");
+  tile = tile_index(e, source, name.text(), params, n.loc);
+  return e.void_value();
+}
+
+std::string config_key(const RouteConfig& c) {
+  std::string key;
+  for (const SwitchPosition& p : c.positions) key += {char(p.valid), char(p.rx), char(p.tx)};
+  key += {char(c.current), char(c.ring_mode), char(c.pop_mode), char(c.teardown)};
+  return key;
+}
+
+Value set_color_config(Evaluator& e, const ast::Builtin& n, const Type*) {
+  LayoutState& s = *e.layout();
+  int64_t x = 0, y = 0;
+  if (!coordinates(e, n, x, y)) return {};
+  const Value color = e.eval_comptime(n.args[2], nullptr, "the color");
+  const Value config = e.eval_comptime(n.args[3], nullptr, "the configuration");
+  if (!color.ok() || !config.ok()) return {};
+  if (color.type->kind != TypeKind::color)
+    return e.fail(n.args[2]->loc, fmt::format("a color is needed here, this is '{}'", color.type->name), "get one with @get_color(id)");
+  if (color.i >= e.machine().router.colors)
+    return e.fail(n.args[2]->loc, fmt::format("color {} is not routable: the routers have {}", print_int(color.i), e.machine().router.colors));
+  RouteConfig route;
+  if (!read_route(e, config, n.args[3]->loc, route)) return {};
+  const auto [it, inserted] = s.config_index.try_emplace(config_key(route), uint32_t(s.configs.size()));
+  if (inserted) s.configs.push_back(route);
+  if (s.config_of_pe.size() <= size_t(color.i)) s.config_of_pe.resize(size_t(color.i) + 1);
+  std::vector<uint32_t>& of_pe = s.config_of_pe[size_t(color.i)];
+  if (of_pe.empty()) of_pe.assign(size_t(s.width) * size_t(s.height), ~0u);
+  uint32_t& slot = of_pe[size_t(y) * size_t(s.width) + size_t(x)];
+  if (slot != ~0u)
+    return e.fail(n.loc, fmt::format("color {} of PE ({}, {}) is configured twice", print_int(color.i), x, y), "each PE and color gets one @set_color_config");
+  slot = it->second;
+  return e.void_value();
+}
+
+Value export_name(Evaluator& e, const ast::Builtin& n, const Type*) {
+  const Value name = e.eval_comptime(n.args[0], nullptr, "the name");
+  const Type* t = e.eval_type(n.args[1]);
+  if (!name.ok() || !t) return {};
+  if (!name.is(ValueKind::text)) return e.fail(n.args[0]->loc, "the name must be a string");
+  ExportedName x{.name = name.text(), .is_function = t->kind == TypeKind::function};
+  if (n.args.size() > 2) {
+    const Value v = e.eval_comptime(n.args[2], e.types().get(TypeKind::boolean), "whether the host may write");
+    if (!v.ok()) return {};
+    x.is_mutable = v.truth();
+  }
+  if (!x.is_function) {
+    const Type* element = t->kind == TypeKind::pointer ? t->element : t;
+    while (element->kind == TypeKind::array) element = element->element;
+    if (!to_data_type(*element, x.type)) return e.fail(n.args[1]->loc, fmt::format("the host cannot access a '{}'", t->name), "use a pointer to numbers, such as [*]f32, or fn () void");
+  }
+  for (const ExportedName& other : e.layout()->exports)
+    if (other.name == x.name) return e.fail(n.loc, fmt::format("'{}' is exported twice", x.name));
+  e.layout()->exports.push_back(std::move(x));
+  return e.void_value();
+}
+
+constexpr BuiltinRow kRows[] = {
+    {"set_rectangle", 2, 2, Allowed::layout, set_rectangle},
+    {"set_tile_code", 3, 4, Allowed::layout, set_tile_code},
+    {"set_color_config", 4, 4, Allowed::layout, set_color_config},
+    {"export_name", 2, 3, Allowed::layout, export_name},
+};
+
+}  // namespace
+
+std::span<const BuiltinRow> layout_builtins() { return kRows; }
+
+}  // namespace cs::csl

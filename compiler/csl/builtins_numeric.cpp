@@ -1,0 +1,171 @@
+// Builtins on numbers and memory: bit casts, aggregates of equal values, ranges, random bits, configuration registers.
+#include <cmath>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "compiler/csl/builtins.h"
+#include "runtime/numerics/numerics.h"
+
+namespace cs::csl {
+namespace {
+
+using isa::Op;
+
+uint64_t bits_of(Evaluator& e, const Value& v) {
+  if (v.is(ValueKind::floating)) return e.float_bits(v.type, v.f);
+  return uint64_t(v.i) & (v.type->bytes == 4 ? 0xffffffffu : v.type->bytes == 2 ? 0xffffu : 0xffu);
+}
+
+Value from_bits(Evaluator& e, const Type* t, uint64_t bits) {
+  if (t->kind == TypeKind::floating) {
+    if (t->bits == 16) return Value::floating(t, double(numerics::half_to_float(uint16_t(bits), e.session().options.fp16)));
+    const uint32_t word = uint32_t(bits);
+    float f = 0;
+    std::memcpy(&f, &word, sizeof f);
+    return Value::floating(t, double(f));
+  }
+  __int128 v = __int128(bits);
+  if (t->is_signed && (bits >> (t->bits - 1) & 1)) v -= __int128(1) << t->bits;
+  return Value::integer(t, v);
+}
+
+Value bitcast(Evaluator& e, const ast::Builtin& n, const Type*) {
+  const Type* t = e.eval_type(n.args[0]);
+  Value v = e.rvalue(n.args[1]);
+  if (!t || !v.ok()) return {};
+  if (v.type->kind == TypeKind::comptime_int && t->bytes) {   // its bits as an unsigned number of that size
+    const Type* plain = e.types().integer(int(t->bytes) * 8, v.i < 0);
+    v = e.coerce(v, plain, n.loc, "value");
+  } else if (v.type->kind == TypeKind::comptime_float && t->bytes == 4) {
+    v = e.coerce(v, e.types().f32(), n.loc, "value");
+  }
+  if (!v.ok()) return {};
+  if (!t->is_scalar() || !v.type->is_scalar() || t->bytes != v.type->bytes)
+    return e.fail(n.loc, fmt::format("@bitcast from '{}' ({} bytes) to '{}' ({} bytes)", v.type->name, v.type->bytes, t->name, t->bytes),
+                  "both types need the same size");
+  if (v.is(ValueKind::integer) || v.is(ValueKind::floating)) return from_bits(e, t, bits_of(e, v));
+  if (v.is(ValueKind::undefined) || v.is(ValueKind::scalar)) {
+    v.type = t;
+    return v;
+  }
+  return e.emitting() ? Value::scalar(t, e.operand(v, n.loc)) : e.fail(n.loc, "these bits are not known at comptime");
+}
+
+Value ptrcast(Evaluator& e, const ast::Builtin& n, const Type*) {
+  const Type* t = e.eval_type(n.args[0]);
+  Value v = e.rvalue(n.args[1]);
+  if (!t || !v.ok()) return {};
+  if (t->kind != TypeKind::pointer || (v.type->kind != TypeKind::pointer && !v.is(ValueKind::scalar)))
+    return e.fail(n.loc, fmt::format("@ptrcast from '{}' to '{}': both must be pointers", v.type->name, t->name));
+  v.type = t;
+  return v;
+}
+
+Value splat(const Type* t, Value v) {
+  Aggregate a;
+  a.count = t->elements();
+  if (a.count) a.items.push_back(std::move(v));
+  return Value::with(t, ValueKind::aggregate, std::move(a));
+}
+
+Value zero_of(const Type* t) {
+  if (t->kind == TypeKind::array) return splat(t, zero_of(t->element));
+  if (t->kind == TypeKind::structure) {
+    Aggregate a;
+    for (const Field& f : t->fields) a.items.push_back(zero_of(f.type));
+    return Value::with(t, ValueKind::aggregate, std::move(a));
+  }
+  return t->is_float() ? Value::floating(t, 0) : Value::integer(t, 0);
+}
+
+Value zeros(Evaluator& e, const ast::Builtin& n, const Type*) {
+  const Type* t = e.eval_type(n.args[0]);
+  if (!t) return {};
+  if (t->kind != TypeKind::array && t->kind != TypeKind::structure && !t->is_number())
+    return e.fail(n.args[0]->loc, fmt::format("@zeros does not make a '{}'", t->name), "@zeros([n]T)");
+  return zero_of(t);
+}
+
+Value constants(Evaluator& e, const ast::Builtin& n, const Type*) {
+  const Type* t = e.eval_type(n.args[0]);
+  if (!t) return {};
+  if (t->kind != TypeKind::array) return e.fail(n.args[0]->loc, fmt::format("@constants makes arrays, not '{}'", t->name));
+  const Value v = e.keep(e.eval_as(n.args[1], t->element, "element"));
+  return v.ok() ? splat(t, v) : Value();
+}
+
+// @range(T, stop), (T, start, stop), (T, start, stop, step)
+Value range(Evaluator& e, const ast::Builtin& n, const Type*) {
+  const Type* t = e.eval_type(n.args[0]);
+  if (!t) return {};
+  if (!t->is_int()) return e.fail(n.args[0]->loc, fmt::format("a range counts integers, not '{}'", t->name));
+  RangeValue r{.element = t, .start = Value::integer(t, 0), .step = Value::integer(t, 1)};
+  if (n.args.size() == 2) {
+    r.stop = e.eval_as(n.args[1], t, "stop");
+  } else {
+    r.start = e.keep(e.eval_as(n.args[1], t, "start"));
+    r.stop = e.eval_as(n.args[2], t, "stop");
+    if (n.args.size() == 4) r.step = e.eval_as(n.args[3], t, "step");
+  }
+  if (!r.start.ok() || !r.stop.ok() || !r.step.ok()) return {};
+  if (!r.step.is(ValueKind::integer)) return e.fail(n.args[3]->loc, "the step must be known at comptime");
+  if (r.step.i == 0) return e.fail(n.args[3]->loc, "the step is 0");
+  return Value::with(e.types().get(TypeKind::range), ValueKind::range, std::move(r));
+}
+
+Value range_part(Evaluator& e, const ast::Builtin& n, Value RangeValue::*part) {
+  const Value v = e.eval(n.args[0]);
+  if (!v.ok()) return {};
+  return v.is(ValueKind::range) ? v.as<RangeValue>().*part : e.fail(n.loc, fmt::format("a range is needed here, this is '{}'", v.type->name));
+}
+Value range_start(Evaluator& e, const ast::Builtin& n, const Type*) { return range_part(e, n, &RangeValue::start); }
+Value range_stop(Evaluator& e, const ast::Builtin& n, const Type*) { return range_part(e, n, &RangeValue::stop); }
+Value range_step(Evaluator& e, const ast::Builtin& n, const Type*) { return range_part(e, n, &RangeValue::step); }
+
+Value random16(Evaluator& e, const ast::Builtin&, const Type*) {
+  const auto r = e.builder().emit_reg(Op::ldcfg16, {FunctionBuilder::imm(int(isa::ConfigReg::random))});
+  return Value::scalar(e.types().integer(16, false), r);
+}
+
+bool config_register(Evaluator& e, const ast::Builtin& n, int64_t& reg) {
+  if (!e.frame().module->source->library) {
+    e.fail(n.loc, fmt::format("@{} is for library modules", n.name));
+    return false;
+  }
+  return e.eval_int(n.args[0], 0, int64_t(isa::ConfigReg::count) - 1, "the register", reg);
+}
+
+Value ldcfg16(Evaluator& e, const ast::Builtin& n, const Type*) {
+  int64_t reg = 0;
+  if (!config_register(e, n, reg)) return {};
+  return Value::scalar(e.types().integer(16, false), e.builder().emit_reg(Op::ldcfg16, {FunctionBuilder::imm(int32_t(reg))}));
+}
+
+Value stcfg16(Evaluator& e, const ast::Builtin& n, const Type*) {
+  int64_t reg = 0;
+  if (!config_register(e, n, reg)) return {};
+  const Value v = e.eval_as(n.args[1], e.types().integer(16, false), "value");
+  if (v.ok()) e.builder().emit(Op::stcfg16, {FunctionBuilder::imm(int32_t(reg)), e.operand(v, n.loc)});
+  return e.void_value();
+}
+
+constexpr BuiltinRow kRows[] = {
+    {"bitcast", 2, 2, Allowed::anywhere, bitcast},
+    {"ptrcast", 2, 2, Allowed::anywhere, ptrcast},
+    {"zeros", 1, 1, Allowed::anywhere, zeros},
+    {"constants", 2, 2, Allowed::anywhere, constants},
+    {"range", 2, 4, Allowed::anywhere, range},
+    {"range_start", 1, 1, Allowed::anywhere, range_start},
+    {"range_stop", 1, 1, Allowed::anywhere, range_stop},
+    {"range_step", 1, 1, Allowed::anywhere, range_step},
+    {"random16", 0, 0, Allowed::code, random16},
+    {"ldcfg16", 1, 1, Allowed::code, ldcfg16},
+    {"stcfg16", 2, 2, Allowed::code, stcfg16},
+};
+
+}  // namespace
+
+std::span<const BuiltinRow> numeric_builtins() { return kRows; }
+
+}  // namespace cs::csl

@@ -1,0 +1,66 @@
+// Builds one MirFunction: instructions in order, virtual registers, labels, frame slots, calls.
+#pragma once
+
+#include <initializer_list>
+#include <string>
+
+#include "compiler/csl/mir.h"
+#include "compiler/csl/types.h"
+#include "compiler/csl/value.h"
+
+namespace cs::csl {
+
+class FunctionBuilder {
+ public:
+  FunctionBuilder(std::string name, SourceLoc loc, MirFunction::Kind kind);
+
+  SourceLoc loc;   // position of the instructions to come
+
+  isa::Operand reg() { return {isa::OperandKind::reg, next_virtual_++, 0}; }
+  isa::Operand pair() { return {isa::OperandKind::pair, next_virtual_++, 0}; }
+  isa::Operand temp(const Type* t) { return t->is_pair() ? pair() : reg(); }
+  int next_virtual() const { return next_virtual_; }
+  static isa::Operand imm(int32_t v) { return {isa::OperandKind::imm, v, 0}; }
+
+  void emit(isa::Op op, std::initializer_list<isa::Operand> args);
+  // dst = a op b in a new register or pair.
+  isa::Operand emit_reg(isa::Op op, std::initializer_list<isa::Operand> sources);
+  isa::Operand emit_pair(isa::Op op, std::initializer_list<isa::Operand> sources);
+  void move(const isa::Operand& dst, const isa::Operand& src);  // width of dst
+
+  int new_label();
+  void place(int label);
+  void jump(int label);
+  void jump_if(const isa::Operand& condition, bool sense, int label);
+  bool label_used(int label) const { return used_[size_t(label)]; }
+
+  Location slot(std::string name, uint32_t bytes, uint32_t align);
+  void load(const Type* t, const isa::Operand& dst, const Location& from);
+  void store(const Type* t, const Location& to, const isa::Operand& value);
+  void load16(const isa::Operand& dst, const Location& from);
+  void store16(const Location& to, const isa::Operand& value);
+
+  void call(uint32_t function, std::vector<isa::Operand> args, std::vector<bool> pairs, isa::Operand result);
+  void call_indirect(isa::Operand target, std::vector<isa::Operand> args, std::vector<bool> pairs, isa::Operand result);
+  void ret();    // `jv r15`, or `yield` in tasks
+
+  // A point to come back to when what was emitted since is not wanted after all.
+  struct Mark { size_t code, calls, rets, slots, labels; };
+  Mark mark() const;
+  void rewind(const Mark&);
+
+  MirFunction finish();
+  MirFunction& function() { return fn_; }
+
+ private:
+  std::pair<isa::Operand, isa::Operand> address(const Location&) const;
+  bool open_end() const;
+
+  MirFunction fn_;
+  std::vector<bool> used_;
+  int next_virtual_ = isa::kFirstVirtual;
+};
+
+Location offset_by(Location l, int32_t bytes);
+
+}  // namespace cs::csl

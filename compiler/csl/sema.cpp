@@ -1,0 +1,148 @@
+// analyse: the layout file first, then every tile program it names.
+#include "compiler/csl/sema.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include "compiler/csl/eval.h"
+#include "compiler/csl/layout_result.h"
+
+namespace cs::csl {
+namespace {
+
+// --params=name:value as values: integers, floats, true and false; anything else is a string.
+Value parse_param(TypeTable& types, const std::string& text) {
+  if (text == "true" || text == "false") return bool_value(types, text == "true");
+  const bool hex = text.starts_with("0x") || text.starts_with("0X");
+  const char *begin = text.data() + (hex ? 2 : 0), *end = text.data() + text.size();
+  int64_t i = 0;
+  if (auto [p, error] = std::from_chars(begin, end, i, hex ? 16 : 10); error == std::errc{} && p == end)
+    return Value::integer(types.get(TypeKind::comptime_int), i);
+  double d = 0;
+  if (auto [p, error] = std::from_chars(text.data(), end, d); error == std::errc{} && p == end)
+    return Value::floating(types.get(TypeKind::comptime_float), d);
+  return text_value(types, text);
+}
+
+Value layout_params(TypeTable& types, const CslOptions& options) {
+  Aggregate a;
+  Names names;
+  for (const auto& [name, value] : options.params) {
+    names.push_back(name);
+    a.items.push_back(parse_param(types, value));
+  }
+  if (names.empty()) return {};
+  a.names = std::make_shared<Names>(std::move(names));
+  return Value::with(types.get(TypeKind::comptime_struct), ValueKind::aggregate, std::move(a));
+}
+
+// Functions that call each other in a circle would need a stack.
+void check_recursion(const MirTile& tile, Diag& diag) {
+  enum State : uint8_t { fresh, open, done };
+  std::vector<State> state(tile.functions.size(), fresh);
+  std::vector<uint32_t> path;
+  // Iterative depth-first search: (function, next call).
+  for (uint32_t root = 0; root < tile.functions.size(); ++root) {
+    std::vector<std::pair<uint32_t, size_t>> stack;
+    if (state[root] == fresh) stack.emplace_back(root, 0), state[root] = open;
+    while (!stack.empty()) {
+      auto& [f, next] = stack.back();
+      const MirFunction& fn = tile.functions[f];
+      if (next == fn.calls.size()) {
+        state[f] = done;
+        stack.pop_back();
+        continue;
+      }
+      const MirCall& call = fn.calls[next++];
+      const isa::Operand& target = fn.code[call.inst].args[1];
+      if (target.kind != isa::OperandKind::function) continue;
+      const auto callee = uint32_t(target.value);
+      if (state[callee] == open) {
+        diag.error(fn.locs[call.inst], fmt::format("'{}' calls '{}' again: recursion does not exist at run time", fn.name, tile.functions[callee].name), "use a loop, or tasks");
+        return;
+      }
+      if (state[callee] == fresh) stack.emplace_back(callee, 0), state[callee] = open;
+    }
+  }
+}
+
+bool build_tile(Session& session, LayoutState& layout, const LayoutState::TileKey& key, MirTile& out) {
+  Unit unit;
+  unit.tile.fp16 = session.options.fp16;
+  unit.tile.name = key.name;
+  if (const std::string params = print_params(key.params); !params.empty()) unit.tile.name += " (" + params + ")";
+  const size_t errors = session.diag.errors();
+  {
+    Evaluator e(session, unit, &layout);
+    e.instantiate(key.source, key.params, key.loc);
+    e.run_comptime_blocks();
+    if (session.diag.errors() == errors) e.lower_functions();
+  }
+  if (session.diag.errors() > errors) {
+    session.diag.note(key.loc, fmt::format("for the tile program '{}'", unit.tile.name));
+    return false;
+  }
+  std::sort(unit.tile.blocked.begin(), unit.tile.blocked.end());
+  std::sort(unit.tile.activated.begin(), unit.tile.activated.end());
+  check_recursion(unit.tile, session.diag);
+  out = std::move(unit.tile);
+  return session.diag.errors() == errors;
+}
+
+}  // namespace
+
+bool analyse(const CslOptions& options, const Machine& machine, ModuleLoader& loader, MirLayout& out, Diag& diag) {
+  Session session{.options = options, .machine = machine, .loader = loader, .diag = diag};
+  const LoadedModule* root = loader.load(options.layout, nullptr, {}, diag);
+  if (!root) return false;
+  LayoutState layout;
+  Unit unit;
+  unit.is_layout = true;
+  const size_t errors = diag.errors();
+  {
+    Evaluator e(session, unit, &layout);
+    ModuleInstance* module = e.instantiate(root, layout_params(session.types, options), {});
+    if (module && diag.errors() == errors) e.run_layout_block(*module);
+  }
+  if (diag.errors() > errors || session.stopped) return false;
+  for (const LayoutState::TileKey& key : layout.tiles) {
+    out.tiles.emplace_back();
+    if (!build_tile(session, layout, key, out.tiles.back()) && (diag.full() || session.stopped)) return false;
+  }
+  out.width = layout.width;
+  out.height = layout.height;
+  out.tile_of_pe = std::move(layout.tile_of_pe);
+  out.routes = merge_routes(layout);
+  out.exports = std::move(layout.exports);
+  out.memcpy = unit.tile.memcpy;
+  for (const MirTile& t : out.tiles) out.memcpy |= t.memcpy;
+  return diag.errors() == errors;
+}
+
+// The one layout block of the file.
+void Evaluator::run_layout_block(ModuleInstance& m) {
+  const ast::Layout* found = nullptr;
+  for (const ast::Decl* d : m.source->file->decls) {
+    const auto* layout = ast::try_as<ast::Layout>(d);
+    if (!layout) continue;
+    if (found) {
+      fail(layout->loc, "a file has one layout block");
+      return;
+    }
+    found = layout;
+  }
+  if (!found) {
+    diag().error_at(m.source->path, "there is no layout block", "a program begins with layout { @set_rectangle(w, h); … }");
+    return;
+  }
+  run_comptime_blocks();
+  {
+    FrameScope scope(*this, m, nullptr, {});
+    exec_body(*found->body);
+  }
+  if (!layout_->has_rectangle && diag().ok()) fail(found->loc, "the layout does not call @set_rectangle", "@set_rectangle(width, height)");
+}
+
+}  // namespace cs::csl

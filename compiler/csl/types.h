@@ -1,0 +1,98 @@
+// Types of the CSL language and their layout in PE memory.
+//
+// Types are interned in a TypeTable: equal types are the same pointer. A type whose `bytes` is 0 exists at comptime
+// only (comptime_int, type, modules, anonymous structs before they are given a type).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/program/program.h"
+
+namespace cs::csl {
+
+enum class TypeKind : uint8_t {
+  void_, undefined, any, enum_literal, boolean, comptime_int, comptime_float, comptime_string, comptime_struct, type, module,
+  integer, floating, array, pointer, structure, enumeration, function,
+  color, direction, input_queue, output_queue, ut_id, local_task_id, data_task_id, control_task_id,
+  mem1d_dsd, mem4d_dsd, fabin_dsd, fabout_dsd, dsr_dest, dsr_src0, dsr_src1, range
+};
+
+struct Type;
+
+struct Field {
+  std::string name;
+  const Type* type = nullptr;
+  uint32_t offset = 0;        // bytes, in structures
+  __int128 value = 0;         // in enumerations
+  const void* initial = nullptr;  // default value: the syntax node, or null
+};
+
+struct Type {
+  TypeKind kind = TypeKind::void_;
+  std::string name;           // as in messages
+  uint8_t bits = 0;           // integer, floating
+  bool is_signed = false;     // integer
+  bool is_const = false;      // pointer to const
+  bool many = false;          // pointer [*]T
+  bool is_task = false;       // function
+  const Type* element = nullptr;      // array element, pointer target, integer of an enumeration, function result
+  std::vector<uint32_t> dims;         // array
+  std::vector<const Type*> params;    // function
+  std::vector<Field> fields;          // structure, enumeration
+  uint32_t bytes = 0, align = 1;      // in PE memory; 0 bytes: comptime only
+
+  bool is_int() const { return kind == TypeKind::integer || kind == TypeKind::comptime_int; }
+  bool is_float() const { return kind == TypeKind::floating || kind == TypeKind::comptime_float; }
+  bool is_number() const { return is_int() || is_float(); }
+  bool is_dsd() const { return kind >= TypeKind::mem1d_dsd && kind <= TypeKind::fabout_dsd; }
+  bool is_dsr() const { return kind >= TypeKind::dsr_dest && kind <= TypeKind::dsr_src1; }
+  // Small enumerated values that are 16-bit words at run time: colors, queues, task ids, directions.
+  bool is_id() const { return kind >= TypeKind::color && kind <= TypeKind::control_task_id; }
+  bool is_task_id() const { return kind >= TypeKind::local_task_id && kind <= TypeKind::control_task_id; }
+  bool is_aggregate() const { return kind == TypeKind::array || kind == TypeKind::structure; }
+  // Fits registers: one (2 bytes or less) or a pair (4 bytes).
+  bool is_scalar() const { return bytes != 0 && !is_aggregate() && !is_dsd(); }
+  bool is_pair() const { return is_scalar() && bytes == 4; }
+  uint64_t elements() const;
+  const Field* field(std::string_view name) const;
+  int field_index(std::string_view name) const;  // -1: none
+};
+
+class TypeTable {
+ public:
+  TypeTable();
+
+  const Type* get(TypeKind kind) const { return simple_[size_t(kind)]; }
+  const Type* integer(int bits, bool is_signed);
+  const Type* f16() const { return f16_; }
+  const Type* f32() const { return f32_; }
+  const Type* array(const Type* element, std::vector<uint32_t> dims);
+  const Type* pointer(const Type* target, bool is_const, bool many);
+  const Type* function(std::vector<const Type*> params, const Type* result, bool is_task);
+  // Named or anonymous structures and enumerations: `identity` tells equal-looking ones apart.
+  const Type* structure(const std::string& identity, const std::string& name, std::vector<Field> fields);
+  const Type* enumeration(const std::string& identity, const std::string& name, const Type* tag,
+                          std::vector<Field> fields);
+  // Names of the language: "u16", "f32", "color", "mem1d_dsd" …; null if it is no type name.
+  const Type* by_name(std::string_view name);
+  std::vector<std::string> names() const;  // for suggestions
+
+ private:
+  Type* add(const std::string& key, Type type);
+  const Type* simple(TypeKind kind, const char* name, uint32_t bytes);
+
+  std::map<std::string, std::unique_ptr<Type>, std::less<>> types_;
+  std::vector<const Type*> simple_;
+  std::map<std::string, const Type*, std::less<>> names_;
+  const Type *f16_ = nullptr, *f32_ = nullptr;
+};
+
+// The host's view of an element type; false for types the host cannot copy.
+bool to_data_type(const Type&, DataType& out);
+
+}  // namespace cs::csl
