@@ -288,9 +288,14 @@ class Maker {
     if (epilogue) {
       ModuleUse module{inst_.name + (m != cut_.m_slice ? "_epilogue_last.csl" : "_epilogue.csl"), "epilogue", {}, {}};
       module.parameters.push_back({"y", "&y"});
-      constants(module, role, m);
-      autogen::ElementwiseSpec spec{inst_.title, sharding(), *inst_.expr, 1, inst_.expr_constants, m};
-      result_.files[module.file] = autogen::epilogue_module(spec, machine_);
+      if (inst_.library_epilogue) {
+        module.file = "relu_epilogue.csl";
+        module.parameters.push_back({"n", number(m)});
+      } else {
+        constants(module, role, m);
+        autogen::ElementwiseSpec spec{inst_.title, sharding(), *inst_.expr, 1, inst_.expr_constants, m};
+        result_.files[module.file] = autogen::epilogue_module(spec, machine_);
+      }
       role.modules.push_back(module);
     }
     chain_queues(p, use, true);

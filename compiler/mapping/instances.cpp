@@ -124,7 +124,10 @@ void make_contraction(const Graph& g, const Group& group, const Machine& machine
   inst.kernel = library ? std::string(inst.row->name) : "dtg-contraction";
   if (group.nodes.size() > 1) {
     attach_expression(g, group, std::span(group.nodes).subspan(1), true, inst, machine);
-    if (library) inst.kernel += "+dtg-elementwise";
+    const graph::Node& next = g.node(group.nodes[1]);
+    inst.library_epilogue = library && group.nodes.size() == 2 && next.op == "relu" &&
+                            next.assignment.origin == Origin::handwritten;
+    if (library) inst.kernel += inst.library_epilogue ? "+relu" : "+dtg-elementwise";
   }
 }
 

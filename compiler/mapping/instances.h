@@ -38,6 +38,7 @@ struct Instance {
   kernels::Work work;
   std::optional<ops::Expr> expr;         // elementwise: the chain; contraction: the epilogue (operand 0 = y)
   int expr_constants = 0;
+  bool library_epilogue = false;         // the epilogue is relu_epilogue.csl
   std::vector<PackedConstant> constants;
   float scale = 1;                       // reduction
   bool maximum = false;                  // reduction

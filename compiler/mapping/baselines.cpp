@@ -1,0 +1,139 @@
+// Baselines: every generated kernel alone, beside its handwritten counterpart on the same rectangle.
+//
+//   1. the nodes of the kernel are copied into a graph of their own: operands become inputs, the result the output
+//   2. `self` maps that graph as it is; `base` maps it with the handwritten origin, elementwise parts being replaced
+//      by relu, the handwritten kernel of the same kind
+//   3. both are forced onto the rectangle that the kernel has in the whole network
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "compiler/mapping/mapping.h"
+
+namespace cs::mapping {
+
+namespace {
+
+using graph::Graph;
+using graph::NodeId;
+using graph::ValueId;
+
+// Copies nodes; elementwise ones become a single relu if `base`.
+class Copier {
+ public:
+  Copier(const Graph& g, const std::vector<NodeId>& nodes, bool base) : g_(g), nodes_(nodes), base_(base) {}
+
+  Graph run(const std::string& name) {
+    out_.name = name;
+    ValueId last;
+    bool relu = false;
+    for (NodeId id : nodes_) {
+      bool elementwise = g_.op(id).kind == ops::OpKind::elementwise;
+      if (base_ && elementwise && relu) {
+        result_[g_.node(id).outputs[0]] = last;
+        continue;
+      }
+      last = copy(id, base_ && elementwise);
+      relu = relu || elementwise;
+    }
+    out_.set_output(last);
+    return std::move(out_);
+  }
+
+ private:
+  ValueId operand(ValueId v) {
+    v = graph::source_of(g_, v);
+    auto it = result_.find(v);
+    if (it != result_.end()) return it->second;
+    const graph::Value& value = g_.value(v);
+    ValueId made = value.is_constant() ? out_.add_constant(value.name, *g_.constant_of(v))
+                                       : out_.add_input(value.name, value.type, value.sample_dim);
+    return result_[v] = made;
+  }
+
+  // Views inside the group are transparent: an operand may have another shape than its source.
+  ValueId copy(NodeId id, bool as_relu) {
+    const graph::Node& from = g_.node(id);
+    graph::Node node;
+    node.name = from.name;
+    node.op = as_relu ? "relu" : from.op;
+    node.where = from.where;
+    node.assignment.origin = base_ ? Origin::handwritten : from.assignment.origin;
+    node.assignment.reason = base_ ? "counterpart" : from.assignment.reason;
+    node.assignment.group = nodes_.size() > 1 ? "kernel" : "";
+    if (as_relu) {
+      node.inputs = {operand(streamed(from))};
+    } else {
+      node.attrs = from.attrs;
+      for (ValueId v : from.inputs) node.inputs.push_back(v.valid() ? operand(v) : ValueId{});
+    }
+    const graph::Value& value = g_.value(from.outputs[0]);
+    NodeId made = out_.add_node(std::move(node));
+    ValueId result = out_.add_result(made, value.name);
+    out_.value(result).type = value.type;
+    out_.value(result).typed = true;
+    out_.value(result).sample_dim = value.sample_dim;
+    result_[from.outputs[0]] = result;
+    return result;
+  }
+
+  ValueId streamed(const graph::Node& node) const {
+    for (ValueId v : node.inputs) {
+      if (v.valid() && !g_.value(v).is_constant()) return v;
+    }
+    return node.inputs[0];
+  }
+
+  const Graph& g_;
+  const std::vector<NodeId>& nodes_;
+  bool base_;
+  Graph out_;
+  std::map<ValueId, ValueId> result_;
+};
+
+// The counterpart's name, empty if there is none: several streams have no handwritten kernel.
+std::string counterpart(const Graph& g, const std::vector<NodeId>& nodes) {
+  ops::OpKind kind = g.op(nodes.front()).kind;
+  if (kind == ops::OpKind::contraction) {
+    return nodes.size() > 1 ? "gemv + relu" : "gemv";
+  }
+  if (kind != ops::OpKind::elementwise) return {};
+  std::vector<ValueId> seen;
+  for (NodeId id : nodes) {
+    for (ValueId v : g.node(id).inputs) {
+      if (!v.valid() || g.value(v).is_constant()) continue;
+      NodeId producer = g.value(graph::source_of(g, v)).producer;
+      if (producer.valid() && std::find(nodes.begin(), nodes.end(), producer) != nodes.end()) continue;
+      if (g.value(v).type.elements() != g.value(g.node(nodes.back()).outputs[0]).type.elements()) return {};
+      if (std::find(seen.begin(), seen.end(), v) == seen.end()) seen.push_back(v);
+    }
+  }
+  return seen.size() == 1 ? "relu" : "";
+}
+
+}  // namespace
+
+std::vector<Baseline> make_baselines(const Graph& g, Mapped& mapped, const Machine& machine, const MapOptions& options,
+                                     Diag& diag) {
+  std::vector<Baseline> list;
+  for (KernelRow& row : mapped.host.kernels) {
+    if (row.origin != Origin::autogen || row.nodes.empty()) continue;
+    std::vector<NodeId> nodes;
+    for (const std::string& name : row.nodes) nodes.push_back(*g.find_node(name));
+    std::string name = counterpart(g, nodes);
+    if (name.empty()) continue;
+    MapOptions forced = options;
+    forced.fabric_width = forced.fabric_height = 0;
+    forced.force_width = row.rect.w;
+    forced.force_height = row.rect.h;
+    std::optional<Mapped> self = map_graph(Copier(g, nodes, false).run(row.name), machine, forced, diag);
+    std::optional<Mapped> base = map_graph(Copier(g, nodes, true).run(row.name), machine, forced, diag);
+    if (!self || !base) continue;
+    row.baseline = row.name;
+    list.push_back({row.name, name, Origin::handwritten, std::move(*self), std::move(*base)});
+  }
+  return list;
+}
+
+}  // namespace cs::mapping
