@@ -71,10 +71,9 @@ Assignment choose_origin(const Graph& g, NodeId id, Policy policy) {
   if (can) {
     a.origin = Origin::autogen;
     a.kernel = generator_name(g.op(id));
-    a.reason =
-        library != nullptr
-            ? fmt::format("generated under policy aggressive, though the library has '{}'", library->name)
-            : fmt::format("no library kernel ({}); generated rather than run on the host", no_library);
+    a.reason = library != nullptr
+                   ? fmt::format("policy aggressive generates it, though the library has '{}'", library->name)
+                   : fmt::format("generated rather than run on the host: {}", no_library);
   } else if (library != nullptr) {
     a.origin = Origin::handwritten;
     a.kernel = library->name;
@@ -83,9 +82,8 @@ Assignment choose_origin(const Graph& g, NodeId id, Policy policy) {
   } else {
     a.origin = Origin::host;
     a.kernel = "host";
-    a.reason = generate
-                   ? fmt::format("no library kernel ({}) and not generated ({})", no_library, no_generator)
-                   : fmt::format("no library kernel ({}); policy disabled generates none", no_library);
+    a.reason =
+        no_library + (generate ? "; not generated: " + no_generator : "; policy disabled generates none");
   }
   return a;
 }

@@ -1,0 +1,187 @@
+// Passes: what each makes of a small graph, that values do not change, and the three policies on the sample
+// network.
+#include <gmock/gmock.h>
+
+#include <filesystem>
+
+#include "compiler/frontend/frontend.h"
+#include "compiler/graph/graph_yaml.h"
+#include "compiler/passes/passes.h"
+#include "tests/unit/graph/interpret.h"
+
+namespace cs::passes {
+namespace {
+
+using graph::Graph;
+using graph::NodeId;
+using ::testing::HasSubstr;
+
+struct Setup {
+  Machine machine;
+  Diag diag;
+  Graph g;
+  PassContext context;
+
+  explicit Setup(const std::string& text, Policy policy = Policy::medium)
+      : context{machine, policy, {}, diag, {}} {
+    auto wse2 = load_machine("wse2", diag);
+    if (wse2) machine = *wse2;
+    std::optional<Graph> parsed = frontend::import_yaml(text, "g.yaml", ".", diag);
+    EXPECT_TRUE(parsed) << diag.to_string();
+    if (parsed) g = std::move(*parsed);
+  }
+  bool run(bool (*pass)(Graph&, PassContext&)) { return pass(g, context) && graph::verify(g, diag); }
+  std::string op(const std::string& node) const { return g.node(*g.find_node(node)).op; }
+};
+
+std::map<std::string, ops::Tensor> x_of(ops::Shape shape) {
+  ops::Tensor x(ops::TensorType{ops::DType::f32, std::move(shape)});
+  for (int64_t i = 0; i < x.elements(); ++i) x.set(i, 0.25 * double(i) - 0.6);
+  return {{"x", x}};
+}
+
+TEST(Fold, NodesWithConstantOperandsDisappear) {
+  Setup s(
+      "inputs:\n  - {name: x, type: \"f32[2]\"}\nconstants:\n  - {name: a, type: \"f32[2]\", value: [1, "
+      "4]}\nnodes:\n"
+      "  - {name: r, op: sqrt, inputs: [a]}\n  - {name: n, op: neg, inputs: [r]}\n  - {name: y, op: add, "
+      "inputs: [x, n]}\n"
+      "outputs: [y]\n");
+  ASSERT_TRUE(s.run(fold_constants)) << s.diag.to_string();
+  EXPECT_EQ(s.g.nodes().size(), 1u);
+  const ops::Tensor* n = s.g.constant_of(s.g.node(*s.g.find_node("y")).inputs[1]);
+  ASSERT_NE(n, nullptr);
+  EXPECT_THAT(n->to_floats(), ::testing::ElementsAre(-1, -2));
+}
+
+const char* kProduct =
+    "inputs:\n  - {name: x, type: \"f32[1, 3]\", sample_dim: 0}\nconstants:\n"
+    "  - {name: w, type: \"f32[3, 2]\", value: [1, 2, 3, 4, 5, 6]}\n  - {name: b, type: \"f32[2]\", value: "
+    "[0.5, -1]}\n"
+    "nodes:\n  - {name: i, op: identity, inputs: [x]}\n  - {name: m, op: matmul, inputs: [i, w]}\n"
+    "  - {name: y, op: add, inputs: [b, m]}\noutputs: [y]\n";
+
+TEST(Canonicalise, AMatmulTakesTheBiasAddedToIt) {
+  Setup s(kProduct);
+  auto before = graph::interpret(s.g, x_of({1, 3}));
+  ASSERT_TRUE(s.run(canonicalise)) << s.diag.to_string();
+  ASSERT_EQ(s.g.nodes().size(), 1u);
+  EXPECT_EQ(s.g.node(s.g.nodes()[0]).op, "gemm");
+  EXPECT_EQ(graph::interpret(s.g, x_of({1, 3})), before);
+}
+
+TEST(Canonicalise, FactorsOfGemmGoIntoItsConstants) {
+  Setup s(
+      "inputs:\n  - {name: x, type: \"f32[1, 2]\"}\nconstants:\n  - {name: w, type: \"f32[2, 2]\", value: "
+      "[1, 2, 3, 4]}\n"
+      "  - {name: b, type: \"f32[2]\", value: [1, 1]}\nnodes:\n"
+      "  - {name: y, op: gemm, inputs: [x, w, b], attrs: {alpha: 0.5, beta: 4}}\noutputs: [y]\n");
+  auto before = graph::interpret(s.g, x_of({1, 2}));
+  ASSERT_TRUE(s.run(canonicalise));
+  NodeId y = *s.g.find_node("y");
+  EXPECT_EQ(ops::attr_real(s.g.op(y), s.g.node(y).attrs, "alpha"), 1);
+  EXPECT_EQ(ops::attr_real(s.g.op(y), s.g.node(y).attrs, "beta"), 1);
+  EXPECT_EQ(graph::interpret(s.g, x_of({1, 2})), before);
+}
+
+const char* kSoftmax =
+    "inputs:\n  - {name: x, type: \"f32[1, 6]\", sample_dim: 0}\nnodes:\n"
+    "  - {name: y, op: softmax, inputs: [x], attrs: {axis: 1}}\noutputs: [y]\n";
+
+TEST(Decompose, SoftmaxBecomesPrimitivesThatRememberIt) {
+  Setup s(kSoftmax);
+  auto before = graph::interpret(s.g, x_of({1, 6}));
+  ASSERT_TRUE(s.run(decompose_compounds)) << s.diag.to_string();
+  EXPECT_EQ(s.g.nodes().size(), 5u);
+  for (NodeId id : s.g.nodes()) {
+    EXPECT_EQ(s.g.node(id).from, "y");
+    EXPECT_EQ(s.g.node(id).from_op, "softmax");
+  }
+  EXPECT_EQ(graph::interpret(s.g, x_of({1, 6})), before);
+  EXPECT_EQ(s.g.value(s.g.outputs[0]).sample_dim, 0);
+}
+
+TEST(Decompose, WithoutGenerationSoftmaxStaysWholeOnTheHost) {
+  Setup s(kSoftmax, Policy::disabled);
+  ASSERT_TRUE(s.run(decompose_compounds));
+  ASSERT_EQ(s.g.nodes().size(), 1u);
+  EXPECT_EQ(s.g.node(s.g.nodes()[0]).assignment.origin, Origin::host);
+  EXPECT_THAT(s.g.node(s.g.nodes()[0]).assignment.reason, HasSubstr("sub"));
+}
+
+std::map<std::string, int> count_origins(Policy policy) {
+  Diag diag;
+  auto machine = load_machine("wse2", diag);
+  auto g = frontend::load_model(std::string(CS_SOURCE_DIR) + "/models/mnist_mlp/model.onnx", {}, diag);
+  EXPECT_TRUE(machine && g) << diag.to_string();
+  PassContext context{*machine, policy, {}, diag, {}};
+  PipelineOptions options;
+  options.stop_after = "fuse";
+  std::vector<PassRecord> records;
+  EXPECT_TRUE(run_passes(*g, context, options, records)) << diag.to_string();
+  std::map<std::string, int> counts;
+  for (NodeId id : g->nodes()) {
+    const graph::Node& n = g->node(id);
+    if (!graph::is_transparent(*g, id)) ++counts[n.op + " " + std::string(origin_name(*n.assignment.origin))];
+    EXPECT_TRUE(graph::is_transparent(*g, id) || !n.assignment.reason.empty()) << n.name;
+  }
+  counts["groups"] = int(graph::groups(*g).size());
+  return counts;
+}
+
+TEST(Policy, DecidesWhoMakesTheSampleNetwork) {
+  // Seven products and six LeakyReLU; fused, a LeakyReLU is part of the product before it.
+  EXPECT_EQ(count_origins(Policy::disabled),
+            (std::map<std::string, int>{{"gemm handwritten", 7}, {"leaky_relu host", 6}, {"groups", 13}}));
+  EXPECT_EQ(count_origins(Policy::medium),
+            (std::map<std::string, int>{{"gemm handwritten", 7}, {"leaky_relu autogen", 6}, {"groups", 7}}));
+  EXPECT_EQ(count_origins(Policy::aggressive),
+            (std::map<std::string, int>{{"gemm autogen", 7}, {"leaky_relu autogen", 6}, {"groups", 7}}));
+}
+
+TEST(Policy, AnOriginThatAPlanSaysIsKept) {
+  Setup s(
+      "inputs:\n  - {name: x, type: \"f32[8]\"}\nnodes:\n  - {name: a, op: relu, inputs: [x], origin: host, "
+      "kernel: host}\n"
+      "  - {name: y, op: relu, inputs: [a]}\noutputs: [y]\n");
+  ASSERT_TRUE(s.run(choose_origins));
+  EXPECT_EQ(s.g.node(*s.g.find_node("a")).assignment.origin, Origin::host);
+  EXPECT_EQ(s.g.node(*s.g.find_node("y")).assignment.origin, Origin::handwritten);
+}
+
+TEST(Fuse, AResultThatIsNeededElsewhereIsNotFusedAway) {
+  const std::string head =
+      "inputs:\n  - {name: x, type: \"f32[1, 4]\"}\nconstants:\n  - {name: w, type: \"f32[4, 2]\", value: "
+      "[1, 2, 3, 4, 5, 6, 7, 8]}\n"
+      "nodes:\n  - {name: m, op: matmul, inputs: [x, w]}\n  - {name: t, op: tanh, inputs: [m]}\n";
+  Setup alone(head + "outputs: [t]\n");
+  ASSERT_TRUE(alone.run(choose_origins) && alone.run(fuse_elementwise));
+  EXPECT_EQ(graph::groups(alone.g).size(), 1u);
+  Setup shared(head + "outputs: [t, m]\n");
+  ASSERT_TRUE(shared.run(choose_origins) && shared.run(fuse_elementwise));
+  EXPECT_EQ(graph::groups(shared.g).size(), 2u);
+}
+
+TEST(Pipeline, DumpsStopAndStartAgain) {
+  const std::string dir = ::testing::TempDir() + "/pipeline_dumps";
+  std::filesystem::remove_all(dir);
+  Setup s(kProduct);
+  PipelineOptions options;
+  options.stop_after = "fuse";
+  options.dump_after = "changed";
+  options.dump_dir = dir;
+  std::vector<PassRecord> records;
+  ASSERT_TRUE(run_passes(s.g, s.context, options, records)) << s.diag.to_string();
+  EXPECT_EQ(records.size(), 6u);
+  EXPECT_TRUE(std::filesystem::exists(dir + "/03-canonicalise.yaml"));
+  EXPECT_FALSE(std::filesystem::exists(dir + "/02-fold.yaml"));  // nothing to fold, nothing changed
+  // From the plan on, the passes change nothing any more.
+  std::string plan = graph::graph_text(s.g, "").yaml;
+  Setup again(plan);
+  options.dump_after.clear();
+  ASSERT_TRUE(run_passes(again.g, again.context, options, records)) << again.diag.to_string();
+  EXPECT_EQ(graph::graph_text(again.g, "").yaml, plan);
+}
+
+}  // namespace
+}  // namespace cs::passes
