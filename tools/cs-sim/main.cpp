@@ -83,13 +83,13 @@ void add_options(CLI::App& app, SimOptions& o, LaterOptions& later) {
                                                "inputs hold, 8 with --report)")
       ->check(CLI::Range(1, 1'000'000))->group("Data");
   app.add_option("--launch", o.launch, "exported functions to launch, in order, for programs without a host part")
-      ->delimiter(',')->group("Data");
+      ->delimiter(',')->allow_extra_args(false)->group("Data");
   app.add_option("--seed", o.seed, "of random inputs")->capture_default_str()->group("Data");
   app.add_option("--against", o.against, "run this program too, with the same inputs, and compare all figures")->group("Results");
   app.add_option("--report", o.report, "write run.json, config.yaml, stats.json and report.html into this folder")->group("Results");
   app.add_flag("--json", o.json, "print stats.json to stdout, talk to stderr")->group("Results");
   app.add_flag("-q,--quiet", o.quiet, "one line instead of a summary, no progress")->group("Results");
-  app.add_option("--trace", o.traces, "KIND=FILE, KIND chrome (.json or .json.gz) or vcd; may be repeated")->group("Trace");
+  app.add_option("--trace", o.traces, "KIND=FILE, KIND chrome (.json or .json.gz) or vcd; may be repeated")->allow_extra_args(false)->group("Trace");
   app.add_option("--trace-region", o.trace_region, "X,Y,W,H: only these PEs")->group("Trace");
   app.add_option("--trace-window", o.trace_window, "A:B: only these cycles")->group("Trace");
   app.add_option("--trace-events", o.trace_events, "events kept at most")->capture_default_str()->group("Trace");
@@ -99,8 +99,10 @@ void add_options(CLI::App& app, SimOptions& o, LaterOptions& later) {
   app.add_option("-j,--threads", o.threads, "no influence on results")->check(CLI::Range(1, 1024))->capture_default_str()
       ->group("Simulation");
   app.add_option("-m,--machine", o.machine, "machine description (default: the program's)")->group("Simulation");
-  app.add_option("--set", o.set, "machine.KEY=VALUE, for example machine.router.hop_cycles=2; may be repeated")->group("Simulation");
-  app.add_option("--allow", o.allow, "let this fault pass (leftover-wavelets, deadlock, timeout); recorded")->group("Simulation");
+  app.add_option("--set", o.set, "machine.KEY=VALUE, for example machine.router.hop_cycles=2; may be repeated")
+      ->allow_extra_args(false)->group("Simulation");
+  app.add_option("--allow", o.allow, "let this fault pass (leftover-wavelets, deadlock, timeout); recorded")
+      ->allow_extra_args(false)->group("Simulation");
   app.add_option("--model", later.model, "engine")->capture_default_str()->group("Simulation");
   app.add_option("--checkpoint", later.checkpoint, "not available in this version")->group("");
   app.add_option("--restore", later.restore, "not available in this version")->group("");

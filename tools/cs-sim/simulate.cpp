@@ -266,7 +266,7 @@ int Simulation::exit_code() const {
 }
 
 sim::RunRecord Simulation::record(int code) const {
-  RunRecord r;
+  sim::RunRecord r;
   r.tool_version = version_string("cs-sim");
   r.program = loaded_.program.name;
   Diag ignored;

@@ -1,0 +1,171 @@
+// Reports of a run whose counters are known: sums that must close, fields that must be there, text that must say it.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "simulator/report/collect.h"
+#include "simulator/report/insights.h"
+#include "simulator/report/page.h"
+#include "simulator/report/stats_json.h"
+#include "simulator/report/summary.h"
+#include "simulator/report/timeline.h"
+#include "tests/unit/shell/samples.h"
+#include "tools/cs-sim/check.h"
+
+namespace cs::sim::test {
+namespace {
+
+using nlohmann::json;
+
+constexpr Cycle kCycles = 40;
+
+struct SmallRun {
+  SmallRun() : fabric(one_hop_with_kernels()), engine(fabric.machine, {}) {
+    Diag diag;
+    EXPECT_TRUE(engine.load(fabric.p, {}, diag)) << diag.to_string();
+  }
+  RunReport report(Cycle cycles = kCycles) {
+    engine.step(cycles);
+    return collect(engine, cycles);
+  }
+  Fabric fabric;
+  Engine engine;
+};
+
+TEST(Report, time_of_every_kernel_and_of_all_pes_closes) {
+  const RunReport r = SmallRun().report();
+  ASSERT_EQ(r.kernels.size(), 2u);
+  for (const KernelReport& k : r.kernels) EXPECT_EQ(k.time.total(), kCycles);
+  EXPECT_EQ(r.time.total(), 2 * kCycles);
+  EXPECT_EQ(r.pes_used, 2u);
+  // 8 wavelets: each leaves the sender's router once and the receiver's once (to the ramp).
+  EXPECT_EQ(r.wavelet_hops, 16u);
+  EXPECT_EQ(r.hot_link.wavelets, 8u);
+  EXPECT_EQ(r.hot_link.port, Port::east);
+  EXPECT_EQ(r.hot_link.pe, (Coord{0, 0}));
+  EXPECT_EQ(r.flops, 0u);
+}
+
+TEST(Report, kernel_cycles_run_from_the_first_task_to_the_end_of_the_last) {
+  const RunReport r = SmallRun().report();
+  EXPECT_EQ(r.kernels[1].first_task, 3u);
+  EXPECT_EQ(r.kernels[1].last_task_end, kDoneTask + 1);
+  EXPECT_EQ(r.kernels[1].cycles, double(kDoneTask + 1 - 3));
+}
+
+TEST(Report, json_has_every_field_of_the_schema) {
+  RunReport r = SmallRun().report();
+  r.kernels[1].counterpart = Counterpart{Origin::handwritten, 50, 25, 0.5, {}, {}};
+  r.comparisons = {{"cycles", 40, 80}};
+  const json j = json::parse(stats_json(r));
+  EXPECT_EQ(j.at("schema"), "wafersmith-stats/1");
+  for (const char* key : {"machine", "fabric", "clock_mhz", "iterations", "cycles", "latency_cycles", "interval_cycles",
+                          "samples_per_second", "flops", "utilisation", "wavelet_hops", "kernels", "ops", "against",
+                          "simulator", "check"})
+    EXPECT_TRUE(j.contains(key)) << key;
+  EXPECT_EQ(j.at("fabric"), json({2, 1}));
+  const json& k = j.at("kernels").at(1);
+  for (const char* key : {"name", "op", "origin", "rect", "cycles", "busy", "stalls", "idle", "ideal_cycles",
+                          "estimated_cycles", "bytes_per_pe", "colours", "counterpart"})
+    EXPECT_TRUE(k.contains(key)) << key;
+  uint64_t sum = k.at("busy").get<uint64_t>() + k.at("idle").get<uint64_t>();
+  for (const auto& [why, cycles] : k.at("stalls").items()) sum += cycles.get<uint64_t>();
+  EXPECT_EQ(sum, j.at("cycles").get<uint64_t>());
+  EXPECT_EQ(k.at("counterpart").at("ratio"), 0.5);
+  EXPECT_TRUE(j.at("kernels").at(0).at("counterpart").is_null());
+  EXPECT_EQ(j.at("against").at(0), json({{"name", "cycles"}, {"this", 40.0}, {"base", 80.0}, {"ratio", 0.5}}));
+  for (const char* key : {"wall_s", "cycles_per_s", "wavelet_hops_per_s", "tile_cycles_per_s", "peak_rss_mb", "threads"})
+    EXPECT_TRUE(j.at("simulator").contains(key)) << key;
+  EXPECT_TRUE(j.at("check").is_null());
+}
+
+TEST(Report, model_run_gives_latency_interval_and_throughput) {
+  RunReport r = SmallRun().report();
+  ModelRunResult run;
+  run.samples = 8;
+  run.latency_cycles = 100;
+  run.interval_cycles = 50;
+  add_model_run(r, run);
+  EXPECT_EQ(r.latency_cycles, 100u);
+  EXPECT_DOUBLE_EQ(*r.samples_per_second, r.clock_mhz * 1e6 / 50);
+}
+
+TEST(Report, text_names_kernels_figures_and_check) {
+  RunReport r = SmallRun().report();
+  r.kernels[1].counterpart = Counterpart{Origin::handwritten, 50, 25, 0.5, {}, {}};
+  r.check = CheckResult{.tensors = 1, .max_rel = 2e-7, .tolerance = 1e-4};
+  const std::string text = summary(r);
+  EXPECT_THAT(text, testing::AllOf(testing::HasSubstr("hop on wse3"), testing::HasSubstr("receive"),
+                                   testing::HasSubstr("0.50 x handwritten (25 / 50)"), testing::HasSubstr("ok: 1 tensor")));
+  EXPECT_EQ(grouped(1234567), "1,234,567");
+  EXPECT_EQ(grouped(999), "999");
+  EXPECT_THAT(one_line(r), testing::EndsWith("; 40 cycles\n"));
+}
+
+TEST(Report, insights_name_the_fault_first_and_the_busiest_link) {
+  RunReport r = SmallRun().report();
+  r.status.fault = "deadlock";
+  r.status.message = "PE (1, 0) waits";
+  const auto found = insights(r);
+  ASSERT_GE(found.size(), 2u);
+  EXPECT_THAT(found[0].title, testing::HasSubstr("deadlock"));
+  bool link = false;
+  for (const Insight& i : found) link |= i.title.find("leaves PE (0, 0) to the east: 8 wavelets, 20 %") != std::string::npos;
+  EXPECT_TRUE(link);
+}
+
+TEST(Report, page_is_one_offline_file_with_its_data) {
+  RunReport r = SmallRun().report();
+  r.model = "</script><b>";
+  const std::string page = report_page(r);
+  EXPECT_EQ(page.find("</script><b>"), std::string::npos);
+  EXPECT_EQ(page.find("http"), std::string::npos);
+  EXPECT_EQ(page.find("/*DATA*/"), std::string::npos);
+  EXPECT_THAT(page, testing::HasSubstr("wafersmith-stats/1"));
+}
+
+TEST(Report, maps_show_the_largest_pe_of_a_cell) {
+  const RunReport r = SmallRun().report();
+  ASSERT_EQ(r.maps.maps.size(), 4u);
+  EXPECT_EQ(r.maps.columns, 2);
+  EXPECT_EQ(r.maps.maps[2].name, "busiest link");
+  EXPECT_DOUBLE_EQ(r.maps.maps[2].values[0], 100.0 * 8 / kCycles);
+  EXPECT_DOUBLE_EQ(r.maps.maps[3].values[1], 96);   // sections of 64 and 32 bytes
+}
+
+// Whatever the bins were merged to, their sums are those of the run.
+TEST(Timeline, bins_sum_up_to_the_run_after_merging) {
+  SmallRun run;
+  TimelineSampler sampler(run.engine, 4);
+  Cycle next = sampler.first();
+  while (run.engine.now() < 400) {
+    run.engine.step(std::min<Cycle>(next, 400));
+    next = sampler.sample();
+  }
+  const Timeline t = sampler.finish();
+  EXPECT_LE(t.bins.size(), 5u);
+  EXPECT_GE(t.bin_cycles, 128u);
+  const RunReport r = collect(run.engine, 400);
+  PeTime sum;
+  uint64_t receive = 0;
+  for (const TimelineBin& b : t.bins) {
+    sum.busy += b.time.busy;
+    sum.idle += b.time.idle;
+    for (size_t i = 0; i < sum.stalls.size(); ++i) sum.stalls[i] += b.time.stalls[i];
+    receive += b.kernel_busy.at(1);
+  }
+  EXPECT_EQ(sum, r.time);
+  EXPECT_EQ(receive, r.kernels[1].time.busy);
+}
+
+TEST(Check, expected_samples_are_used_over_and_over) {
+  const HostTensor t{"y", DataType::f32, {2, 1, 2}, 1};   // samples in the middle dimension
+  const NamedArray expected{"y", ops::Tensor::from_floats({2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8})};
+  EXPECT_EQ(fit_samples(t, expected, 3).tensor.to_floats(), (std::vector<float>{1, 2, 3, 4, 1, 2, 5, 6, 7, 8, 5, 6}));
+  EXPECT_EQ(fit_samples(t, expected, 1).tensor.to_floats(), (std::vector<float>{1, 2, 5, 6}));
+  EXPECT_EQ(fit_samples(t, expected, 2).tensor, expected.tensor);
+}
+
+}  // namespace
+}  // namespace cs::sim::test

@@ -1,0 +1,146 @@
+// Chrome traces of a small run against a golden text worked out by hand, filters, budget, and files that appear complete.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "simulator/trace/chrome_trace.h"
+#include "tests/unit/shell/samples.h"
+
+namespace cs::sim::test {
+namespace {
+
+using nlohmann::json;
+
+std::string read_text(const std::string& path) {
+  std::ifstream in(path);
+  std::stringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+class TraceFiles : public testing::Test {
+ protected:
+  void TearDown() override { std::filesystem::remove(path_); }
+  std::string trace(const Fabric& f, const TraceFilter& filter, std::optional<Cycle>* truncated = nullptr) {
+    ChromeTrace sink(f.p, f.machine, filter);
+    Engine engine(f.machine, {});
+    engine.set_trace(&sink);
+    Diag diag;
+    EXPECT_TRUE(engine.load(f.p, {}, diag));
+    engine.step(1000);
+    EXPECT_TRUE(sink.write(path_, diag)) << diag.to_string();
+    if (truncated != nullptr) *truncated = sink.truncated_at();
+    return read_text(path_);
+  }
+  std::string path_ = testing::TempDir() + fmt::format("trace_{}.json", getpid());
+};
+
+// Slices of one track as "name begin+duration".
+std::vector<std::string> slices(const json& trace, const std::string& track) {
+  std::vector<std::string> out;
+  int thread = -1;
+  for (const json& e : trace.at("traceEvents"))
+    if (e.at("name") == "thread_name" && e.at("args").at("name") == track) thread = e.at("tid");
+  for (const json& e : trace.at("traceEvents"))
+    if (e.at("ph") == "X" && e.at("tid") == thread)
+      out.push_back(fmt::format("{} {}+{}", e.at("name").get<std::string>(), e.at("ts").get<int>(), e.at("dur").get<int>()));
+  return out;
+}
+
+TEST_F(TraceFiles, tracks_hold_what_happened_when) {
+  const json t = json::parse(trace(one_hop(), {}));
+  std::vector<std::string> out, in;
+  for (Cycle c = kFirstCrossing; c <= kLastCrossing; ++c) {
+    out.push_back(fmt::format("C1 {}+1", c));
+    in.push_back(fmt::format("C1 {}+1", c + 2));   // two cycles per hop on the WSE-3
+  }
+  EXPECT_EQ(slices(t, "P0.0 ramp out"), out);
+  EXPECT_EQ(slices(t, "P1.0 ramp in"), in);
+  EXPECT_TRUE(slices(t, "P0.0 ramp in").empty());
+  const auto tasks = slices(t, "P1.0 tasks");
+  ASSERT_EQ(tasks.size(), 2u);
+  EXPECT_THAT(tasks[0], testing::StartsWith("start 3+"));
+  EXPECT_EQ(tasks[1], fmt::format("done {}+1", kDoneTask));
+  EXPECT_EQ(slices(t, "P1.0 microthread 2").size(), 1u);
+  EXPECT_THAT(slices(t, "P1.0 microthread 2")[0], testing::StartsWith("mov32 "));
+}
+
+TEST_F(TraceFiles, golden_text_of_the_ramp_of_one_wavelet) {
+  // Cycle 22 at PE 0: the last word (17 = 0x11) leaves; nothing else of PE 0 happens then.
+  const std::string text = trace(one_hop(), {.region = Rect{0, 0, 1, 1}, .begin = kLastCrossing, .end = kLastCrossing + 1});
+  EXPECT_THAT(text, testing::HasSubstr(
+      "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"program\":\"one_hop\",\"unit\":\"cycle\",\"clock_mhz\":"));
+  EXPECT_THAT(text, testing::HasSubstr(
+      "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":1,\"tid\":20,\"args\":{\"name\":\"row 0\"}},\n"
+      "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":1,\"tid\":20,\"args\":{\"name\":\"P0.0 ramp out\"}},\n"));
+  EXPECT_THAT(text, testing::HasSubstr(
+      "{\"ph\":\"X\",\"pid\":1,\"tid\":20,\"ts\":22,\"dur\":1,\"cat\":\"wavelet\",\"name\":\"C1\","
+      "\"args\":{\"data\":\"00000011\",\"control\":false,\"landed\":22}},\n"
+      "{\"ph\":\"M\",\"name\":\"trace_end\",\"pid\":0,\"tid\":0,\"args\":{}}\n]}\n"));
+  EXPECT_EQ(text.find("P1.0"), std::string::npos);
+}
+
+TEST_F(TraceFiles, processes_are_kernels_where_there_are_some) {
+  const json t = json::parse(trace(one_hop_with_kernels(), {}));
+  std::vector<std::string> processes;
+  for (const json& e : t.at("traceEvents"))
+    if (e.at("name") == "process_name") processes.push_back(e.at("args").at("name"));
+  std::sort(processes.begin(), processes.end());
+  EXPECT_EQ(processes, (std::vector<std::string>{"receive (autogen)", "send (handwritten)"}));
+}
+
+TEST_F(TraceFiles, the_budget_ends_the_trace_and_says_where) {
+  std::optional<Cycle> truncated;
+  const json t = json::parse(trace(one_hop(), {.max_events = 3}, &truncated));
+  ASSERT_TRUE(truncated.has_value());
+  EXPECT_EQ(t.at("otherData").at("truncated_at_cycle"), *truncated);
+}
+
+TEST_F(TraceFiles, gz_holds_the_same_text) {
+  const std::string plain = trace(one_hop(), {});
+  std::filesystem::remove(path_);
+  path_ += ".gz";
+  trace(one_hop(), {});
+  std::string unpacked(plain.size() + 100, '\0');
+  gzFile file = gzopen(path_.c_str(), "rb");
+  unpacked.resize(size_t(gzread(file, unpacked.data(), unsigned(unpacked.size()))));
+  gzclose(file);
+  EXPECT_EQ(unpacked, plain);
+  EXPECT_LT(std::filesystem::file_size(path_), plain.size() / 2);
+}
+
+TEST_F(TraceFiles, a_file_that_cannot_be_written_is_reported) {
+  const Fabric f = one_hop();
+  Diag diag;
+  EXPECT_FALSE(ChromeTrace(f.p, f.machine, {}).write("/nowhere/trace.json", diag));
+  EXPECT_THAT(diag.to_string(), testing::HasSubstr("/nowhere/trace.json"));
+}
+
+TEST(TraceFilter, regions) {
+  EXPECT_EQ(parse_trace_region("1,2,3,4"), (Rect{1, 2, 3, 4}));
+  for (const char* bad : {"", "1,2,3", "1,2,3,4,5", "1,2,0,4", "-1,2,3,4", "a,2,3,4", "1,2,3,4 ", "1,2,99999999999,4"})
+    EXPECT_FALSE(parse_trace_region(bad)) << bad;
+}
+
+TEST(TraceFilter, windows) {
+  TraceFilter f;
+  ASSERT_TRUE(parse_trace_window("10:20", f));
+  EXPECT_TRUE(f.keeps({0, 0}, 0, 10));
+  EXPECT_TRUE(f.keeps({0, 0}, 19, 30));
+  EXPECT_FALSE(f.keeps({0, 0}, 20, 30));
+  EXPECT_FALSE(f.keeps({0, 0}, 0, 9));
+  ASSERT_TRUE(parse_trace_window(":5", f));
+  EXPECT_EQ(f.begin, 0u);
+  ASSERT_TRUE(parse_trace_window("7:", f));
+  EXPECT_EQ(f.end, kNever);
+  for (const char* bad : {"", ":", "5", "5:5", "9:2", "a:b", "1:2:3"}) EXPECT_FALSE(parse_trace_window(bad, f)) << bad;
+}
+
+}  // namespace
+}  // namespace cs::sim::test
