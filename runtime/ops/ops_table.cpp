@@ -169,7 +169,7 @@ void add_activations(std::vector<OpDef>& t) {
   t.push_back(unary("thresholded_relu", {"ThresholdedRelu"}, {real("alpha", 1)}, "select(x > alpha, x, 0)",
                     "x > alpha", 0));
   t.push_back(unary("shrink", {"Shrink"}, {real("lambd", 0.5), real("bias", 0)},
-                    "select(x < -lambd, x + bias, select(x > lambd, x - bias, 0))", "abs(x) > lambd", 1));
+                    "select(abs(x) <= lambd, 0, select(x < 0, x + bias, x - bias))", "abs(x) > lambd", 1));
   t.push_back(unary("elu", {"Elu"}, {real("alpha", 1)}, "select(x > 0, x, alpha * (exp(x) - 1))",
                     "select(x > 0, 1, alpha * exp(x))", 4));
   t.push_back(noted(

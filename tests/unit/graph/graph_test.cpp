@@ -82,6 +82,7 @@ TEST(Graph, TextFormReadsBackToTheSameText) {
   Node extra;
   extra.name = "extra";
   extra.op = "reduce_sum";
+  extra.where = "here";
   extra.inputs = {c};
   extra.attrs = {{"axes", std::vector<int64_t>{1}}, {"keepdims", int64_t(0)}};
   g.set_output(g.add_result(g.add_node(extra), "extra_out"));
