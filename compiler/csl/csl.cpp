@@ -176,6 +176,7 @@ std::optional<Program> compile_csl(const CslOptions& options, const Machine& mac
   out.user = {placement->x, placement->y, layout.width, layout.height};
   out.memcpy = layout.memcpy;
   out.exports = layout.exports;
+  out.ports = options.ports;
   out.rects = rectangles(layout);
   size_t errors = diag.errors();
   Routes(layout, out, diag).run();

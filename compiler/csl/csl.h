@@ -20,6 +20,7 @@ struct CslOptions {
   std::vector<std::string> import_paths;                // --import-path
   // In-memory files that shadow the disk, by path as written in imports (generated kernels, tests).
   std::map<std::string, std::string> files;
+  std::vector<HostPort> ports;                          // of the host part: routes may leave the fabric there
   int fabric_width = 0, fabric_height = 0;              // --fabric-dims; 0: rectangle plus margins
   int offset_x = -1, offset_y = -1;                     // --fabric-offsets; -1: the machine's margins if memcpy, else 0
   Fp16Format fp16 = Fp16Format::f16;

@@ -42,8 +42,18 @@ class TileVerifier {
     }
     return nullptr;
   }
-  void in_one_section(const std::string& what, uint32_t address, uint64_t bytes) {
-    if (bytes == 0 || section_of(address, bytes) != nullptr) return;
+  // Code and initial contents may run over several sections (one per function or variable), without a gap.
+  bool covered(uint32_t address, uint64_t bytes) const {
+    const uint64_t end = uint64_t(address) + bytes;
+    for (uint64_t at = address; at < end;) {
+      const Section* s = section_of(uint32_t(at), 1);
+      if (s == nullptr) return false;
+      at = uint64_t(s->address) + s->bytes;
+    }
+    return true;
+  }
+  void in_sections(const std::string& what, uint32_t address, uint64_t bytes) {
+    if (covered(address, bytes)) return;
     error(fmt::format("{} takes bytes {} to {}, which lie in no section of the memory map", what, address,
                       address + bytes - 1));
   }
@@ -64,7 +74,7 @@ class TileVerifier {
   void segments() {
     std::vector<std::pair<uint32_t, uint64_t>> ranges;
     for (const Segment& s : t_.segments) {
-      in_one_section("initial contents", s.address, s.bytes.size());
+      in_sections("initial contents", s.address, s.bytes.size());
       if (!s.bytes.empty()) ranges.emplace_back(s.address, s.address + s.bytes.size());
     }
     std::sort(ranges.begin(), ranges.end());
@@ -86,7 +96,7 @@ class TileVerifier {
       if (t_.code[i].op < isa::Op::count) bytes += uint64_t(isa::bytes(t_.code[i].op, v_.program.arch));
     }
     if (t_.code_address % 2 != 0) error(fmt::format("the code begins at the odd address {}", t_.code_address));
-    in_one_section("code", t_.code_address, bytes);
+    in_sections("code", t_.code_address, bytes);
     if (!t_.code.empty() && !ends_code(t_.code.back())) {
       error("the last instruction can be run over; code must end with yield, trap or a jump");
     }
@@ -189,7 +199,7 @@ class TileVerifier {
       const std::string what = fmt::format("symbol '{}'", s.name);
       if (s.name.empty() || !seen.insert(s.name).second) error(what + ": names must be unique and not empty");
       if (s.address % 2 != 0) error(fmt::format("{} is at the odd address {}", what, s.address));
-      in_one_section(what, s.address, uint64_t(s.elements) * uint64_t(data_type_bytes(s.type)));
+      in_sections(what, s.address, uint64_t(s.elements) * uint64_t(data_type_bytes(s.type)));
     }
   }
 
@@ -200,7 +210,7 @@ class TileVerifier {
       if (f.name.empty() || !seen.insert(f.name).second) error(what + ": names must be unique and not empty");
       entry(what, f.entry);
       for (const Parameter& p : f.parameters) {
-        in_one_section("a parameter of " + what, p.address, uint64_t(data_type_bytes(p.type)));
+        in_sections("a parameter of " + what, p.address, uint64_t(data_type_bytes(p.type)));
       }
     }
   }

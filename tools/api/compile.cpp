@@ -32,6 +32,7 @@ std::optional<Program> build_program(const mapping::Mapped& mapped, const Machin
   csl::CslOptions options;
   options.layout = mapped.layout;
   options.files = mapped.files;
+  options.ports = mapped.ports;
   options.threads = threads;
   std::optional<Program> program = csl::compile_csl(options, machine, diag);
   if (!program) return std::nullopt;

@@ -70,14 +70,15 @@ bool compile_layout(const CompileOptions& options, Compiled& out, Diag& diag) {
     csl.fabric_width = options.fabric_width;
     csl.fabric_height = options.fabric_height;
   }
-  out.program = csl::compile_csl(csl, out.machine, diag);
-  if (!out.program) return false;
+  std::optional<HostPart> host;
   if (!options.host_file.empty()) {
     std::optional<std::string> text = read_file(options.host_file, diag, uint64_t(1) << 28);
-    if (!text) return false;
-    out.program->host = host_part_from_yaml(std::move(*text), options.host_file, out.program->ports, diag);
-    if (!out.program->host) return false;
+    if (text) host = host_part_from_yaml(std::move(*text), options.host_file, csl.ports, diag);
+    if (!host) return false;
   }
+  out.program = csl::compile_csl(csl, out.machine, diag);
+  if (!out.program) return false;
+  out.program->host = std::move(host);
   name_program(*out.program, options.input);
   return verify(*out.program, out.machine, diag) &&
          read_weights(fs::path(options.host_file).parent_path(), out, true, diag);
