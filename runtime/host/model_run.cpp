@@ -14,6 +14,7 @@
 
 #include "runtime/ops/ops.h"
 #include "runtime/support/rng.h"
+#include "runtime/support/yaml.h"
 
 namespace cs {
 namespace {
@@ -222,7 +223,7 @@ class Pipeline {
       if (inputs.back() != nullptr) bytes += inputs.back()->type.bytes();
     }
     const ops::OpDef* op = ops::find_op(step.op);
-    CS_CHECK(op != nullptr, "host step with unknown operator '" + step.op + "', which verify() should have refused");
+    CS_CHECK(op != nullptr, "host step with unknown operator '" + step.op + "'");
     std::vector<ops::Tensor> outputs;
     if (!ops::evaluate(*op, step.attrs, inputs, outputs, diag_)) return false;
     std::vector<const ops::TensorType*> in_types;
@@ -356,13 +357,26 @@ std::vector<NamedArray> random_inputs(const HostPart& host, int samples, uint64_
   return out;
 }
 
+// Operators of host steps by name: the Program's verifier does not know the operator table.
+static bool check_operators(const HostPart& host, Diag& diag) {
+  bool ok = true;
+  for (const HostStep& step : host.steps) {
+    if (step.kind != HostStep::Kind::op || ops::find_op(step.op) != nullptr) continue;
+    const std::string near = nearest(step.op, ops::op_names());
+    diag.error_at("host part", fmt::format("a step names the unknown operator '{}'", step.op),
+                  near.empty() ? "cs-compile --list-ops lists all operators" : "did you mean '" + near + "'?");
+    ok = false;
+  }
+  return ok;
+}
+
 std::optional<ModelRunResult> run_model(Device& device, std::span<const uint8_t> weights,
                                         const std::vector<NamedArray>& inputs, const ModelRunOptions& options,
                                         Diag& diag) {
   CS_CHECK(device.program().host.has_value(), "run_model needs a host part");
   const HostPart& host = *device.program().host;
   const int given = samples_in(host, inputs, diag);
-  if (given == 0) return std::nullopt;
+  if (given == 0 || !check_operators(host, diag)) return std::nullopt;
   Pipeline pipeline(device, host, options.samples > 0 ? options.samples : given, diag);
   if (!pipeline.start(weights, inputs, given) || !pipeline.run(options)) return std::nullopt;
   return pipeline.finish();

@@ -58,8 +58,11 @@ void write_code(TextWriter& w, const TileProgram& t) {
   if (t.code.empty()) return;
   w.line("    ", "code: |");
   for (size_t i = 0; i < t.code.size(); ++i) {
-    const std::string where = t.where(uint32_t(i));
+    std::string where = t.where(uint32_t(i));
     const bool first_of_line = i == 0 || where != t.where(uint32_t(i - 1));
+    for (char& c : where) {  // a file name may hold anything; in a comment only printable ASCII is safe
+      if (c < 0x20 || c > 0x7e) c = '?';
+    }
     w.line("      ", fmt::format("{}: {}{}", i, isa::print(t.code[i]),
                                  first_of_line && !where.empty() ? "  ; " + where : std::string()));
   }
@@ -101,7 +104,8 @@ void write_tile(TextWriter& w, const TileProgram& t, size_t index) {
 
 std::string program_text(const Program& p) {
   TextWriter w;
-  w.line("", "# A compiled program as text; cs-compile reads it back. Routes: inputs > outputs of E, W, S, N, R (ramp).");
+  w.line("", "# A compiled program as text; cs-compile reads it back.");
+  w.line("", "# Routes: inputs > outputs, of the ports E, W, S, N and R (ramp).");
   w.line("", fmt::format("version: {}", Program::kFormatVersion));
   w.line("", fmt::format("program: {}", yaml_quote(p.name)));
   w.line("", fmt::format("machine: {}", yaml_quote(p.machine)));

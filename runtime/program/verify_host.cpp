@@ -98,6 +98,8 @@ class HostVerifier {
     if (it->second->input != input) {
       v_.error(where, fmt::format("port '{}' is an {} port", s.port, input ? "output" : "input"));
     }
+    // A port carries one tensor: the host counts its wavelets to tell the samples apart.
+    if (!used_ports_.insert(s.port).second) v_.error(where, fmt::format("port '{}' is used by two steps", s.port));
   }
 
   void steps() {
@@ -151,7 +153,7 @@ class HostVerifier {
   const Program& p_;
   const HostPart& h_;
   std::map<std::string, const HostPort*> ports_;
-  std::set<std::string> tensors_, ready_;
+  std::set<std::string> tensors_, ready_, used_ports_;
 };
 
 }  // namespace

@@ -49,7 +49,8 @@ std::string route_line(const RouteRun& r) {
   size_t used = r.config.positions.size();
   while (used > 1 && !r.config.positions[used - 1].valid) --used;
   for (size_t i = 0; i < used; ++i) {
-    text += fmt::format("  {}{}", i == r.config.current && i > 0 ? "*" : "", switch_position_text(r.config.positions[i]));
+    text += i == r.config.current && i > 0 ? "  *" : "  ";
+    text += switch_position_text(r.config.positions[i]);
   }
   if (r.config.ring_mode) text += "  ring";
   if (r.config.pop_mode != PopMode::no_pop) text += fmt::format("  {}", pop_mode_name(r.config.pop_mode));
@@ -127,7 +128,8 @@ std::string summary_text(const Input& in) {
                                  p.machine_text.empty() ? "" : ", described in the program");
   text += fmt::format("fabric      {} x {}, user rectangle {}{}\n", p.fabric_width, p.fabric_height, rect(p.user),
                       p.memcpy ? ", memcpy" : "");
-  text += fmt::format("PEs         {} with code, {} tile programs, {} instructions\n", pes, p.tiles.size(), instructions);
+  text += fmt::format("PEs         {} with code, {} tile programs, {} instructions\n", pes, p.tiles.size(),
+                      instructions);
   const auto uses = color_uses(p, in.machine.router.colors);
   const auto used = std::count_if(uses.begin(), uses.end(), [](const ColorUse& u) { return u.routers > 0; });
   text += fmt::format("routes      {} runs on {} colors\n", p.routes.size(), used);
@@ -174,7 +176,7 @@ std::string symbols_text(const Input& in) {
 }
 
 std::string routes_text(const Input& in) {
-  std::string text = "inputs > outputs of E, W, S, N, R (ramp); further switch positions behind, * is the current one\n";
+  std::string text = "inputs > outputs of E, W, S, N, R (ramp); switch positions follow, * is the current one\n";
   for (const RouteRun& r : in.program.routes) text += route_line(r);
   return text;
 }

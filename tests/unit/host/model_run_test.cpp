@@ -115,5 +115,14 @@ TEST(HostTime, IsOperationsOverRatePlusBytesOverBandwidth) {
   EXPECT_EQ(host_op_cycles(m, 0, 0), 1u);
 }
 
+TEST_F(ModelRun, AnUnknownOperatorIsADiagnostic) {
+  Program p = doubling_program();
+  p.host->steps[2].op = "rellu";
+  device_.load(p, {}, diag_);
+  EXPECT_FALSE(run_model(device_, {}, inputs(1), {}, diag_));
+  EXPECT_NE(diag_.to_string().find("unknown operator 'rellu'"), std::string::npos);
+  EXPECT_NE(diag_.to_string().find("did you mean 'relu'"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace cs

@@ -98,6 +98,7 @@ TEST(Verify, NamesWhatIsWrongWithTheHostPart) {
       {"uses tensor 'v' before any step gives it", [](Program& p) { std::swap(p.host->steps[1], p.host->steps[2]); }},
       {"there is no port 'inn'", [](Program& p) { p.host->steps[0].port = "inn"; }},
       {"port 'out' is an output port", [](Program& p) { p.host->steps[0].port = "out"; }},
+      {"port 'in' is used by two steps", [](Program& p) { p.host->steps.push_back(p.host->steps[0]); }},
       {"there is no tensor 'w'", [](Program& p) { p.host->steps[0].tensor = "w"; }},
       {"no step gives the output 'y'", [](Program& p) { p.host->steps.pop_back(); }},
       {"needs 33 bytes per PE, tile program 'pe.csl' has 32", [](Program& p) { p.host->constants[0].bytes_per_pe = 33; }},
