@@ -124,8 +124,9 @@ class Pipeline {
         result_.status = {StopReason::max_cycles, status.now, "timeout",
                           fmt::format("{} of {} samples done after {} cycles", result_.samples, samples_, status.now)};
       if (status.reason == StopReason::idle)
-        result_.status = {StopReason::deadlock, status.now, "deadlock",
-                          fmt::format("the wafer is idle, but only {} of {} samples came out", result_.samples, samples_)};
+        result_.status = {
+            StopReason::deadlock, status.now, "deadlock",
+            fmt::format("the wafer is idle, but only {} of {} samples came out", result_.samples, samples_)};
       return true;
     }
   }
@@ -230,7 +231,8 @@ class Pipeline {
     std::vector<ops::TensorType> out_types;
     for (const ops::Tensor* t : inputs) in_types.push_back(t != nullptr ? &t->type : nullptr);
     for (const ops::Tensor& t : outputs) out_types.push_back(t.type), bytes += t.type.bytes();
-    const Cycle end = start + host_op_cycles(device_.machine(), ops::op_flops(*op, step.attrs, in_types, out_types), bytes);
+    const Cycle end =
+        start + host_op_cycles(device_.machine(), ops::op_flops(*op, step.attrs, in_types, out_types), bytes);
     record(index, start, end);
     for (size_t k = 0; k < step.outputs.size() && k < outputs.size(); ++k) {
       const auto type = types_.find(step.outputs[k]);

@@ -16,7 +16,7 @@
 namespace cs {
 
 struct ModelRunOptions {
-  int samples = 0;                       // 0: as many as the inputs hold; more: the inputs are used again from the start
+  int samples = 0;                       // 0: as many as the inputs hold; more: they repeat
   Cycle max_cycles = kNever;
   Cycle progress_cycles = kNever;        // calls `progress` about every so many cycles; false interrupts the run
   std::function<bool(Cycle now, int samples_done)> progress;
@@ -46,8 +46,8 @@ std::vector<NamedArray> random_inputs(const HostPart&, int samples, uint64_t see
 
 // The device must hold the program at cycle 0. `weights` is weights.bin (constants of host operators).
 // Returns nothing only for bad input (reported); a fault or deadlock is in `status`.
-std::optional<ModelRunResult> run_model(Device&, std::span<const uint8_t> weights, const std::vector<NamedArray>& inputs,
-                                        const ModelRunOptions&, Diag&);
+std::optional<ModelRunResult> run_model(Device&, std::span<const uint8_t> weights,
+                                        const std::vector<NamedArray>& inputs, const ModelRunOptions&, Diag&);
 
 // Cycles that a host operator takes: its operations over host_gflops plus its bytes over host_gb_per_s.
 Cycle host_op_cycles(const Machine&, int64_t flops, int64_t bytes);

@@ -63,7 +63,8 @@ class Literal {
 bool parse_descr(const std::string& descr, NpyHeader& out, std::string& error) {
   if (descr.size() == 3)
     for (const DescrRow& row : kDescr)
-      if (descr[1] == row.kind && descr[2] - '0' == row.bytes && std::string("<>|=").find(descr[0]) != std::string::npos) {
+      if (descr[1] == row.kind && descr[2] - '0' == row.bytes &&
+          std::string("<>|=").find(descr[0]) != std::string::npos) {
         out.dtype = row.dtype;
         out.big_endian = descr[0] == '>';
         return true;

@@ -40,8 +40,11 @@ bool Session::judge(const RunStatus& status, Diag&) {
 
 bool Session::check_rect(Rect pes, const std::string& what, Diag& diag) const {
   const Rect user = device_.program().user;
-  if (pes.w > 0 && pes.h > 0 && pes.x >= 0 && pes.y >= 0 && pes.x + pes.w <= user.w && pes.y + pes.h <= user.h) return true;
-  diag.error_at(what, fmt::format("rectangle {} does not lie in the program's {}x{} PEs", rect_text(pes), user.w, user.h));
+  if (pes.w > 0 && pes.h > 0 && pes.x >= 0 && pes.y >= 0 && pes.x + pes.w <= user.w &&
+      pes.y + pes.h <= user.h)
+    return true;
+  diag.error_at(what, fmt::format("rectangle {} does not lie in the program's {}x{} PEs", rect_text(pes),
+                                  user.w, user.h));
   return false;
 }
 
@@ -67,8 +70,8 @@ bool Session::copy_to(const std::string& symbol, Rect pes, uint32_t elements, st
   if (!check_rect(pes, symbol, diag)) return false;
   const size_t need = size_t(pes.area()) * elements;
   if (data.size() != need) {
-    diag.error_at(symbol, fmt::format("{} words given, {} PEs with {} elements need {}", data.size(), pes.area(), elements,
-                                      need));
+    diag.error_at(symbol, fmt::format("{} words given, {} PEs with {} elements need {}", data.size(),
+                                      pes.area(), elements, need));
     return false;
   }
   const Rect user = device_.program().user;
@@ -133,7 +136,8 @@ int Session::port_index(const std::string& port, bool input, Diag& diag) const {
   const auto& ports = device_.program().ports;
   for (size_t i = 0; i < ports.size(); ++i)
     if (ports[i].name == port && ports[i].input == input) return int(i);
-  diag.error_at(port, input ? "the program has no input port of this name" : "the program has no output port of this name");
+  diag.error_at(port, input ? "the program has no input port of this name"
+                            : "the program has no output port of this name");
   return -1;
 }
 
