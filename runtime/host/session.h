@@ -1,8 +1,8 @@
 // Session: a host program's view of a Device, for programs that copy and launch (anyone's own CSL).
 //
 // Calls block: they return when the host would go on. A copy or launch takes host_call_us plus its bytes at
-// link_gb_per_s, converted with clock_mhz, during which the fabric goes on. 16-bit data travels in 32-bit host words, zero-extended,
-// as the vendor's runtime does it.
+// link_gb_per_s, converted with clock_mhz, during which the fabric goes on. 16-bit data travels in 32-bit host words,
+// zero-extended, as the vendor's runtime does it.
 #pragma once
 
 #include <cstdint>
