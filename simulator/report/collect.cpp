@@ -1,4 +1,5 @@
-// Sums counters. Everything is looked at in the order of the Program, so that reports are the same in every run.
+// Sums counters. Everything is looked at in the order of the Program, so that reports are the same in every
+// run.
 #include "simulator/report/collect.h"
 
 #include <algorithm>
@@ -68,12 +69,15 @@ class MapBuilder {
     while (int64_t(cells(area.w)) * cells(area.h) > kMaxCells) ++maps.cell;
     maps.columns = cells(area.w);
     maps.rows = cells(area.h);
-    for (const auto& [name, unit] : {std::pair{"busy", "% of cycles"}, {"stalled", "% of cycles"},
-                                     {"busiest link", "% of cycles"}, {"memory", "bytes"}})
+    for (const auto& [name, unit] : {std::pair{"busy", "% of cycles"},
+                                     {"stalled", "% of cycles"},
+                                     {"busiest link", "% of cycles"},
+                                     {"memory", "bytes"}})
       maps.maps.push_back({name, unit, std::vector<double>(size_t(maps.columns) * size_t(maps.rows))});
   }
   void set(Coord pe, size_t map, double value) {
-    const size_t column = size_t((pe.x - maps_.area.x) / maps_.cell), row = size_t((pe.y - maps_.area.y) / maps_.cell);
+    const size_t column = size_t((pe.x - maps_.area.x) / maps_.cell),
+                 row = size_t((pe.y - maps_.area.y) / maps_.cell);
     double& cell = maps_.maps[map].values[row * size_t(maps_.columns) + column];
     cell = std::max(cell, value);
   }
@@ -183,7 +187,8 @@ void add_model_run(RunReport& r, const ModelRunResult& run) {
     if (k.row.origin != Origin::host) continue;
     for (const HostStepTime& step : run.host_steps) {
       const auto& nodes = k.row.nodes;
-      if (step.name != k.row.name && std::find(nodes.begin(), nodes.end(), step.name) == nodes.end()) continue;
+      if (step.name != k.row.name && std::find(nodes.begin(), nodes.end(), step.name) == nodes.end())
+        continue;
       if (step.first_start == kNever) continue;
       k.first_task = std::min(k.first_task.value_or(kNever), step.first_start);
       k.last_task_end = std::max(k.last_task_end.value_or(0), step.last_end);

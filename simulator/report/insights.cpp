@@ -13,12 +13,18 @@ double percent(double part, double whole) { return whole > 0 ? 100 * part / whol
 
 const char* stall_advice(Stall why) {
   switch (why) {
-    case Stall::input: return "PEs wait for wavelets: the producer is slower, or the path to it is long";
-    case Stall::output: return "PEs are held back by full output queues: a link or a consumer downstream is the limit";
-    case Stall::dependency: return "Results, descriptors or jumps are waited for: longer vectors or unrolling would hide it";
-    case Stall::memory: return "Operands share memory banks: shift one of the arrays by a few words";
-    case Stall::dispatch: return "Starting tasks costs a lot: do more work per task";
-    case Stall::count: break;
+    case Stall::input:
+      return "PEs wait for wavelets: the producer is slower, or the path to it is long";
+    case Stall::output:
+      return "PEs are held back by full output queues: a link or a consumer downstream is the limit";
+    case Stall::dependency:
+      return "Results, descriptors or jumps are waited for: longer vectors or unrolling would hide it";
+    case Stall::memory:
+      return "Operands share memory banks: shift one of the arrays by a few words";
+    case Stall::dispatch:
+      return "Starting tasks costs a lot: do more work per task";
+    case Stall::count:
+      break;
   }
   return "";
 }
@@ -38,12 +44,16 @@ void slowest_kernel(const RunReport& r, std::vector<Insight>& out) {
     if (worst == nullptr || *k.cycles > *worst->cycles) worst = &k;
   }
   if (worst == nullptr || r.kernels.size() < 2) return;
-  out.push_back({fmt::format("{} takes longest: {:.0f} cycles for one sample ({:.0f} % of the sum over kernels)", worst->row.name,
-                             *worst->cycles, percent(*worst->cycles, wafer)),
-                 worst->row.origin == Origin::host
-                     ? "It runs on the host, transfers included: a generated kernel (autogen_policy: medium) would stay on the wafer"
-                     : fmt::format("{:.0f} % of the time of its {} PEs is busy; a larger rectangle or a faster kernel pays here first",
-                                   percent(double(worst->time.busy), double(worst->time.total())), worst->row.rect.area())});
+  out.push_back(
+      {fmt::format("{} takes longest: {:.0f} cycles for one sample ({:.0f} % of the sum over kernels)",
+                   worst->row.name, *worst->cycles, percent(*worst->cycles, wafer)),
+       worst->row.origin == Origin::host
+           ? "It runs on the host, transfers included: a generated kernel (autogen_policy: medium) would "
+             "stay on the wafer"
+           : fmt::format("{:.0f} % of the time of its {} PEs is busy; a larger rectangle or a faster kernel "
+                         "pays here first",
+                         percent(double(worst->time.busy), double(worst->time.total())),
+                         worst->row.rect.area())});
 }
 
 void largest_stall(const RunReport& r, std::vector<Insight>& out) {
@@ -51,7 +61,8 @@ void largest_stall(const RunReport& r, std::vector<Insight>& out) {
   const double share = percent(double(*it), double(r.time.total()));
   if (share < 5) return;
   const Stall why = Stall(it - r.time.stalls.begin());
-  out.push_back({fmt::format("{:.0f} % of all PE cycles are {} stalls", share, stall_name(why)), stall_advice(why)});
+  out.push_back(
+      {fmt::format("{:.0f} % of all PE cycles are {} stalls", share, stall_name(why)), stall_advice(why)});
 }
 
 void counterparts(const RunReport& r, std::vector<Insight>& out) {
@@ -63,12 +74,14 @@ void counterparts(const RunReport& r, std::vector<Insight>& out) {
   }
   if (best == nullptr) return;
   const auto line = [](const KernelReport& k) {
-    return fmt::format("{}: {:.2f} x the cycles of the {} kernel ({:.0f} against {:.0f})", k.row.name, k.counterpart->ratio,
-                       origin_name(k.counterpart->origin), k.counterpart->this_cycles, k.counterpart->cycles);
+    return fmt::format("{}: {:.2f} x the cycles of the {} kernel ({:.0f} against {:.0f})", k.row.name,
+                       k.counterpart->ratio, origin_name(k.counterpart->origin), k.counterpart->this_cycles,
+                       k.counterpart->cycles);
   };
   out.push_back({"Generated against handwritten: best " + line(*best),
                  best == worst ? std::string("Each simulated alone on the same rectangle with the same input")
-                               : "Worst " + line(*worst) + "; each simulated alone on the same rectangle with the same input"});
+                               : "Worst " + line(*worst) +
+                                     "; each simulated alone on the same rectangle with the same input"});
 }
 
 void estimate_gap(const RunReport& r, std::vector<Insight>& out) {
@@ -83,26 +96,30 @@ void estimate_gap(const RunReport& r, std::vector<Insight>& out) {
     }
   }
   if (worst == nullptr) return;
-  out.push_back({fmt::format("Estimate and simulation differ most for {}: {:.0f} estimated, {:.0f} simulated", worst->row.name,
-                             worst->row.estimated_cycles, *worst->cycles),
-                 "Sizing trusts the estimate, so this kernel may have too many or too few PEs; cycles count from the "
-                 "first task, waiting for the sample included"});
+  out.push_back(
+      {fmt::format("Estimate and simulation differ most for {}: {:.0f} estimated, {:.0f} simulated",
+                   worst->row.name, worst->row.estimated_cycles, *worst->cycles),
+       "Sizing trusts the estimate, so this kernel may have too many or too few PEs; cycles count from the "
+       "first task, waiting for the sample included"});
 }
 
 void hot_link(const RunReport& r, std::vector<Insight>& out) {
   const double load = percent(double(r.hot_link.wavelets), double(r.cycles));
   if (load < 1) return;
   static constexpr const char* kPorts4[] = {"east", "west", "south", "north"};
-  out.push_back({fmt::format("The busiest link leaves PE ({}, {}) to the {}: {} wavelets, {:.0f} % of the cycles", r.hot_link.pe.x,
-                             r.hot_link.pe.y, kPorts4[size_t(r.hot_link.port)], r.hot_link.wavelets, load),
-                 load > 60 ? "It is near its limit of one wavelet per cycle: spread the stream over more rows"
-                           : "There is room for more samples on it"});
+  out.push_back(
+      {fmt::format("The busiest link leaves PE ({}, {}) to the {}: {} wavelets, {:.0f} % of the cycles",
+                   r.hot_link.pe.x, r.hot_link.pe.y, kPorts4[size_t(r.hot_link.port)], r.hot_link.wavelets,
+                   load),
+       load > 60 ? "It is near its limit of one wavelet per cycle: spread the stream over more rows"
+                 : "There is room for more samples on it"});
 }
 
 void memory(const RunReport& r, std::vector<Insight>& out) {
   if (r.memory_bytes_max == 0) return;
   const double share = percent(r.memory_bytes_max, r.memory_bytes_have);
-  out.push_back({fmt::format("The fullest PE uses {} of {} bytes ({:.0f} %)", r.memory_bytes_max, r.memory_bytes_have, share),
+  out.push_back({fmt::format("The fullest PE uses {} of {} bytes ({:.0f} %)", r.memory_bytes_max,
+                             r.memory_bytes_have, share),
                  share > 90 ? "Little is left: a larger model needs more PEs per kernel"
                             : "cs-objdump --memory shows what fills it"});
 }

@@ -9,7 +9,7 @@
 namespace cs::sim {
 
 struct Insight {
-  std::string title;    // "fc1 needs 62 % of the latency"
+  std::string title;  // "fc1 needs 62 % of the latency"
   std::string advice;
 };
 std::vector<Insight> insights(const RunReport&);

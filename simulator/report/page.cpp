@@ -28,7 +28,8 @@ void replace(std::string& text, std::string_view marker, std::string_view with) 
   text.replace(at, marker.size(), with);
 }
 
-// "</" and "<!" mean something inside a script element; in a JSON string "\u003c" is the same character as "<".
+// "</" and "<!" mean something inside a script element; in a JSON string "\u003c" is the same character as
+// "<".
 std::string script_safe(const std::string& json) {
   std::string out;
   out.reserve(json.size());

@@ -1,7 +1,8 @@
 // RunReport: everything that is reported about one run, as plain data; filled once, printed in several forms.
 //
 //   collect.h   engine counters + Program -> RunReport          timeline.h   counters over time
-//   stats_json.h  stats.json     summary.h  text of a dozen lines     insights.h  sentences     page.h  report.html
+//   stats_json.h  stats.json     summary.h  text of a dozen lines     insights.h  sentences     page.h
+//   report.html
 // busy + sum(stalls) + idle = cycles x PEs, exactly, for every kernel's rectangle and for all PEs used.
 #pragma once
 
@@ -31,25 +32,26 @@ struct PeTime {
 // A generated kernel beside the handwritten (or primitive) way to do the same, each simulated alone.
 struct Counterpart {
   Origin origin = Origin::handwritten;
-  double cycles = 0;                  // of the counterpart: first input wavelet to last output, one sample
-  double this_cycles = 0;             // of the kernel itself, measured the same way
-  double ratio = 0;                   // this_cycles / cycles; below 1 the generated kernel is faster
+  double cycles = 0;       // of the counterpart: first input wavelet to last output, one sample
+  double this_cycles = 0;  // of the kernel itself, measured the same way
+  double ratio = 0;        // this_cycles / cycles; below 1 the generated kernel is faster
   std::optional<double> interval_cycles, this_interval_cycles;
 };
 
 struct KernelReport {
   KernelRow row;
   std::optional<Cycle> first_task, last_task_end;  // of a run of one sample
-  std::optional<double> cycles;       // first task start to last task end of one sample; host: time of its step
-  PeTime time;                        // of the whole run, over the rectangle
-  uint64_t flops = 0;                 // executed in the rectangle
+  std::optional<double> cycles;  // first task start to last task end of one sample; host: time of its step
+  PeTime time;                   // of the whole run, over the rectangle
+  uint64_t flops = 0;            // executed in the rectangle
   std::optional<Counterpart> counterpart;
 };
 
-// One number per cell of `cell` x `cell` PEs (the largest of its PEs), over the area of PEs that do something.
+// One number per cell of `cell` x `cell` PEs (the largest of its PEs), over the area of PEs that do
+// something.
 struct WaferMap {
   std::string name, unit;
-  std::vector<double> values;         // rows of cells, north to south
+  std::vector<double> values;  // rows of cells, north to south
 };
 struct WaferMaps {
   Rect area;
@@ -57,7 +59,7 @@ struct WaferMaps {
   std::vector<WaferMap> maps;
 };
 
-struct HotLink {                      // the link with the most wavelets
+struct HotLink {  // the link with the most wavelets
   Coord pe;
   Port port = Port::east;
   uint64_t wavelets = 0;
@@ -72,7 +74,7 @@ struct Timeline {
   std::vector<TimelineBin> bins;
 };
 
-struct Comparison {                   // one line of `against`
+struct Comparison {  // one line of `against`
   std::string name;
   double this_value = 0, base = 0;
   double ratio() const { return base != 0 ? this_value / base : 0; }
@@ -90,30 +92,30 @@ struct RunReport {
   double clock_mhz = 0;
   int iterations = 0;
   RunStatus status;
-  std::vector<std::pair<std::string, uint64_t>> allowed;   // faults let through by --allow, and how often
+  std::vector<std::pair<std::string, uint64_t>> allowed;  // faults let through by --allow, and how often
   Cycle cycles = 0;
   std::optional<Cycle> latency_cycles;
   std::optional<double> interval_cycles;
   std::optional<double> samples_per_second;
   std::vector<Cycle> sample_end;
   uint64_t flops = 0, wavelet_hops = 0, instructions = 0;
-  uint64_t pes_used = 0;              // PEs that executed something
+  uint64_t pes_used = 0;  // PEs that executed something
   double utilisation = 0;
-  uint32_t memory_bytes_max = 0;      // largest tile program
+  uint32_t memory_bytes_max = 0;  // largest tile program
   int memory_bytes_have = 0;
-  PeTime time;                        // of the PEs used
+  PeTime time;  // of the PEs used
   HotLink hot_link;
   std::vector<KernelReport> kernels;
   std::vector<OpRow> ops;
   WaferMaps maps;
   Timeline timeline;
-  std::string against;                // name of the other program
+  std::string against;  // name of the other program
   std::vector<Comparison> comparisons;
-  std::string against_note;           // do the outputs agree?
-  std::string baselines_note;         // why there are no counterparts, if there are none
+  std::string against_note;    // do the outputs agree?
+  std::string baselines_note;  // why there are no counterparts, if there are none
   std::optional<CheckResult> check;
   SimulatorFigures simulator;
-  std::string config;                 // every effective value, YAML
+  std::string config;  // every effective value, YAML
 };
 
 }  // namespace cs::sim

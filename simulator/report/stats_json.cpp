@@ -64,8 +64,11 @@ Json op_json(const OpRow& op) {
 
 Json check_json(const RunReport& r) {
   if (!r.check) return nullptr;
-  Json out{{"tensors", r.check->tensors}, {"max_abs", r.check->max_abs},     {"max_rel", r.check->max_rel},
-           {"tolerance", r.check->tolerance}, {"ok", r.check->ok}};
+  Json out{{"tensors", r.check->tensors},
+           {"max_abs", r.check->max_abs},
+           {"max_rel", r.check->max_rel},
+           {"tolerance", r.check->tolerance},
+           {"ok", r.check->ok}};
   // JSON has no inf and no nan; they would become null. A difference without bound is told in words.
   if (!r.check->mismatch.empty()) out["mismatch"] = r.check->mismatch;
   return out;
@@ -85,12 +88,18 @@ Json simulator_json(const RunReport& r) {
 
 const char* reason_name(StopReason r) {
   switch (r) {
-    case StopReason::condition: return "done";
-    case StopReason::idle: return "idle";
-    case StopReason::deadlock: return "deadlock";
-    case StopReason::fault: return "fault";
-    case StopReason::max_cycles: return "limit";
-    case StopReason::interrupted: return "interrupted";
+    case StopReason::condition:
+      return "done";
+    case StopReason::idle:
+      return "idle";
+    case StopReason::deadlock:
+      return "deadlock";
+    case StopReason::fault:
+      return "fault";
+    case StopReason::max_cycles:
+      return "limit";
+    case StopReason::interrupted:
+      return "interrupted";
   }
   return "";
 }
@@ -131,7 +140,8 @@ Json stats(const RunReport& r) {
   for (const OpRow& op : r.ops) out["ops"].push_back(op_json(op));
   out["against"] = Json::array();
   for (const Comparison& c : r.comparisons)
-    out["against"].push_back({{"name", c.name}, {"this", c.this_value}, {"base", c.base}, {"ratio", c.ratio()}});
+    out["against"].push_back(
+        {{"name", c.name}, {"this", c.this_value}, {"base", c.base}, {"ratio", c.ratio()}});
   out["allowed"] = Json::object();
   for (const auto& [fault, count] : r.allowed) out["allowed"][fault] = count;
   out["simulator"] = simulator_json(r);
@@ -158,7 +168,11 @@ Json maps_json(const WaferMaps& m) {
     for (const double v : map.values) values.push_back(std::round(v * 100) / 100);
     maps.push_back({{"name", map.name}, {"unit", map.unit}, {"values", values}});
   }
-  return {{"area", rect_json(m.area)}, {"cell", m.cell}, {"columns", m.columns}, {"rows", m.rows}, {"maps", maps}};
+  return {{"area", rect_json(m.area)},
+          {"cell", m.cell},
+          {"columns", m.columns},
+          {"rows", m.rows},
+          {"maps", maps}};
 }
 
 }  // namespace
@@ -170,19 +184,24 @@ std::string stats_json(const RunReport& r, int indent) {
 std::string page_json(const RunReport& r) {
   Json found = Json::array();
   for (const Insight& i : insights(r)) found.push_back({{"title", i.title}, {"advice", i.advice}});
-  const Json out{{"stats", stats(r)},         {"insights", found},           {"maps", maps_json(r.maps)},
-                 {"timeline", timeline_json(r.timeline)}, {"against", r.against},
-                 {"against_note", r.against_note}, {"baselines_note", r.baselines_note}, {"config", r.config}};
+  const Json out{{"stats", stats(r)},
+                 {"insights", found},
+                 {"maps", maps_json(r.maps)},
+                 {"timeline", timeline_json(r.timeline)},
+                 {"against", r.against},
+                 {"against_note", r.against_note},
+                 {"baselines_note", r.baselines_note},
+                 {"config", r.config}};
   return out.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 std::string run_json(const RunRecord& record, const RunReport& r) {
-  const Json out{{"schema", "wafersmith-run/1"},  {"tool", record.tool_version},
-                 {"program", record.program},      {"program_hash", record.program_hash},
-                 {"command", record.command},      {"seed", record.seed},
+  const Json out{{"schema", "wafersmith-run/1"},    {"tool", record.tool_version},
+                 {"program", record.program},       {"program_hash", record.program_hash},
+                 {"command", record.command},       {"seed", record.seed},
                  {"status", status_json(r.status)}, {"exit_code", record.exit_code},
-                 {"wall_s", record.wall_s},        {"stats", "stats.json"},
-                 {"report", "report.html"},        {"config", "config.yaml"}};
+                 {"wall_s", record.wall_s},         {"stats", "stats.json"},
+                 {"report", "report.html"},         {"config", "config.yaml"}};
   return out.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -12,7 +12,7 @@ std::string stats_json(const RunReport&, int indent = 1);
 // What the page draws beyond the statistics: maps, timeline, insights, configuration.
 std::string page_json(const RunReport&);
 
-struct RunRecord {                 // run.json: what ran
+struct RunRecord {  // run.json: what ran
   std::string tool_version, program, program_hash, command;
   uint64_t seed = 0;
   int exit_code = 0;

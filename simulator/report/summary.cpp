@@ -1,4 +1,5 @@
-// Text of a run: head, figures, where PE cycles went, check, kernels (the largest first to go if there are many).
+// Text of a run: head, figures, where PE cycles went, check, kernels (the largest first to go if there are
+// many).
 #include "simulator/report/summary.h"
 
 #include <fmt/format.h>
@@ -28,7 +29,8 @@ std::string head(const RunReport& r) {
   std::string out = fmt::format("{} on {}", r.model.empty() ? r.program : r.model, r.machine);
   if (!r.policy.empty()) out += fmt::format(", autogen_policy {}", r.policy);
   if (r.iterations > 0) out += fmt::format(", {} sample{}", r.iterations, r.iterations == 1 ? "" : "s");
-  return out + fmt::format(", {} PEs used of {} x {}\n", grouped(r.pes_used), r.fabric_width, r.fabric_height);
+  return out +
+         fmt::format(", {} PEs used of {} x {}\n", grouped(r.pes_used), r.fabric_width, r.fabric_height);
 }
 
 std::string figures(const RunReport& r) {
@@ -40,8 +42,8 @@ std::string figures(const RunReport& r) {
   if (r.samples_per_second)
     out += fmt::format("  throughput    {} samples/s{}\n", rounded(*r.samples_per_second),
                        r.interval_cycles ? fmt::format(", one every {:.1f} cycles", *r.interval_cycles) : "");
-  out += fmt::format("  work          {} flops, {} wavelet hops, utilisation {:.2f} % of peak\n", grouped(r.flops),
-                     grouped(r.wavelet_hops), 100 * r.utilisation);
+  out += fmt::format("  work          {} flops, {} wavelet hops, utilisation {:.2f} % of peak\n",
+                     grouped(r.flops), grouped(r.wavelet_hops), 100 * r.utilisation);
   out += fmt::format("  PE cycles     busy {}", share(r.time.busy, r.time.total()));
   for (int i = 0; i < kStalls; ++i)
     if (r.time.stalls[size_t(i)] > 0)
@@ -51,28 +53,32 @@ std::string figures(const RunReport& r) {
 
 std::string check_text(const RunReport& r) {
   if (!r.check->ok) return "DIFFERS: " + r.check->mismatch;
-  return fmt::format("ok: {} tensor{}, max error {:.2g} of the largest value (tolerance {:.0e})", r.check->tensors,
-                     r.check->tensors == 1 ? "" : "s", r.check->max_rel, r.check->tolerance);
+  return fmt::format("ok: {} tensor{}, max error {:.2g} of the largest value (tolerance {:.0e})",
+                     r.check->tensors, r.check->tensors == 1 ? "" : "s", r.check->max_rel,
+                     r.check->tolerance);
 }
 
 std::string kernel_line(const KernelReport& k, size_t width) {
   const bool host = k.row.origin == Origin::host;
   std::string counterpart;
   if (k.counterpart)
-    counterpart = fmt::format("{:.2f} x {} ({} / {})", k.counterpart->ratio, origin_name(k.counterpart->origin),
-                              rounded(k.counterpart->this_cycles), rounded(k.counterpart->cycles));
-  const std::string rect = host ? "host" : fmt::format("{}x{} @{},{}", k.row.rect.w, k.row.rect.h, k.row.rect.x, k.row.rect.y);
-  return fmt::format("  {:<{}}  {:<11} {:>14} {:>9} {:>9} {:>7} {:>8}  {}\n", k.row.name, width, origin_name(k.row.origin), rect,
-                     k.cycles ? rounded(*k.cycles) : "-", host ? "-" : rounded(k.row.ideal_cycles),
-                     host ? "-" : share(k.time.busy, k.time.total()), host ? "-" : grouped(k.row.bytes_per_pe), counterpart);
+    counterpart =
+        fmt::format("{:.2f} x {} ({} / {})", k.counterpart->ratio, origin_name(k.counterpart->origin),
+                    rounded(k.counterpart->this_cycles), rounded(k.counterpart->cycles));
+  const std::string rect =
+      host ? "host" : fmt::format("{}x{} @{},{}", k.row.rect.w, k.row.rect.h, k.row.rect.x, k.row.rect.y);
+  return fmt::format(
+      "  {:<{}}  {:<11} {:>14} {:>9} {:>9} {:>7} {:>8}  {}\n", k.row.name, width, origin_name(k.row.origin),
+      rect, k.cycles ? rounded(*k.cycles) : "-", host ? "-" : rounded(k.row.ideal_cycles),
+      host ? "-" : share(k.time.busy, k.time.total()), host ? "-" : grouped(k.row.bytes_per_pe), counterpart);
 }
 
 std::string kernel_table(const RunReport& r) {
   if (r.kernels.empty()) return "";
   size_t width = 6;
   for (const KernelReport& k : r.kernels) width = std::max(width, k.row.name.size());
-  std::string out = fmt::format("\n  {:<{}}  {:<11} {:>14} {:>9} {:>9} {:>7} {:>8}  {}\n", "kernel", width, "origin", "PEs", "cycles",
-                                "ideal", "busy", "bytes/PE", "cycles against");
+  std::string out = fmt::format("\n  {:<{}}  {:<11} {:>14} {:>9} {:>9} {:>7} {:>8}  {}\n", "kernel", width,
+                                "origin", "PEs", "cycles", "ideal", "busy", "bytes/PE", "cycles against");
   const size_t shown = std::min(r.kernels.size(), kMaxKernelLines);
   for (size_t i = 0; i < shown; ++i) out += kernel_line(r.kernels[i], width);
   if (shown < r.kernels.size()) out += fmt::format("  ... {} more in stats.json\n", r.kernels.size() - shown);
@@ -81,7 +87,8 @@ std::string kernel_table(const RunReport& r) {
 
 std::string against_table(const RunReport& r) {
   if (r.comparisons.empty()) return "";
-  std::string out = fmt::format("\n  {:<20} {:>16} {:>16} {:>8}   against {}\n", "", "this", "base", "ratio", r.against);
+  std::string out =
+      fmt::format("\n  {:<20} {:>16} {:>16} {:>8}   against {}\n", "", "this", "base", "ratio", r.against);
   for (const Comparison& c : r.comparisons)
     out += fmt::format("  {:<20} {:>16} {:>16} {:>8.3f}\n", c.name,
                        c.this_value < 100 ? fmt::format("{:.4g}", c.this_value) : rounded(c.this_value),
@@ -110,7 +117,8 @@ std::string one_line(const RunReport& r) {
 std::string summary(const RunReport& r) {
   std::string out = head(r) + figures(r);
   if (r.check) out += "  check         " + check_text(r) + "\n";
-  for (const auto& [fault, count] : r.allowed) out += fmt::format("  allowed       {} ({} times)\n", fault, count);
+  for (const auto& [fault, count] : r.allowed)
+    out += fmt::format("  allowed       {} ({} times)\n", fault, count);
   return out + kernel_table(r) + against_table(r);
 }
 

@@ -5,7 +5,8 @@
 
 namespace cs::sim {
 
-TimelineSampler::TimelineSampler(const Engine& engine, size_t max_bins) : engine_(engine), max_bins_(max_bins) {
+TimelineSampler::TimelineSampler(const Engine& engine, size_t max_bins)
+    : engine_(engine), max_bins_(max_bins) {
   for (const TileRect& r : engine.program().rects) pes_ += uint64_t(r.rect.area());
   // Sampling looks at every PE: on large fabrics start with bins that cost little against the simulation.
   while (bin_cycles_ < pes_ / 64) bin_cycles_ *= 2;
@@ -42,7 +43,8 @@ void TimelineSampler::append(const Totals& now) {
   }
   const uint64_t pe_cycles = (engine_.now() - last_cycle_) * pes_;
   bin.time.idle = pe_cycles > active ? pe_cycles - active : 0;
-  for (size_t k = 0; k < now.kernel_busy.size(); ++k) bin.kernel_busy.push_back(now.kernel_busy[k] - last_.kernel_busy[k]);
+  for (size_t k = 0; k < now.kernel_busy.size(); ++k)
+    bin.kernel_busy.push_back(now.kernel_busy[k] - last_.kernel_busy[k]);
   bins_.push_back(std::move(bin));
 }
 

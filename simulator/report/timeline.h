@@ -1,7 +1,7 @@
 // TimelineSampler: how the PEs spent their time, over time, in at most `max_bins` equal bins.
 //
-// The length of a run is not known beforehand: when the bins are full, neighbours are merged and the bins become twice
-// as long. Only PEs with tile code are looked at.
+// The length of a run is not known beforehand: when the bins are full, neighbours are merged and the bins
+// become twice as long. Only PEs with tile code are looked at.
 #pragma once
 
 #include "simulator/engine/engine.h"

@@ -1,4 +1,5 @@
-// Borders of a block: wavelets that left the routers of its outermost PEs over that side, from the engine's counters.
+// Borders of a block: wavelets that left the routers of its outermost PEs over that side, from the engine's
+// counters.
 #include "simulator/systemc/block_module.h"
 
 namespace cs::sim {
@@ -9,10 +10,14 @@ constexpr const char* kSideNames[4] = {"east", "west", "south", "north"};
 // The PEs of `r` along one side.
 Rect edge_of(const Rect& r, Port side) {
   switch (side) {
-    case Port::east: return {r.x + r.w - 1, r.y, 1, r.h};
-    case Port::west: return {r.x, r.y, 1, r.h};
-    case Port::south: return {r.x, r.y + r.h - 1, r.w, 1};
-    default: return {r.x, r.y, r.w, 1};
+    case Port::east:
+      return {r.x + r.w - 1, r.y, 1, r.h};
+    case Port::west:
+      return {r.x, r.y, 1, r.h};
+    case Port::south:
+      return {r.x, r.y + r.h - 1, r.w, 1};
+    default:
+      return {r.x, r.y, r.w, 1};
   }
 }
 

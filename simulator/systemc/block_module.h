@@ -1,4 +1,5 @@
-// BlockModule: one block of PEs as a SystemC module. Its state lives in the engine; it owns the border channels.
+// BlockModule: one block of PEs as a SystemC module. Its state lives in the engine; it owns the border
+// channels.
 #pragma once
 
 #include <array>

@@ -1,6 +1,8 @@
-// BorderChannel: what crossed one side of a block of PEs in the cycle just simulated. One per side, owned by its block.
+// BorderChannel: what crossed one side of a block of PEs in the cycle just simulated. One per side, owned by
+// its block.
 //
-// The wafer module publishes, readers see the value one delta cycle later, as with any SystemC primitive channel:
+// The wafer module publishes, readers see the value one delta cycle later, as with any SystemC primitive
+// channel:
 //   publish() -> request_update() -> update() -> crossed() is notified when at least one wavelet crossed.
 // A channel that nobody binds or observes is never published: it costs nothing.
 #pragma once
@@ -11,9 +13,9 @@
 namespace cs::sim {
 
 struct BorderSample {
-  uint64_t cycle = 0;       // the cycle that was simulated
-  uint32_t wavelets = 0;    // that left the block over this side in it
-  uint64_t total = 0;       // since load
+  uint64_t cycle = 0;     // the cycle that was simulated
+  uint32_t wavelets = 0;  // that left the block over this side in it
+  uint64_t total = 0;     // since load
 };
 
 class BorderIf : public virtual sc_core::sc_interface {

@@ -1,7 +1,7 @@
 // Shell: the engine under SystemC, for those who do not include SystemC themselves (the tools).
 //
-// SystemC allows one elaboration per process, so there is one Shell per process, built after Engine::load. What
-// SystemC wants to say goes to stderr; stdout belongs to the tool.
+// SystemC allows one elaboration per process, so there is one Shell per process, built after Engine::load.
+// What SystemC wants to say goes to stderr; stdout belongs to the tool.
 #pragma once
 
 #include <functional>
@@ -16,16 +16,16 @@ namespace cs::sim {
 class WaferModule;
 
 struct ShellOptions {
-  std::vector<Coord> probes;              // PEs in the waveform
-  std::string waveform;                   // VCD file without ".vcd"; empty: none
+  std::vector<Coord> probes;                    // PEs in the waveform
+  std::string waveform;                         // VCD file without ".vcd"; empty: none
   Cycle window_begin = 0, window_end = kNever;  // the waveform changes only in [begin, end)
 };
 
 struct ShellRequest {
-  Cycle target = kNever;                  // stop when the clock is here
-  bool every_cycle = false;               // ask `stop` after every cycle with events, else when the engine
-                                          // stops for a watch and every few milliseconds
-  std::function<bool()> stop;             // may be empty
+  Cycle target = kNever;       // stop when the clock is here
+  bool every_cycle = false;    // ask `stop` after every cycle with events, else when the engine
+                               // stops for a watch and every few milliseconds
+  std::function<bool()> stop;  // may be empty
 };
 
 class Shell {

@@ -14,7 +14,10 @@ sc_core::sc_time cycles_to_time(Cycle cycles) { return sc_core::sc_time(double(c
 }  // namespace
 
 WaferModule::WaferModule(sc_core::sc_module_name name, Engine& engine, const ShellOptions& options)
-    : sc_module(name), engine_(engine), options_(options), columns_(engine.block_columns()),
+    : sc_module(name),
+      engine_(engine),
+      options_(options),
+      columns_(engine.block_columns()),
       rows_(engine.block_rows()) {
   blocks_.reserve(size_t(columns_) * size_t(rows_));
   for (int row = 0; row < rows_; ++row)
@@ -32,7 +35,8 @@ WaferModule::~WaferModule() { close_waveform(); }
 void WaferModule::open_waveform() {
   waveform_ = sc_core::sc_create_vcd_trace_file(options_.waveform.c_str());
   waveform_->set_time_unit(1, sc_core::SC_NS);
-  sc_core::sc_write_comment(waveform_, "1 ns is one cycle; task: index into the tile program, -1 none, see cs-objdump");
+  sc_core::sc_write_comment(waveform_,
+                            "1 ns is one cycle; task: index into the tile program, -1 none, see cs-objdump");
   for (const Coord& pe : options_.probes) {
     Probe& probe = probes_.emplace_back();
     probe.pe = pe;
@@ -102,8 +106,8 @@ Cycle WaferModule::stretch_end() const {
   return std::min(limit, event > now ? event : now + 1);
 }
 
-// Stretches of a few milliseconds: SystemC costs nothing then, and a user's interrupt is seen at once. Where a
-// stretch ends has no influence on the simulation.
+// Stretches of a few milliseconds: SystemC costs nothing then, and a user's interrupt is seen at once. Where
+// a stretch ends has no influence on the simulation.
 void WaferModule::adapt_stretch(double seconds) {
   if (seconds < 0.005) stretch_ = std::min<Cycle>(2 * stretch_, Cycle(1) << 20);
   if (seconds > 0.05) stretch_ = std::max<Cycle>(stretch_ / 2, 1);

@@ -1,7 +1,8 @@
 // WaferModule: the wafer under SystemC. One SC_METHOD gives the engine time; there is no clock and no thread.
 //
 // Each activation at SystemC time T (in cycles, 1 cycle = 1 ns, whatever the machine's clock) does:
-//   1. stop when the request is fulfilled (target reached, condition true, nothing left to do, fault): sc_pause
+//   1. stop when the request is fulfilled (target reached, condition true, nothing left to do, fault):
+//   sc_pause
 //   2. step the engine: one cycle with events while somebody watches, else a stretch of many
 //   3. publish borders and waveform values of the simulated cycle
 //   4. next_trigger after the simulated cycles; dead time is jumped over
@@ -58,13 +59,13 @@ class WaferModule : public sc_core::sc_module {
   ShellOptions options_;
   int columns_ = 0, rows_ = 0;
   std::vector<std::unique_ptr<BlockModule>> blocks_;
-  std::vector<BlockModule*> observed_;     // blocks with an observed border, fixed at the first cycle
+  std::vector<BlockModule*> observed_;  // blocks with an observed border, fixed at the first cycle
   bool started_ = false;
   std::deque<Probe> probes_;
   sc_core::sc_trace_file* waveform_ = nullptr;
   sc_core::sc_event resume_;
   ShellRequest request_;
-  Cycle stretch_ = 256;                    // engine cycles per activation while nobody watches
+  Cycle stretch_ = 256;  // engine cycles per activation while nobody watches
   std::function<Cycle()> sampler_;
   Cycle next_sample_ = kNever;
 };

@@ -1,4 +1,5 @@
-// Writes trace events as JSON by hand: a line per event, in the order of (process, thread, begin, longest first).
+// Writes trace events as JSON by hand: a line per event, in the order of (process, thread, begin, longest
+// first).
 #include "simulator/trace/chrome_trace.h"
 
 #include <fmt/format.h>
@@ -56,7 +57,8 @@ class Tracks {
     slice.process = kernel >= 0 ? kernel + 1 : kernels + 1 + pe.y;
     slice.thread = (pe.y * program_.fabric_width + pe.x) * kTracks + track + 1;
     if (processes_.insert(slice.process).second)
-      metadata_ += event("process_name", slice, kernel >= 0 ? names_.kernel_name(kernel) : fmt::format("row {}", pe.y));
+      metadata_ += event("process_name", slice,
+                         kernel >= 0 ? names_.kernel_name(kernel) : fmt::format("row {}", pe.y));
     if (threads_.insert({slice.process, slice.thread}).second)
       metadata_ += event("thread_name", slice, fmt::format("P{}.{} {}", pe.x, pe.y, track_name(track)));
   }
@@ -64,8 +66,8 @@ class Tracks {
 
  private:
   static std::string event(const char* what, const Slice& s, const std::string& name) {
-    return fmt::format("{{\"ph\":\"M\",\"name\":\"{}\",\"pid\":{},\"tid\":{},\"args\":{{\"name\":{}}}}},\n", what, s.process,
-                       s.thread, quoted(name));
+    return fmt::format("{{\"ph\":\"M\",\"name\":\"{}\",\"pid\":{},\"tid\":{},\"args\":{{\"name\":{}}}}},\n",
+                       what, s.process, s.thread, quoted(name));
   }
   const Program& program_;
   const TraceNames& names_;
@@ -76,7 +78,8 @@ class Tracks {
 
 Slice slice_of(const TaskEvent& e, const TraceNames& names, Tracks& tracks) {
   Slice s{.ts = e.begin, .dur = e.end - e.begin, .name = names.task_name(e), .category = "task"};
-  if (const std::string where = names.where(e.pe, e.inst); !where.empty()) s.args = "\"where\":" + quoted(where);
+  if (const std::string where = names.where(e.pe, e.inst); !where.empty())
+    s.args = "\"where\":" + quoted(where);
   tracks.place(s, e.pe, e.microthread >= 0 ? 2 + 2 * e.microthread : 0);
   return s;
 }
@@ -85,7 +88,8 @@ Slice slice_of(const StallEvent& e, const TraceNames& names, Tracks& tracks) {
   Slice s{.ts = e.begin, .dur = e.end - e.begin, .name = stall_name(e.why), .category = "stall"};
   s.args = fmt::format("\"instruction\":{}", quoted(names.instruction(e.pe, e.inst)));
   if (e.queue >= 0) s.args += fmt::format(",\"queue\":{}", e.queue);
-  if (const std::string where = names.where(e.pe, e.inst); !where.empty()) s.args += ",\"where\":" + quoted(where);
+  if (const std::string where = names.where(e.pe, e.inst); !where.empty())
+    s.args += ",\"where\":" + quoted(where);
   tracks.place(s, e.pe, e.microthread >= 0 ? 3 + 2 * e.microthread : 1);
   return s;
 }
@@ -142,14 +146,17 @@ bool ChromeTrace::write(const std::string& path, Diag& diag) const {
   });
   TraceFile out(path, diag);
   if (!out.ok()) return false;
-  out.write(fmt::format("{{\"displayTimeUnit\":\"ns\",\"otherData\":{{\"program\":{},\"unit\":\"cycle\",\"clock_mhz\":{}",
-                        quoted(program_.name), clock_mhz_));
+  out.write(fmt::format(
+      "{{\"displayTimeUnit\":\"ns\",\"otherData\":{{\"program\":{},\"unit\":\"cycle\",\"clock_mhz\":{}",
+      quoted(program_.name), clock_mhz_));
   if (truncated_at_) out.write(fmt::format(",\"truncated_at_cycle\":{}", *truncated_at_));
   out.write("},\n\"traceEvents\":[\n");
   out.write(tracks.metadata());
   for (const Slice& s : slices)
-    out.write(fmt::format("{{\"ph\":\"X\",\"pid\":{},\"tid\":{},\"ts\":{},\"dur\":{},\"cat\":\"{}\",\"name\":{},\"args\":{{{}}}}},\n",
-                          s.process, s.thread, s.ts, s.dur, s.category, quoted(s.name), s.args));
+    out.write(
+        fmt::format("{{\"ph\":\"X\",\"pid\":{},\"tid\":{},\"ts\":{},\"dur\":{},\"cat\":\"{}\",\"name\":{},"
+                    "\"args\":{{{}}}}},\n",
+                    s.process, s.thread, s.ts, s.dur, s.category, quoted(s.name), s.args));
   // JSON has no trailing comma; the last entry says where the run was cut, or nothing.
   out.write("{\"ph\":\"M\",\"name\":\"trace_end\",\"pid\":0,\"tid\":0,\"args\":{}}\n]}\n");
   return out.commit();

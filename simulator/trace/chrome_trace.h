@@ -1,9 +1,11 @@
-// ChromeTrace: a trace in the JSON form that ui.perfetto.dev and chrome://tracing open. 1 unit of time = 1 cycle.
+// ChromeTrace: a trace in the JSON form that ui.perfetto.dev and chrome://tracing open. 1 unit of time = 1
+// cycle.
 //
 //   process   a kernel's rectangle ("fc1 (handwritten)"), or a row of PEs that belong to no kernel
 //   thread    a track of one PE: tasks, stalls, microthreads with their stalls, ramp in, ramp out
-// While the simulation runs events are kept as ids; write() sorts them, resolves names and writes the file. When the
-// budget of the filter is used up, the trace ends there and says so in its metadata and through `truncated_at`.
+// While the simulation runs events are kept as ids; write() sorts them, resolves names and writes the file.
+// When the budget of the filter is used up, the trace ends there and says so in its metadata and through
+// `truncated_at`.
 #pragma once
 
 #include <optional>
@@ -39,7 +41,7 @@ class ChromeTrace : public TraceSink {
   TraceFilter filter_;
   std::vector<TaskEvent> tasks_;
   std::vector<StallEvent> stalls_;
-  std::vector<WaveletEvent> wavelets_;     // those that touch a ramp
+  std::vector<WaveletEvent> wavelets_;  // those that touch a ramp
   std::optional<Cycle> truncated_at_;
 };
 

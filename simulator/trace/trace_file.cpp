@@ -15,7 +15,8 @@ struct TraceFile::Impl {
   bool failed = false, committed = false;
 
   void flush() {
-    if (file != nullptr && !buffer.empty() && gzwrite(file, buffer.data(), unsigned(buffer.size())) <= 0) failed = true;
+    if (file != nullptr && !buffer.empty() && gzwrite(file, buffer.data(), unsigned(buffer.size())) <= 0)
+      failed = true;
     buffer.clear();
   }
 };

@@ -1,4 +1,5 @@
-// TraceFile: text output that is compressed when its name ends in ".gz", and has its final name only when complete.
+// TraceFile: text output that is compressed when its name ends in ".gz", and has its final name only when
+// complete.
 #pragma once
 
 #include <memory>
@@ -13,13 +14,13 @@ class TraceFile {
  public:
   // Opens PATH.part; ok() is false with a diagnostic if that cannot be written.
   TraceFile(std::string path, Diag&);
-  ~TraceFile();                        // without commit() the partial file is removed
+  ~TraceFile();  // without commit() the partial file is removed
   TraceFile(const TraceFile&) = delete;
   TraceFile& operator=(const TraceFile&) = delete;
 
   bool ok() const;
   void write(std::string_view text);
-  bool commit();                       // closes and renames
+  bool commit();  // closes and renames
 
  private:
   struct Impl;

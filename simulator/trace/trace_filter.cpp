@@ -23,7 +23,8 @@ std::optional<Rect> parse_trace_region(std::string_view text) {
     if (!read_number(text.substr(0, comma), v[i])) return std::nullopt;
     text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
   }
-  if (v[0] < 0 || v[1] < 0 || v[2] < 1 || v[3] < 1 || v[2] > (1 << 20) || v[3] > (1 << 20)) return std::nullopt;
+  if (v[0] < 0 || v[1] < 0 || v[2] < 1 || v[3] < 1 || v[2] > (1 << 20) || v[3] > (1 << 20))
+    return std::nullopt;
   return Rect{v[0], v[1], v[2], v[3]};
 }
 

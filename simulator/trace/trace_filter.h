@@ -11,9 +11,9 @@
 namespace cs::sim {
 
 struct TraceFilter {
-  std::optional<Rect> region;              // PEs, in fabric coordinates; none: all
-  Cycle begin = 0, end = kNever;           // events that touch [begin, end)
-  uint64_t max_events = 1'000'000;         // then the trace ends, and says so
+  std::optional<Rect> region;       // PEs, in fabric coordinates; none: all
+  Cycle begin = 0, end = kNever;    // events that touch [begin, end)
+  uint64_t max_events = 1'000'000;  // then the trace ends, and says so
 
   bool keeps(Coord pe, Cycle from, Cycle to) const {
     return (!region || region->contains(pe)) && from < end && to >= begin;

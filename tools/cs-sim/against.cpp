@@ -1,5 +1,5 @@
-// The other program runs in a child with the same number of samples; its figures come from its JSON, its values from a
-// temporary npz file.
+// The other program runs in a child with the same number of samples; its figures come from its JSON, its
+// values from a temporary npz file.
 #include "tools/cs-sim/against.h"
 
 #include <fmt/format.h>
@@ -39,26 +39,29 @@ void compare_figures(sim::RunReport& r, const Json& base) {
   compare(r, "memory_bytes_max", double(r.memory_bytes_max), other("memory_bytes_max"));
   for (const sim::KernelReport& k : r.kernels)
     for (const Json& row : base.value("kernels", Json::array()))
-      if (row.value("name", "") == k.row.name) compare(r, k.row.name + " cycles", k.cycles, row.value("cycles", Json()));
+      if (row.value("name", "") == k.row.name)
+        compare(r, k.row.name + " cycles", k.cycles, row.value("cycles", Json()));
 }
 
-std::string compare_values(const Program& p, const std::vector<NamedArray>& outputs, const std::string& file, int samples) {
+std::string compare_values(const Program& p, const std::vector<NamedArray>& outputs, const std::string& file,
+                           int samples) {
   Diag diag;
   const auto base = read_npz(file, diag);
   if (!base) return "The outputs of the other program could not be compared.";
   const CheckResult c = check_outputs(p, outputs, *base, samples);
   if (!c.ok) return "The outputs differ: " + c.mismatch;
-  return fmt::format("The outputs agree: largest difference {:.2g} of the largest value (tolerance {:.0e}).", c.max_rel,
-                     c.tolerance);
+  return fmt::format("The outputs agree: largest difference {:.2g} of the largest value (tolerance {:.0e}).",
+                     c.max_rel, c.tolerance);
 }
 
 }  // namespace
 
-bool run_against(const SimOptions& o, const Program& p, const std::vector<NamedArray>& outputs, sim::RunReport& r,
-                 Diag& diag) {
+bool run_against(const SimOptions& o, const Program& p, const std::vector<NamedArray>& outputs,
+                 sim::RunReport& r, Diag& diag) {
   const std::string file =
       (std::filesystem::temp_directory_path() / fmt::format("cs-sim-against-{}.npz", getpid())).string();
-  std::vector<std::string> arguments{"--outputs", file, "--iterations", std::to_string(std::max(1, r.iterations))};
+  std::vector<std::string> arguments{"--outputs", file, "--iterations",
+                                     std::to_string(std::max(1, r.iterations))};
   if (!o.inputs.empty()) arguments.insert(arguments.end(), {"--inputs", o.inputs});
   for (const std::string& function : o.launch) arguments.insert(arguments.end(), {"--launch", function});
   const ChildRun base = run_child_sim(o, o.against, arguments);
@@ -70,7 +73,8 @@ bool run_against(const SimOptions& o, const Program& p, const std::vector<NamedA
   }
   r.against = base.stats.value("model", "");
   if (r.against.empty()) r.against = base.stats.value("program", "");
-  if (const std::string policy = base.stats.value("policy", ""); !policy.empty()) r.against += " (" + policy + ")";
+  if (const std::string policy = base.stats.value("policy", ""); !policy.empty())
+    r.against += " (" + policy + ")";
   compare_figures(r, base.stats);
   r.against_note = compare_values(p, outputs, file, r.iterations);
   std::filesystem::remove(file, ec);

@@ -10,7 +10,9 @@
 
 namespace cs {
 
-// Fills comparisons and against_note of the report; false with a diagnostic if the other program does not run.
-bool run_against(const SimOptions&, const Program&, const std::vector<NamedArray>& outputs, sim::RunReport&, Diag&);
+// Fills comparisons and against_note of the report; false with a diagnostic if the other program does not
+// run.
+bool run_against(const SimOptions&, const Program&, const std::vector<NamedArray>& outputs, sim::RunReport&,
+                 Diag&);
 
 }  // namespace cs

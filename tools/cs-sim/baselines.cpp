@@ -1,4 +1,5 @@
-// For each kernel with a baseline: key = contents of both programs + machine options; cached figures, or two child runs.
+// For each kernel with a baseline: key = contents of both programs + machine options; cached figures, or two
+// child runs.
 #include "tools/cs-sim/baselines.h"
 
 #include <fmt/format.h>
@@ -18,7 +19,7 @@ namespace fs = std::filesystem;
 constexpr const char* kSamples = "8";
 
 struct Figures {
-  double cycles = 0;                       // first input wavelet to last output of the first sample
+  double cycles = 0;  // first input wavelet to last output of the first sample
   std::optional<double> interval;
   std::string origin;
 };
@@ -113,14 +114,19 @@ void run_baselines(const SimOptions& o, sim::RunReport& report) {
       failures += fmt::format(" {}: {} {}.", k.row.name, self ? "base" : "this", error);
       continue;
     }
-    k.counterpart = sim::Counterpart{origin_from_name(base->origin).value_or(Origin::handwritten), base->cycles,
-                                     self->cycles, self->cycles / base->cycles, base->interval, self->interval};
+    k.counterpart = sim::Counterpart{origin_from_name(base->origin).value_or(Origin::handwritten),
+                                     base->cycles,
+                                     self->cycles,
+                                     self->cycles / base->cycles,
+                                     base->interval,
+                                     self->interval};
     ++compared;
   }
   if (generated > compared)
-    report.baselines_note =
-        fmt::format("{} of {} generated kernels have no counterpart here (compiled with --no-baselines, or none exists).{}",
-                    generated - compared, generated, failures);
+    report.baselines_note = fmt::format(
+        "{} of {} generated kernels have no counterpart here (compiled with --no-baselines, or none "
+        "exists).{}",
+        generated - compared, generated, failures);
 }
 
 }  // namespace cs

@@ -1,5 +1,6 @@
-// Baselines: OUT/baselines/<kernel>/{this,base}.csp, a generated kernel and its handwritten or primitive counterpart,
-// each alone on the same rectangle. Each pair is run once; results are kept in OUT/baselines/results.json by content.
+// Baselines: OUT/baselines/<kernel>/{this,base}.csp, a generated kernel and its handwritten or primitive
+// counterpart, each alone on the same rectangle. Each pair is run once; results are kept in
+// OUT/baselines/results.json by content.
 #pragma once
 
 #include "runtime/support/diag.h"
@@ -8,7 +9,8 @@
 
 namespace cs {
 
-// Fills KernelReport::counterpart of every kernel that has a baseline, and baselines_note if something is missing.
+// Fills KernelReport::counterpart of every kernel that has a baseline, and baselines_note if something is
+// missing.
 void run_baselines(const SimOptions&, sim::RunReport&);
 
 }  // namespace cs

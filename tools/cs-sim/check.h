@@ -13,7 +13,7 @@ namespace cs {
 NamedArray fit_samples(const HostTensor&, const NamedArray& expected, int samples);
 
 // Expected values fitted to the samples that ran, then compared by the rule of compare.h.
-CheckResult check_outputs(const Program&, const std::vector<NamedArray>& outputs, std::vector<NamedArray> expected,
-                          int samples);
+CheckResult check_outputs(const Program&, const std::vector<NamedArray>& outputs,
+                          std::vector<NamedArray> expected, int samples);
 
 }  // namespace cs

@@ -13,12 +13,18 @@ namespace {
 
 ops::DType dtype_of(DataType t) {
   switch (t) {
-    case DataType::i16: return ops::DType::i16;
-    case DataType::u16: return ops::DType::u16;
-    case DataType::i32: return ops::DType::i32;
-    case DataType::u32: return ops::DType::u32;
-    case DataType::f16: return ops::DType::f16;
-    case DataType::f32: return ops::DType::f32;
+    case DataType::i16:
+      return ops::DType::i16;
+    case DataType::u16:
+      return ops::DType::u16;
+    case DataType::i32:
+      return ops::DType::i32;
+    case DataType::u32:
+      return ops::DType::u32;
+    case DataType::f16:
+      return ops::DType::f16;
+    case DataType::f32:
+      return ops::DType::f32;
   }
   return ops::DType::f32;
 }
@@ -64,19 +70,22 @@ bool copy_in(Session& session, const Program& p, const NamedArray& a, Diag& diag
   const ops::TensorType& type = a.tensor.type;
   const int width = ops::dtype_bytes(type.dtype);
   if (width != data_type_bytes(extent->type)) {
-    diag.error_at(a.name, fmt::format("the array has {}-byte elements ({}), the symbol {}-byte ones ({})", width,
-                                      ops::dtype_name(type.dtype), data_type_bytes(extent->type),
+    diag.error_at(a.name, fmt::format("the array has {}-byte elements ({}), the symbol {}-byte ones ({})",
+                                      width, ops::dtype_name(type.dtype), data_type_bytes(extent->type),
                                       data_type_name(extent->type)));
     return false;
   }
   const Rect& r = extent->rect;
   if (type.rank() != 3 || type.shape[0] != r.h || type.shape[1] != r.w) {
-    diag.error_at(a.name, fmt::format("the array is {}, the symbol lies on {} x {} PEs", ops::type_text(type), r.w, r.h),
-                  fmt::format("give it the shape [{}, {}, n]: height, width, elements per PE", r.h, r.w));
+    diag.error_at(
+        a.name,
+        fmt::format("the array is {}, the symbol lies on {} x {} PEs", ops::type_text(type), r.w, r.h),
+        fmt::format("give it the shape [{}, {}, n]: height, width, elements per PE", r.h, r.w));
     return false;
   }
   std::vector<uint32_t> words(size_t(a.tensor.elements()));
-  for (size_t i = 0; i < words.size(); ++i) std::memcpy(&words[i], &a.tensor.bytes[i * size_t(width)], size_t(width));
+  for (size_t i = 0; i < words.size(); ++i)
+    std::memcpy(&words[i], &a.tensor.bytes[i * size_t(width)], size_t(width));
   return session.copy_to(a.name, r, uint32_t(type.shape[2]), words, HostOrder::row_major, diag);
 }
 
@@ -118,15 +127,18 @@ std::vector<NamedArray> read_exports(Device& device) {
     const auto extent = e.is_function ? std::nullopt : extent_of(p, e.name);
     if (!extent || extent->elements == 0) continue;
     const size_t bytes = extent->elements * size_t(data_type_bytes(extent->type));
-    ops::Tensor tensor(ops::TensorType{dtype_of(extent->type), {extent->rect.h, extent->rect.w, extent->elements}});
+    ops::Tensor tensor(
+        ops::TensorType{dtype_of(extent->type), {extent->rect.h, extent->rect.w, extent->elements}});
     for (const TileRect& r : p.rects) {
       const Symbol* s = p.tiles[r.tile].symbol(e.name);
       if (s == nullptr) continue;
       const size_t count = s->elements * size_t(data_type_bytes(s->type));
       for (int y = r.rect.y; y < r.rect.y + r.rect.h; ++y)
         for (int x = r.rect.x; x < r.rect.x + r.rect.w; ++x) {
-          const size_t at = size_t(y - p.user.y - extent->rect.y) * size_t(extent->rect.w) + size_t(x - p.user.x - extent->rect.x);
-          device.read({x, y}, s->address, std::span(tensor.bytes).subspan(at * bytes, std::min(count, bytes)));
+          const size_t at = size_t(y - p.user.y - extent->rect.y) * size_t(extent->rect.w) +
+                            size_t(x - p.user.x - extent->rect.x);
+          device.read({x, y}, s->address,
+                      std::span(tensor.bytes).subspan(at * bytes, std::min(count, bytes)));
         }
     }
     out.push_back({e.name, std::move(tensor)});

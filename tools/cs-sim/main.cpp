@@ -23,19 +23,19 @@ void on_interrupt(int) { interrupted = true; }
 void catch_interrupts() {
   struct sigaction action = {};
   action.sa_handler = on_interrupt;
-  action.sa_flags = int(SA_RESETHAND);   // a second one ends the process at once
+  action.sa_flags = int(SA_RESETHAND);  // a second one ends the process at once
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
 }
 
-struct LaterOptions {                    // accepted by name, so that the message can say more than "unknown option"
+struct LaterOptions {  // accepted by name, so that the message can say more than "unknown option"
   std::string model = "engine", checkpoint, restore, data;
   bool serve = false;
 };
 
-const std::vector<std::string> kFaults = {"out-of-bounds", "uninitialised-read", "colour-conflict", "queue-conflict",
-                                          "leftover-wavelets", "deadlock", "timeout", "illegal-instruction",
-                                          "unimplemented"};
+const std::vector<std::string> kFaults = {"out-of-bounds",  "uninitialised-read",  "colour-conflict",
+                                          "queue-conflict", "leftover-wavelets",   "deadlock",
+                                          "timeout",        "illegal-instruction", "unimplemented"};
 const std::vector<std::string> kAllowable = {"leftover-wavelets", "deadlock", "timeout"};
 
 bool contains(const std::vector<std::string>& list, const std::string& word) {
@@ -56,8 +56,9 @@ bool parse_block(SimOptions& o) {
 // What is wrong with the options beyond their syntax; empty if nothing.
 std::string usage_problem(SimOptions& o, const LaterOptions& later) {
   if (later.model != "engine")
-    return later.model == "structural" ? "--model structural is not available in this version; there is engine"
-                                       : "--model: unknown model '" + later.model + "'; there is engine";
+    return later.model == "structural"
+               ? "--model structural is not available in this version; there is engine"
+               : "--model: unknown model '" + later.model + "'; there is engine";
   if (!later.checkpoint.empty()) return "--checkpoint is not available in this version";
   if (!later.restore.empty()) return "--restore is not available in this version";
   if (!later.data.empty()) return "--data is not available in this version";
@@ -66,7 +67,8 @@ std::string usage_problem(SimOptions& o, const LaterOptions& later) {
   for (const std::string& fault : o.allow) {
     if (!contains(kFaults, fault)) {
       const std::string near = nearest(fault, kFaults);
-      return "--allow: unknown fault '" + fault + "'" + (near.empty() ? "" : "; did you mean '" + near + "'?");
+      return "--allow: unknown fault '" + fault + "'" +
+             (near.empty() ? "" : "; did you mean '" + near + "'?");
     }
     if (!contains(kAllowable, fault))
       return "--allow " + fault + ": only leftover-wavelets, deadlock and timeout can be let through";
@@ -77,32 +79,55 @@ std::string usage_problem(SimOptions& o, const LaterOptions& later) {
 void add_options(CLI::App& app, SimOptions& o, LaterOptions& later) {
   app.add_option("OUT", o.program, "folder of the compiled program")->required();
   app.add_option("--inputs", o.inputs, "npz with the inputs; without it seeded random ones")->group("Data");
-  app.add_option("--expect", o.expect, "npz with expected outputs; exit code 4 if they differ")->group("Data");
+  app.add_option("--expect", o.expect, "npz with expected outputs; exit code 4 if they differ")
+      ->group("Data");
   app.add_option("--outputs", o.outputs, "write the outputs here (npz)")->group("Data");
-  app.add_option("--iterations", o.iterations, "samples to run; inputs are used again from the start (default: what the "
-                                               "inputs hold, 8 with --report)")
-      ->check(CLI::Range(1, 1'000'000))->group("Data");
-  app.add_option("--launch", o.launch, "exported functions to launch, in order, for programs without a host part")
-      ->delimiter(',')->allow_extra_args(false)->group("Data");
+  app.add_option("--iterations", o.iterations,
+                 "samples to run; inputs are used again from the start (default: what the "
+                 "inputs hold, 8 with --report)")
+      ->check(CLI::Range(1, 1'000'000))
+      ->group("Data");
+  app.add_option("--launch", o.launch,
+                 "exported functions to launch, in order, for programs without a host part")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->group("Data");
   app.add_option("--seed", o.seed, "of random inputs")->capture_default_str()->group("Data");
-  app.add_option("--against", o.against, "run this program too, with the same inputs, and compare all figures")->group("Results");
-  app.add_option("--report", o.report, "write run.json, config.yaml, stats.json and report.html into this folder")->group("Results");
+  app.add_option("--against", o.against,
+                 "run this program too, with the same inputs, and compare all figures")
+      ->group("Results");
+  app.add_option("--report", o.report,
+                 "write run.json, config.yaml, stats.json and report.html into this folder")
+      ->group("Results");
   app.add_flag("--json", o.json, "print stats.json to stdout, talk to stderr")->group("Results");
   app.add_flag("-q,--quiet", o.quiet, "one line instead of a summary, no progress")->group("Results");
-  app.add_option("--trace", o.traces, "KIND=FILE, KIND chrome (.json or .json.gz) or vcd; may be repeated")->allow_extra_args(false)->group("Trace");
+  app.add_option("--trace", o.traces, "KIND=FILE, KIND chrome (.json or .json.gz) or vcd; may be repeated")
+      ->allow_extra_args(false)
+      ->group("Trace");
   app.add_option("--trace-region", o.trace_region, "X,Y,W,H: only these PEs")->group("Trace");
   app.add_option("--trace-window", o.trace_window, "A:B: only these cycles")->group("Trace");
-  app.add_option("--trace-events", o.trace_events, "events kept at most")->capture_default_str()->group("Trace");
-  app.add_option("--max-cycles", o.max_cycles, "stop with the fault timeout (default: no limit)")->group("Simulation");
-  app.add_option("--max-seconds", o.max_seconds, "the same, by this computer's clock")->group("Simulation");
-  app.add_option("--block", o.block, "PEs stepped together, WxH; no influence on results")->capture_default_str()->group("Simulation");
-  app.add_option("-j,--threads", o.threads, "no influence on results")->check(CLI::Range(1, 1024))->capture_default_str()
+  app.add_option("--trace-events", o.trace_events, "events kept at most")
+      ->capture_default_str()
+      ->group("Trace");
+  app.add_option("--max-cycles", o.max_cycles, "stop with the fault timeout (default: no limit)")
       ->group("Simulation");
-  app.add_option("-m,--machine", o.machine, "machine description (default: the program's)")->group("Simulation");
-  app.add_option("--set", o.set, "machine.KEY=VALUE, for example machine.router.hop_cycles=2; may be repeated")
-      ->allow_extra_args(false)->group("Simulation");
+  app.add_option("--max-seconds", o.max_seconds, "the same, by this computer's clock")->group("Simulation");
+  app.add_option("--block", o.block, "PEs stepped together, WxH; no influence on results")
+      ->capture_default_str()
+      ->group("Simulation");
+  app.add_option("-j,--threads", o.threads, "no influence on results")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str()
+      ->group("Simulation");
+  app.add_option("-m,--machine", o.machine, "machine description (default: the program's)")
+      ->group("Simulation");
+  app.add_option("--set", o.set,
+                 "machine.KEY=VALUE, for example machine.router.hop_cycles=2; may be repeated")
+      ->allow_extra_args(false)
+      ->group("Simulation");
   app.add_option("--allow", o.allow, "let this fault pass (leftover-wavelets, deadlock, timeout); recorded")
-      ->allow_extra_args(false)->group("Simulation");
+      ->allow_extra_args(false)
+      ->group("Simulation");
   app.add_option("--model", later.model, "engine")->capture_default_str()->group("Simulation");
   app.add_option("--checkpoint", later.checkpoint, "not available in this version")->group("");
   app.add_option("--restore", later.restore, "not available in this version")->group("");
@@ -124,7 +149,8 @@ int main(int argc, char** argv) {
       "  cs-sim net.csp --report report --against other.csp     eight samples, report/report.html\n"
       "  cs-sim net.csp --trace chrome=t.json.gz --trace-region 4,1,8,8 --trace-window 0:5000\n"
       "  cs-sim kernel.csp --launch run --outputs out.npz       a CSL program without a host part\n\n"
-      "Exit codes: 0 ok, 1 input error, 2 usage, 3 the simulated program failed, 4 results differ, 70 internal error,\n"
+      "Exit codes: 0 ok, 1 input error, 2 usage, 3 the simulated program failed, 4 results differ, 70 "
+      "internal error,\n"
       "130 interrupted"};
   cs::add_options(app, o, later);
   try {

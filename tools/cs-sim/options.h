@@ -12,12 +12,12 @@ namespace cs {
 struct SimOptions {
   std::string program, machine;
   std::string inputs, expect, outputs;
-  int iterations = 0;                        // 0: as many samples as the inputs hold (8 with --report)
+  int iterations = 0;  // 0: as many samples as the inputs hold (8 with --report)
   std::vector<std::string> launch;
   std::string against, report;
-  uint64_t max_cycles = 0;                   // 0: no limit
+  uint64_t max_cycles = 0;  // 0: no limit
   double max_seconds = 0;
-  std::vector<std::string> traces;           // KIND=FILE
+  std::vector<std::string> traces;  // KIND=FILE
   std::string trace_region, trace_window;
   uint64_t trace_events = 1'000'000;
   std::string block = "32x32";
@@ -29,6 +29,14 @@ struct SimOptions {
 };
 
 // Exit codes of all tools.
-enum ExitCode { kOk = 0, kInputError = 1, kUsage = 2, kSimulatedFailure = 3, kDiffers = 4, kInternal = 70, kInterrupted = 130 };
+enum ExitCode {
+  kOk = 0,
+  kInputError = 1,
+  kUsage = 2,
+  kSimulatedFailure = 3,
+  kDiffers = 4,
+  kInternal = 70,
+  kInterrupted = 130
+};
 
 }  // namespace cs

@@ -10,7 +10,8 @@
 
 namespace cs {
 
-Progress::Progress(bool quiet) : quiet_(quiet), terminal_(isatty(2) != 0), start_(Clock::now()), last_(start_) {}
+Progress::Progress(bool quiet)
+    : quiet_(quiet), terminal_(isatty(2) != 0), start_(Clock::now()), last_(start_) {}
 
 void Progress::operator()(Cycle now) {
   if (quiet_) return;
@@ -18,8 +19,8 @@ void Progress::operator()(Cycle now) {
   const double seconds = std::chrono::duration<double>(time - last_).count();
   if (seconds < (terminal_ ? 0.2 : 30)) return;
   const double speed = double(now - last_cycle_) / seconds;
-  const std::string line = fmt::format("[sim] {} cycles  {:.2f} Mcycles/s  {:.0f} s", sim::grouped(now), speed / 1e6,
-                                       std::chrono::duration<double>(time - start_).count());
+  const std::string line = fmt::format("[sim] {} cycles  {:.2f} Mcycles/s  {:.0f} s", sim::grouped(now),
+                                       speed / 1e6, std::chrono::duration<double>(time - start_).count());
   if (terminal_) {
     std::cerr << "\r" << fmt::format("{:<70}", line) << std::flush;
   } else {

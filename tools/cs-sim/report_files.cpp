@@ -38,11 +38,11 @@ bool write_report(const SimOptions& o, const sim::RunRecord& record, const sim::
 
 std::string config_text(const SimOptions& o, const Machine& machine) {
   std::string out = "# Every effective value of this run.\noptions:\n";
-  out += fmt::format("  iterations: {}\n  seed: {}\n  block: {}x{}\n  threads: {}\n", o.iterations, o.seed, o.block_width,
-                     o.block_height, o.threads);
+  out += fmt::format("  iterations: {}\n  seed: {}\n  block: {}x{}\n  threads: {}\n", o.iterations, o.seed,
+                     o.block_width, o.block_height, o.threads);
   out += fmt::format("  max_cycles: {}\n  max_seconds: {}\n", o.max_cycles, o.max_seconds);
-  out += fmt::format("  launch: {}\n  set: {}\n  allow: {}\nmachine:\n", yaml_list(o.launch), yaml_list(o.set),
-                     yaml_list(o.allow));
+  out += fmt::format("  launch: {}\n  set: {}\n  allow: {}\nmachine:\n", yaml_list(o.launch),
+                     yaml_list(o.set), yaml_list(o.allow));
   const std::string yaml = machine_to_yaml(machine);
   for (size_t at = 0; at < yaml.size();) {
     size_t end = yaml.find('\n', at);

@@ -20,8 +20,8 @@ bool SimDevice::load(const Program& program, std::span<const uint8_t> weights, D
 }
 
 // A function may be exported by several tile programs; the engine finds each PE's own entry by the export.
-bool SimDevice::launch(const std::string& function, std::span<const uint32_t> args, Rect pes, Cycle not_before,
-                       Diag& diag) {
+bool SimDevice::launch(const std::string& function, std::span<const uint32_t> args, Rect pes,
+                       Cycle not_before, Diag& diag) {
   const auto& exports = program().exports;
   std::vector<std::string> names;
   for (size_t i = 0; i < exports.size(); ++i) {
@@ -66,7 +66,8 @@ bool SimDevice::out_of_time() {
 // The engine stops by itself in the very cycle of these events, so the shell need not look after every cycle.
 void SimDevice::arm(const RunUntil& u) {
   engine_.watch_commands(u.commands_done);
-  for (size_t port = 0; port < watches_.size(); ++port) engine_.watch(int(port), u.any_watch ? watches_[port] : 0);
+  for (size_t port = 0; port < watches_.size(); ++port)
+    engine_.watch(int(port), u.any_watch ? watches_[port] : 0);
   if (u.received_port >= 0 && (!u.any_watch || watches_[size_t(u.received_port)] == 0))
     engine_.watch(u.received_port, u.received_count);
 }
@@ -82,8 +83,9 @@ RunStatus SimDevice::judge(const RunUntil& u) {
   } else if (timed_out_ || engine_.now() >= options_.max_cycles) {
     status.reason = StopReason::max_cycles;
     status.fault = "timeout";
-    status.message = timed_out_ ? fmt::format("not finished after {} s (--max-seconds)", options_.max_seconds)
-                                : fmt::format("not finished after {} cycles (--max-cycles)", options_.max_cycles);
+    status.message = timed_out_
+                         ? fmt::format("not finished after {} s (--max-seconds)", options_.max_seconds)
+                         : fmt::format("not finished after {} cycles (--max-cycles)", options_.max_cycles);
   } else if (engine_.blocked()) {
     status.reason = StopReason::deadlock;
     status.fault = "deadlock";
@@ -97,7 +99,8 @@ RunStatus SimDevice::judge(const RunUntil& u) {
 RunStatus SimDevice::run(const RunUntil& u) {
   CS_CHECK(shell_, "run before load");
   arm(u);
-  // Both conditions on one port with different counts: the engine can watch for one, so look after every cycle.
+  // Both conditions on one port with different counts: the engine can watch for one, so look after every
+  // cycle.
   const bool both = u.received_port >= 0 && u.any_watch && watches_[size_t(u.received_port)] > 0;
   sim::ShellRequest request;
   request.target = std::min(u.cycle, options_.max_cycles);

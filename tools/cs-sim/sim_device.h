@@ -18,9 +18,9 @@ struct SimDeviceOptions {
   sim::EngineOptions engine;
   sim::ShellOptions shell;
   Cycle max_cycles = kNever;
-  double max_seconds = 0;                    // of the simulating computer; 0: no limit
+  double max_seconds = 0;  // of the simulating computer; 0: no limit
   const std::atomic<bool>* interrupted = nullptr;
-  std::function<void(Cycle)> progress;       // called every few milliseconds
+  std::function<void(Cycle)> progress;  // called every few milliseconds
 };
 
 class SimDevice : public Device {
@@ -32,7 +32,9 @@ class SimDevice : public Device {
   const Program& program() const override { return engine_.program(); }
   Cycle now() const override { return engine_.now(); }
   void read(Coord pe, uint16_t address, std::span<uint8_t> out) override { engine_.read(pe, address, out); }
-  void write(Coord pe, uint16_t address, std::span<const uint8_t> in) override { engine_.write(pe, address, in); }
+  void write(Coord pe, uint16_t address, std::span<const uint8_t> in) override {
+    engine_.write(pe, address, in);
+  }
   bool launch(const std::string& function, std::span<const uint32_t> args, Rect pes, Cycle not_before,
               Diag&) override;
   void send(int port, std::span<const uint32_t> data, Cycle not_before) override {
@@ -57,7 +59,7 @@ class SimDevice : public Device {
   SimDeviceOptions options_;
   sim::Engine engine_;
   std::unique_ptr<sim::Shell> shell_;
-  std::vector<size_t> watches_;              // by port, 0: none
+  std::vector<size_t> watches_;  // by port, 0: none
   std::chrono::steady_clock::time_point start_;
   bool timed_out_ = false;
 };

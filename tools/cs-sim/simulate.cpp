@@ -1,6 +1,8 @@
 // The steps of a simulation, in order:
-//   1. load program, machine, inputs     2. run (traces and timeline listen)      3. leftover wavelets, allowed faults
-//   4. outputs and check                 5. figures: this run, one sample alone   6. baselines and --against (children)
+//   1. load program, machine, inputs     2. run (traces and timeline listen)      3. leftover wavelets,
+//   allowed faults
+//   4. outputs and check                 5. figures: this run, one sample alone   6. baselines and --against
+//   (children)
 //   7. report files, summary or JSON
 #include "tools/cs-sim/simulate.h"
 
@@ -113,7 +115,8 @@ bool Simulation::load() {
   for (const std::string& set : o_.set) set_machine_value(machine_, set, diag_);
   if (!diag_.ok() || (!o_.set.empty() && !verify_machine(machine_, diag_))) return false;
   if (loaded_.program.host && !o_.launch.empty()) {
-    diag_.error_at("--launch", "is for programs without a host part; this one is a model and runs its samples by itself",
+    diag_.error_at("--launch",
+                   "is for programs without a host part; this one is a model and runs its samples by itself",
                    "give its inputs with --inputs");
     return false;
   }
@@ -228,7 +231,8 @@ void Simulation::judge_leftovers() {
 }
 
 bool Simulation::ended_well() const {
-  return status_.fault.empty() && (status_.reason == StopReason::condition || status_.reason == StopReason::idle);
+  return status_.fault.empty() &&
+         (status_.reason == StopReason::condition || status_.reason == StopReason::idle);
 }
 
 bool Simulation::keep_outputs() {
@@ -243,14 +247,16 @@ bool Simulation::write_traces() {
   return traces_.write(diag_, notes_);
 }
 
-// Runs in processes of their own: one sample alone for the kernels' cycles, counterparts, the program to compare with.
+// Runs in processes of their own: one sample alone for the kernels' cycles, counterparts, the program to
+// compare with.
 bool Simulation::add_other_runs() {
   if (network_ && report_.iterations > 1) {
     std::vector<std::string> arguments{"--iterations", "1", "--quiet"};
     if (!o_.inputs.empty()) arguments.insert(arguments.end(), {"--inputs", o_.inputs});
     const ChildRun one = run_child_sim(o_, o_.program, arguments);
     if (one.exit_code != kOk) {
-      diag_.error_at(o_.program, "a run of one sample, which gives the cycles of each kernel, failed", one.error);
+      diag_.error_at(o_.program, "a run of one sample, which gives the cycles of each kernel, failed",
+                     one.error);
       return false;
     }
     sim::add_kernel_cycles(report_, kernel_spans(one.stats));
@@ -270,7 +276,8 @@ sim::RunRecord Simulation::record(int code) const {
   r.tool_version = version_string("cs-sim");
   r.program = loaded_.program.name;
   Diag ignored;
-  if (const auto manifest = read_file(o_.program + "/manifest.json", ignored)) r.program_hash = hash_text(*manifest);
+  if (const auto manifest = read_file(o_.program + "/manifest.json", ignored))
+    r.program_hash = hash_text(*manifest);
   r.command = command_;
   r.seed = o_.seed;
   r.exit_code = code;
@@ -280,10 +287,12 @@ sim::RunRecord Simulation::record(int code) const {
 
 void Simulation::print() const {
   if (!status_.fault.empty())
-    std::cerr << fmt::format("cs-sim: {} at cycle {}\n{}\n", status_.fault, report_.status.now, status_.message);
+    std::cerr << fmt::format("cs-sim: {} at cycle {}\n{}\n", status_.fault, report_.status.now,
+                             status_.message);
   if (status_.reason == StopReason::interrupted)
     std::cerr << fmt::format("cs-sim: interrupted at cycle {}\n", report_.status.now);
-  if (report_.check && !report_.check->ok) std::cerr << "cs-sim: results differ: " << report_.check->mismatch << "\n";
+  if (report_.check && !report_.check->ok)
+    std::cerr << "cs-sim: results differ: " << report_.check->mismatch << "\n";
   if (o_.json) {
     std::cout << sim::stats_json(report_) << "\n";
   } else {

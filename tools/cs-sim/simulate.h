@@ -8,7 +8,8 @@
 
 namespace cs {
 
-// Returns the exit code. `command` is the command line for run.json; a run ends early when `interrupted` becomes true.
+// Returns the exit code. `command` is the command line for run.json; a run ends early when `interrupted`
+// becomes true.
 int simulate(const SimOptions&, const std::string& command, const std::atomic<bool>& interrupted);
 
 }  // namespace cs

@@ -23,7 +23,8 @@ Traces::Traces(const SimOptions& o, std::string& error) {
     error = fmt::format("--trace-window must be A:B with A < B, got '{}'", o.trace_window);
   for (const std::string& t : o.traces) {
     const size_t equals = t.find('=');
-    const std::string kind = t.substr(0, equals), file = equals == std::string::npos ? "" : t.substr(equals + 1);
+    const std::string kind = t.substr(0, equals),
+                      file = equals == std::string::npos ? "" : t.substr(equals + 1);
     if (file.empty()) {
       error = fmt::format("--trace must be KIND=FILE, got '{}'", t);
     } else if (kind == "chrome") {
@@ -50,13 +51,15 @@ bool Traces::prepare(const Program& program, const Machine& machine, sim::ShellO
   r.w = std::min(r.w, program.fabric_width - r.x);
   r.h = std::min(r.h, program.fabric_height - r.y);
   if (r.w <= 0 || r.h <= 0) {
-    diag.error_at("--trace-region", fmt::format("lies outside the fabric of {} x {} PEs", program.fabric_width,
-                                                program.fabric_height));
+    diag.error_at("--trace-region", fmt::format("lies outside the fabric of {} x {} PEs",
+                                                program.fabric_width, program.fabric_height));
     return false;
   }
   if (r.area() > kMaxProbes) {
-    diag.error_at(vcd_file_, fmt::format("a waveform of {} PEs was asked for, at most {} are possible", r.area(), kMaxProbes),
-                  "choose them with --trace-region X,Y,W,H");
+    diag.error_at(
+        vcd_file_,
+        fmt::format("a waveform of {} PEs was asked for, at most {} are possible", r.area(), kMaxProbes),
+        "choose them with --trace-region X,Y,W,H");
     return false;
   }
   for (int y = r.y; y < r.y + r.h; ++y)
@@ -78,10 +81,13 @@ bool Traces::write(Diag& diag, std::string& notes) {
       ok = false;
       continue;
     }
-    notes += fmt::format("trace: {} ({} events; opens in ui.perfetto.dev)\n", chrome_files_[i], chrome_[i]->events());
+    notes += fmt::format("trace: {} ({} events; opens in ui.perfetto.dev)\n", chrome_files_[i],
+                         chrome_[i]->events());
     if (const auto cut = chrome_[i]->truncated_at())
-      notes += fmt::format("trace: the budget of {} events was used up at cycle {}; narrow it with --trace-region or "
-                           "--trace-window, or raise --trace-events\n", filter_.max_events, *cut);
+      notes += fmt::format(
+          "trace: the budget of {} events was used up at cycle {}; narrow it with --trace-region or "
+          "--trace-window, or raise --trace-events\n",
+          filter_.max_events, *cut);
   }
   if (vcd_file_.empty()) return ok;
   if (std::rename((vcd_file_ + ".part.vcd").c_str(), vcd_file_.c_str()) != 0) {

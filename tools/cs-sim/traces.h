@@ -20,7 +20,8 @@ class Traces {
   // Before the device is built: which PEs and where to, for the waveform.
   bool prepare(const Program&, const Machine&, sim::ShellOptions&, Diag&);
   sim::TraceSink* sink() { return sinks_.empty() ? nullptr : &sinks_; }
-  // After the run (and after the waveform was closed): the files appear under their names. `notes` is for the user.
+  // After the run (and after the waveform was closed): the files appear under their names. `notes` is for the
+  // user.
   bool write(Diag&, std::string& notes);
 
  private:

@@ -1,4 +1,5 @@
-// Reports of a run whose counters are known: sums that must close, fields that must be there, text that must say it.
+// Reports of a run whose counters are known: sums that must close, fields that must be there, text that must
+// say it.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
@@ -60,9 +61,9 @@ TEST(Report, json_has_every_field_of_the_schema) {
   r.comparisons = {{"cycles", 40, 80}};
   const json j = json::parse(stats_json(r));
   EXPECT_EQ(j.at("schema"), "wafersmith-stats/1");
-  for (const char* key : {"machine", "fabric", "clock_mhz", "iterations", "cycles", "latency_cycles", "interval_cycles",
-                          "samples_per_second", "flops", "utilisation", "wavelet_hops", "kernels", "ops", "against",
-                          "simulator", "check"})
+  for (const char* key : {"machine", "fabric", "clock_mhz", "iterations", "cycles", "latency_cycles",
+                          "interval_cycles", "samples_per_second", "flops", "utilisation", "wavelet_hops",
+                          "kernels", "ops", "against", "simulator", "check"})
     EXPECT_TRUE(j.contains(key)) << key;
   EXPECT_EQ(j.at("fabric"), json({2, 1}));
   const json& k = j.at("kernels").at(1);
@@ -74,8 +75,10 @@ TEST(Report, json_has_every_field_of_the_schema) {
   EXPECT_EQ(sum, j.at("cycles").get<uint64_t>());
   EXPECT_EQ(k.at("counterpart").at("ratio"), 0.5);
   EXPECT_TRUE(j.at("kernels").at(0).at("counterpart").is_null());
-  EXPECT_EQ(j.at("against").at(0), json({{"name", "cycles"}, {"this", 40.0}, {"base", 80.0}, {"ratio", 0.5}}));
-  for (const char* key : {"wall_s", "cycles_per_s", "wavelet_hops_per_s", "tile_cycles_per_s", "peak_rss_mb", "threads"})
+  EXPECT_EQ(j.at("against").at(0),
+            json({{"name", "cycles"}, {"this", 40.0}, {"base", 80.0}, {"ratio", 0.5}}));
+  for (const char* key :
+       {"wall_s", "cycles_per_s", "wavelet_hops_per_s", "tile_cycles_per_s", "peak_rss_mb", "threads"})
     EXPECT_TRUE(j.at("simulator").contains(key)) << key;
   EXPECT_TRUE(j.at("check").is_null());
 }
@@ -97,7 +100,8 @@ TEST(Report, text_names_kernels_figures_and_check) {
   r.check = CheckResult{.tensors = 1, .max_rel = 2e-7, .tolerance = 1e-4};
   const std::string text = summary(r);
   EXPECT_THAT(text, testing::AllOf(testing::HasSubstr("hop on wse3"), testing::HasSubstr("receive"),
-                                   testing::HasSubstr("0.50 x handwritten (25 / 50)"), testing::HasSubstr("ok: 1 tensor")));
+                                   testing::HasSubstr("0.50 x handwritten (25 / 50)"),
+                                   testing::HasSubstr("ok: 1 tensor")));
   EXPECT_EQ(grouped(1234567), "1,234,567");
   EXPECT_EQ(grouped(999), "999");
   EXPECT_THAT(one_line(r), testing::EndsWith("; 40 cycles\n"));
@@ -111,7 +115,8 @@ TEST(Report, insights_name_the_fault_first_and_the_busiest_link) {
   ASSERT_GE(found.size(), 2u);
   EXPECT_THAT(found[0].title, testing::HasSubstr("deadlock"));
   bool link = false;
-  for (const Insight& i : found) link |= i.title.find("leaves PE (0, 0) to the east: 8 wavelets, 20 %") != std::string::npos;
+  for (const Insight& i : found)
+    link |= i.title.find("leaves PE (0, 0) to the east: 8 wavelets, 20 %") != std::string::npos;
   EXPECT_TRUE(link);
 }
 
@@ -131,7 +136,7 @@ TEST(Report, maps_show_the_largest_pe_of_a_cell) {
   EXPECT_EQ(r.maps.columns, 2);
   EXPECT_EQ(r.maps.maps[2].name, "busiest link");
   EXPECT_DOUBLE_EQ(r.maps.maps[2].values[0], 100.0 * 8 / kCycles);
-  EXPECT_DOUBLE_EQ(r.maps.maps[3].values[1], 96);   // sections of 64 and 32 bytes
+  EXPECT_DOUBLE_EQ(r.maps.maps[3].values[1], 96);  // sections of 64 and 32 bytes
 }
 
 // Whatever the bins were merged to, their sums are those of the run.
@@ -160,9 +165,10 @@ TEST(Timeline, bins_sum_up_to_the_run_after_merging) {
 }
 
 TEST(Check, expected_samples_are_used_over_and_over) {
-  const HostTensor t{"y", DataType::f32, {2, 1, 2}, 1};   // samples in the middle dimension
+  const HostTensor t{"y", DataType::f32, {2, 1, 2}, 1};  // samples in the middle dimension
   const NamedArray expected{"y", ops::Tensor::from_floats({2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8})};
-  EXPECT_EQ(fit_samples(t, expected, 3).tensor.to_floats(), (std::vector<float>{1, 2, 3, 4, 1, 2, 5, 6, 7, 8, 5, 6}));
+  EXPECT_EQ(fit_samples(t, expected, 3).tensor.to_floats(),
+            (std::vector<float>{1, 2, 3, 4, 1, 2, 5, 6, 7, 8, 5, 6}));
   EXPECT_EQ(fit_samples(t, expected, 1).tensor.to_floats(), (std::vector<float>{1, 2, 5, 6}));
   EXPECT_EQ(fit_samples(t, expected, 2).tensor, expected.tensor);
 }

@@ -1,5 +1,5 @@
-// The engine under SystemC. Each test runs in a process of its own (EXPECT_EXIT), because SystemC is elaborated once per
-// process; a failed check prints and makes that process exit with 1.
+// The engine under SystemC. Each test runs in a process of its own (EXPECT_EXIT), because SystemC is
+// elaborated once per process; a failed check prints and makes that process exit with 1.
 #include "simulator/systemc/shell.h"
 
 #include <fmt/format.h>
@@ -46,7 +46,8 @@ std::string read_text(const std::string& path) {
 
 // Everything that a run leaves behind, for comparison.
 std::string state_of(const Engine& e) {
-  std::string out = fmt::format("now {} hops {} instructions {}\n", e.now(), e.wavelet_hops(), e.instructions());
+  std::string out =
+      fmt::format("now {} hops {} instructions {}\n", e.now(), e.wavelet_hops(), e.instructions());
   for (int x = 0; x < e.program().fabric_width; ++x) {
     const PeStats s = e.stats({x, 0});
     out += fmt::format("{}: busy {} first {} last {}", x, s.busy, s.first_task, s.last_task_end);
@@ -69,7 +70,8 @@ std::string alone(Cycle to) {
 }
 
 struct Shelled {
-  Shelled(EngineOptions options, const ShellOptions& shell_options) : fabric(one_hop()), engine(fabric.machine, options) {
+  Shelled(EngineOptions options, const ShellOptions& shell_options)
+      : fabric(one_hop()), engine(fabric.machine, options) {
     Diag diag;
     engine.load(fabric.p, {}, diag);
     shell = std::make_unique<Shell>(engine, shell_options);
@@ -166,7 +168,8 @@ TEST(Shell, waveform_shows_when_a_task_runs) {
   const std::string vcd = read_text(name + ".vcd");
   std::remove((name + ".vcd").c_str());
   EXPECT_NE(vcd.find("1 ns"), std::string::npos);
-  // The sender's task starts at 3; the receiver gets its first wavelet into a queue or an element when it arrives.
+  // The sender's task starts at 3; the receiver gets its first wavelet into a queue or an element when it
+  // arrives.
   EXPECT_EQ(first_change(vcd, "running", "1"), 3);
 }
 
@@ -189,7 +192,7 @@ TEST(SimDevice, runs_to_the_condition_and_says_why_it_stopped) {
 TEST(SimDevice, a_limit_and_a_deadlock_have_names) {
   in_own_process([&] {
     Fabric f = one_hop();
-    f.p.routes.pop_back();                       // the receiver's router takes nothing
+    f.p.routes.pop_back();  // the receiver's router takes nothing
     f.p.routes.push_back({{1, 0, 1, 1}, 1, {}});
     f.p.routes.back().config.positions[0] = {true, ports("N"), ports("R")};
     SimDeviceOptions options;
@@ -203,7 +206,7 @@ TEST(SimDevice, a_limit_and_a_deadlock_have_names) {
   });
   in_own_process([&] {
     Fabric f = one_hop();
-    f.p.rects.erase(f.p.rects.begin());          // nobody sends
+    f.p.rects.erase(f.p.rects.begin());  // nobody sends
     SimDevice device(f.machine, {});
     Diag diag;
     device.load(f.p, {}, diag);

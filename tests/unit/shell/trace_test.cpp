@@ -1,4 +1,5 @@
-// Chrome traces of a small run against a golden text worked out by hand, filters, budget, and files that appear complete.
+// Chrome traces of a small run against a golden text worked out by hand, filters, budget, and files that
+// appear complete.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <zlib.h>
@@ -49,7 +50,8 @@ std::vector<std::string> slices(const json& trace, const std::string& track) {
     if (e.at("name") == "thread_name" && e.at("args").at("name") == track) thread = e.at("tid");
   for (const json& e : trace.at("traceEvents"))
     if (e.at("ph") == "X" && e.at("tid") == thread)
-      out.push_back(fmt::format("{} {}+{}", e.at("name").get<std::string>(), e.at("ts").get<int>(), e.at("dur").get<int>()));
+      out.push_back(fmt::format("{} {}+{}", e.at("name").get<std::string>(), e.at("ts").get<int>(),
+                                e.at("dur").get<int>()));
   return out;
 }
 
@@ -58,7 +60,7 @@ TEST_F(TraceFiles, tracks_hold_what_happened_when) {
   std::vector<std::string> out, in;
   for (Cycle c = kFirstCrossing; c <= kLastCrossing; ++c) {
     out.push_back(fmt::format("C1 {}+1", c));
-    in.push_back(fmt::format("C1 {}+1", c + 2));   // two cycles per hop on the WSE-3
+    in.push_back(fmt::format("C1 {}+1", c + 2));  // two cycles per hop on the WSE-3
   }
   EXPECT_EQ(slices(t, "P0.0 ramp out"), out);
   EXPECT_EQ(slices(t, "P1.0 ramp in"), in);
@@ -73,16 +75,21 @@ TEST_F(TraceFiles, tracks_hold_what_happened_when) {
 
 TEST_F(TraceFiles, golden_text_of_the_ramp_of_one_wavelet) {
   // Cycle 22 at PE 0: the last word (17 = 0x11) leaves; nothing else of PE 0 happens then.
-  const std::string text = trace(one_hop(), {.region = Rect{0, 0, 1, 1}, .begin = kLastCrossing, .end = kLastCrossing + 1});
-  EXPECT_THAT(text, testing::HasSubstr(
-      "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"program\":\"one_hop\",\"unit\":\"cycle\",\"clock_mhz\":"));
-  EXPECT_THAT(text, testing::HasSubstr(
-      "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":1,\"tid\":20,\"args\":{\"name\":\"row 0\"}},\n"
-      "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":1,\"tid\":20,\"args\":{\"name\":\"P0.0 ramp out\"}},\n"));
-  EXPECT_THAT(text, testing::HasSubstr(
-      "{\"ph\":\"X\",\"pid\":1,\"tid\":20,\"ts\":22,\"dur\":1,\"cat\":\"wavelet\",\"name\":\"C1\","
-      "\"args\":{\"data\":\"00000011\",\"control\":false,\"landed\":22}},\n"
-      "{\"ph\":\"M\",\"name\":\"trace_end\",\"pid\":0,\"tid\":0,\"args\":{}}\n]}\n"));
+  const std::string text =
+      trace(one_hop(), {.region = Rect{0, 0, 1, 1}, .begin = kLastCrossing, .end = kLastCrossing + 1});
+  EXPECT_THAT(text, testing::HasSubstr("{\"displayTimeUnit\":\"ns\",\"otherData\":{\"program\":\"one_hop\","
+                                       "\"unit\":\"cycle\",\"clock_mhz\":"));
+  EXPECT_THAT(
+      text,
+      testing::HasSubstr(
+          "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":1,\"tid\":20,\"args\":{\"name\":\"row 0\"}},\n"
+          "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":1,\"tid\":20,\"args\":{\"name\":\"P0.0 ramp "
+          "out\"}},\n"));
+  EXPECT_THAT(
+      text, testing::HasSubstr(
+                "{\"ph\":\"X\",\"pid\":1,\"tid\":20,\"ts\":22,\"dur\":1,\"cat\":\"wavelet\",\"name\":\"C1\","
+                "\"args\":{\"data\":\"00000011\",\"control\":false,\"landed\":22}},\n"
+                "{\"ph\":\"M\",\"name\":\"trace_end\",\"pid\":0,\"tid\":0,\"args\":{}}\n]}\n"));
   EXPECT_EQ(text.find("P1.0"), std::string::npos);
 }
 
@@ -124,7 +131,8 @@ TEST_F(TraceFiles, a_file_that_cannot_be_written_is_reported) {
 
 TEST(TraceFilter, regions) {
   EXPECT_EQ(parse_trace_region("1,2,3,4"), (Rect{1, 2, 3, 4}));
-  for (const char* bad : {"", "1,2,3", "1,2,3,4,5", "1,2,0,4", "-1,2,3,4", "a,2,3,4", "1,2,3,4 ", "1,2,99999999999,4"})
+  for (const char* bad :
+       {"", "1,2,3", "1,2,3,4,5", "1,2,0,4", "-1,2,3,4", "a,2,3,4", "1,2,3,4 ", "1,2,99999999999,4"})
     EXPECT_FALSE(parse_trace_region(bad)) << bad;
 }
 
@@ -139,7 +147,8 @@ TEST(TraceFilter, windows) {
   EXPECT_EQ(f.begin, 0u);
   ASSERT_TRUE(parse_trace_window("7:", f));
   EXPECT_EQ(f.end, kNever);
-  for (const char* bad : {"", ":", "5", "5:5", "9:2", "a:b", "1:2:3"}) EXPECT_FALSE(parse_trace_window(bad, f)) << bad;
+  for (const char* bad : {"", ":", "5", "5:5", "9:2", "a:b", "1:2:3"})
+    EXPECT_FALSE(parse_trace_window(bad, f)) << bad;
 }
 
 }  // namespace
