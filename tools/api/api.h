@@ -30,7 +30,7 @@ struct CompileOptions {
   int threads = 1;
   // models
   passes::Policy policy = passes::Policy::medium;
-  std::string policy_name = "default";  // as given, for the manifest
+  std::string policy_name = "medium";   // effective, for manifest and reports
   std::vector<std::pair<std::string, int64_t>> dims;
   passes::PipelineOptions pipeline;
   bool baselines = true;

@@ -138,7 +138,7 @@ void apply(const Flags& f, bool machine_given, api::CompileOptions& o) {
   if (!f.start_from.empty()) o.input = f.start_from;
   if (!f.arch.empty() && !machine_given) o.machine = f.arch;
   o.policy = *passes::policy_from_name(f.policy);
-  o.policy_name = f.policy;
+  o.policy_name = passes::policy_name(o.policy);
   o.set = f.set;
   o.baselines = !f.no_baselines;
   o.only_passes = f.emit == "graph" || f.emit == "plan" || f.emit == "dot";
