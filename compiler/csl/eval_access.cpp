@@ -272,7 +272,7 @@ Value Evaluator::address_of(const Value& v, SourceLoc where) {
 }
 
 void Evaluator::store(const Value& place, const Value& v, SourceLoc where) {
-  if (!v.ok() || v.is(ValueKind::undefined)) return;
+  if (!v.ok() || !place.ok() || v.is(ValueKind::undefined)) return;
   FunctionBuilder& b = *builder_;
   if (place.is(ValueKind::scalar)) return b.move(place.location.operand(), operand(v, where));
   const Type* t = place.type;
