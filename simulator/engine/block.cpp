@@ -35,7 +35,7 @@ Pe& Block::pe(uint32_t index) {
     q.color = b.color;
     q.priority = b.priority;
     q.words = b.queue < m.queues.input_words.size() ? uint8_t(m.queues.input_words[b.queue]) : uint8_t(1);
-    q.ring.resize(size_t(std::max<int>(q.words, m.ramp.down_cycles + 1)));
+    q.set_depth(std::max<int>(q.words, m.ramp.down_cycles + 1));
     q.task_id = int8_t(m.queues.data_task_on_queue ? b.queue : b.color);
     p.input_of_color[b.color & 31] = uint8_t(p.inputs.size());
     p.inputs.push_back(std::move(q));
@@ -52,7 +52,7 @@ uint8_t Block::resolve_queue(ColorNode& n) {
     InputQueue q;
     q.color = n.color;
     q.words = uint8_t(m.router.lane_depth_wavelets);
-    q.ring.resize(size_t(std::max(m.router.lane_depth_wavelets, m.ramp.down_cycles + 1)));
+    q.set_depth(std::max(m.router.lane_depth_wavelets, m.ramp.down_cycles + 1));
     if (!m.queues.data_task_on_queue) q.task_id = int8_t(n.color);
     index = uint8_t(p.inputs.size());
     p.inputs.push_back(std::move(q));
@@ -120,11 +120,13 @@ void Block::raise(std::string name, Cycle at, Coord where, std::string message) 
 void Block::deliver_to_core(ColorNode& n, Entry e, Cycle now) {
   Pe& p = pe(n.pe);
   InputQueue& q = p.inputs[n.queue];
-  q.push({now, entry_data(e), (e & kEntryControl) != 0});
+  q.push(make_entry(entry_data(e), e & kEntryControl, now));
   if (q.count > 1 || p.tile == nullptr) return;   // whoever took the one before looks for this one
   const Machine& m = world.machine;
   if (q.readers != 0) wake(p, now + Cycle(m.ramp.down_cycles));
-  if (!p.running && q.task_id >= 0 && !(p.blocked >> q.task_id & 1))
+  if (q.task_id < 0 || (p.blocked >> q.task_id & 1)) return;
+  p.tasks_changed = true;
+  if (!p.running)
     wake(p, now + Cycle(std::max(m.ramp.down_cycles, m.core.task_start_cycles)));
 }
 

@@ -46,10 +46,8 @@ class Block {
   ColorNode* find_node(uint32_t pe_index, int color);
   const ColorNode* find_node(uint32_t pe_index, int color) const;
   uint32_t lane_of(const ColorNode&, Port) const;   // ~0u: no such lane
-  const Entry& lane_front(const Lane& l) const { return entries[l.ring + l.head]; }
-  const Entry& lane_entry(const Lane& l, int i) const {
-    int at = l.head + i;
-    return entries[l.ring + uint32_t(at < l.capacity ? at : at - l.capacity)];
+  const Entry& lane_front(const Lane& l) const {
+    return l.capacity <= Lane::kInline ? l.ring[l.head] : entries[l.long_ring + l.head];
   }
   void push_lane(uint32_t lane, Entry entry, Cycle lands);
   void wake_node(uint32_t node, Cycle now);         // lanes that wait try again in the next cycle

@@ -141,8 +141,8 @@ struct Builder {
         l.port = Port(std::countr_zero(rest));
         l.color = n.color;
         l.capacity = uint8_t(std::min(255, l.port == Port::ramp ? depth + most : depth));
-        l.ring = ring;
-        ring += l.capacity;
+        l.long_ring = ring;
+        if (l.capacity > Lane::kInline) ring += l.capacity;
         b.lanes.push_back(l);
       }
     }

@@ -76,7 +76,7 @@ class Core {
   void end_task(Cycle t);
   Cycle queue_ready(const InputQueue&, int& kind, int& id) const;
   Cycle command_ready() const;
-  Cycle next_task() const;
+  Cycle next_task();
   void sleep();
   int slot(int id) const { return pe_.tile->slot[size_t(id & 63)]; }
 

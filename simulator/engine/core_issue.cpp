@@ -94,6 +94,7 @@ bool Core::issue(Cycle t) {
         pe_.threads_blocked = uint8_t(on ? pe_.threads_blocked | bit : pe_.threads_blocked & ~bit);
       } else if (on) {
         pe_.blocked |= uint64_t(1) << (id & 63);
+        pe_.tasks_changed = true;
       } else {
         unblock(id, t);
       }
@@ -115,9 +116,8 @@ bool Core::grow_memory() {
 }
 
 void Core::issue_scalar(const isa::Inst& inst, const Decoded& d, Cycle t) {
-  ScalarResult result = execute_scalar(inst, pe_.regs, pe_.memory, pe_.tile->program->fp16);
-  if (result.fault == ExecFault::out_of_bounds && grow_memory())
-    result = execute_scalar(inst, pe_.regs, pe_.memory, pe_.tile->program->fp16);
+  ScalarResult result = execute_plan(d.plan, pe_.regs, pe_.memory);
+  if (result.fault == ExecFault::out_of_bounds && grow_memory()) result = execute_plan(d.plan, pe_.regs, pe_.memory);
   if (result.fault != ExecFault::none) {
     bool bounds = result.fault == ExecFault::out_of_bounds;
     raise(bounds || result.fault == ExecFault::misaligned ? "out-of-bounds" : "illegal-instruction", t, pe_.pc,

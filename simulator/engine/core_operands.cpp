@@ -139,7 +139,7 @@ bool Core::read_element(VectorOp& op, Cursor& c, int position, uint32_t& value) 
     }
     case Cursor::Kind::fabin:
       if (c.half == 0) {
-        c.value = pe_.inputs[c.queue].front().data;
+        c.value = entry_data(pe_.inputs[c.queue].front());
         pop_input(c.queue);
       }
       value = c.bytes == 4 ? c.value : (c.half ? c.value >> 16 : c.value & 0xFFFF);
@@ -188,14 +188,13 @@ void Core::write_fabric(Cursor& c, uint32_t word, bool last) {
 }
 
 void Core::execute_elements(VectorOp& op, uint32_t count) {
-  const Decoded& d = pe_.tile->code[op.inst];
-  const ElementOp& e = *d.element;
-  block_.ensure_memory(pe_);
+  const ElementOp& e = *op.element;
+  if (pe_.memory.empty()) block_.ensure_memory(pe_);
   for (uint32_t i = 0; i < count; ++i) {
     uint32_t a = 0, b = 0;
     if (e.a_bytes != 0 && !read_element(op, op.a, 1, a)) return;
     if (e.b_bytes != 0 && !read_element(op, op.b, 2, b)) return;
-    if (d.reduction) a = op.dst.value;
+    if (op.reduction) a = op.dst.value;
     if (e.uses_carry) b |= uint32_t(pe_.regs.carry) << 16;
     uint32_t value = e.fn(a, b, op.scalar, 0);
     if (e.sets_carry) {
@@ -210,12 +209,11 @@ void Core::execute_elements(VectorOp& op, uint32_t count) {
 bool Core::run_memory_fast(VectorOp& op, uint32_t count) {
   auto usable = [](const Cursor& c) { return c.kind != Cursor::Kind::memory4; };
   if (!usable(op.dst) || !usable(op.a) || !usable(op.b)) return false;
-  const Decoded& d = pe_.tile->code[op.inst];
   auto operand = [](const Cursor& c) {
     return VectorOperand{c.kind == Cursor::Kind::memory, uint16_t(c.address), c.step, c.value};
   };
-  MemoryVector v{operand(op.dst), operand(op.a), operand(op.b), op.scalar, count, d.reduction};
-  if (d.reduction) v.a.bits = op.dst.value;
+  MemoryVector v{operand(op.dst), operand(op.a), operand(op.b), op.scalar, count, op.reduction};
+  if (op.reduction) v.a.bits = op.dst.value;
   isa::Op code = pe_.tile->program->code[op.inst].op;
   block_.ensure_memory(pe_);
   for (const Cursor* c : {&op.dst, &op.a, &op.b}) {

@@ -20,6 +20,7 @@ void Core::activate(int id, Cycle at) {
   uint64_t bit = uint64_t(1) << (id & 63);
   if (pe_.activated & bit) return;
   pe_.activated |= bit;
+  pe_.tasks_changed = true;
   int s = slot(id);
   if (s >= 0) pe_.ready_at[size_t(s)] = std::max(pe_.ready_at[size_t(s)], at + Cycle(world_.machine.core.task_start_cycles));
 }
@@ -28,6 +29,7 @@ void Core::unblock(int id, Cycle at) {
   uint64_t bit = uint64_t(1) << (id & 63);
   if (!(pe_.blocked & bit)) return;
   pe_.blocked &= ~bit;
+  pe_.tasks_changed = true;
   int s = slot(id);
   if (s >= 0) pe_.ready_at[size_t(s)] = std::max(pe_.ready_at[size_t(s)], at + Cycle(world_.machine.core.task_start_cycles));
 }
@@ -35,14 +37,15 @@ void Core::unblock(int id, Cycle at) {
 // When the wavelet at the head of the queue may start a task, and which; kNever if it starts none.
 Cycle Core::queue_ready(const InputQueue& q, int& kind, int& id) const {
   if (q.count == 0 || q.task_id < 0 || (pe_.blocked >> q.task_id & 1)) return kNever;
-  const QueuedWavelet& w = q.front();
+  const Entry w = q.front();
+  const bool control = (w & kEntryControl) != 0;
   const TileImage& tile = *pe_.tile;
-  kind = w.control ? kControl : kData;
-  id = w.control ? control_entry(w.data) : q.task_id;
-  if (!w.control && tile.data_task[size_t(id)] < 0) return kNever;
-  if (w.control && (pe_.blocked >> id & 1) && tile.control_task[size_t(id)] >= 0) return kNever;
+  kind = control ? kControl : kData;
+  id = control ? control_entry(entry_data(w)) : q.task_id;
+  if (!control && tile.data_task[size_t(id)] < 0) return kNever;
+  if (control && (pe_.blocked >> id & 1) && tile.control_task[size_t(id)] >= 0) return kNever;
   const Machine& m = world_.machine;
-  Cycle ready = w.departed + Cycle(std::max(m.ramp.down_cycles, m.core.task_start_cycles));
+  Cycle ready = now_ - entry_age(w, now_) + Cycle(std::max(m.ramp.down_cycles, m.core.task_start_cycles));
   if (int s = slot(q.task_id); s >= 0) ready = std::max(ready, pe_.ready_at[size_t(s)]);
   return ready;
 }
@@ -53,17 +56,19 @@ Cycle Core::command_ready() const {
   return std::max(launch.not_before, pe_.command_ready_at) + Cycle(world_.machine.core.task_start_cycles);
 }
 
-Cycle Core::next_task() const {
+Cycle Core::next_task() {
+  if (!pe_.tasks_changed) return pe_.next_task;
+  pe_.tasks_changed = false;
   Cycle best = command_ready();
   for (uint64_t rest = pe_.activated & ~pe_.blocked & pe_.tile->local_ids; rest != 0; rest &= rest - 1)
     best = std::min(best, pe_.ready_at[size_t(slot(std::countr_zero(rest)))]);
   int kind = 0, id = 0;
   for (const InputQueue& q : pe_.inputs) best = std::min(best, queue_ready(q, kind, id));
-  return best == kNever ? best : std::max(best, pe_.free_at);
+  return pe_.next_task = best == kNever ? best : std::max(best, pe_.free_at);
 }
 
 bool Core::pick_task() {
-  if (pe_.free_at > now_) return false;
+  if (next_task() > now_) return false;
   int best_kind = -1, best_id = 0, best_turn = 1 << 20;
   size_t best_queue = 0;
   auto offer = [&](Cycle ready, int kind, int id, size_t queue) {
@@ -94,10 +99,11 @@ void Core::start_task(int kind, int id, size_t queue) {
   const TileImage& tile = *pe_.tile;
   block_.ensure_memory(pe_);
   pe_.last_choice = uint16_t(kind * 64 + id);
+  pe_.tasks_changed = true;
   pe_.function = pe_.task = -1;
   uint32_t data = 0;
   if (kind == kData || kind == kControl) {
-    data = pe_.inputs[queue].front().data;
+    data = entry_data(pe_.inputs[queue].front());
     pop_input(queue);
   }
   if (kind == kLocal) pe_.activated &= ~(uint64_t(1) << id);
@@ -153,6 +159,7 @@ void Core::start_function() {
 void Core::pop_input(size_t queue) {
   InputQueue& q = pe_.inputs[queue];
   q.pop();
+  if (q.task_id >= 0 && !(pe_.blocked >> q.task_id & 1)) pe_.tasks_changed = true;
   if (!q.lane_waits) return;
   q.lane_waits = false;
   if (ColorNode* n = block_.find_node(pe_.index, q.color)) block_.wake_node(uint32_t(n - block_.nodes.data()), now_);
@@ -161,6 +168,7 @@ void Core::pop_input(size_t queue) {
 // `t` is the cycle of the task's last instruction.
 void Core::end_task(Cycle t) {
   pe_.running = false;
+  pe_.tasks_changed = true;
   pe_.free_at = t + Cycle(std::max(1, world_.machine.core.task_switch_cycles));
   pe_.stats.last_task_end = t + 1;
   if (world_.trace) world_.trace->task({pe_.at, pe_.task_begin, t + 1, pe_.task, pe_.function, -1, pe_.task_entry});

@@ -44,6 +44,9 @@ bool Core::issue_vector(const isa::Inst& inst, const Decoded& d, Cycle t) {
   }
   VectorOp op;
   op.inst = pe_.pc;
+  op.element = d.element;
+  op.flops = d.flops;
+  op.reduction = d.reduction;
   op.issued = t;
   op.next = t + Cycle(std::max(1, world_.machine.core.dsd_start_cycles));
   bool first = true;
@@ -196,17 +199,19 @@ bool Core::group_ready(VectorOp& op, int thread) {
 bool Core::input_ready(VectorOp& op, int thread, Cursor& c) {
   InputQueue& q = pe_.inputs[c.queue];
   op.why = Stall::input;
-  op.waits_queue = q.id == 0xFF ? -1 : int16_t(q.id);
-  if (q.count == 0) {
+  op.waits_queue = int8_t(q.id);   // 0xFF: -1
+  if (q.count == 0 && c.half == 0) {
     op.waits = true;
     return false;
   }
-  Cycle usable = q.front().departed + Cycle(world_.machine.ramp.down_cycles);
-  if (usable > now_) {
-    op.next = usable;
+  if (c.half != 0) return true;
+  Entry w = q.front();
+  Cycle age = entry_age(w, now_), down = Cycle(world_.machine.ramp.down_cycles);
+  if (age < down) {
+    op.next = now_ + down - age;
     return false;
   }
-  return !q.front().control || take_control(op, thread, c);
+  return !(w & kEntryControl) || take_control(op, thread, c);
 }
 
 // A control wavelet at the head of a queue that an operation reads. Without on_control the scheduler may have it if
@@ -215,7 +220,7 @@ bool Core::take_control(VectorOp& op, int thread, Cursor& c) {
   InputQueue& q = pe_.inputs[c.queue];
   op.next = now_ + 1;
   if (op.config.on_control == isa::DsrConfig::OnControl::none) {
-    int entry = control_entry(q.front().data);
+    int entry = control_entry(entry_data(q.front()));
     bool bound = pe_.tile->control_task[size_t(entry)] >= 0 && q.task_id >= 0 && !(pe_.blocked >> q.task_id & 1);
     if (!bound || thread == kMainThread) pop_input(c.queue);
     return false;
@@ -234,7 +239,7 @@ bool Core::take_control(VectorOp& op, int thread, Cursor& c) {
 // those of the color before must have reached its lane.
 bool Core::output_ready(VectorOp& op, Cursor& c) {
   op.why = Stall::output;
-  op.waits_queue = c.queue;
+  op.waits_queue = int8_t(c.queue);
   const Machine& m = world_.machine;
   int depth = m.router.lane_depth_wavelets;
   int8_t& last = pe_.output_last[c.queue & 15];
@@ -305,7 +310,7 @@ void Core::run_memory_op(VectorOp& op) {
   if (pe_.active == 0) return;   // a fault
   account_groups(op, groups);
   pe_.stats.elements += count;
-  pe_.stats.flops += uint64_t(count) * pe_.tile->code[op.inst].flops;
+  pe_.stats.flops += uint64_t(count) * op.flops;
   op.done += count;
   Cycle last = op.next + groups * op.group_cycles - 1;
   op.next = last + 1;
@@ -334,7 +339,7 @@ void Core::execute_group(VectorOp& op, int thread) {
   if (pe_.active == 0) return;   // a fault
   account_busy(now_);
   pe_.stats.elements += count;
-  pe_.stats.flops += uint64_t(count) * pe_.tile->code[op.inst].flops;
+  pe_.stats.flops += uint64_t(count) * op.flops;
   op.done += count;
   op.served = now_;
   op.next = now_ + op.group_cycles;

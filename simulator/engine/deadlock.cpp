@@ -112,7 +112,7 @@ class Report {
       const InputQueue& q = p.inputs[c.queue];
       w.on = upstream(p.at, q.color);
       w.text = head + fmt::format("waits for wavelets of color {}{} ({} of {} words)", q.color,
-                                  q.id == 0xFF ? "" : fmt::format(" on input queue {}", q.id), q.count, q.ring.size());
+                                  q.id == 0xFF ? "" : fmt::format(" on input queue {}", q.id), q.count, q.depth);
       if (w.on.empty()) w.text += "; no PE has a route that sends there";
     }
     return w;
@@ -146,7 +146,7 @@ class Report {
       }
       if (n->tx & port_bit(Port::ramp)) {
         const Pe* p = b->find_pe(n->pe);
-        if (p && n->queue != 0xFF && p->inputs[n->queue].count == p->inputs[n->queue].ring.size()) {
+        if (p && n->queue != 0xFF && p->inputs[n->queue].full()) {
           const InputQueue& q = p->inputs[n->queue];
           end = fmt::format("input queue{} of {} is full ({} words) and {}",
                             q.id == 0xFF ? "" : fmt::format(" {}", q.id), pe_name(c), q.count,

@@ -35,6 +35,9 @@ constexpr Cycle entry_wait(Entry e, Cycle now) {
   return ahead < 4096 ? ahead : 0;
 }
 
+// How long ago the stamp was; for what has passed.
+constexpr Cycle entry_age(Entry e, Cycle now) { return (uint32_t(now) - entry_stamp(e)) & kStampMask; }
+
 // ---- references: what an output leads to, or who feeds a lane
 using Ref = uint32_t;
 enum class RefKind : uint32_t { lane, mirror, port, none };
@@ -44,10 +47,12 @@ constexpr RefKind ref_kind(Ref r) { return RefKind(r >> kRefShift); }
 constexpr uint32_t ref_index(Ref r) { return r & ((1u << kRefShift) - 1); }
 inline constexpr Ref kNoRef = make_ref(RefKind::none);
 
-struct Lane {
+struct alignas(64) Lane {
   enum Flags : uint8_t { queued = 1, waiter = 2, core_waits = 4 };
+  static constexpr int kInline = 4;
+  std::array<Entry, kInline> ring{};   // rings of up to so many entries; longer ones lie in Block::entries
   uint32_t node = 0;
-  uint32_t ring = 0;        // first entry in Block::entries
+  uint32_t long_ring = 0;   // first entry in Block::entries
   Ref up = kNoRef;          // lane: the node that feeds it (index of a node); mirror: of the block beyond; port
   uint32_t head_since = 0;  // low bits of the first cycle in which the oldest wavelet could leave
   uint32_t last_pop = ~0u;  // low bits of the last departure
@@ -70,13 +75,14 @@ struct ColorNode {
   bool teardown = false;
 };
 
-struct Router {
+struct alignas(64) Router {
   uint32_t claim_cycle = ~0u;    // low bits of the cycle that `claimed` belongs to
-  uint32_t first_node = 0;
   PortSet claimed = 0, contested = 0;
   std::array<uint8_t, kPorts> last{};  // per output: lane key granted last (input * 32 + color)
   uint8_t nodes = 0;
-  std::array<uint64_t, kPorts> sent{}, blocked{};
+  uint32_t first_node = 0;
+  std::array<uint64_t, kPorts> sent{};
+  std::array<uint64_t, kPorts> blocked{};
 };
 
 struct Mirror {

@@ -51,6 +51,7 @@ void Engine::launch(int function_export, std::span<const uint32_t> args, Rect pe
         if (b->tile_of[index] < 0 || !has[size_t(b->tile_of[index])]) continue;
         Pe& p = b->pe(index);
         p.commands.push_back(number);
+        p.tasks_changed = true;
         ++b->commands_waiting;
         if (!p.running && p.command_ready)
           b->wake(p, std::max(std::max(launch.not_before, p.command_ready_at) + start, m.now));

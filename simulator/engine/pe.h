@@ -11,6 +11,7 @@
 
 #include "runtime/isa/dsd.h"
 #include "simulator/engine/exec.h"
+#include "simulator/engine/fabric.h"
 #include "simulator/engine/stats.h"
 #include "simulator/engine/tile_image.h"
 
@@ -19,15 +20,11 @@ namespace cs::sim {
 inline constexpr int kMainThread = 8;   // threads 0-7 are the microthreads
 inline constexpr int kThreads = 9;
 
-struct QueuedWavelet {
-  Cycle departed = 0;   // from the router to the ramp
-  uint32_t data = 0;
-  bool control = false;
-};
-
+// Words are entries as in lanes (fabric.h); their stamp is the departure from the router to the ramp.
 struct InputQueue {
-  std::vector<QueuedWavelet> ring;   // its size is the depth in force
+  static constexpr size_t kInline = 8;
   uint16_t head = 0, count = 0;
+  uint16_t depth = 0;                // in force
   uint16_t readers = 0;              // threads with an operation on this queue, a bit each
   uint8_t color = 0;
   uint8_t id = 0xFF;                 // queue id, 0xFF: a color without a queue
@@ -35,14 +32,22 @@ struct InputQueue {
   int8_t task_id = -1;               // data task id (bound or not)
   uint8_t priority = 0;
   bool lane_waits = false;           // a lane found it full
-  const QueuedWavelet& front() const { return ring[head]; }
-  void push(const QueuedWavelet& w) {
+  std::array<Entry, kInline> ring{};
+  std::vector<Entry> large;          // instead of `ring` for deeper queues
+  void set_depth(int n) {
+    depth = uint16_t(n);
+    if (size_t(n) > kInline) large.assign(size_t(n), 0);
+  }
+  bool full() const { return count >= depth; }
+  Entry front() const { return depth > kInline ? large[head] : ring[head]; }
+  void push(Entry w) {
     size_t at = size_t(head) + count;
-    ring[at < ring.size() ? at : at - ring.size()] = w;
+    if (at >= depth) at -= depth;
+    (depth > kInline ? large[at] : ring[at]) = w;
     ++count;
   }
   void pop() {
-    head = uint16_t(head + 1 == int(ring.size()) ? 0 : head + 1);
+    head = uint16_t(head + 1 == depth ? 0 : head + 1);
     --count;
   }
 };
@@ -61,58 +66,75 @@ struct Cursor {
   uint8_t queue = 0;                  // fabin: index into Pe::inputs; fabout: output queue id
   uint8_t color = 0;
   bool packed = false;                // two 16-bit elements per wavelet
-  bool control = false, advance = false;
-  bool indexed = false;
+  uint8_t half = 0;                   // packed: which half of the wavelet is next
+  bool control = false, advance = false, indexed = false;
   uint16_t index = 0;                 // wavelet index of the next element
   int32_t address = 0, step = 0;      // memory: next element and stride in bytes
-  std::array<uint16_t, 4> at{};       // memory4: position per dimension, outermost first
-  uint8_t half = 0;                   // packed: which half of the wavelet is next
-  uint32_t value = 0;                 // value; reg: running result
+  uint32_t value = 0;                 // value; reg: running result; fabin: present wavelet
   uint32_t lane = 0;                  // fabout: our ramp lane of the color
+  std::array<uint16_t, 4> at{};       // memory4: position per dimension, outermost first
 };
 
 struct VectorOp {
   bool active = false;
   bool sync = false;
   bool fabric = false;                // has a fabric operand
-  uint32_t inst = 0;
-  Cursor dst, a, b;
-  std::array<isa::Dsd, 3> dsds;       // of destination, a and b, as of the issue
-  std::array<int8_t, 3> saves{-1, -1, -1};   // where they came from: index into Pe::dsrs, -1: no DSR
-  uint32_t scalar = 0;
+  bool waits = false;                 // for wavelets or room; whoever brings them wakes the PE
+  bool holds_datapath = false;        // a group of several cycles keeps the datapath (bank conflict)
+  bool reduction = false;
+  uint8_t flops = 0;                  // per element
+  uint8_t rank = 0;                   // priority among the threads
+  Stall why = Stall::dependency;
+  int8_t waits_queue = -1;
   uint32_t total = 0, done = 0;
   uint32_t group = 1;                 // elements per group
   uint32_t group_cycles = 1;          // cycles per group
-  bool holds_datapath = false;        // a group of several cycles keeps the datapath (bank conflict)
-  isa::DsrConfig config;
-  uint8_t rank = 0;                   // priority among the threads
-  Cycle issued = 0, next = 0;         // next: earliest cycle of the next group
-  bool waits = false;                 // for wavelets or room; whoever brings them wakes the PE
+  Cycle next = 0;                     // earliest cycle of the next group
   Cycle served = 0;
-  Stall why = Stall::dependency;
-  int16_t waits_queue = -1;
+  const ElementOp* element = nullptr;
+  uint32_t scalar = 0;
+  uint32_t inst = 0;
+  Cursor dst, a, b;
+  // Needed at issue and retirement, and by mem4d.
+  Cycle issued = 0;
+  isa::DsrConfig config;
+  std::array<isa::Dsd, 3> dsds;       // of destination, a and b, as of the issue
+  std::array<int8_t, 3> saves{-1, -1, -1};   // where they came from: index into Pe::dsrs, -1: no DSR
 };
 
+// The order of the fields follows how often they are used.
 struct Pe {
   const TileImage* tile = nullptr;    // nullptr: routes only
-  uint32_t index = 0;                 // in the block
-  Coord at;
+  // ---- every time the core is looked at
+  Cycle wake = kNever;
+  Cycle accounted = 0;                // cycles before are in `stats`
+  int8_t why = -1;                    // Stall of the cycles since, -1: idle
+  int8_t why_thread = -1, why_queue = -1;
+  uint8_t threads_blocked = 0;
+  uint16_t active = 0;                // operations, a bit per thread
+  bool running = false;               // the main thread has a task
+  bool waits_thread = false;          // its next instruction needs a busy microthread, this one:
+  uint8_t wanted_thread = 0;
+  bool tasks_changed = true;          // next_task is out of date
+  uint32_t why_inst = 0;
+  Cycle next_task = 0;                // not running: when a task may start, kNever: none is in sight
+  Cycle datapath_free = 0;
+  std::array<std::unique_ptr<VectorOp>, kThreads> ops;
+  std::vector<InputQueue> inputs;
+  PeStats stats;
+  // ---- main thread
   std::vector<uint8_t> memory;        // empty until first used
-  // main thread
   Registers regs;
   std::array<Cycle, 16> reg_ready{};
   Cycle last_result = 0;              // latest of reg_ready
-  bool running = false;
-  bool waits_thread = false;          // the next instruction needs a busy microthread, this one:
-  uint8_t wanted_thread = 0;
-  int16_t task = -1, function = -1;
   uint32_t pc = 0;
   Cycle ready = 0;                    // the next instruction may issue
   Cycle free_at = 0;                  // not running: a task may start
+  std::vector<Dsr> dsrs;
+  // ---- tasks
+  int16_t task = -1, function = -1;
   Cycle task_begin = 0;
   uint32_t task_entry = 0;
-  std::vector<Dsr> dsrs;
-  // tasks
   uint64_t blocked = 0, activated = 0;
   std::vector<Cycle> ready_at;        // by slot
   uint16_t last_choice = 0;           // (kind, id) that ran last
@@ -120,26 +142,15 @@ struct Pe {
   size_t next_command = 0;
   bool command_ready = true;
   Cycle command_ready_at = 0;
-  // threads
-  uint16_t active = 0;                // operations, a bit per thread
-  uint8_t threads_blocked = 0;
-  std::array<std::unique_ptr<VectorOp>, kThreads> ops;
-  Cycle datapath_free = 0;
-  std::vector<InputQueue> inputs;
+  // ---- the rest
+  uint32_t index = 0;                 // in the block
+  Coord at;
   std::array<uint8_t, 32> input_of_color{};   // index into inputs, 0xFF: none
   std::array<int8_t, 16> output_last{};       // color an output queue holds words of, -1: none
-  // configuration registers
   bool tsc_on = false;
   Cycle tsc_base = 0;                 // count = now - base while on, else the frozen count
   std::array<uint16_t, 2> tsc_latch{};
   uint32_t lfsr = 0xdeadbeef & 0x7FFFFF;
-  // time and accounting
-  Cycle wake = kNever;
-  Cycle accounted = 0;
-  int8_t why = -1;                    // Stall of the cycles since `accounted`, -1: idle
-  int8_t why_thread = -1, why_queue = -1;
-  uint32_t why_inst = 0;
-  PeStats stats;
 };
 
 }  // namespace cs::sim

@@ -85,7 +85,7 @@ bool Block::ask(uint32_t id, Cycle now, PortSet& tx) {
 bool Block::room(ColorNode& n, int port, Cycle now) {
   if (port == kRampIndex) {
     InputQueue& q = pe(n.pe).inputs[n.queue != 0xFF ? n.queue : resolve_queue(n)];
-    if (q.count < q.ring.size()) return true;
+    if (!q.full()) return true;
     q.lane_waits = true;
     return false;
   }
@@ -203,7 +203,7 @@ void Block::depart(const Candidate& c, Cycle now) {
   for (PortSet rest = c.tx; rest != 0; rest &= PortSet(rest - 1)) {
     size_t p = size_t(std::countr_zero(rest));
     ++r.sent[p];
-    r.blocked[p] += waited;
+    if (waited != 0) r.blocked[p] += waited;
     r.last[p] = lane_key(l);
   }
   if (world.trace) {
@@ -279,7 +279,8 @@ void Block::deliver(ColorNode& n, int port, Entry e, Cycle now) {
 void Block::push_lane(uint32_t id, Entry entry, Cycle lands) {
   Lane& l = lanes[id];
   int at = l.head + l.count;
-  entries[l.ring + uint32_t(at < l.capacity ? at : at - l.capacity)] = entry;
+  if (at >= l.capacity) at -= l.capacity;
+  (l.capacity <= Lane::kInline ? l.ring[size_t(at)] : entries[l.long_ring + uint32_t(at)]) = entry;
   if (l.count++ == 0) {
     l.head_since = uint32_t(lands);
     l.flags |= Lane::queued;

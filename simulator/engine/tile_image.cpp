@@ -66,6 +66,7 @@ Decoded decode(const isa::Inst& inst, const TileProgram& tile, const Machine& ma
   d.kind = kind_of(inst, row);
   decode_registers(inst, row, d);
   decode_cycles(row, machine.core, d);
+  if (d.kind == InstKind::scalar) d.plan = plan_scalar(inst, tile.fp16);
   if (d.kind == InstKind::vector) {
     d.element = &element_op(inst.op, tile.fp16);
     d.flops = d.element->flops;

@@ -29,6 +29,7 @@ struct Decoded {
   uint8_t width = 1;                   // SIMD width of the mnemonic
   bool reduction = false;
   const ElementOp* element = nullptr;
+  ScalarPlan plan;                     // scalars
 };
 
 struct TileImage {
