@@ -82,6 +82,12 @@ class Builder : public YAML::EventHandler {
   }
   void OnMapEnd() override { close(); }
 
+  static YamlNode nothing(uint32_t file) {
+    auto data = std::make_shared<YamlNode::Data>();
+    data->loc = {file, 1, 1};
+    return YamlNode(data);
+  }
+
   YamlNode root;
 
  private:
@@ -293,7 +299,8 @@ std::optional<YamlDoc> YamlDoc::parse_text(std::string text, const std::string& 
     YAML::Parser parser(in);
     Builder builder(file, diag);
     parser.HandleNextDocument(builder);
-    doc.root_ = builder.root;
+    // An empty text has a position too.
+    doc.root_ = builder.root.loc().valid() ? builder.root : Builder::nothing(file);
     Builder second(file, diag);
     if (parser.HandleNextDocument(second)) {
       diag.error(second.root.loc(), "a second document in one file", "keep one document per file");

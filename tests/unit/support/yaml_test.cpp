@@ -95,6 +95,15 @@ TEST(Yaml, DuplicateKeysMissingKeysTagsAndSecondDocumentsAreErrors) {
   EXPECT_THAT(d.to_string(), HasSubstr("second document"));
 }
 
+TEST(Yaml, AnEmptyTextIsReportedWithItsName) {
+  Diag diag;
+  const auto doc = YamlDoc::parse_text("", "empty.yaml", diag);
+  ASSERT_TRUE(doc);
+  YamlMap m(doc->root(), "machine", diag);
+  EXPECT_FALSE(m.valid());
+  EXPECT_THAT(diag.to_string(), HasSubstr("empty.yaml:1:1: error: 'machine' must be a map of keys, got nothing"));
+}
+
 TEST(Yaml, SyntaxErrorsHaveAPosition) {
   Diag diag;
   EXPECT_FALSE(YamlDoc::parse_text("a: 1\nb: [1, 2\nc: 3\n", "t.yaml", diag));
