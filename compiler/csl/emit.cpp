@@ -59,6 +59,26 @@ void FunctionBuilder::move(const Operand& dst, const Operand& src) {
   emit(dst.kind == OperandKind::pair ? Op::mov32 : Op::mov16, {dst, src});
 }
 
+void FunctionBuilder::move_new(const Operand& dst, const Operand& src, int first_new) {
+  const bool fresh = (src.kind == OperandKind::reg || src.kind == OperandKind::pair) && src.kind == dst.kind && src.value >= first_new;
+  if (fresh && open_end() && !fn_.code.empty() && fn_.code.back().args[0] == src) {
+    const char first = isa::row(fn_.code.back().op).form.empty() ? ' ' : isa::row(fn_.code.back().op).form[0];
+    bool labelled = false;
+    for (size_t i = 0; i < fn_.labels.size(); ++i) labelled |= fn_.labels[i] == fn_.code.size();
+    // A call's result arrives by a move of its own.
+    const bool call = !fn_.calls.empty() && fn_.calls.back().inst + 1 == fn_.code.size();
+    if (!labelled && !call && (first == 'R' || first == 'P' || first == 'V')) {
+      fn_.code.back().args[0] = dst;
+      return;
+    }
+  }
+  if (fresh && !fn_.calls.empty() && fn_.calls.back().inst + 1 == fn_.code.size() && fn_.calls.back().result == src) {
+    fn_.calls.back().result = dst;
+    return;
+  }
+  move(dst, src);
+}
+
 int FunctionBuilder::new_label() {
   fn_.labels.push_back(~0u);
   used_.push_back(false);
@@ -101,8 +121,9 @@ Location FunctionBuilder::slot(std::string name, uint32_t bytes, uint32_t align)
 
 // Base and offset operands of a memory access. With an index register the symbol is the offset.
 std::pair<Operand, Operand> FunctionBuilder::address(const Location& l) const {
-  if (l.index >= 0) return {{OperandKind::reg, l.index, 0}, l.operand()};
-  if (l.kind == OperandKind::imm) return {imm(0), imm(l.value + l.extra)};
+  const bool literal = l.kind == OperandKind::imm;
+  if (l.index >= 0) return {{OperandKind::reg, l.index, 0}, literal ? imm(l.value + l.extra) : l.operand()};
+  if (literal) return {imm(0), imm(l.value + l.extra)};
   return {l.operand(), imm(0)};
 }
 
