@@ -81,7 +81,8 @@ TEST(Onnx, GeluChoosesItsFormByAttribute) {
 }
 
 TEST(Onnx, TheShapeOfReshapeMustBeConstant) {
-  std::string computed = model(input("x", {"1", "4"}) + kY + input("s", {"2"}) + node("Reshape", "r", {"x", "s"}, {"y"}));
+  std::string computed =
+      model(input("x", {"1", "4"}) + kY + input("s", {"2"}) + node("Reshape", "r", {"x", "s"}, {"y"}));
   EXPECT_THAT(complaint(computed), AllOf(HasSubstr("node r (Reshape)"), HasSubstr("must be a constant")));
   graph::Graph g = import(model(kX + kY + integers("s", {-1, 4}) + node("Reshape", "r", {"x", "s"}, {"y"})));
   EXPECT_EQ(ops::type_text(g.value(*g.find_value("y")).type), "f32[1, 4]");
