@@ -44,6 +44,13 @@ uint32_t tile_index(Evaluator& e, const LoadedModule* source, const std::string&
   return same.back();
 }
 
+const LoadedModule* tile_file(Evaluator& e, const std::string& name, SourceLoc where) {
+  const LoadedModule* from = e.frame().module->source;
+  const auto [it, inserted] = e.layout()->known_files.try_emplace(from->path + "\n" + name, nullptr);
+  if (inserted) it->second = e.session().loader.load(name, from, where, e.diag());
+  return it->second;
+}
+
 Value set_tile_code(Evaluator& e, const ast::Builtin& n, const Type*) {
   LayoutState& s = *e.layout();
   int64_t x = 0, y = 0;
@@ -60,7 +67,7 @@ Value set_tile_code(Evaluator& e, const ast::Builtin& n, const Type*) {
       return e.fail(n.args[3]->loc, "the parameters must be a structure .{ .name = value }");
     if (empty) params = {};
   }
-  const LoadedModule* source = e.session().loader.load(name.text(), e.frame().module->source, n.args[2]->loc, e.diag());
+  const LoadedModule* source = tile_file(e, name.text(), n.args[2]->loc);
   if (!source) return {};
   uint32_t& tile = s.tile_of_pe[size_t(y) * size_t(s.width) + size_t(x)];
   if (tile != ~0u) return e.fail(n.loc, fmt::format("PE ({}, {}) already runs '{}'", x, y, s.tiles[tile].name), "each PE gets one @set_tile_code");
@@ -75,6 +82,23 @@ std::string config_key(const RouteConfig& c) {
   return key;
 }
 
+// The number of a configuration; structures equal to an earlier one are not read again.
+bool config_number(Evaluator& e, const Value& config, SourceLoc where, uint32_t& out) {
+  LayoutState& s = *e.layout();
+  const size_t key = hash(config);
+  if (auto it = s.known_configs.find(key); it != s.known_configs.end() && equal(it->second.first, config)) {
+    out = it->second.second;
+    return true;
+  }
+  RouteConfig route;
+  if (!read_route(e, config, where, route)) return false;
+  const auto [it, inserted] = s.config_index.try_emplace(config_key(route), uint32_t(s.configs.size()));
+  if (inserted) s.configs.push_back(route);
+  out = it->second;
+  s.known_configs.insert_or_assign(key, std::pair(config, out));
+  return true;
+}
+
 Value set_color_config(Evaluator& e, const ast::Builtin& n, const Type*) {
   LayoutState& s = *e.layout();
   int64_t x = 0, y = 0;
@@ -86,17 +110,15 @@ Value set_color_config(Evaluator& e, const ast::Builtin& n, const Type*) {
     return e.fail(n.args[2]->loc, fmt::format("a color is needed here, this is '{}'", color.type->name), "get one with @get_color(id)");
   if (color.i >= e.machine().router.colors)
     return e.fail(n.args[2]->loc, fmt::format("color {} is not routable: the routers have {}", print_int(color.i), e.machine().router.colors));
-  RouteConfig route;
-  if (!read_route(e, config, n.args[3]->loc, route)) return {};
-  const auto [it, inserted] = s.config_index.try_emplace(config_key(route), uint32_t(s.configs.size()));
-  if (inserted) s.configs.push_back(route);
+  uint32_t number = 0;
+  if (!config_number(e, config, n.args[3]->loc, number)) return {};
   if (s.config_of_pe.size() <= size_t(color.i)) s.config_of_pe.resize(size_t(color.i) + 1);
   std::vector<uint32_t>& of_pe = s.config_of_pe[size_t(color.i)];
   if (of_pe.empty()) of_pe.assign(size_t(s.width) * size_t(s.height), ~0u);
   uint32_t& slot = of_pe[size_t(y) * size_t(s.width) + size_t(x)];
   if (slot != ~0u)
     return e.fail(n.loc, fmt::format("color {} of PE ({}, {}) is configured twice", print_int(color.i), x, y), "each PE and color gets one @set_color_config");
-  slot = it->second;
+  slot = number;
   return e.void_value();
 }
 

@@ -17,6 +17,9 @@ Value as_type(Evaluator& e, const ast::Builtin& n, const Type*) {
 // The type of an expression, without its effects.
 const Type* type_of_expr(Evaluator& e, const ast::Expr* x) {
   if (!e.emitting()) {
+    // In a type, @type_of(parameter) asks for no value: the parameter may be a run-time one.
+    if (const auto* id = ast::try_as<ast::Identifier>(x))
+      if (Local* local = e.find_local(id->name)) return local->cell().ok() ? local->cell().type : nullptr;
     const Value v = e.eval(x);
     return v.ok() ? v.type : nullptr;
   }

@@ -27,6 +27,9 @@ class FunctionBuilder {
   isa::Operand emit_reg(isa::Op op, std::initializer_list<isa::Operand> sources);
   isa::Operand emit_pair(isa::Op op, std::initializer_list<isa::Operand> sources);
   void move(const isa::Operand& dst, const isa::Operand& src);  // width of dst
+  // The same when nothing else uses `src` if its number is at least `first_new`: then the instruction that made it
+  // writes `dst` instead.
+  void move_new(const isa::Operand& dst, const isa::Operand& src, int first_new);
 
   int new_label();
   void place(int label);

@@ -54,6 +54,7 @@ struct BuiltinRow;
 class Evaluator {
  public:
   Evaluator(Session& s, Unit& u, LayoutState* layout = nullptr) : session_(s), types_(s.types), unit_(u), layout_(layout) {}
+  Local* find_local(std::string_view name);   // null: no local has this name
 
   // ---- modules and declarations (modules.cpp)
   ModuleInstance* instantiate(const LoadedModule*, const Value& params, SourceLoc where);
@@ -178,7 +179,6 @@ class Evaluator {
   bool prong_item(const ast::Prong::Item&, const Type*, Value& first, Value& last);
   Value run_prong(const ast::Prong&, const Type* want, Flow&);
   void declare(std::string_view name, Value, bool is_const);
-  Local* find_local(std::string_view name);
   int find_target(std::string_view label, bool loop);
   // eval_call.cpp
   Value call_comptime(const FunctionRef&, const Type*, std::vector<Value>&, const std::vector<SourceLoc>&, SourceLoc);

@@ -177,7 +177,17 @@ Flow Evaluator::exec_assign(const ast::Assign& n) {
       if (Local* local = find_local(id->name)) want = local->cell().type;
       else if (auto it = frame_->module->entries.find(id->name); it != frame_->module->entries.end()) want = it->second.value.type;
     }
-    assign(n.target, keep(want ? eval(n.value, want) : eval(n.value)), n.loc);
+    const int first_new = emitting() ? builder_->next_virtual() : 0;
+    const Value v = want ? eval(n.value, want) : eval(n.value);
+    Local* local = id ? find_local(id->name) : nullptr;
+    if (emitting() && local && !local->is_const && local->value.is(ValueKind::scalar) && v.ok()) {
+      const Value c = coerce(v, local->value.type, n.loc, "value");
+      if (c.is(ValueKind::scalar)) builder_->move_new(find_local(id->name)->value.location.operand(), c.location.operand(), first_new);
+      else if (c.ok()) store(find_local(id->name)->value, c, n.loc);
+      return Flow::next;
+    }
+    // The place of the target is found after the value, which is kept from changing meanwhile.
+    assign(n.target, keep(v), n.loc);
     return Flow::next;
   }
   if (!emitting()) {
@@ -194,9 +204,12 @@ Flow Evaluator::exec_assign(const ast::Assign& n) {
     fail(n.target->loc, "this is constant and cannot be assigned");
     return Flow::next;
   }
+  const int first_new = builder_->next_virtual();
   const Value operand_value = rvalue(n.value, place.type);
   builder_->loc = n.loc;
-  store(place, coerce(binary(n.op, load(place, n.loc), operand_value, n.loc), place.type, n.loc, "value"), n.loc);
+  const Value result = coerce(binary(n.op, load(place, n.loc), operand_value, n.loc), place.type, n.loc, "value");
+  if (variable && result.is(ValueKind::scalar)) builder_->move_new(place.location.operand(), result.location.operand(), first_new);
+  else store(place, result, n.loc);
   return Flow::next;
 }
 

@@ -143,7 +143,7 @@ void load_dsr(Evaluator& e, OperandKind file, int index, const DsdValue& d, cons
   const Op op = file == OperandKind::dest ? Op::ldds : file == OperandKind::src0 ? Op::lds0 : Op::lds1;
   const Operand dsr{file, index, 0}, word = FunctionBuilder::imm(isa::encode(config));
   if (at.index >= 0) e.builder().emit(op, {dsr, {OperandKind::reg, at.index, 0}, at.operand(), word});
-  else if (at.kind == OperandKind::imm) e.builder().emit(op, {dsr, FunctionBuilder::imm(0), FunctionBuilder::imm(at.value + at.extra), word});
+  else if (at.kind == OperandKind::imm) e.builder().emit(op, {dsr, FunctionBuilder::imm(0), at.operand(), word});
   else e.builder().emit(op, {dsr, at.operand(), FunctionBuilder::imm(0), word});
 }
 

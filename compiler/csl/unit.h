@@ -99,6 +99,9 @@ struct LayoutState {
   std::vector<uint32_t> tile_of_pe;
   std::vector<RouteConfig> configs;
   std::unordered_map<std::string, uint32_t> config_index;         // bytes of a config -> its number
+  // What was read before: structures and file names repeat for thousands of PEs. Lookup only.
+  std::unordered_map<size_t, std::pair<Value, uint32_t>> known_configs;
+  std::unordered_map<std::string, const LoadedModule*> known_files;
   std::vector<std::vector<uint32_t>> config_of_pe;                // by color, empty if unused; ~0u: none
   std::vector<ExportedName> exports;
 };

@@ -27,7 +27,10 @@ struct Location {
   int32_t value = 0, extra = 0;
   int32_t index = -1;                              // register added to the address, -1: none
 
-  isa::Operand operand() const { return {kind, value, extra}; }
+  isa::Operand operand() const {
+    if (kind == isa::OperandKind::imm) return {kind, value + extra, 0};
+    return {kind, value, extra};
+  }
   bool in_register() const { return kind == isa::OperandKind::reg || kind == isa::OperandKind::pair; }
   static Location of(const isa::Operand& o) { return {o.kind, o.value, o.extra, -1}; }
   bool operator==(const Location&) const = default;

@@ -73,7 +73,7 @@ struct Inst {
 };
 
 // One row of the table. `form` has one letter per operand:
-//   V destination: dest DSR, or register of the result width      A source 0: src0 or dest DSR, register, imm
+//   V destination: dest DSR, or register of the result width      A source 0: any DSR, register, imm
 //   B source 1: src1 DSR, register, imm                           S scalar multiplier: register, imm
 //   R 16-bit register written    P pair written    r 16-bit register or imm read    p pair or imm read
 //   M memory: base (reg, imm, global, slot)        I immediate    L label    F function

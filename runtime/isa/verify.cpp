@@ -34,7 +34,7 @@ Accepts accepts(char letter) {
     case 'V':
       return {.reg = true, .dest = true};
     case 'A':
-      return {.reg = true, .imm = true, .dest = true, .src0 = true};
+      return {.reg = true, .imm = true, .dest = true, .src0 = true, .src1 = true};
     case 'B':
       return {.reg = true, .imm = true, .src1 = true};
     case 'S':

@@ -69,7 +69,7 @@ TEST(Verify, says_what_is_wrong) {
       {"fadds p1, p0, p2", "operand 1 of fadds: pair p1 does not begin at an even register"},
       {"fadds p16, p0, p2", "operand 1 of fadds: pair p16 not below p15"},
       {"add16 r64, r1, r2", "operand 1 of add16: number 64 of a register not below 16"},
-      {"fadds d1, s1_1, s0_1", "operand 2 of fadds: cannot be a source-1 DSR"},
+      {"fadds d1, s1_1, s0_1", "operand 3 of fadds: cannot be a source-0 DSR"},
       {"fadds d16, s0_1, s1_1", "operand 1 of fadds: number 16 of a destination DSR not below 16"},
       {"add16 r1, 65536, r2", "operand 2 of add16: literal 65536 does not fit 16 bits"},
       {"ld16 r1, [global2:4]", "operand 2 of ld16: cannot be an unresolved global"},
