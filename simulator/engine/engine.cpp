@@ -61,7 +61,7 @@ const Program& Engine::program() const { return impl_->world.program; }
 const Machine& Engine::machine() const { return impl_->world.machine; }
 Cycle Engine::now() const { return impl_->now; }
 Cycle Engine::next_event() const { return impl_->faulted ? kNever : impl_->next_event(); }
-void Engine::step(Cycle to) { impl_->step(to); }
+void Engine::step(Cycle to, bool past_end) { impl_->step(to, past_end); }
 bool Engine::faulted() const { return impl_->faulted; }
 const RunStatus& Engine::fault() const { return impl_->status; }
 int Engine::block_columns() const { return impl_->grid.columns; }
@@ -97,7 +97,7 @@ bool Engine::Impl::watching() const {
   return false;
 }
 
-void Engine::Impl::step(Cycle to) {
+void Engine::Impl::step(Cycle to, bool past_end) {
   if (!loaded || faulted) return;
   watch_fired = false;
   world.horizon = to;
@@ -106,7 +106,7 @@ void Engine::Impl::step(Cycle to) {
     Cycle t = next.empty() ? kNever : *std::min_element(next.begin(), next.end());
     if (pending && pending->cycle < std::min(t, to)) return declare_fault();
     if (t >= to) {
-      if (to != kNever) now = to;
+      if (to != kNever && (past_end || t != kNever)) now = to;
       return;
     }
     step_blocks(t);

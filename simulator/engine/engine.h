@@ -51,7 +51,8 @@ class Engine {
   Cycle next_event() const;          // earliest cycle >= now() in which something can happen; kNever if none
   // Runs all cycles in [now(), to). Stops early (now() < to) after a fault, or at the end of the cycle in which
   // an armed watch fired.
-  void step(Cycle to);
+  // With `past_end` false the clock also stays behind the last event when nothing can happen before or after `to`.
+  void step(Cycle to, bool past_end = true);
   // Nothing can happen without the host; `blocked` tells a deadlock (work is waiting) from a clean end.
   bool idle() const { return next_event() == kNever; }
   bool blocked() const;

@@ -26,7 +26,7 @@ struct Engine::Impl {
   RunStatus status;
 
   Cycle next_event() const;
-  void step(Cycle to);
+  void step(Cycle to, bool past_end);
   void step_blocks(Cycle t);
   void exchange(Cycle t);
   void refresh(Block&);

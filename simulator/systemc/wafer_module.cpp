@@ -133,7 +133,8 @@ void WaferModule::advance() {
   }
   const Cycle before = engine_.now();
   const auto start = std::chrono::steady_clock::now();
-  engine_.step(stretch_end());
+  // Without a target the run ends with its last event, wherever a stretch would end.
+  engine_.step(stretch_end(), request_.target != kNever);
   adapt_stretch(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   if (engine_.now() > before) publish(engine_.now() - 1);
   next_trigger(cycles_to_time(engine_.now() - before));

@@ -103,7 +103,7 @@ std::optional<LaunchRun> run_launches(Device& device, const std::vector<std::str
     return run;
   }
   if (functions.empty()) {
-    run.status = device.run({.cycle = max_cycles});
+    run.status = device.run({});
     return run;
   }
   for (int round = 0; round < rounds; ++round) {
