@@ -160,7 +160,8 @@ bool check_node(const OpDef& op, const Attrs& attrs, size_t inputs, std::vector<
   }
   std::vector<std::string> known;
   for (const AttrDef& a : op.attrs) known.emplace_back(a.name);
-  for (const auto& [name, value] : attrs) {
+  for (const auto& [attr, value] : attrs) {
+    const std::string& name = attr;  // a structured binding cannot be captured
     auto def =
         std::find_if(op.attrs.begin(), op.attrs.end(), [&](const AttrDef& a) { return a.name == name; });
     if (def == op.attrs.end()) {
