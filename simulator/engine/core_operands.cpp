@@ -237,9 +237,12 @@ bool Core::run_memory_fast(VectorOp& op, uint32_t count) {
 
 void Core::save_addresses(VectorOp& op) {
   const Cursor* cursors[3] = {&op.dst, &op.a, &op.b};
-  for (size_t i = 0; i < 3; ++i)
-    if (op.saves[i] >= 0 && op.dsds[i].kind == isa::DsdKind::mem1d)
-      pe_.dsrs[size_t(op.saves[i])].dsd.base = uint16_t(cursors[i]->address);
+  for (size_t i = 0; i < 3; ++i) {
+    if (op.saves[i] < 0 || op.dsds[i].kind != isa::DsdKind::mem1d) continue;
+    // Each descriptor register was loaded with its own configuration: only those that asked walk on.
+    Dsr& dsr = pe_.dsrs[size_t(op.saves[i])];
+    if (dsr.config.save_address) dsr.dsd.base = uint16_t(cursors[i]->address);
+  }
 }
 
 }  // namespace cs::sim
