@@ -22,7 +22,8 @@ struct ShellOptions {
 };
 
 struct ShellRequest {
-  Cycle target = kNever;       // stop when the clock is here
+  Cycle target = kNever;       // stop when the clock is here; dead time before it passes
+  Cycle limit = kNever;        // stop here too, but do not let dead time pass just to get there
   bool every_cycle = false;    // ask `stop` after every cycle with events, else when the engine
                                // stops for a watch and every few milliseconds
   std::function<bool()> stop;  // may be empty

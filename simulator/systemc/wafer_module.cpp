@@ -85,7 +85,8 @@ void WaferModule::run(const ShellRequest& request) {
 }
 
 bool WaferModule::finished() const {
-  if (engine_.now() >= request_.target || engine_.faulted()) return true;
+  const Cycle end = std::min(request_.target, request_.limit);
+  if (engine_.now() >= end || engine_.faulted()) return true;
   if (request_.stop && request_.stop()) return true;
   // Nothing can happen: without a target there is nothing to wait for.
   return engine_.idle() && request_.target == kNever;
@@ -94,7 +95,7 @@ bool WaferModule::finished() const {
 // Up to where the engine may go in one activation.
 Cycle WaferModule::stretch_end() const {
   const Cycle now = engine_.now();
-  const Cycle limit = std::min(request_.target, next_sample_);
+  const Cycle limit = std::min({request_.target, request_.limit, next_sample_});
   const bool probed = waveform_ != nullptr && now < options_.window_end;
   if (observed_.empty() && !request_.every_cycle) {
     if (!probed) return std::min(limit, now + stretch_);

@@ -103,7 +103,9 @@ RunStatus SimDevice::run(const RunUntil& u) {
   // cycle.
   const bool both = u.received_port >= 0 && u.any_watch && watches_[size_t(u.received_port)] > 0;
   sim::ShellRequest request;
-  request.target = std::min(u.cycle, options_.max_cycles);
+  // Waiting for a cycle lets time pass; a limit on the whole run does not: a deadlock before it is a deadlock.
+  if (u.cycle < options_.max_cycles) request.target = u.cycle;
+  request.limit = options_.max_cycles;
   request.every_cycle = both;
   request.stop = [&] {
     if (options_.progress) options_.progress(engine_.now());

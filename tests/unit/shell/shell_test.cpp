@@ -216,6 +216,22 @@ TEST(SimDevice, a_limit_and_a_deadlock_have_names) {
   });
 }
 
+// The host may ask for the very limit of the run: what ends before it ends for its own reason.
+TEST(SimDevice, a_deadlock_before_the_limit_is_a_deadlock) {
+  in_own_process([&] {
+    Fabric f = one_hop();
+    f.p.rects.erase(f.p.rects.begin());  // nobody sends
+    SimDeviceOptions options;
+    options.max_cycles = 1'000'000;
+    SimDevice device(f.machine, options);
+    Diag diag;
+    device.load(f.p, {}, diag);
+    const RunStatus status = device.run({.cycle = options.max_cycles, .received_port = -1});
+    expect_equal("fault", status.fault, std::string("deadlock"));
+    expect_equal("early", status.now < 100, true);
+  });
+}
+
 TEST(SimDevice, exported_arrays_go_in_and_out_by_name) {
   in_own_process([&] {
     Fabric f = one_hop();
