@@ -1,0 +1,65 @@
+// Contractions through the CSL compiler and the engine: values against double precision, for every shape of rectangle,
+// both kernels and both architectures. Several samples, so that both buffers and all switches are used again.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/mapping/harness.h"
+
+namespace cs {
+namespace {
+
+using test::GemmCase;
+
+struct Shape {
+  int rows, n, m, w, h;
+  const char* activation;
+};
+
+void PrintTo(const Shape& s, std::ostream* out) {
+  *out << s.rows << "x" << s.n << "x" << s.m << " on " << s.w << "x" << s.h << " " << s.activation;
+}
+
+class Contraction : public testing::TestWithParam<std::tuple<Shape, Origin, const char*>> {};
+
+TEST_P(Contraction, ComputesTheProduct) {
+  const auto& [shape, origin, arch] = GetParam();
+  GemmCase c{shape.rows, shape.n, shape.m, shape.activation, origin, {}, {}};
+  graph::Graph g = test::gemm_graph(c);
+  constexpr int kSamples = 3;
+  std::vector<float> x = test::numbers(size_t(kSamples * c.rows * c.n), 3);
+  mapping::MapOptions options;
+  options.force_width = shape.w;
+  options.force_height = shape.h;
+  test::RunResult r = test::run_graph(g, test::machine(arch), options, {{"x", x}}, kSamples);
+  ASSERT_TRUE(r.ok) << r.message;
+  std::vector<double> expected = test::gemm_reference(c, x);
+  ASSERT_EQ(r.outputs.size(), 1U);
+  const std::vector<float>& y = r.outputs.begin()->second;
+  ASSERT_EQ(y.size(), expected.size());
+  // n products of numbers below 1: the rounding error of the sum stays below n * n * 2^-24.
+  double bound = 1e-6 + double(c.n) * c.n / double(1 << 24);
+  for (size_t i = 0; i < y.size(); ++i) EXPECT_NEAR(y[i], expected[i], bound) << "element " << i;
+}
+
+const Shape kShapes[] = {
+    {1, 3, 4, 1, 1, ""},         {1, 20, 10, 1, 1, "relu"},     {1, 7, 5, 2, 1, ""},
+    {1, 7, 5, 3, 1, "relu"},     {1, 9, 6, 3, 3, ""},           {1, 10, 7, 4, 2, "leaky_relu"},
+    {1, 33, 7, 5, 4, "sigmoid"}, {4, 12, 6, 3, 2, "relu"},      {2, 70, 3, 1, 1, "leaky_relu"},
+    {1, 12, 9, 1, 3, ""},
+};
+
+std::string case_name(const testing::TestParamInfo<Contraction::ParamType>& info) {
+  const auto& [s, origin, arch] = info.param;
+  return std::string(arch) + (origin == Origin::autogen ? "_generated_" : "_handwritten_") + std::to_string(s.rows) +
+         "x" + std::to_string(s.n) + "x" + std::to_string(s.m) + "_on_" + std::to_string(s.w) + "x" +
+         std::to_string(s.h);
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, Contraction,
+                         testing::Combine(testing::ValuesIn(kShapes),
+                                          testing::Values(Origin::handwritten, Origin::autogen),
+                                          testing::Values("wse2", "wse3")),
+                         case_name);
+
+}  // namespace
+}  // namespace cs
