@@ -1,5 +1,7 @@
 // ONNX import, nodes: constants, attributes, constant operands, and the operators whose ONNX form is not
 // ours.
+#include <filesystem>
+
 #include <fmt/format.h>
 
 #include "compiler/frontend/onnx_importer.h"
@@ -173,7 +175,9 @@ ValueId Importer::emit(int i, const std::string& name, const ops::OpDef& given_r
   n.op = row->name;
   n.inputs = std::move(operands);
   n.attrs = std::move(attrs);
-  n.where = where(i);
+  // The artefact names the file, not where it lay: equal models give equal bytes.
+  n.where = fmt::format("{}: node {} ({})", std::filesystem::path(file_).filename().string(), names_[size_t(i)],
+                        proto_.node(i).op_type());
   NodeId id = g_.add_node(std::move(n));
   ValueId v = g_.add_result(id, result);
   return graph::infer_node(g_, id, diag_) ? v : ValueId{};

@@ -1,6 +1,8 @@
 // Parser of the text form. Two passes over the nodes: first every node and its results, then the operands by
 // name, so that the order of the lines does not matter. Types that are missing are inferred at the end in
 // topological order.
+#include <filesystem>
+
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -168,7 +170,7 @@ class Reader {
     m.required("name", n.name);
     m.required("op", n.op);
     m.optional("where", n.where);
-    if (n.where.empty()) n.where = fmt::format("{}:{}", diag_.sources.path(n.loc.file), n.loc.line);
+    if (n.where.empty()) n.where = fmt::format("{}:{}", std::filesystem::path(diag_.sources.path(n.loc.file)).filename().string(), n.loc.line);
     p.inputs = m.child("inputs");
     std::vector<std::string> outputs;
     if (!m.optional("outputs", outputs) || outputs.empty()) outputs = {n.name};
