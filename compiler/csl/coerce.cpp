@@ -175,11 +175,11 @@ const Type* Evaluator::peer(const Value& a, const Value& b) {
   }
   if (x->kind == TypeKind::comptime_int) return y;
   if (y->kind == TypeKind::comptime_int) return x;
+  if (widens(*x, *y)) return y;
+  if (widens(*y, *x)) return x;
   // A known operand takes the other's type if its value fits.
   if (a.is(ValueKind::integer) && !b.is(ValueKind::integer)) return in_range(*y, a.i) ? y : nullptr;
   if (b.is(ValueKind::integer) && !a.is(ValueKind::integer)) return in_range(*x, b.i) ? x : nullptr;
-  if (widens(*x, *y)) return y;
-  if (widens(*y, *x)) return x;
   if (a.is(ValueKind::integer) && b.is(ValueKind::integer)) return in_range(*x, b.i) ? x : in_range(*y, a.i) ? y : nullptr;
   return nullptr;
 }

@@ -179,6 +179,7 @@ class Evaluator {
   bool prong_item(const ast::Prong::Item&, const Type*, Value& first, Value& last);
   Value run_prong(const ast::Prong&, const Type* want, Flow&);
   void declare(std::string_view name, Value, bool is_const);
+  const Type* target_type(const ast::Assign&);
   int find_target(std::string_view label, bool loop);
   // eval_call.cpp
   Value call_comptime(const FunctionRef&, const Type*, std::vector<Value>&, const std::vector<SourceLoc>&, SourceLoc);

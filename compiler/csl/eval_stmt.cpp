@@ -169,14 +169,31 @@ void Evaluator::assign(const ast::Expr* target, const Value& value, SourceLoc wh
   store(place, coerce(value, place.type, where, "value"), where);
 }
 
+// What the target of an assignment holds, for values that have no type of their own.
+const Type* Evaluator::target_type(const ast::Assign& n) {
+  if (const auto* id = ast::try_as<ast::Identifier>(n.target)) {
+    if (id->name == "_") return nullptr;
+    if (Local* local = find_local(id->name)) return local->cell().type;
+    auto it = frame_->module->entries.find(id->name);
+    return it == frame_->module->entries.end() ? nullptr : it->second.value.type;
+  }
+  using enum ast::ExprKind;
+  const ast::ExprKind k = n.value->kind;
+  if (k != if_expr && k != switch_expr && k != block_expr && k != enum_literal && k != init && k != undefined) return nullptr;
+  if (!emitting()) {
+    const Value* c = cell(n.target);
+    return c ? c->type : nullptr;
+  }
+  const auto mark = builder_->mark();   // the target is found again, after the value
+  const Value place = locate(n.target);
+  builder_->rewind(mark);
+  return place.ok() ? place.type : nullptr;
+}
+
 Flow Evaluator::exec_assign(const ast::Assign& n) {
   if (!n.compound) {
     const auto* id = ast::try_as<ast::Identifier>(n.target);
-    const Type* want = nullptr;
-    if (id && id->name != "_") {
-      if (Local* local = find_local(id->name)) want = local->cell().type;
-      else if (auto it = frame_->module->entries.find(id->name); it != frame_->module->entries.end()) want = it->second.value.type;
-    }
+    const Type* want = target_type(n);
     const int first_new = emitting() ? builder_->next_virtual() : 0;
     const Value v = want ? eval(n.value, want) : eval(n.value);
     Local* local = id ? find_local(id->name) : nullptr;
