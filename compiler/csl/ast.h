@@ -1,7 +1,7 @@
 // The syntax tree of one CSL file.
 //
-// Types are expressions, as in Zig: `[4]f32`, `*i16` and `fn (i16) void` are Expr nodes, and names of built-in types are
-// plain identifiers. A node is one of three families with a kind to switch on: Expr, Stmt, Decl (a Decl is also a
+// Types are expressions, as in Zig: `[4]f32`, `*i16` and `fn (i16) void` are Expr nodes, and names of built-in types
+// are plain identifiers. A node is one of three families with a kind to switch on: Expr, Stmt, Decl (a Decl is also a
 // statement through StmtKind::decl). `as<T>(node)` casts after a look at the kind. Nodes live as long as their File and
 // never change; `id` is dense in the file, so that later phases can keep side tables.
 //
@@ -327,7 +327,8 @@ std::string print(const Stmt*);
 
 namespace cs::csl {
 
-// Parses a text already registered in diag.sources. Reports every syntax error it can recover from; null if there was any.
+// Parses a text already registered in diag.sources. Reports every syntax error it can recover from; null if there was
+// any.
 std::unique_ptr<ast::File> parse(uint32_t source, Diag&);
 
 }  // namespace cs::csl

@@ -8,32 +8,43 @@ namespace {
 
 int precedence(BinaryOp op) {
   switch (op) {
-    case BinaryOp::logical_or: return 1;
-    case BinaryOp::logical_and: return 2;
+    case BinaryOp::logical_or:
+      return 1;
+    case BinaryOp::logical_and:
+      return 2;
     case BinaryOp::eq:
     case BinaryOp::ne:
     case BinaryOp::lt:
     case BinaryOp::le:
     case BinaryOp::gt:
-    case BinaryOp::ge: return 3;
+    case BinaryOp::ge:
+      return 3;
     case BinaryOp::bit_and:
     case BinaryOp::bit_or:
-    case BinaryOp::bit_xor: return 4;
+    case BinaryOp::bit_xor:
+      return 4;
     case BinaryOp::shl:
-    case BinaryOp::shr: return 5;
+    case BinaryOp::shr:
+      return 5;
     case BinaryOp::add:
-    case BinaryOp::sub: return 6;
-    default: return 7;
+    case BinaryOp::sub:
+      return 6;
+    default:
+      return 7;
   }
 }
 std::string quote(const std::string& text) {
   std::string out = "\"";
   for (char c : text) {
     unsigned char byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') out += fmt::format("\\{}", c);
-    else if (c == '\n') out += "\\n";
-    else if (byte < 0x20 || byte == 0x7F) out += fmt::format("\\x{:02x}", byte);
-    else out += c;
+    if (c == '"' || c == '\\')
+      out += fmt::format("\\{}", c);
+    else if (c == '\n')
+      out += "\\n";
+    else if (byte < 0x20 || byte == 0x7F)
+      out += fmt::format("\\x{:02x}", byte);
+    else
+      out += c;
   }
   return out + "\"";
 }
@@ -42,31 +53,51 @@ std::string quote(const std::string& text) {
 
 int tightness(const Expr* e) {
   switch (e->kind) {
-    case ExprKind::binary: return precedence(as<Binary>(e).op);
+    case ExprKind::binary:
+      return precedence(as<Binary>(e).op);
     case ExprKind::if_expr:
     case ExprKind::switch_expr:
     case ExprKind::block_expr:
-    case ExprKind::tensor_access: return 0;
+    case ExprKind::tensor_access:
+      return 0;
     case ExprKind::unary:
     case ExprKind::address_of:
     case ExprKind::comptime_expr:
     case ExprKind::array_type:
     case ExprKind::pointer_type:
-    case ExprKind::function_type: return kPrefix;
-    default: return kPostfix;
+    case ExprKind::function_type:
+      return kPrefix;
+    default:
+      return kPostfix;
   }
 }
 
 void Printer::expr(const Expr* e) {
   switch (e->kind) {
-    case ExprKind::integer: out += as<Integer>(e).text; break;
-    case ExprKind::floating: out += as<Floating>(e).text; break;
-    case ExprKind::string: out += quote(as<String>(e).value); break;
-    case ExprKind::boolean: out += as<Boolean>(e).value ? "true" : "false"; break;
-    case ExprKind::undefined: out += "undefined"; break;
-    case ExprKind::null: out += "null"; break;
-    case ExprKind::identifier: out += as<Identifier>(e).name; break;
-    case ExprKind::enum_literal: out += "." + as<EnumLiteral>(e).name; break;
+    case ExprKind::integer:
+      out += as<Integer>(e).text;
+      break;
+    case ExprKind::floating:
+      out += as<Floating>(e).text;
+      break;
+    case ExprKind::string:
+      out += quote(as<String>(e).value);
+      break;
+    case ExprKind::boolean:
+      out += as<Boolean>(e).value ? "true" : "false";
+      break;
+    case ExprKind::undefined:
+      out += "undefined";
+      break;
+    case ExprKind::null:
+      out += "null";
+      break;
+    case ExprKind::identifier:
+      out += as<Identifier>(e).name;
+      break;
+    case ExprKind::enum_literal:
+      out += "." + as<EnumLiteral>(e).name;
+      break;
     case ExprKind::unary:
       out += spelling(as<Unary>(e).op);
       operand(as<Unary>(e).operand, kPrefix);
@@ -79,18 +110,26 @@ void Printer::expr(const Expr* e) {
       out += "comptime ";
       operand(as<ComptimeExpr>(e).operand, kPrefix);
       break;
-    case ExprKind::binary: binary(as<Binary>(e)); break;
+    case ExprKind::binary:
+      binary(as<Binary>(e));
+      break;
     case ExprKind::builtin:
     case ExprKind::call:
     case ExprKind::index:
     case ExprKind::field:
-    case ExprKind::deref: access(e); break;
+    case ExprKind::deref:
+      access(e);
+      break;
     case ExprKind::array_type:
     case ExprKind::pointer_type:
     case ExprKind::function_type:
     case ExprKind::struct_type:
-    case ExprKind::enum_type: type(e); break;
-    default: compound(e); break;
+    case ExprKind::enum_type:
+      type(e);
+      break;
+    default:
+      compound(e);
+      break;
   }
 }
 
@@ -159,8 +198,10 @@ void Printer::params(const std::vector<Param>& items) {
     if (i > 0) out += ", ";
     if (items[i].is_comptime) out += "comptime ";
     if (!items[i].name.empty()) out += items[i].name + ": ";
-    if (items[i].type) operand(items[i].type, kPrefix);
-    else out += "anytype";
+    if (items[i].type)
+      operand(items[i].type, kPrefix);
+    else
+      out += "anytype";
   }
 }
 
@@ -235,8 +276,10 @@ void Printer::compound(const Expr* e) {
     out += "if (";
     expr(i->condition);
     out += ") ";
-    if (i->otherwise) tail(i->then);
-    else expr(i->then);
+    if (i->otherwise)
+      tail(i->then);
+    else
+      expr(i->then);
     if (i->otherwise) {
       out += " else ";
       expr(i->otherwise);
@@ -276,24 +319,42 @@ void Printer::init(const Init& node) {
 
 const char* spelling(BinaryOp op) {
   switch (op) {
-    case BinaryOp::add: return "+";
-    case BinaryOp::sub: return "-";
-    case BinaryOp::mul: return "*";
-    case BinaryOp::div: return "/";
-    case BinaryOp::rem: return "%";
-    case BinaryOp::bit_and: return "&";
-    case BinaryOp::bit_or: return "|";
-    case BinaryOp::bit_xor: return "^";
-    case BinaryOp::shl: return "<<";
-    case BinaryOp::shr: return ">>";
-    case BinaryOp::eq: return "==";
-    case BinaryOp::ne: return "!=";
-    case BinaryOp::lt: return "<";
-    case BinaryOp::le: return "<=";
-    case BinaryOp::gt: return ">";
-    case BinaryOp::ge: return ">=";
-    case BinaryOp::logical_and: return "and";
-    case BinaryOp::logical_or: return "or";
+    case BinaryOp::add:
+      return "+";
+    case BinaryOp::sub:
+      return "-";
+    case BinaryOp::mul:
+      return "*";
+    case BinaryOp::div:
+      return "/";
+    case BinaryOp::rem:
+      return "%";
+    case BinaryOp::bit_and:
+      return "&";
+    case BinaryOp::bit_or:
+      return "|";
+    case BinaryOp::bit_xor:
+      return "^";
+    case BinaryOp::shl:
+      return "<<";
+    case BinaryOp::shr:
+      return ">>";
+    case BinaryOp::eq:
+      return "==";
+    case BinaryOp::ne:
+      return "!=";
+    case BinaryOp::lt:
+      return "<";
+    case BinaryOp::le:
+      return "<=";
+    case BinaryOp::gt:
+      return ">";
+    case BinaryOp::ge:
+      return ">=";
+    case BinaryOp::logical_and:
+      return "and";
+    case BinaryOp::logical_or:
+      return "or";
   }
   return "?";
 }

@@ -70,7 +70,9 @@ void Printer::statement_expr(const Expr* e) {
 void Printer::open_stmt(const Stmt* s, bool terminated) {
   std::string_view end = terminated ? ";" : "";
   switch (s->kind) {
-    case StmtKind::block: block(as<Block>(s)); break;
+    case StmtKind::block:
+      block(as<Block>(s));
+      break;
     case StmtKind::decl:
       variable(static_cast<const Variable&>(*as<DeclStmt>(s).decl));
       out += ";";
@@ -87,18 +89,28 @@ void Printer::open_stmt(const Stmt* s, bool terminated) {
       out += end;
       break;
     }
-    case StmtKind::if_stmt: if_stmt(as<If>(s), terminated); break;
+    case StmtKind::if_stmt:
+      if_stmt(as<If>(s), terminated);
+      break;
     case StmtKind::while_stmt:
-    case StmtKind::for_stmt: loop(s); break;
+    case StmtKind::for_stmt:
+      loop(s);
+      break;
     case StmtKind::switch_stmt:
       out += "switch (";
       expr(as<Switch>(s).subject);
       out += ") ";
       prongs(as<Switch>(s).prongs);
       break;
-    case StmtKind::return_stmt: jump("return", {}, as<Return>(s).value, end); break;
-    case StmtKind::break_stmt: jump("break", as<Break>(s).label, as<Break>(s).value, end); break;
-    case StmtKind::continue_stmt: jump("continue", as<Continue>(s).label, nullptr, end); break;
+    case StmtKind::return_stmt:
+      jump("return", {}, as<Return>(s).value, end);
+      break;
+    case StmtKind::break_stmt:
+      jump("break", as<Break>(s).label, as<Break>(s).value, end);
+      break;
+    case StmtKind::continue_stmt:
+      jump("continue", as<Continue>(s).label, nullptr, end);
+      break;
   }
 }
 
@@ -147,7 +159,8 @@ void Printer::loop(const Stmt* s) {
   const For& f = as<For>(s);
   out += "for (";
   expr(f.range);
-  out += fmt::format(") |{}{}{}{}| ", f.value_is_pointer ? "*" : "", f.value, f.index.empty() ? "" : ", ", f.index);
+  out += fmt::format(") |{}{}{}{}| ", f.value_is_pointer ? "*" : "", f.value, f.index.empty() ? "" : ", ",
+                     f.index);
   open_stmt(f.body, true);
 }
 

@@ -1,8 +1,8 @@
 // Prints syntax trees as CSL; private to ast_print*.cpp.
 //
-// Expressions are printed with the fewest parentheses that keep the tree: an operand is wrapped if it binds looser than
-// its operator (or as loose, on the right side), or if it is a form that swallows what follows it (if, switch, tensor
-// access, block). Statements are indented by two spaces.
+// Expressions are printed with the fewest parentheses that keep the tree: an operand is wrapped if it binds
+// looser than its operator (or as loose, on the right side), or if it is a form that swallows what follows it
+// (if, switch, tensor access, block). Statements are indented by two spaces.
 #pragma once
 
 #include <string>

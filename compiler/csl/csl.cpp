@@ -3,8 +3,10 @@
 //  1. analyse: names, types, comptime, MIR (sema.h).
 //  2. Where the user rectangle lies in the fabric; does it fit.
 //  3. link_tile for every tile program, in parallel; diagnostics are collected per tile and merged in order.
-//  4. tile_of_pe to rectangles: runs of equal tiles in a row, stretched downwards while the next row has the same run.
-//  5. Routes: those of the layout, then what each tile program sets for itself at all its PEs; two for one PE and color
+//  4. tile_of_pe to rectangles: runs of equal tiles in a row, stretched downwards while the next row has the
+//  same run.
+//  5. Routes: those of the layout, then what each tile program sets for itself at all its PEs; two for one PE
+//  and color
 //     are an error.
 //  6. verify: what every consumer relies on.
 #include "compiler/csl/csl.h"
@@ -26,7 +28,8 @@ struct Placement {
   int fabric_width = 0, fabric_height = 0, x = 0, y = 0;
 };
 
-std::optional<Placement> place(const CslOptions& options, const MirLayout& layout, const Machine& m, Diag& diag) {
+std::optional<Placement> place(const CslOptions& options, const MirLayout& layout, const Machine& m,
+                               Diag& diag) {
   bool memcpy = layout.memcpy;
   int west = memcpy ? m.memcpy.margin_west : 0, east = memcpy ? m.memcpy.margin_east : 0;
   int north = memcpy ? m.memcpy.margin_north : 0, south = memcpy ? m.memcpy.margin_south : 0;
@@ -38,32 +41,41 @@ std::optional<Placement> place(const CslOptions& options, const MirLayout& layou
   out.fabric_height = options.fabric_height > 0 ? options.fabric_height : need_height;
   size_t errors = diag.errors();
   if (out.x < west || out.y < north)
-    diag.error_at("--fabric-offsets", fmt::format("need at least {},{} for memcpy, have {},{}", west, north, out.x, out.y),
+    diag.error_at("--fabric-offsets",
+                  fmt::format("need at least {},{} for memcpy, have {},{}", west, north, out.x, out.y),
                   "leave the option out to get the smallest offset");
   if (out.fabric_width < need_width || out.fabric_height < need_height)
-    diag.error_at("--fabric-dims",
-                  fmt::format("the program does not fit on the fabric: need {} x {} (rectangle {} x {} at {},{}{}), "
-                              "have {} x {}", need_width, need_height, layout.width, layout.height, out.x, out.y,
-                              memcpy ? fmt::format(", {} columns and {} rows behind it for memcpy", east, south) : "",
-                              out.fabric_width, out.fabric_height),
-                  "give larger --fabric-dims, or leave the option out");
+    diag.error_at(
+        "--fabric-dims",
+        fmt::format("the program does not fit on the fabric: need {} x {} (rectangle {} x {} at {},{}{}), "
+                    "have {} x {}",
+                    need_width, need_height, layout.width, layout.height, out.x, out.y,
+                    memcpy ? fmt::format(", {} columns and {} rows behind it for memcpy", east, south) : "",
+                    out.fabric_width, out.fabric_height),
+        "give larger --fabric-dims, or leave the option out");
   if (out.fabric_width > m.fabric.width || out.fabric_height > m.fabric.height)
-    diag.error_at(m.name, fmt::format("the fabric is too small: need {} x {} PEs, have {} x {}", out.fabric_width,
-                                      out.fabric_height, m.fabric.width, m.fabric.height),
+    diag.error_at(m.name,
+                  fmt::format("the fabric is too small: need {} x {} PEs, have {} x {}", out.fabric_width,
+                              out.fabric_height, m.fabric.width, m.fabric.height),
                   "use a smaller rectangle or another machine");
   return diag.errors() == errors ? std::optional(out) : std::nullopt;
 }
 
 void merge(const Diag& from, Diag& to) {
   for (const Diagnostic& d : from.all()) {
-    if (d.severity == Severity::note) to.note(d.loc, d.message);
-    else if (d.severity == Severity::warning) to.warning(d.loc, d.message, d.help);
-    else if (d.loc.valid()) to.error(d.loc, d.message, d.help);
-    else to.error_at(d.where, d.message, d.help);
+    if (d.severity == Severity::note)
+      to.note(d.loc, d.message);
+    else if (d.severity == Severity::warning)
+      to.warning(d.loc, d.message, d.help);
+    else if (d.loc.valid())
+      to.error(d.loc, d.message, d.help);
+    else
+      to.error_at(d.where, d.message, d.help);
   }
 }
 
-bool link_all(const CslOptions& options, const MirLayout& layout, const Machine& machine, Program& out, Diag& diag) {
+bool link_all(const CslOptions& options, const MirLayout& layout, const Machine& machine, Program& out,
+              Diag& diag) {
   size_t count = layout.tiles.size();
   out.tiles.resize(count);
   std::vector<Diag> diags(count);
@@ -81,7 +93,7 @@ bool link_all(const CslOptions& options, const MirLayout& layout, const Machine&
 // Step 4, in coordinates of the user rectangle.
 std::vector<TileRect> rectangles(const MirLayout& layout) {
   std::vector<TileRect> out;
-  std::vector<size_t> above, current;   // rectangles that reach the row above, this row
+  std::vector<size_t> above, current;  // rectangles that reach the row above, this row
   for (int y = 0; y < layout.height; ++y) {
     current.clear();
     for (int x = 0; x < layout.width;) {
@@ -125,7 +137,8 @@ class Routes {
     taken.resize(size_t(layout_.width) * size_t(layout_.height));
     for (int y = run.rect.y; y < run.rect.y + run.rect.h; ++y) {
       for (int x = run.rect.x; x < run.rect.x + run.rect.w; ++x) {
-        CS_CHECK(x >= 0 && y >= 0 && x < layout_.width && y < layout_.height, "route outside of the rectangle");
+        CS_CHECK(x >= 0 && y >= 0 && x < layout_.width && y < layout_.height,
+                 "route outside of the rectangle");
         size_t at = size_t(y) * size_t(layout_.width) + size_t(x);
         if (taken[at]) return clash(run.color, x, y, tile);
         taken[at] = true;
@@ -135,10 +148,10 @@ class Routes {
   }
 
   void clash(int color, int x, int y, const MirTile* tile) {
-    diag_.error_at(tile ? tile->name : "layout",
-                   fmt::format("color {} of PE ({}, {}) is configured twice", color, x, y),
-                   tile ? "use either @set_color_config in the layout or @set_local_color_config in the PE's program"
-                        : "call @set_color_config once for each PE and color");
+    diag_.error_at(
+        tile ? tile->name : "layout", fmt::format("color {} of PE ({}, {}) is configured twice", color, x, y),
+        tile ? "use either @set_color_config in the layout or @set_local_color_config in the PE's program"
+             : "call @set_color_config once for each PE and color");
   }
 
   const MirLayout& layout_;

@@ -1,7 +1,8 @@
 // Cuts CSL text into tokens.
 //
 // 1. Skip blanks and // comments.
-// 2. The first character decides: letter (identifier or keyword), digit (number), quote, @ (builtin), punctuation.
+// 2. The first character decides: letter (identifier or keyword), digit (number), quote, @ (builtin),
+// punctuation.
 // 3. Punctuation is matched longest first from one table.
 // Line and column are counted on the way; a column is a byte, as diagnostics expect.
 #include "compiler/csl/lexer.h"
@@ -21,40 +22,85 @@ struct Spelling {
 
 // Longest first, so that the first match is the right one.
 constexpr std::array kPunctuation = {
-    Spelling{"<<=", Tok::shl_assign}, Spelling{">>=", Tok::shr_assign}, Spelling{"...", Tok::ellipsis},
-    Spelling{"->", Tok::arrow},       Spelling{"=>", Tok::fat_arrow},   Spelling{".*", Tok::dot_star},
-    Spelling{"<<", Tok::shl},         Spelling{">>", Tok::shr},         Spelling{"==", Tok::eq},
-    Spelling{"!=", Tok::ne},          Spelling{"<=", Tok::le},          Spelling{">=", Tok::ge},
-    Spelling{"+=", Tok::plus_assign}, Spelling{"-=", Tok::minus_assign}, Spelling{"*=", Tok::star_assign},
-    Spelling{"/=", Tok::slash_assign}, Spelling{"%=", Tok::percent_assign}, Spelling{"&=", Tok::amp_assign},
-    Spelling{"|=", Tok::pipe_assign}, Spelling{"^=", Tok::caret_assign}, Spelling{"(", Tok::l_paren},
-    Spelling{")", Tok::r_paren},      Spelling{"{", Tok::l_brace},      Spelling{"}", Tok::r_brace},
-    Spelling{"[", Tok::l_bracket},    Spelling{"]", Tok::r_bracket},    Spelling{",", Tok::comma},
-    Spelling{";", Tok::semicolon},    Spelling{":", Tok::colon},        Spelling{".", Tok::dot},
-    Spelling{"|", Tok::pipe},         Spelling{"?", Tok::question},     Spelling{"+", Tok::plus},
-    Spelling{"-", Tok::minus},        Spelling{"*", Tok::star},         Spelling{"/", Tok::slash},
-    Spelling{"%", Tok::percent},      Spelling{"&", Tok::amp},          Spelling{"^", Tok::caret},
-    Spelling{"~", Tok::tilde},        Spelling{"!", Tok::bang},         Spelling{"=", Tok::assign},
-    Spelling{"<", Tok::lt},           Spelling{">", Tok::gt},
+    Spelling{"<<=", Tok::shl_assign},
+    Spelling{">>=", Tok::shr_assign},
+    Spelling{"...", Tok::ellipsis},
+    Spelling{"->", Tok::arrow},
+    Spelling{"=>", Tok::fat_arrow},
+    Spelling{".*", Tok::dot_star},
+    Spelling{"<<", Tok::shl},
+    Spelling{">>", Tok::shr},
+    Spelling{"==", Tok::eq},
+    Spelling{"!=", Tok::ne},
+    Spelling{"<=", Tok::le},
+    Spelling{">=", Tok::ge},
+    Spelling{"+=", Tok::plus_assign},
+    Spelling{"-=", Tok::minus_assign},
+    Spelling{"*=", Tok::star_assign},
+    Spelling{"/=", Tok::slash_assign},
+    Spelling{"%=", Tok::percent_assign},
+    Spelling{"&=", Tok::amp_assign},
+    Spelling{"|=", Tok::pipe_assign},
+    Spelling{"^=", Tok::caret_assign},
+    Spelling{"(", Tok::l_paren},
+    Spelling{")", Tok::r_paren},
+    Spelling{"{", Tok::l_brace},
+    Spelling{"}", Tok::r_brace},
+    Spelling{"[", Tok::l_bracket},
+    Spelling{"]", Tok::r_bracket},
+    Spelling{",", Tok::comma},
+    Spelling{";", Tok::semicolon},
+    Spelling{":", Tok::colon},
+    Spelling{".", Tok::dot},
+    Spelling{"|", Tok::pipe},
+    Spelling{"?", Tok::question},
+    Spelling{"+", Tok::plus},
+    Spelling{"-", Tok::minus},
+    Spelling{"*", Tok::star},
+    Spelling{"/", Tok::slash},
+    Spelling{"%", Tok::percent},
+    Spelling{"&", Tok::amp},
+    Spelling{"^", Tok::caret},
+    Spelling{"~", Tok::tilde},
+    Spelling{"!", Tok::bang},
+    Spelling{"=", Tok::assign},
+    Spelling{"<", Tok::lt},
+    Spelling{">", Tok::gt},
 };
 
 constexpr std::array kKeywords = {
-    Spelling{"align", Tok::kw_align},       Spelling{"and", Tok::kw_and},
-    Spelling{"anytype", Tok::kw_anytype},   Spelling{"break", Tok::kw_break},
-    Spelling{"comptime", Tok::kw_comptime}, Spelling{"const", Tok::kw_const},
-    Spelling{"continue", Tok::kw_continue}, Spelling{"else", Tok::kw_else},
-    Spelling{"enum", Tok::kw_enum},         Spelling{"export", Tok::kw_export},
-    Spelling{"extern", Tok::kw_extern},     Spelling{"false", Tok::kw_false},
-    Spelling{"fn", Tok::kw_fn},             Spelling{"for", Tok::kw_for},
-    Spelling{"if", Tok::kw_if},             Spelling{"inline", Tok::kw_inline},
-    Spelling{"layout", Tok::kw_layout},     Spelling{"linkname", Tok::kw_linkname},
-    Spelling{"linksection", Tok::kw_linksection}, Spelling{"null", Tok::kw_null},
-    Spelling{"or", Tok::kw_or},             Spelling{"packed", Tok::kw_packed},
-    Spelling{"param", Tok::kw_param},       Spelling{"return", Tok::kw_return},
-    Spelling{"struct", Tok::kw_struct},     Spelling{"switch", Tok::kw_switch},
-    Spelling{"task", Tok::kw_task},         Spelling{"true", Tok::kw_true},
-    Spelling{"undefined", Tok::kw_undefined}, Spelling{"union", Tok::kw_union},
-    Spelling{"var", Tok::kw_var},           Spelling{"while", Tok::kw_while},
+    Spelling{"align", Tok::kw_align},
+    Spelling{"and", Tok::kw_and},
+    Spelling{"anytype", Tok::kw_anytype},
+    Spelling{"break", Tok::kw_break},
+    Spelling{"comptime", Tok::kw_comptime},
+    Spelling{"const", Tok::kw_const},
+    Spelling{"continue", Tok::kw_continue},
+    Spelling{"else", Tok::kw_else},
+    Spelling{"enum", Tok::kw_enum},
+    Spelling{"export", Tok::kw_export},
+    Spelling{"extern", Tok::kw_extern},
+    Spelling{"false", Tok::kw_false},
+    Spelling{"fn", Tok::kw_fn},
+    Spelling{"for", Tok::kw_for},
+    Spelling{"if", Tok::kw_if},
+    Spelling{"inline", Tok::kw_inline},
+    Spelling{"layout", Tok::kw_layout},
+    Spelling{"linkname", Tok::kw_linkname},
+    Spelling{"linksection", Tok::kw_linksection},
+    Spelling{"null", Tok::kw_null},
+    Spelling{"or", Tok::kw_or},
+    Spelling{"packed", Tok::kw_packed},
+    Spelling{"param", Tok::kw_param},
+    Spelling{"return", Tok::kw_return},
+    Spelling{"struct", Tok::kw_struct},
+    Spelling{"switch", Tok::kw_switch},
+    Spelling{"task", Tok::kw_task},
+    Spelling{"true", Tok::kw_true},
+    Spelling{"undefined", Tok::kw_undefined},
+    Spelling{"union", Tok::kw_union},
+    Spelling{"var", Tok::kw_var},
+    Spelling{"while", Tok::kw_while},
 };
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
@@ -75,7 +121,9 @@ class Lexer {
   }
 
  private:
-  char at(size_t ahead = 0) const { return position_ + ahead < text_.size() ? text_[position_ + ahead] : '\0'; }
+  char at(size_t ahead = 0) const {
+    return position_ + ahead < text_.size() ? text_[position_ + ahead] : '\0';
+  }
   bool done() const { return position_ >= text_.size(); }
   SourceLoc here() const { return {source_, line_, column_}; }
 
@@ -180,7 +228,9 @@ class Lexer {
   Token stray() {
     unsigned char c = static_cast<unsigned char>(at());
     std::string shown = c >= 0x20 && c < 0x7F ? fmt::format("'{}'", at()) : fmt::format("byte 0x{:02x}", c);
-    std::string help = c == '@' ? "a builtin is written @name" : c == '#' ? "comments begin with //" : "remove it";
+    std::string help = c == '@'   ? "a builtin is written @name"
+                       : c == '#' ? "comments begin with //"
+                                  : "remove it";
     diag_.error(here(), fmt::format("{} is not part of CSL", shown), help);
     size_t length = 1;  // one message for a run of such bytes
     while (c >= 0x80 && static_cast<unsigned char>(at(length)) >= 0x80) ++length;
@@ -211,24 +261,35 @@ std::string describe(Tok kind) {
   for (const Spelling& s : kKeywords)
     if (s.kind == kind) return fmt::format("'{}'", s.text);
   switch (kind) {
-    case Tok::end: return "the end of the file";
-    case Tok::identifier: return "a name";
-    case Tok::builtin: return "a builtin";
+    case Tok::end:
+      return "the end of the file";
+    case Tok::identifier:
+      return "a name";
+    case Tok::builtin:
+      return "a builtin";
     case Tok::integer:
-    case Tok::floating: return "a number";
-    case Tok::string: return "a string";
-    case Tok::character: return "a character";
-    default: return "this";
+    case Tok::floating:
+      return "a number";
+    case Tok::string:
+      return "a string";
+    case Tok::character:
+      return "a character";
+    default:
+      return "this";
   }
 }
 
 std::string describe(const Token& token) {
   switch (token.kind) {
-    case Tok::identifier: return fmt::format("'{}'", token.text);
-    case Tok::builtin: return fmt::format("'@{}'", token.text);
+    case Tok::identifier:
+      return fmt::format("'{}'", token.text);
+    case Tok::builtin:
+      return fmt::format("'@{}'", token.text);
     case Tok::integer:
-    case Tok::floating: return fmt::format("number {}", token.text);
-    default: return describe(token.kind);
+    case Tok::floating:
+      return fmt::format("number {}", token.text);
+    default:
+      return describe(token.kind);
   }
 }
 
@@ -251,7 +312,8 @@ std::string decode_string(const Token& token, Diag& diag) {
     } else {
       SourceLoc loc = token.loc;
       loc.column += uint32_t(i);
-      diag.error(loc, "unknown escape in a string", R"(known are \n \t \r \0 \\ \' \" and \xHH with two digits)");
+      diag.error(loc, "unknown escape in a string",
+                 R"(known are \n \t \r \0 \\ \' \" and \xHH with two digits)");
     }
   }
   return out;

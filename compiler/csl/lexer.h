@@ -1,8 +1,8 @@
 // Tokens of CSL.
 //
-// The whole text is cut into a vector of tokens: comments and white space go, a token keeps its text (a view into the
-// source) and position, numbers and strings are decoded later by the parser. Errors (stray characters, strings without
-// an end) are reported here and give a token of kind `error`.
+// The whole text is cut into a vector of tokens: comments and white space go, a token keeps its text (a view
+// into the source) and position, numbers and strings are decoded later by the parser. Errors (stray
+// characters, strings without an end) are reported here and give a token of kind `error`.
 #pragma once
 
 #include <string>
@@ -14,23 +14,97 @@
 namespace cs::csl {
 
 enum class Tok : uint8_t {
-  end, error, identifier, builtin, integer, floating, string, character,
+  end,
+  error,
+  identifier,
+  builtin,
+  integer,
+  floating,
+  string,
+  character,
   // punctuation
-  l_paren, r_paren, l_brace, r_brace, l_bracket, r_bracket, comma, semicolon, colon, dot, dot_star, ellipsis,
-  arrow, fat_arrow, pipe, question,
-  plus, minus, star, slash, percent, amp, caret, tilde, bang, shl, shr,
-  assign, plus_assign, minus_assign, star_assign, slash_assign, percent_assign, amp_assign, pipe_assign, caret_assign,
-  shl_assign, shr_assign,
-  eq, ne, lt, le, gt, ge,
+  l_paren,
+  r_paren,
+  l_brace,
+  r_brace,
+  l_bracket,
+  r_bracket,
+  comma,
+  semicolon,
+  colon,
+  dot,
+  dot_star,
+  ellipsis,
+  arrow,
+  fat_arrow,
+  pipe,
+  question,
+  plus,
+  minus,
+  star,
+  slash,
+  percent,
+  amp,
+  caret,
+  tilde,
+  bang,
+  shl,
+  shr,
+  assign,
+  plus_assign,
+  minus_assign,
+  star_assign,
+  slash_assign,
+  percent_assign,
+  amp_assign,
+  pipe_assign,
+  caret_assign,
+  shl_assign,
+  shr_assign,
+  eq,
+  ne,
+  lt,
+  le,
+  gt,
+  ge,
   // keywords
-  kw_align, kw_and, kw_anytype, kw_break, kw_comptime, kw_const, kw_continue, kw_else, kw_enum, kw_export, kw_extern,
-  kw_false, kw_fn, kw_for, kw_if, kw_inline, kw_layout, kw_linkname, kw_linksection, kw_null, kw_or, kw_packed, kw_param,
-  kw_return, kw_struct, kw_switch, kw_task, kw_true, kw_undefined, kw_union, kw_var, kw_while,
+  kw_align,
+  kw_and,
+  kw_anytype,
+  kw_break,
+  kw_comptime,
+  kw_const,
+  kw_continue,
+  kw_else,
+  kw_enum,
+  kw_export,
+  kw_extern,
+  kw_false,
+  kw_fn,
+  kw_for,
+  kw_if,
+  kw_inline,
+  kw_layout,
+  kw_linkname,
+  kw_linksection,
+  kw_null,
+  kw_or,
+  kw_packed,
+  kw_param,
+  kw_return,
+  kw_struct,
+  kw_switch,
+  kw_task,
+  kw_true,
+  kw_undefined,
+  kw_union,
+  kw_var,
+  kw_while,
 };
 
 struct Token {
   Tok kind = Tok::end;
-  std::string_view text;   // builtin: without the @; string, character: with the quotes
+  std::string_view text;  // builtin: without the @; string, character: with the quotes
   SourceLoc loc;
 };
 

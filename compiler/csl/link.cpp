@@ -3,7 +3,8 @@
 
 namespace cs::csl {
 
-bool link_tile(const MirTile& tile, const Machine& machine, TileProgram& out, const Sources& sources, Diag& diag) {
+bool link_tile(const MirTile& tile, const Machine& machine, TileProgram& out, const Sources& sources,
+               Diag& diag) {
   size_t errors = diag.errors();
   link::State state{tile, machine, sources, diag};
   link::check_role(tile, machine, diag);

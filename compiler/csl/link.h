@@ -18,13 +18,13 @@
 
 namespace cs::csl::link {
 
-inline constexpr int kArgumentRegisters = 8;      // r0..r7 carry arguments; what is more goes through memory
-inline constexpr int kAllocatable = isa::kLinkRegister;   // r0..r14
+inline constexpr int kArgumentRegisters = 8;  // r0..r7 carry arguments; what is more goes through memory
+inline constexpr int kAllocatable = isa::kLinkRegister;  // r0..r14
 
 struct Line {
   isa::Inst inst;
   SourceLoc loc;
-  uint16_t reads = 0, clobbers = 0;   // registers beyond the operands': arguments of calls, results of returns
+  uint16_t reads = 0, clobbers = 0;  // registers beyond the operands': arguments of calls, results of returns
   bool is_call = false;
 };
 
@@ -37,10 +37,12 @@ struct Code {
 // Builds a new Code from an old one: begin(i) for each old line in order, then push what replaces it.
 class Rewriter {
  public:
-  explicit Rewriter(Code& code) : code_(code), starts_(code.lines.size() + 1, ~0u) { out_.reserve(code.lines.size()); }
+  explicit Rewriter(Code& code) : code_(code), starts_(code.lines.size() + 1, ~0u) {
+    out_.reserve(code.lines.size());
+  }
   void begin(size_t old) { starts_[old] = uint32_t(out_.size()); }
   void push(Line line) { out_.push_back(std::move(line)); }
-  void finish();   // lines that were never begun are gone; their labels stand before the next one
+  void finish();  // lines that were never begun are gone; their labels stand before the next one
 
  private:
   Code& code_;
@@ -51,26 +53,26 @@ class Rewriter {
 struct Slot {
   std::string name;
   uint32_t bytes = 0, align = 2;
-  bool exclusive = false;      // never overlaid: an asynchronous operation may still use it
-  uint32_t offset = 0;         // in the frame, or in the exclusive area
-  uint32_t address = 0;        // final
+  bool exclusive = false;  // never overlaid: an asynchronous operation may still use it
+  uint32_t offset = 0;     // in the frame, or in the exclusive area
+  uint32_t address = 0;    // final
 };
 
 struct Function {
   const MirFunction* mir = nullptr;
-  uint32_t index = 0;          // in MirTile::functions
-  bool ends_task = false;      // returns to the scheduler: a task, or launched by the host and called by nobody
-  bool launched = false;       // the host starts it
+  uint32_t index = 0;      // in MirTile::functions
+  bool ends_task = false;  // returns to the scheduler: a task, or launched by the host and called by nobody
+  bool launched = false;   // the host starts it
   bool address_taken = false;
   bool calls_indirectly = false;
-  std::vector<uint32_t> callees;   // direct, MIR indices, sorted
+  std::vector<uint32_t> callees;  // direct, MIR indices, sorted
   Code code;
-  std::vector<Line> stub;      // before the code, if the host and others start it
-  std::vector<Slot> slots;     // those of MIR, then ours
+  std::vector<Line> stub;   // before the code, if the host and others start it
+  std::vector<Slot> slots;  // those of MIR, then ours
   int next_virtual = 0;
   uint32_t frame_bytes = 0, frame_offset = 0;
-  uint32_t first = 0;          // instruction index of its code
-  uint32_t entry = 0;          // where calls go (behind the launch stub)
+  uint32_t first = 0;  // instruction index of its code
+  uint32_t entry = 0;  // where calls go (behind the launch stub)
   uint32_t launch_entry = 0;
 };
 
@@ -78,7 +80,7 @@ struct Global {
   MirGlobal mir;
   bool live = false;
   SectionKind section = SectionKind::data;
-  int32_t same_as = -1;        // an equal constant, which this one is merged with
+  int32_t same_as = -1;  // an equal constant, which this one is merged with
   uint32_t address = 0;
 };
 
@@ -87,12 +89,13 @@ struct State {
   const Machine& machine;
   const Sources& sources;
   Diag& diag;
-  std::vector<Function> functions;          // live ones, in the order of MirTile
-  std::vector<int32_t> function_of_mir;     // -1: not live
-  std::vector<Global> globals;              // those of MIR, then ours
-  int32_t overflow_area = -1;               // our global for arguments beyond the registers
+  std::vector<Function> functions;       // live ones, in the order of MirTile
+  std::vector<int32_t> function_of_mir;  // -1: not live
+  std::vector<Global> globals;           // those of MIR, then ours
+  int32_t overflow_area = -1;            // our global for arguments beyond the registers
   uint32_t overflow_bytes = 0;
-  std::map<uint32_t, std::vector<std::pair<int32_t, uint32_t>>> launch_params;  // MIR function -> (global, offset)
+  std::map<uint32_t, std::vector<std::pair<int32_t, uint32_t>>>
+      launch_params;  // MIR function -> (global, offset)
   uint32_t reserved_bytes = 0, code_address = 0, code_bytes = 0;
   uint32_t frames_address = 0, frames_bytes = 0, exclusive_bytes = 0;
 };
@@ -100,10 +103,11 @@ struct State {
 // Where one argument travels.
 struct ArgPlace {
   bool pair = false;
-  int reg = -1;                // first register; -1: in the overflow area
-  uint32_t offset = 0;         // there
+  int reg = -1;         // first register; -1: in the overflow area
+  uint32_t offset = 0;  // there
 };
-// Arguments in order: registers while they last (pairs at even ones), then the overflow area. `bytes`: its size.
+// Arguments in order: registers while they last (pairs at even ones), then the overflow area. `bytes`: its
+// size.
 std::vector<ArgPlace> place_args(const std::vector<bool>& is_pair, uint32_t& overflow_bytes);
 
 void select_reachable(State&);
@@ -124,11 +128,12 @@ void for_each_register(const isa::Inst&, Visit visit);
 isa::Operand reg(int number);
 isa::Operand pair(int number);
 isa::Operand imm(int32_t value);
-isa::Inst make(isa::Op op, isa::Operand a = {}, isa::Operand b = {}, isa::Operand c = {}, isa::Operand d = {});
-bool is_pure(isa::Op);                    // only writes its destination, reads no state that changes
+isa::Inst make(isa::Op op, isa::Operand a = {}, isa::Operand b = {}, isa::Operand c = {},
+               isa::Operand d = {});
+bool is_pure(isa::Op);  // only writes its destination, reads no state that changes
 bool falls_through(const isa::Inst&);
-isa::Operand* jump_target(isa::Inst&);    // the label of jmp, jmpt, jmpf; null for others
-bool is_memory(isa::Op);                  // ld*, st*: a symbol in base or offset is an access, not an address taken
+isa::Operand* jump_target(isa::Inst&);  // the label of jmp, jmpt, jmpf; null for others
+bool is_memory(isa::Op);  // ld*, st*: a symbol in base or offset is an access, not an address taken
 
 template <typename Visit>
 void for_each_register(const isa::Inst& inst, Visit visit) {

@@ -1,11 +1,15 @@
 // Calling conventions made explicit.
 //
-//  - Arguments: r0..r7 in order, pairs at even registers; what does not fit goes through one memory area shared by all
+//  - Arguments: r0..r7 in order, pairs at even registers; what does not fit goes through one memory area
+//  shared by all
 //    calls, which is safe because the callee copies it first and tasks do not interrupt each other.
 //  - Results: r0 or p0. r15 holds the return address; a function that calls others saves it in its frame.
-//  - Tasks get wavelet data as TaskArgs says, which is the same as arguments in r0, r1. They end with `yield`.
-//  - A launched function: the host writes its arguments to memory. If nobody calls it, it loads them itself and ends with
-//    `yield`; otherwise a stub before it loads them, sets the link register to kReturnToScheduler and falls into it.
+//  - Tasks get wavelet data as TaskArgs says, which is the same as arguments in r0, r1. They end with
+//  `yield`.
+//  - A launched function: the host writes its arguments to memory. If nobody calls it, it loads them itself
+//  and ends with
+//    `yield`; otherwise a stub before it loads them, sets the link register to kReturnToScheduler and falls
+//    into it.
 #include <algorithm>
 
 #include "compiler/csl/link.h"
@@ -50,7 +54,9 @@ class Lowering {
  private:
   void push(isa::Inst inst) { rewriter_.push({inst, loc_}); }
   Operand slot(int number) const { return {OperandKind::slot, number, 0}; }
-  Operand overflow(uint32_t offset) const { return {OperandKind::global, state_.overflow_area, int32_t(offset)}; }
+  Operand overflow(uint32_t offset) const {
+    return {OperandKind::global, state_.overflow_area, int32_t(offset)};
+  }
   static Op move_op(bool is_pair) { return is_pair ? Op::mov32 : Op::mov16; }
   static Operand fixed(const ArgPlace& place) { return place.pair ? pair(place.reg) : reg(place.reg); }
 
@@ -62,7 +68,8 @@ class Lowering {
       for (size_t i = 0; i < f_.mir->params.size(); ++i) {
         auto [global, offset] = launch->second[i];
         bool is_pair = f_.mir->params[i].kind == OperandKind::pair;
-        push(make(is_pair ? Op::ld32 : Op::ld16, f_.mir->params[i], {OperandKind::global, global, int32_t(offset)}, imm(0)));
+        push(make(is_pair ? Op::ld32 : Op::ld16, f_.mir->params[i],
+                  {OperandKind::global, global, int32_t(offset)}, imm(0)));
       }
       return;
     }
@@ -158,7 +165,8 @@ void write_stub(State& state, Function& f) {
     constexpr int kScratch = 12;
     int at = places[i].reg >= 0 ? places[i].reg : kScratch;
     Operand target = places[i].pair ? pair(at) : reg(at);
-    push(make(places[i].pair ? Op::ld32 : Op::ld16, target, {OperandKind::global, global, int32_t(offset)}, imm(0)));
+    push(make(places[i].pair ? Op::ld32 : Op::ld16, target, {OperandKind::global, global, int32_t(offset)},
+              imm(0)));
     if (places[i].reg < 0)
       push(make(places[i].pair ? Op::st32 : Op::st16,
                 {OperandKind::global, state.overflow_area, int32_t(places[i].offset)}, imm(0), target));

@@ -1,5 +1,6 @@
-// One role against the machine: do its ids, queues and colors exist, is nothing used twice, is nothing used that memcpy
-// reserves. Messages name the task or color; positions are those of the tasks' functions, where there is one.
+// One role against the machine: do its ids, queues and colors exist, is nothing used twice, is nothing used
+// that memcpy reserves. Messages name the task or color; positions are those of the tasks' functions, where
+// there is one.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,7 +22,8 @@ const char* kind_name(TaskKind kind) {
 
 class RoleCheck {
  public:
-  RoleCheck(const MirTile& tile, const Machine& machine, Diag& diag) : tile_(tile), m_(machine), diag_(diag) {}
+  RoleCheck(const MirTile& tile, const Machine& machine, Diag& diag)
+      : tile_(tile), m_(machine), diag_(diag) {}
 
   bool run() {
     for (const MirTask& task : tile_.tasks) check_task(task);
@@ -34,13 +36,16 @@ class RoleCheck {
  private:
   void fail(SourceLoc loc, std::string message, std::string help = {}) {
     ok_ = false;
-    if (loc.valid()) diag_.error(loc, std::move(message), std::move(help));
-    else diag_.error_at(tile_.name, std::move(message), std::move(help));
+    if (loc.valid())
+      diag_.error(loc, std::move(message), std::move(help));
+    else
+      diag_.error_at(tile_.name, std::move(message), std::move(help));
   }
 
   void range(SourceLoc loc, const std::string& what, int id, int first, int last) {
     if (id < first || id > last)
-      fail(loc, fmt::format("{} {} does not exist on {}: the ids are {} to {}", what, id, m_.name, first, last));
+      fail(loc,
+           fmt::format("{} {} does not exist on {}: the ids are {} to {}", what, id, m_.name, first, last));
   }
 
   void check_task(const MirTask& task) {
@@ -64,13 +69,15 @@ class RoleCheck {
         break;
     }
     if (clash && tile_.memcpy)
-      fail(f.loc, fmt::format("{} task id {} of '{}' is reserved for memcpy", kind_name(task.kind), id, f.name),
+      fail(f.loc,
+           fmt::format("{} task id {} of '{}' is reserved for memcpy", kind_name(task.kind), id, f.name),
            fmt::format("reserved are local {} and control {}", fmt::join(m_.memcpy.local_task_ids, ", "),
                        fmt::join(m_.memcpy.control_task_ids, ", ")));
     auto [it, is_new] = tasks_.try_emplace({int(task.kind == TaskKind::control), id}, &f);
     if (!is_new)
-      fail(f.loc, fmt::format("'{}' is bound to {} task id {}, which '{}' has already", f.name, kind_name(task.kind), id,
-                              it->second->name),
+      fail(f.loc,
+           fmt::format("'{}' is bound to {} task id {}, which '{}' has already", f.name, kind_name(task.kind),
+                       id, it->second->name),
            "give one of them another id");
   }
 
@@ -81,7 +88,9 @@ class RoleCheck {
     range({}, fmt::format("color of {} {}:", name, q.queue), q.color, 0, m_.router.colors - 1);
     auto [it, is_new] = queues_.try_emplace({q.output, q.queue}, q.color);
     if (!is_new && it->second != q.color)
-      fail({}, fmt::format("{} {} is initialised twice, with colors {} and {}", name, q.queue, it->second, q.color),
+      fail({},
+           fmt::format("{} {} is initialised twice, with colors {} and {}", name, q.queue, it->second,
+                       q.color),
            "use one queue for each color");
   }
 

@@ -29,11 +29,14 @@ isa::Inst make(Op op, Operand a, Operand b, Operand c, Operand d) {
 // Loads are pure here: a load whose value nobody uses may go. The carry makes add16 and addc16 impure.
 bool is_pure(Op op) {
   switch (isa::row(op).cost) {
-    case isa::Cost::alu: return op != Op::add16 && op != Op::addc16;
+    case isa::Cost::alu:
+      return op != Op::add16 && op != Op::addc16;
     case isa::Cost::fp:
     case isa::Cost::load:
-    case isa::Cost::divide: return true;
-    default: return false;
+    case isa::Cost::divide:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -48,7 +51,8 @@ Operand* jump_target(isa::Inst& inst) {
 }
 
 bool is_memory(Op op) {
-  return op == Op::ld8 || op == Op::ld16 || op == Op::ld32 || op == Op::st8 || op == Op::st16 || op == Op::st32;
+  return op == Op::ld8 || op == Op::ld16 || op == Op::ld32 || op == Op::st8 || op == Op::st16 ||
+         op == Op::st32;
 }
 
 }  // namespace cs::csl::link

@@ -36,20 +36,24 @@ class Emitter {
     return state_.functions[size_t(at)];
   }
 
-  // Places and offsets may be added up to an address beyond either end; the 16 bits are what the hardware sees.
+  // Places and offsets may be added up to an address beyond either end; the 16 bits are what the hardware
+  // sees.
   static Operand address(int64_t value) { return imm(int32_t(value & 0xFFFF)); }
 
   Operand resolve(const Operand& a, const Function& f, char letter) const {
     switch (a.kind) {
-      case OperandKind::global: return address(int64_t(state_.globals[size_t(a.value)].address) + a.extra);
-      case OperandKind::slot: return address(int64_t(f.slots[size_t(a.value)].address) + a.extra);
+      case OperandKind::global:
+        return address(int64_t(state_.globals[size_t(a.value)].address) + a.extra);
+      case OperandKind::slot:
+        return address(int64_t(f.slots[size_t(a.value)].address) + a.extra);
       case OperandKind::function: {
         int32_t entry = int32_t(function(uint32_t(a.value)).entry);
         return letter == 'F' ? Operand{OperandKind::label, entry, 0} : imm(entry);
       }
       case OperandKind::label:
         return {OperandKind::label, int32_t(f.entry + f.code.labels[size_t(a.value)]), 0};
-      default: return a;
+      default:
+        return a;
     }
   }
 
@@ -111,7 +115,8 @@ class Emitter {
     std::vector<uint8_t> bytes = g.mir.init;
     bytes.resize(g.mir.bytes, 0);
     for (const MirRelocation& r : g.mir.relocations) {
-      int64_t value = r.function ? int64_t(function(r.target).entry) : int64_t(state_.globals[r.target].address);
+      int64_t value =
+          r.function ? int64_t(function(r.target).entry) : int64_t(state_.globals[r.target].address);
       value += r.addend;
       CS_CHECK(r.offset + 2 <= bytes.size(), "relocation outside of its global");
       bytes[r.offset] = uint8_t(value & 0xFF);
@@ -125,7 +130,8 @@ class Emitter {
       for (const Global& g : state_.globals) {
         if (!g.live || g.same_as >= 0 || g.section != kind) continue;
         if (g.mir.init.empty() && g.mir.relocations.empty()) continue;
-        CS_CHECK(g.mir.init.empty() || g.mir.init.size() == g.mir.bytes, "initial value as long as the global");
+        CS_CHECK(g.mir.init.empty() || g.mir.init.size() == g.mir.bytes,
+                 "initial value as long as the global");
         std::vector<uint8_t> bytes = image(g);
         Segment* last = out_.segments.empty() ? nullptr : &out_.segments.back();
         if (last && last->address + last->bytes.size() == g.address)

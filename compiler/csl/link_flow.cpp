@@ -1,7 +1,8 @@
 // Liveness.
 //
 // 1. Blocks begin at labels and behind jumps.
-// 2. What is live at the end of each block: backwards over the blocks until nothing changes, one bit per register.
+// 2. What is live at the end of each block: backwards over the blocks until nothing changes, one bit per
+// register.
 // 3. Backwards over the lines of each block: a read opens a segment, a write closes it.
 // Frequencies: a jump back makes everything between its target and itself a loop.
 #include "compiler/csl/link_flow.h"
@@ -108,8 +109,10 @@ std::vector<Bits> live_at_end(const Code& code, const Flow& flow) {
       for (uint32_t s : block.successors) out[b].merge(in[s]);
       Bits live = out[b];
       for (uint32_t i = block.last; i-- > block.first;) {
-        visit_line(code.lines[i], flow, [](size_t) {}, [&](size_t r) { live.clear(r); });
-        visit_line(code.lines[i], flow, [&](size_t r) { live.set(r); }, [](size_t) {});
+        visit_line(
+            code.lines[i], flow, [](size_t) {}, [&](size_t r) { live.clear(r); });
+        visit_line(
+            code.lines[i], flow, [&](size_t r) { live.set(r); }, [](size_t) {});
       }
       changed |= in[b].merge(live);
     }
@@ -120,19 +123,21 @@ std::vector<Bits> live_at_end(const Code& code, const Flow& flow) {
 void find_segments(const Code& code, Flow& flow) {
   std::vector<Bits> ends = live_at_end(code, flow);
   constexpr uint32_t kClosed = ~0u;
-  std::vector<uint32_t> open(flow.registers.size(), kClosed);   // end of the segment being built backwards
+  std::vector<uint32_t> open(flow.registers.size(), kClosed);  // end of the segment being built backwards
   for (size_t b = flow.blocks.size(); b-- > 0;) {
     const BasicBlock& block = flow.blocks[b];
     Bits live = ends[b];
     live.for_each([&](size_t r) { open[r] = 2 * block.last; });
     for (uint32_t i = block.last; i-- > block.first;) {
       const Line& line = code.lines[i];
-      visit_line(line, flow, [](size_t) {}, [&](size_t r) {
-        uint32_t end = open[r] == kClosed ? 2 * i + 2 : open[r];
-        flow.registers[r].segments.push_back({2 * i + 1, end});
-        open[r] = kClosed;
-        live.clear(r);
-      });
+      visit_line(
+          line, flow, [](size_t) {},
+          [&](size_t r) {
+            uint32_t end = open[r] == kClosed ? 2 * i + 2 : open[r];
+            flow.registers[r].segments.push_back({2 * i + 1, end});
+            open[r] = kClosed;
+            live.clear(r);
+          });
       if (line.is_call) {
         flow.calls.push_back(i);
         flow.live_across.emplace_back();
@@ -140,10 +145,13 @@ void find_segments(const Code& code, Flow& flow) {
           if (r >= 16) flow.live_across.back().push_back(uint32_t(r));
         });
       }
-      visit_line(line, flow, [&](size_t r) {
-        if (open[r] == kClosed) open[r] = 2 * i + 1;
-        live.set(r);
-      }, [](size_t) {});
+      visit_line(
+          line, flow,
+          [&](size_t r) {
+            if (open[r] == kClosed) open[r] = 2 * i + 1;
+            live.set(r);
+          },
+          [](size_t) {});
     }
     live.for_each([&](size_t r) {
       flow.registers[r].segments.push_back({2 * block.first, open[r]});
@@ -156,8 +164,10 @@ void find_segments(const Code& code, Flow& flow) {
     std::reverse(r.segments.begin(), r.segments.end());
     std::vector<Segment> merged;
     for (const Segment& s : r.segments) {
-      if (!merged.empty() && merged.back().end >= s.begin) merged.back().end = std::max(merged.back().end, s.end);
-      else merged.push_back(s);
+      if (!merged.empty() && merged.back().end >= s.begin)
+        merged.back().end = std::max(merged.back().end, s.end);
+      else
+        merged.push_back(s);
     }
     r.segments = std::move(merged);
   }

@@ -1,7 +1,8 @@
 // Control flow and liveness of one function.
 //
-// Registers are numbered densely: 0..15 the fixed ones, then the virtual ones in order of appearance. Positions are
-// 2 * line for what a line reads and 2 * line + 1 for what it writes; a live segment is [begin, end) of positions.
+// Registers are numbered densely: 0..15 the fixed ones, then the virtual ones in order of appearance.
+// Positions are 2 * line for what a line reads and 2 * line + 1 for what it writes; a live segment is [begin,
+// end) of positions.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@
 namespace cs::csl::link {
 
 struct BasicBlock {
-  uint32_t first = 0, last = 0;        // lines [first, last)
+  uint32_t first = 0, last = 0;  // lines [first, last)
   std::vector<uint32_t> successors;
 };
 
@@ -21,18 +22,18 @@ struct Segment {
 };
 
 struct Register {
-  int number = 0;          // operand value
+  int number = 0;  // operand value
   bool pair = false;
-  double weight = 0;       // reads and writes, times ten for every loop around them
+  double weight = 0;  // reads and writes, times ten for every loop around them
   uint32_t reads = 0, writes = 0;
-  std::vector<Segment> segments;   // ascending, disjoint
+  std::vector<Segment> segments;  // ascending, disjoint
 };
 
 struct Flow {
   std::vector<BasicBlock> blocks;
-  std::vector<double> frequency;       // by line
+  std::vector<double> frequency;  // by line
   std::vector<Register> registers;
-  std::vector<int32_t> dense;          // operand value -> index in registers, -1: unused
+  std::vector<int32_t> dense;  // operand value -> index in registers, -1: unused
   // Registers (dense, virtual) that are live across each call; parallel to `calls`.
   std::vector<uint32_t> calls;
   std::vector<std::vector<uint32_t>> live_across;

@@ -1,9 +1,10 @@
 // Where everything lies in the 48 KB of a PE.
 //
 //  1. Equal constants become one.
-//  2. Frames: functions that can be active together (one calls the other, directly or not) lie behind each other, all
-//     others on top of each other. Offsets grow along call edges until nothing changes; a function that might call
-//     itself through a pointer, and slots that asynchronous operations use, get memory of their own.
+//  2. Frames: functions that can be active together (one calls the other, directly or not) lie behind each
+//  other, all
+//     others on top of each other. Offsets grow along call edges until nothing changes; a function that might
+//     call itself through a pointer, and slots that asynchronous operations use, get memory of their own.
 //  3. In address order: reserved, code, constants, data, argument areas, frames, exclusive slots.
 //  4. If that is more than there is: need, have, the breakdown and the largest users.
 #include <fmt/format.h>
@@ -23,7 +24,8 @@ void merge_constants(State& state) {
   std::map<std::vector<uint8_t>, int32_t> known;
   for (size_t i = 0; i < state.globals.size(); ++i) {
     Global& g = state.globals[i];
-    if (!g.live || g.section != SectionKind::constants || !g.mir.relocations.empty() || g.mir.init.empty()) continue;
+    if (!g.live || g.section != SectionKind::constants || !g.mir.relocations.empty() || g.mir.init.empty())
+      continue;
     auto [it, is_new] = known.try_emplace(g.mir.init, int32_t(i));
     if (is_new) continue;
     g.same_as = it->second;
@@ -83,7 +85,8 @@ void place_frames(State& state) {
       }
     }
   }
-  for (const Function& f : state.functions) state.frames_bytes = std::max(state.frames_bytes, f.frame_offset + f.frame_bytes);
+  for (const Function& f : state.functions)
+    state.frames_bytes = std::max(state.frames_bytes, f.frame_offset + f.frame_bytes);
 }
 
 struct User {
@@ -98,7 +101,8 @@ std::vector<User> largest_users(const State& state) {
     if (g.live && g.same_as < 0) users.push_back({g.mir.name, g.mir.bytes, g.mir.loc});
   for (const Function& f : state.functions)
     for (const Slot& s : f.slots) users.push_back({f.mir->name + "." + s.name, s.bytes, f.mir->loc});
-  std::stable_sort(users.begin(), users.end(), [](const User& a, const User& b) { return a.bytes > b.bytes; });
+  std::stable_sort(users.begin(), users.end(),
+                   [](const User& a, const User& b) { return a.bytes > b.bytes; });
   constexpr size_t kShown = 5;
   if (users.size() > kShown) users.resize(kShown);
   return users;
@@ -119,12 +123,14 @@ void report_overflow(State& state, uint32_t need) {
       section_bytes(state, SectionKind::constants), section_bytes(state, SectionKind::data),
       state.frames_bytes + state.exclusive_bytes + section_bytes(state, SectionKind::frame));
   SourceLoc loc = users.empty() ? SourceLoc{} : users[0].loc;
-  state.diag.error(loc,
-                   fmt::format("'{}' does not fit in the memory of a PE: need {} bytes, have {} ({} too many); {}",
-                               state.tile.name, need, have, need - have, breakdown),
-                   "spread the data over more PEs, use 16-bit elements, or share buffers that are not in use together");
+  state.diag.error(
+      loc,
+      fmt::format("'{}' does not fit in the memory of a PE: need {} bytes, have {} ({} too many); {}",
+                  state.tile.name, need, have, need - have, breakdown),
+      "spread the data over more PEs, use 16-bit elements, or share buffers that are not in use together");
   for (const User& user : users)
-    if (user.loc.valid()) state.diag.note(user.loc, fmt::format("'{}' takes {} bytes", user.name, user.bytes));
+    if (user.loc.valid())
+      state.diag.note(user.loc, fmt::format("'{}' takes {} bytes", user.name, user.bytes));
 }
 
 }  // namespace
@@ -136,7 +142,8 @@ void layout_code(State& state) {
     f.entry = next + uint32_t(f.stub.size());
     next = f.entry + uint32_t(f.code.lines.size());
     for (const std::vector<Line>* part : {&f.stub, &f.code.lines})
-      for (const Line& line : *part) state.code_bytes += uint32_t(isa::bytes(line.inst.op, state.machine.arch));
+      for (const Line& line : *part)
+        state.code_bytes += uint32_t(isa::bytes(line.inst.op, state.machine.arch));
   }
 }
 
@@ -167,7 +174,8 @@ bool plan_memory(State& state) {
   for (Function& f : state.functions)
     for (Slot& s : f.slots)
       s.address = s.exclusive ? exclusive + s.offset : state.frames_address + f.frame_offset + s.offset;
-  end = state.exclusive_bytes > 0 ? exclusive + state.exclusive_bytes : state.frames_address + state.frames_bytes;
+  end = state.exclusive_bytes > 0 ? exclusive + state.exclusive_bytes
+                                  : state.frames_address + state.frames_bytes;
   if (end <= uint64_t(state.machine.core.memory_bytes)) return true;
   report_overflow(state, uint32_t(std::min<uint64_t>(end, 0xFFFFFFFFu)));
   return false;

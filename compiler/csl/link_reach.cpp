@@ -1,7 +1,8 @@
 // What of a tile program is needed.
 //
-// A worklist from the roots (tasks, exported functions, exported symbols) over the operands of instructions and the
-// relocations of globals. On the way: who calls whom, whose address is taken, which slots must not be overlaid.
+// A worklist from the roots (tasks, exported functions, exported symbols) over the operands of instructions
+// and the relocations of globals. On the way: who calls whom, whose address is taken, which slots must not be
+// overlaid.
 #include <algorithm>
 
 #include "compiler/csl/link.h"
@@ -107,7 +108,8 @@ void copy_code(Function& f) {
   f.code.lines.resize(mir.code.size());
   f.next_virtual = isa::kFirstVirtual;
   auto count = [&](const isa::Operand& a) {
-    if (a.kind == OperandKind::reg || a.kind == OperandKind::pair) f.next_virtual = std::max(f.next_virtual, a.value + 1);
+    if (a.kind == OperandKind::reg || a.kind == OperandKind::pair)
+      f.next_virtual = std::max(f.next_virtual, a.value + 1);
   };
   for (size_t i = 0; i < mir.code.size(); ++i) {
     f.code.lines[i].inst = mir.code[i];

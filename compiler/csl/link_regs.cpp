@@ -1,11 +1,16 @@
 // Register allocation.
 //
-// 1. A register that is live across a call either lives in memory, or is saved before and loaded after every such call,
+// 1. A register that is live across a call either lives in memory, or is saved before and loaded after every
+// such call,
 //    whichever is less work by frequency.
-// 2. Registers are placed one by one, those with the most accesses per length first, into the first of r0..r14 (even
-//    pairs) that is free in all their segments; a copy's other side is tried first, so that the copy vanishes.
-// 3. What finds no place moves to memory: every read gets a short-lived register loaded before, every write one stored
-//    after (constants are made anew instead). Then again from 2; short-lived registers are placed first, so this ends.
+// 2. Registers are placed one by one, those with the most accesses per length first, into the first of
+// r0..r14 (even
+//    pairs) that is free in all their segments; a copy's other side is tried first, so that the copy
+//    vanishes.
+// 3. What finds no place moves to memory: every read gets a short-lived register loaded before, every write
+// one stored
+//    after (constants are made anew instead). Then again from 2; short-lived registers are placed first, so
+//    this ends.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -46,22 +51,26 @@ class Allocator {
  private:
   bool fail(const std::string& why) {
     failed_ = true;
-    diag_.error(f_.mir->loc, fmt::format("'{}': {}", f_.mir->name, why), "split the function into smaller ones");
+    diag_.error(f_.mir->loc, fmt::format("'{}': {}", f_.mir->name, why),
+                "split the function into smaller ones");
     return false;
   }
 
   int slot_of(int number, bool is_pair) {
     auto [it, is_new] = slot_of_.try_emplace(number, int(f_.slots.size()));
-    if (is_new) f_.slots.push_back({fmt::format("register {}", number), is_pair ? 4u : 2u, is_pair ? 4u : 2u});
+    if (is_new)
+      f_.slots.push_back({fmt::format("register {}", number), is_pair ? 4u : 2u, is_pair ? 4u : 2u});
     return it->second;
   }
 
   static Operand operand(int number, bool is_pair) { return is_pair ? pair(number) : reg(number); }
   isa::Inst load(int number, bool is_pair, int slot) {
-    return make(is_pair ? Op::ld32 : Op::ld16, operand(number, is_pair), {OperandKind::slot, slot, 0}, imm(0));
+    return make(is_pair ? Op::ld32 : Op::ld16, operand(number, is_pair), {OperandKind::slot, slot, 0},
+                imm(0));
   }
   isa::Inst store(int number, bool is_pair, int slot) {
-    return make(is_pair ? Op::st32 : Op::st16, {OperandKind::slot, slot, 0}, imm(0), operand(number, is_pair));
+    return make(is_pair ? Op::st32 : Op::st16, {OperandKind::slot, slot, 0}, imm(0),
+                operand(number, is_pair));
   }
 
   // ---- step 1
@@ -73,7 +82,8 @@ class Allocator {
       for (uint32_t r : flow.live_across[c]) save_cost[r] += 2 * flow.frequency[flow.calls[c]];
     std::set<int> to_memory;
     for (size_t r = 16; r < flow.registers.size(); ++r)
-      if (save_cost[r] > 0 && flow.registers[r].weight <= save_cost[r]) to_memory.insert(flow.registers[r].number);
+      if (save_cost[r] > 0 && flow.registers[r].weight <= save_cost[r])
+        to_memory.insert(flow.registers[r].number);
     Rewriter rewriter(f_.code);
     size_t next = 0;
     for (size_t i = 0; i < f_.code.lines.size(); ++i) {
@@ -120,7 +130,8 @@ class Allocator {
     std::vector<std::vector<int>> friends(flow.registers.size());
     for (const Line& line : f_.code.lines) {
       const isa::Inst& inst = line.inst;
-      bool is_copy = inst.op == Op::mov16 || inst.op == Op::mov32 || inst.op == Op::fmovs || inst.op == Op::fmovh;
+      bool is_copy =
+          inst.op == Op::mov16 || inst.op == Op::mov32 || inst.op == Op::fmovs || inst.op == Op::fmovh;
       if (!is_copy || inst.args[0].kind != inst.args[1].kind) continue;
       if (inst.args[0].kind != OperandKind::reg && inst.args[0].kind != OperandKind::pair) continue;
       for (int side : {0, 1}) {
@@ -197,8 +208,8 @@ class Allocator {
         if (!written || !numbers.count(number)) return;
         ++writes[number];
         OperandKind source = line.inst.args[1].kind;
-        bool is_move = line.inst.op == Op::imov16 || line.inst.op == Op::imov32 || line.inst.op == Op::mov16 ||
-                       line.inst.op == Op::mov32;
+        bool is_move = line.inst.op == Op::imov16 || line.inst.op == Op::imov32 ||
+                       line.inst.op == Op::mov16 || line.inst.op == Op::mov32;
         bool is_constant = source == OperandKind::imm || source == OperandKind::global ||
                            source == OperandKind::slot || source == OperandKind::function;
         if (is_move && is_constant) constants[number] = line.inst;
@@ -238,7 +249,7 @@ class Allocator {
         if (read) before.push_back(load(it->second, is_pair, slot));
         if (written) after.push_back(store(it->second, is_pair, slot));
       });
-      if (is_remade) continue;   // the constant's own definition
+      if (is_remade) continue;  // the constant's own definition
       for (const isa::Inst& inst : before) rewriter.push({inst, line.loc});
       rewriter.push(line);
       for (const isa::Inst& inst : after) rewriter.push({inst, line.loc});
@@ -258,10 +269,10 @@ class Allocator {
   Function& f_;
   Diag& diag_;
   bool failed_ = false;
-  std::map<int, int> slot_of_;       // virtual register -> frame slot
-  std::set<int> pinned_;             // short-lived ones, which must get a register
-  std::map<int, int> place_;         // virtual register -> first fixed register
-  std::vector<std::map<uint32_t, uint32_t>> busy_;   // by fixed register: begin -> end of occupied segments
+  std::map<int, int> slot_of_;                      // virtual register -> frame slot
+  std::set<int> pinned_;                            // short-lived ones, which must get a register
+  std::map<int, int> place_;                        // virtual register -> first fixed register
+  std::vector<std::map<uint32_t, uint32_t>> busy_;  // by fixed register: begin -> end of occupied segments
 };
 
 }  // namespace

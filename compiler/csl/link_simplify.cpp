@@ -1,8 +1,8 @@
 // Small improvements of one function's code, before and after register allocation.
 //
-// Until nothing changes: drop lines that cannot be reached, values that nobody reads, moves to the same register, jumps to
-// the next line; let jumps to jumps go to the end of the chain; let a jump to a return be that return; turn
-// "if c skip the jump" into the opposite conditional jump.
+// Until nothing changes: drop lines that cannot be reached, values that nobody reads, moves to the same
+// register, jumps to the next line; let jumps to jumps go to the end of the chain; let a jump to a return be
+// that return; turn "if c skip the jump" into the opposite conditional jump.
 #include <algorithm>
 
 #include "compiler/csl/link_flow.h"
@@ -44,7 +44,8 @@ bool drop_unreachable(Code& code) {
   return true;
 }
 
-// The line where a jump to `label` really goes, through unconditional jumps; stops after as many hops as there are lines.
+// The line where a jump to `label` really goes, through unconditional jumps; stops after as many hops as
+// there are lines.
 uint32_t final_target(const Code& code, uint32_t line) {
   for (size_t hops = 0; hops < code.lines.size() && line < code.lines.size(); ++hops) {
     if (code.lines[line].inst.op != Op::jmp) break;
@@ -67,11 +68,12 @@ bool thread_jumps(Code& code) {
       if (target >= code.lines.size()) continue;
       const Line& there = code.lines[target];
       if (there.inst.op != Op::yield && there.inst.op != Op::jv) continue;
-      code.lines[i] = there;   // its own source line is the return's
+      code.lines[i] = there;  // its own source line is the return's
       changed = true;
     } else if (i + 1 < code.lines.size() && jump_target(inst) && code.lines[i + 1].inst.op == Op::jmp &&
                code.labels[size_t(inst.args[1].value)] == i + 2) {
-      // jmpt c, over; jmp far; over:   ->   jmpf c, far; (the jmp becomes unreachable or stays for its labels)
+      // jmpt c, over; jmp far; over:   ->   jmpf c, far; (the jmp becomes unreachable or stays for its
+      // labels)
       bool labelled = std::find(code.labels.begin(), code.labels.end(), uint32_t(i + 1)) != code.labels.end();
       if (labelled) continue;
       inst.op = inst.op == Op::jmpt ? Op::jmpf : Op::jmpt;

@@ -7,7 +7,6 @@
 #include <string_view>
 #include <utility>
 
-
 namespace cs {
 const std::vector<std::pair<std::string_view, std::string_view>>& embedded_csl_lib_files();
 }
@@ -20,8 +19,10 @@ namespace fs = std::filesystem;
 std::string normal(const fs::path& path) { return path.lexically_normal().generic_string(); }
 
 void report(SourceLoc where, Diag& diag, std::string message, std::string help) {
-  if (where.valid()) diag.error(where, std::move(message), std::move(help));
-  else diag.error_at("cslc", std::move(message), std::move(help));
+  if (where.valid())
+    diag.error(where, std::move(message), std::move(help));
+  else
+    diag.error_at("cslc", std::move(message), std::move(help));
 }
 
 }  // namespace
@@ -49,11 +50,13 @@ const LoadedModule* FileLoader::load_library(const std::string& name, SourceLoc 
     if (file == inner + ".csl") return keep(path, true, diag.sources.add(path, std::string(text)), diag);
     known.push_back(fmt::format("<{}>", file.substr(0, file.size() - 4)));
   }
-  report(where, diag, fmt::format("there is no library {}", path), fmt::format("known are {}", fmt::join(known, " ")));
+  report(where, diag, fmt::format("there is no library {}", path),
+         fmt::format("known are {}", fmt::join(known, " ")));
   return nullptr;
 }
 
-const LoadedModule* FileLoader::load(const std::string& name, const LoadedModule* from, SourceLoc where, Diag& diag) {
+const LoadedModule* FileLoader::load(const std::string& name, const LoadedModule* from, SourceLoc where,
+                                     Diag& diag) {
   if (name.size() > 2 && name.front() == '<' && name.back() == '>') return load_library(name, where, diag);
   if (name.empty()) {
     report(where, diag, "the file name is empty", "write \"FILE.csl\" or \"<LIBRARY>\"");
@@ -61,11 +64,13 @@ const LoadedModule* FileLoader::load(const std::string& name, const LoadedModule
   }
   std::vector<std::string> candidates{normal(name)};
   if (from && !from->library) candidates.push_back(normal(fs::path(from->path).parent_path() / name));
-  for (const std::string& directory : options_.import_paths) candidates.push_back(normal(fs::path(directory) / name));
+  for (const std::string& directory : options_.import_paths)
+    candidates.push_back(normal(fs::path(directory) / name));
   for (const std::string& path : candidates) {
     if (entries_.count(path) && options_.files.count(path)) return found(path);
     auto shadow = options_.files.find(path);
-    if (shadow != options_.files.end()) return keep(path, false, diag.sources.add(path, shadow->second), diag);
+    if (shadow != options_.files.end())
+      return keep(path, false, diag.sources.add(path, shadow->second), diag);
   }
   // The name alone is a place on the disk only for the layout: imports are relative to the importing file.
   std::string searched;

@@ -56,7 +56,8 @@ Token Parser::expect(Tok kind, const char* after, std::string help) {
       loc.column += uint32_t(before.text.size()) + (before.kind == Tok::builtin ? 1 : 0);
     }
   }
-  fail(loc, fmt::format("expected {} {}, found {}", describe(kind), after, describe(peek())), std::move(help));
+  fail(loc, fmt::format("expected {} {}, found {}", describe(kind), after, describe(peek())),
+       std::move(help));
   return peek();
 }
 
@@ -82,19 +83,23 @@ bool Parser::next_item(Tok closer, const char* what) {
 
 // A keyword of the top level at the beginning of a line: the block around it has lost its '}'.
 bool Parser::at_declaration() const {
-  if (position_ == 0 || peek().loc.column != 1 || peek().loc.line == tokens_[position_ - 1].loc.line) return false;
+  if (position_ == 0 || peek().loc.column != 1 || peek().loc.line == tokens_[position_ - 1].loc.line)
+    return false;
   switch (peek().kind) {
     case Tok::kw_fn:
     case Tok::kw_task:
     case Tok::kw_layout:
     case Tok::kw_param:
-    case Tok::kw_export: return true;
-    default: return false;
+    case Tok::kw_export:
+      return true;
+    default:
+      return false;
   }
 }
 
-// Skips to where a statement can begin again: behind a ';', before a '}' that closes the enclosing block, behind a
-// block that the broken statement contains. At top level also before the keyword of a declaration that begins a line.
+// Skips to where a statement can begin again: behind a ';', before a '}' that closes the enclosing block,
+// behind a block that the broken statement contains. At top level also before the keyword of a declaration
+// that begins a line.
 void Parser::synchronise(bool top_level) {
   panic_ = false;
   int depth = 0;
@@ -107,7 +112,8 @@ void Parser::synchronise(bool top_level) {
       if (depth == 0 && !top_level) return;
       if (depth > 0) --depth;
       advance();
-      if (depth == 0 && !at(Tok::semicolon) && !at(Tok::comma) && !at(Tok::r_paren) && !at(Tok::kw_else)) return;
+      if (depth == 0 && !at(Tok::semicolon) && !at(Tok::comma) && !at(Tok::r_paren) && !at(Tok::kw_else))
+        return;
       continue;
     }
     advance();

@@ -1,12 +1,12 @@
 // Recursive descent over the tokens of one file; private to the parser's .cpp files.
 //
-// Error handling: the first problem of a statement is reported and sets panic_. While it is set nothing is consumed and
-// nothing more is reported, so that every function can go on without looking; loops stop on it. The statement (or
-// declaration) level then skips to a place where a new one can begin and clears it. After any error the tree is thrown
-// away, so its contents no longer matter.
+// Error handling: the first problem of a statement is reported and sets panic_. While it is set nothing is
+// consumed and nothing more is reported, so that every function can go on without looking; loops stop on it.
+// The statement (or declaration) level then skips to a place where a new one can begin and clears it. After
+// any error the tree is thrown away, so its contents no longer matter.
 //
-// Depth: nesting is limited (kMaxDepth) and so is the height of expression trees (kMaxHeight), because later phases
-// recurse over them: a chain of a thousand + signs nests nothing but makes a tree of that height.
+// Depth: nesting is limited (kMaxDepth) and so is the height of expression trees (kMaxHeight), because later
+// phases recurse over them: a chain of a thousand + signs nests nothing but makes a tree of that height.
 #pragma once
 
 #include <memory>
@@ -42,12 +42,12 @@ class Parser {
   bool accept(Tok kind);
   Token expect(Tok kind, const char* after, std::string help = {});
   std::string expect_name(const char* what);
-  std::string expect_member_name(const char* what);   // keywords are good names behind a dot
+  std::string expect_member_name(const char* what);  // keywords are good names behind a dot
   void fail(SourceLoc, std::string message, std::string help = {});
   SourceLoc here() const { return peek().loc; }
   bool at_declaration() const;
   void synchronise(bool top_level);
-  bool next_item(Tok closer, const char* what);       // after an item of a comma list: true if another follows
+  bool next_item(Tok closer, const char* what);  // after an item of a comma list: true if another follows
 
   // ---- declarations (parser_decl.cpp)
   void declaration();
@@ -67,8 +67,8 @@ class Parser {
   const ast::Stmt* loop(std::string label);
   const ast::Stmt* if_statement(bool terminated);
   const ast::Stmt* switch_statement();
-  const ast::Stmt* branch(const char* what);          // body of if, while, for: a block or a statement
-  const ast::Stmt* unterminated();                    // assignment, expression, return, break, continue
+  const ast::Stmt* branch(const char* what);  // body of if, while, for: a block or a statement
+  const ast::Stmt* unterminated();            // assignment, expression, return, break, continue
   std::vector<const ast::Prong*> prongs(bool value);
   const ast::Prong* prong(bool value);
   void end_statement(const char* what);
@@ -79,7 +79,7 @@ class Parser {
   const ast::Expr* prefix(bool init_allowed);
   const ast::Expr* primary();
   const ast::Expr* postfix(const ast::Expr*, bool init_allowed);
-  const ast::Expr* type();                            // an expression that no `{` continues
+  const ast::Expr* type();  // an expression that no `{` continues
   const ast::Expr* number();
   const ast::Expr* array_or_many_pointer(bool init_allowed);
   const ast::Expr* pointer_rest(ast::PointerType*);
@@ -97,7 +97,7 @@ class Parser {
   std::unique_ptr<ast::File> file_;
   bool panic_ = false;
   int depth_ = 0;
-  int height_ = 0;   // of the highest expression finished since the enclosing one began
+  int height_ = 0;  // of the highest expression finished since the enclosing one began
 };
 
 }  // namespace cs::csl

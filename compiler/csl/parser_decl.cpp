@@ -37,7 +37,8 @@ void Parser::declaration() {
     return;  // a stray ; after a block harms nobody
   } else {
     fail(loc, fmt::format("expected a declaration, found {}", describe(peek())),
-         "a file holds const, var, param, fn, task, layout {...} and comptime {...}; statements go into one of them");
+         "a file holds const, var, param, fn, task, layout {...} and comptime {...}; statements go into one "
+         "of them");
   }
   if (decl && !panic_) file_->decls.push_back(decl);
 }
@@ -71,9 +72,11 @@ Variable* Parser::variable(Linkage linkage) {
   if (!node->value && keyword.kind == Tok::kw_const && !external)
     fail(here(), fmt::format("constant '{}' has no value", node->name), "write: const NAME = VALUE;");
   if (!node->value && keyword.kind == Tok::kw_var && !node->type)
-    fail(here(), fmt::format("variable '{}' has neither type nor value", node->name), "write: var NAME: TYPE;");
+    fail(here(), fmt::format("variable '{}' has neither type nor value", node->name),
+         "write: var NAME: TYPE;");
   if (node->value && external)
-    fail(node->value->loc, fmt::format("extern variable '{}' has a value", node->name), "its definition gives it");
+    fail(node->value->loc, fmt::format("extern variable '{}' has a value", node->name),
+         "its definition gives it");
   return node;
 }
 
@@ -89,7 +92,8 @@ Function* Parser::function(Linkage linkage, bool is_inline) {
   expect(Tok::r_paren, "after the parameters");
   attributes(node->attributes);
   if (at(Tok::l_brace) || at(Tok::semicolon))
-    fail(here(), fmt::format("'{}' has no result type", node->name), "write void before the '{' if it returns nothing");
+    fail(here(), fmt::format("'{}' has no result type", node->name),
+         "write void before the '{' if it returns nothing");
   node->result = type();
   attributes(node->attributes);
   if (linkage == Linkage::external) {
@@ -131,8 +135,10 @@ const Expr* Parser::function_type() {
 
 const Expr* Parser::struct_type() {
   StructType* node = file_->make<StructType>(here());
-  if (accept(Tok::kw_extern)) node->layout = StructLayout::external;
-  else if (accept(Tok::kw_packed)) node->layout = StructLayout::packed;
+  if (accept(Tok::kw_extern))
+    node->layout = StructLayout::external;
+  else if (accept(Tok::kw_packed))
+    node->layout = StructLayout::packed;
   node->is_union = at(Tok::kw_union);
   if (!accept(Tok::kw_union)) expect(Tok::kw_struct, "or 'union'");
   if (accept(Tok::l_paren)) {

@@ -14,17 +14,28 @@ namespace {
 
 std::optional<BinaryOp> compound_op(Tok kind) {
   switch (kind) {
-    case Tok::plus_assign: return BinaryOp::add;
-    case Tok::minus_assign: return BinaryOp::sub;
-    case Tok::star_assign: return BinaryOp::mul;
-    case Tok::slash_assign: return BinaryOp::div;
-    case Tok::percent_assign: return BinaryOp::rem;
-    case Tok::amp_assign: return BinaryOp::bit_and;
-    case Tok::pipe_assign: return BinaryOp::bit_or;
-    case Tok::caret_assign: return BinaryOp::bit_xor;
-    case Tok::shl_assign: return BinaryOp::shl;
-    case Tok::shr_assign: return BinaryOp::shr;
-    default: return std::nullopt;
+    case Tok::plus_assign:
+      return BinaryOp::add;
+    case Tok::minus_assign:
+      return BinaryOp::sub;
+    case Tok::star_assign:
+      return BinaryOp::mul;
+    case Tok::slash_assign:
+      return BinaryOp::div;
+    case Tok::percent_assign:
+      return BinaryOp::rem;
+    case Tok::amp_assign:
+      return BinaryOp::bit_and;
+    case Tok::pipe_assign:
+      return BinaryOp::bit_or;
+    case Tok::caret_assign:
+      return BinaryOp::bit_xor;
+    case Tok::shl_assign:
+      return BinaryOp::shl;
+    case Tok::shr_assign:
+      return BinaryOp::shr;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -63,13 +74,19 @@ const Stmt* Parser::statement() {
   if (panic_) return nullptr;
   SourceLoc loc = here();
   switch (peek().kind) {
-    case Tok::semicolon: advance(); return nullptr;
-    case Tok::l_brace: return block();
-    case Tok::kw_if: return if_statement(true);
-    case Tok::kw_switch: return switch_statement();
+    case Tok::semicolon:
+      advance();
+      return nullptr;
+    case Tok::l_brace:
+      return block();
+    case Tok::kw_if:
+      return if_statement(true);
+    case Tok::kw_switch:
+      return switch_statement();
     case Tok::kw_while:
     case Tok::kw_for:
-    case Tok::kw_inline: return loop({});
+    case Tok::kw_inline:
+      return loop({});
     case Tok::kw_const:
     case Tok::kw_var: {
       DeclStmt* node = file_->make<DeclStmt>(loc);
@@ -97,7 +114,8 @@ const Stmt* Parser::statement() {
     case Tok::identifier:
       if (at_ahead(1, Tok::colon)) return labelled_statement();
       break;
-    default: break;
+    default:
+      break;
   }
   const Stmt* stmt = unterminated();
   end_statement("the statement");
@@ -172,7 +190,8 @@ const Stmt* Parser::branch(const char* what) {
   return statement();
 }
 
-// `if (c) x = 1 else y = 2;` has one semicolon, at its end; as the body of a switch case (not terminated) it has none.
+// `if (c) x = 1 else y = 2;` has one semicolon, at its end; as the body of a switch case (not terminated) it
+// has none.
 const Stmt* Parser::if_statement(bool terminated) {
   Nesting nesting(*this);
   If* node = file_->make<If>(advance().loc);
@@ -182,8 +201,8 @@ const Stmt* Parser::if_statement(bool terminated) {
   auto simple = [&] {
     Tok kind = peek().kind;
     return !(kind == Tok::l_brace || kind == Tok::kw_if || kind == Tok::kw_while || kind == Tok::kw_for ||
-             kind == Tok::kw_switch || kind == Tok::kw_inline || kind == Tok::semicolon || kind == Tok::kw_const ||
-             kind == Tok::kw_var);
+             kind == Tok::kw_switch || kind == Tok::kw_inline || kind == Tok::semicolon ||
+             kind == Tok::kw_const || kind == Tok::kw_var);
   };
   if (simple()) {
     node->then = unterminated();
@@ -192,7 +211,7 @@ const Stmt* Parser::if_statement(bool terminated) {
     node->then = at(Tok::kw_if) ? if_statement(terminated) : branch("if");
   }
   if (!accept(Tok::kw_else)) return node;
-  node->otherwise = at(Tok::kw_if)             ? if_statement(terminated)
+  node->otherwise = at(Tok::kw_if)            ? if_statement(terminated)
                     : !terminated && simple() ? unterminated()
                                               : branch("else");
   return node;
@@ -202,13 +221,15 @@ const Stmt* Parser::unterminated() {
   SourceLoc loc = here();
   if (accept(Tok::kw_return)) {
     Return* node = file_->make<Return>(loc);
-    if (!at(Tok::semicolon) && !at(Tok::kw_else) && !at(Tok::comma) && !at(Tok::r_brace)) node->value = expression();
+    if (!at(Tok::semicolon) && !at(Tok::kw_else) && !at(Tok::comma) && !at(Tok::r_brace))
+      node->value = expression();
     return node;
   }
   if (accept(Tok::kw_break)) {
     Break* node = file_->make<Break>(loc);
     if (accept(Tok::colon)) node->label = expect_name("a label");
-    if (!at(Tok::semicolon) && !at(Tok::kw_else) && !at(Tok::comma) && !at(Tok::r_brace)) node->value = expression();
+    if (!at(Tok::semicolon) && !at(Tok::kw_else) && !at(Tok::comma) && !at(Tok::r_brace))
+      node->value = expression();
     return node;
   }
   if (accept(Tok::kw_continue)) {

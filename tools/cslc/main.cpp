@@ -64,8 +64,11 @@ void add_params(const std::vector<std::string>& texts, const char* flag, api::Co
 void declare(CLI::App& app, Flags& f, api::CompileOptions& o) {
   app.add_option("LAYOUT", o.input, "layout file (.csl)")->required();
   app.add_option("-o", f.output, "Folder to write")->capture_default_str();
-  app.add_option("--arch", f.arch, "wse2 or wse3")->check(CLI::IsMember({"wse2", "wse3"}))->capture_default_str();
-  app.add_option("-m,--machine", f.machine, "Machine, a name in configs/machines or a path (default: that of --arch)");
+  app.add_option("--arch", f.arch, "wse2 or wse3")
+      ->check(CLI::IsMember({"wse2", "wse3"}))
+      ->capture_default_str();
+  app.add_option("-m,--machine", f.machine,
+                 "Machine, a name in configs/machines or a path (default: that of --arch)");
   app.add_option("--fabric-dims", f.dims, "W,H (default: the rectangle and what memcpy needs around it)");
   app.add_option("--fabric-offsets", f.offsets, "X,Y of the rectangle");
   app.add_option("--params", f.params, "Parameters of the layout, NAME:VALUE,...");
@@ -87,11 +90,14 @@ void declare(CLI::App& app, Flags& f, api::CompileOptions& o) {
 
 void apply(const Flags& f, api::CompileOptions& o) {
   o.machine = f.machine.empty() ? f.arch : f.machine;
-  if (!f.dims.empty()) std::tie(o.csl.fabric_width, o.csl.fabric_height) = two_numbers(f.dims, "--fabric-dims");
-  if (!f.offsets.empty()) std::tie(o.csl.offset_x, o.csl.offset_y) = two_numbers(f.offsets, "--fabric-offsets");
+  if (!f.dims.empty())
+    std::tie(o.csl.fabric_width, o.csl.fabric_height) = two_numbers(f.dims, "--fabric-dims");
+  if (!f.offsets.empty())
+    std::tie(o.csl.offset_x, o.csl.offset_y) = two_numbers(f.offsets, "--fabric-offsets");
   add_params(f.params, "--params", o);
   add_params(f.colors, "--colors", o);
-  if (f.west_buffer != 0 || f.east_buffer != 0) throw UsageError{"--width-west-buf and --width-east-buf must be 0"};
+  if (f.west_buffer != 0 || f.east_buffer != 0)
+    throw UsageError{"--width-west-buf and --width-east-buf must be 0"};
   o.csl.fp16 = f.fp16 == "bf16" ? Fp16Format::bf16 : f.fp16 == "cb16" ? Fp16Format::cb16 : Fp16Format::f16;
 }
 

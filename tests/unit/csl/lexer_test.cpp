@@ -6,7 +6,9 @@
 namespace cs::csl {
 namespace {
 
-std::vector<Token> tokens_of(Diag& diag, const std::string& text) { return lex(diag.sources.add("t.csl", text), diag); }
+std::vector<Token> tokens_of(Diag& diag, const std::string& text) {
+  return lex(diag.sources.add("t.csl", text), diag);
+}
 
 std::vector<Tok> kinds(const std::string& text) {
   Diag diag;
@@ -18,21 +20,22 @@ std::vector<Tok> kinds(const std::string& text) {
 
 TEST(Lexer, LongestPunctuationWins) {
   EXPECT_EQ(kinds("<<= << <= < .* . ... -> =>"),
-            (std::vector{Tok::shl_assign, Tok::shl, Tok::le, Tok::lt, Tok::dot_star, Tok::dot, Tok::ellipsis, Tok::arrow,
-                         Tok::fat_arrow, Tok::end}));
+            (std::vector{Tok::shl_assign, Tok::shl, Tok::le, Tok::lt, Tok::dot_star, Tok::dot, Tok::ellipsis,
+                         Tok::arrow, Tok::fat_arrow, Tok::end}));
 }
 
 TEST(Lexer, KeywordsAreWholeWords) {
   EXPECT_EQ(kinds("for format fn fnord task _task"),
-            (std::vector{Tok::kw_for, Tok::identifier, Tok::kw_fn, Tok::identifier, Tok::kw_task, Tok::identifier,
-                         Tok::end}));
+            (std::vector{Tok::kw_for, Tok::identifier, Tok::kw_fn, Tok::identifier, Tok::kw_task,
+                         Tok::identifier, Tok::end}));
 }
 
 TEST(Lexer, RangesAndAccessesEndNumbers) {
   EXPECT_EQ(kinds("3...5"), (std::vector{Tok::integer, Tok::ellipsis, Tok::integer, Tok::end}));
   EXPECT_EQ(kinds("1.5e-3"), (std::vector{Tok::floating, Tok::end}));
   EXPECT_EQ(kinds("0xe+1"), (std::vector{Tok::integer, Tok::plus, Tok::integer, Tok::end}));
-  EXPECT_EQ(kinds("a.b.*"), (std::vector{Tok::identifier, Tok::dot, Tok::identifier, Tok::dot_star, Tok::end}));
+  EXPECT_EQ(kinds("a.b.*"),
+            (std::vector{Tok::identifier, Tok::dot, Tok::identifier, Tok::dot_star, Tok::end}));
 }
 
 TEST(Lexer, Positions) {
@@ -42,7 +45,7 @@ TEST(Lexer, Positions) {
   EXPECT_EQ(t[0].loc.line, 1u);
   EXPECT_EQ(t[1].text, "bc");
   EXPECT_EQ(t[1].loc.line, 2u);
-  EXPECT_EQ(t[1].loc.column, 3u);   // under the @
+  EXPECT_EQ(t[1].loc.column, 3u);  // under the @
   EXPECT_EQ(t[2].loc.column, 6u);
   EXPECT_EQ(t[5].loc.line, 3u);
 }

@@ -1,10 +1,9 @@
-// The back half: linked code computes what the MIR says, memory is laid out as documented, and limits are reported.
+// The back half: linked code computes what the MIR says.
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "link_test_support.h"
-#include "runtime/isa/dsd.h"
 
 namespace cs::csl::test {
 namespace {
@@ -27,7 +26,7 @@ TEST(LinkRegisters, ThirtyLiveValues) {
   for (const isa::Inst& inst : p.code) EXPECT_EQ(isa::verify(inst, machine()), "");
   Runner run(p);
   run.run(p.tasks[0].entry);
-  EXPECT_EQ(run.half(run.symbol("out")), 465);   // 30 * 31 / 2
+  EXPECT_EQ(run.half(run.symbol("out")), 465);  // 30 * 31 / 2
 }
 
 // Pairs and single registers at once: 9 pairs (18 halves) and 6 halves do not fit in 15 registers.
@@ -45,20 +44,27 @@ TEST(LinkRegisters, PairsAndHalves) {
   TileProgram p = link(tile_of({f}));
   Runner run(p);
   run.run(p.tasks[0].entry);
-  EXPECT_EQ(run.word(run.symbol("out")), 4500000u);   // 100000 * 45
-  EXPECT_EQ(run.half(run.symbol("out") + 4), 7);      // memory is zero
+  EXPECT_EQ(run.word(run.symbol("out")), 4500000u);  // 100000 * 45
+  EXPECT_EQ(run.half(run.symbol("out") + 4), 7);     // memory is zero
 }
 
-// f(a, B, c, D, e, F, g, H) = a + 2c + 3e + 4g + low(B + D + F + H); pairs are aligned, the last arguments go through memory.
+// f(a, B, c, D, e, F, g, H) = a + 2c + 3e + 4g + low(B + D + F + H); pairs are aligned, the last arguments go
+// through memory.
 TEST(LinkCalls, TenRegistersWorthOfArguments) {
   FunctionText f{"main"};
-  f.lines = {"imov16 r64, 1", "imov32 p65, 70000", "imov16 r66, 2", "imov32 p67, 80000", "imov16 r68, 3",
-             "imov32 p69, 90000", "call fn1 r64, p65, r66, p67, r68, p69, 4, #100000 -> r70", "st16 [global0], r70",
+  f.lines = {"imov16 r64, 1",
+             "imov32 p65, 70000",
+             "imov16 r66, 2",
+             "imov32 p67, 80000",
+             "imov16 r68, 3",
+             "imov32 p69, 90000",
+             "call fn1 r64, p65, r66, p67, r68, p69, 4, #100000 -> r70",
+             "st16 [global0], r70",
              "yield"};
   FunctionText g{"callee", {"r64", "p65", "r66", "p67", "r68", "p69", "r70", "p71"}, "r80"};
-  g.lines = {"add32 p81, p65, p67", "add32 p81, p81, p69",  "add32 p81, p81, p71",  "wunpl r80, p81",
-             "add16 r80, r80, r64", "imul16 r82, r66, 2",   "add16 r80, r80, r82",  "imul16 r82, r68, 3",
-             "add16 r80, r80, r82", "imul16 r82, r70, 4",   "add16 r80, r80, r82",  "ret"};
+  g.lines = {"add32 p81, p65, p67", "add32 p81, p81, p69", "add32 p81, p81, p71", "wunpl r80, p81",
+             "add16 r80, r80, r64", "imul16 r82, r66, 2",  "add16 r80, r80, r82", "imul16 r82, r68, 3",
+             "add16 r80, r80, r82", "imul16 r82, r70, 4",  "add16 r80, r80, r82", "ret"};
   TileProgram p = link(tile_of({f, g}));
   Runner run(p);
   run.run(p.tasks[0].entry);
@@ -68,11 +74,11 @@ TEST(LinkCalls, TenRegistersWorthOfArguments) {
 // Values that live across calls in a loop: sum over i of f(i) * k with k and the sum kept over the call.
 TEST(LinkCalls, ValuesSurviveCallsInLoops) {
   FunctionText f{"main"};
-  f.lines = {"imov16 r64, 0", "imov16 r65, 0", "ld16 r66, [global1]", "loop:", "call fn1 r64 -> r67",
-             "imul16 r67, r67, r66", "add16 r65, r65, r67", "add16 r64, r64, 1", "lt16 r68, r64, 10",
-             "jmpt r68, @loop", "st16 [global0], r65", "yield"};
+  f.lines = {"imov16 r64, 0",       "imov16 r65, 0",        "ld16 r66, [global1]", "loop:",
+             "call fn1 r64 -> r67", "imul16 r67, r67, r66", "add16 r65, r65, r67", "add16 r64, r64, 1",
+             "lt16 r68, r64, 10",   "jmpt r68, @loop",      "st16 [global0], r65", "yield"};
   FunctionText square{"square", {"r64"}, "r65"};
-  square.lines = {"call fn2 r64, r64 -> r65", "ret"};       // not a leaf: keeps its return address in memory
+  square.lines = {"call fn2 r64, r64 -> r65", "ret"};  // not a leaf: keeps its return address in memory
   FunctionText mul{"mul", {"r64", "r65"}, "r66"};
   mul.lines = {"imul16 r66, r64, r65", "ret"};
   MirTile tile = tile_of({f, square, mul});
@@ -80,13 +86,18 @@ TEST(LinkCalls, ValuesSurviveCallsInLoops) {
   TileProgram p = link(tile);
   Runner run(p);
   run.run(p.tasks[0].entry);
-  EXPECT_EQ(run.half(run.symbol("out")), 3 * 285);   // 0 + 1 + 4 + ... + 81 = 285
+  EXPECT_EQ(run.half(run.symbol("out")), 3 * 285);  // 0 + 1 + 4 + ... + 81 = 285
 }
 
 TEST(LinkCalls, ThroughPointers) {
   FunctionText f{"main"};
-  f.lines = {"ld16 r64, [global1+2]", "call r64 5 -> r65", "st16 [global0], r65", "mov16 r66, fn1",
-             "call r66 5 -> r65", "st16 [global0+2], r65", "yield"};
+  f.lines = {"ld16 r64, [global1+2]",
+             "call r64 5 -> r65",
+             "st16 [global0], r65",
+             "mov16 r66, fn1",
+             "call r66 5 -> r65",
+             "st16 [global0+2], r65",
+             "yield"};
   FunctionText twice{"twice", {"r64"}, "r65"}, negate{"negate", {"r64"}, "r65"};
   twice.lines = {"add16 r65, r64, r64", "ret"};
   negate.lines = {"neg16 r65, r64", "ret"};
@@ -119,14 +130,14 @@ TEST(LinkLaunch, ArgumentsAndReturn) {
   EXPECT_EQ(run.word(out + 4), 7u);
   const cs::Function* launch = p.function("scale");
   ASSERT_TRUE(launch && launch->parameters.size() == 2);
-  EXPECT_EQ(launch->parameters[1].address, launch->parameters[0].address + 4);   // aligned to 4
+  EXPECT_EQ(launch->parameters[1].address, launch->parameters[0].address + 4);  // aligned to 4
   run.set(launch->parameters[0].address, 11, 2);
   run.set(launch->parameters[1].address, 123456, 4);
   run.run(launch->entry);
   EXPECT_EQ(run.half(out), 11);
   EXPECT_EQ(run.word(out + 4), 123456u);
   run.set(p.function("only")->parameters[0].address, 99, 4);
-  EXPECT_EQ(run.run(p.function("only")->entry), 3);   // load, store, yield
+  EXPECT_EQ(run.run(p.function("only")->entry), 3);  // load, store, yield
   EXPECT_EQ(run.word(out + 8), 99u);
 }
 
@@ -140,7 +151,7 @@ TEST(LinkTasks, WaveletArrivesInTheFirstRegisters) {
   TileProgram p = link(tile);
   Runner run(p);
   run.registers.set_pair(0, 0xDEADBEEF);
-  EXPECT_EQ(run.run(p.tasks[1].entry), 2);   // the parameter stays in p0: no move
+  EXPECT_EQ(run.run(p.tasks[1].entry), 2);  // the parameter stays in p0: no move
   EXPECT_EQ(run.word(run.symbol("out")), 0xDEADBEEFu);
 }
 
@@ -154,7 +165,8 @@ struct Random {
   }
 };
 
-// 24 half and 10 pair variables, straight code with forward branches, a counted loop around it, calls in between.
+// 24 half and 10 pair variables, straight code with forward branches, a counted loop around it, calls in
+// between.
 FunctionText random_function(Random& random, int index, int functions) {
   FunctionText f{fmt::format("f{}", index), {"r64", "p90"}, "r65"};
   auto half = [&] { return fmt::format("r{}", 64 + random.next(24)); };
@@ -169,21 +181,36 @@ FunctionText random_function(Random& random, int index, int functions) {
   std::vector<std::string> open;
   for (int i = 0; i < 60; ++i) {
     switch (random.next(9)) {
-      case 0: f.lines.push_back(fmt::format("add16 {}, {}, {}", half(), half(), half())); break;
-      case 1: f.lines.push_back(fmt::format("imul16 {}, {}, {}", half(), half(), half())); break;
-      case 2: f.lines.push_back(fmt::format("xor16 {}, {}, {}", half(), half(), half())); break;
-      case 3: f.lines.push_back(fmt::format("mov16 {}, {}", half(), half())); break;
-      case 4: f.lines.push_back(fmt::format("add32 {}, {}, {}", pair(), pair(), pair())); break;
-      case 5: f.lines.push_back(fmt::format("wpack {}, {}, {}", pair(), half(), half())); break;
-      case 6: f.lines.push_back(fmt::format("wunph {}, {}", half(), pair())); break;
+      case 0:
+        f.lines.push_back(fmt::format("add16 {}, {}, {}", half(), half(), half()));
+        break;
+      case 1:
+        f.lines.push_back(fmt::format("imul16 {}, {}, {}", half(), half(), half()));
+        break;
+      case 2:
+        f.lines.push_back(fmt::format("xor16 {}, {}, {}", half(), half(), half()));
+        break;
+      case 3:
+        f.lines.push_back(fmt::format("mov16 {}, {}", half(), half()));
+        break;
+      case 4:
+        f.lines.push_back(fmt::format("add32 {}, {}, {}", pair(), pair(), pair()));
+        break;
+      case 5:
+        f.lines.push_back(fmt::format("wpack {}, {}, {}", pair(), half(), half()));
+        break;
+      case 6:
+        f.lines.push_back(fmt::format("wunph {}, {}", half(), pair()));
+        break;
       case 7:
         open.push_back(fmt::format("l{}:", label));
         f.lines.push_back(fmt::format("jmpt {}, @l{}", half(), label++));
         break;
       default:
         if (index + 1 < functions && random.next(3) == 0)
-          f.lines.push_back(fmt::format("call fn{} {}, {} -> {}", index + 1 + int(random.next(uint32_t(functions - index - 1))),
-                                        half(), pair(), half()));
+          f.lines.push_back(fmt::format("call fn{} {}, {} -> {}",
+                                        index + 1 + int(random.next(uint32_t(functions - index - 1))), half(),
+                                        pair(), half()));
         else
           f.lines.push_back(fmt::format("mov32 {}, {}", pair(), pair()));
     }
@@ -213,35 +240,64 @@ class Interpreter {
     const MirFunction& f = tile_.functions[index];
     std::map<int, uint32_t> r;
     for (size_t i = 0; i < args.size(); ++i) r[f.params[i].value] = args[i];
-    auto value = [&](const isa::Operand& a) { return a.kind == isa::OperandKind::imm ? uint32_t(a.value) : r[a.value]; };
+    auto value = [&](const isa::Operand& a) {
+      return a.kind == isa::OperandKind::imm ? uint32_t(a.value) : r[a.value];
+    };
     for (size_t pc = 0;; ++pc) {
       const isa::Inst& in = f.code[pc];
       const auto& a = in.args;
       switch (in.op) {
         case isa::Op::imov16:
-        case isa::Op::mov16: r[a[0].value] = value(a[1]) & 0xFFFF; break;
+        case isa::Op::mov16:
+          r[a[0].value] = value(a[1]) & 0xFFFF;
+          break;
         case isa::Op::imov32:
-        case isa::Op::mov32: r[a[0].value] = value(a[1]); break;
-        case isa::Op::add16: r[a[0].value] = (value(a[1]) + value(a[2])) & 0xFFFF; break;
-        case isa::Op::sub16: r[a[0].value] = (value(a[1]) - value(a[2])) & 0xFFFF; break;
-        case isa::Op::imul16: r[a[0].value] = (value(a[1]) * value(a[2])) & 0xFFFF; break;
-        case isa::Op::xor16: r[a[0].value] = value(a[1]) ^ value(a[2]); break;
-        case isa::Op::add32: r[a[0].value] = value(a[1]) + value(a[2]); break;
-        case isa::Op::wpack: r[a[0].value] = value(a[1]) | value(a[2]) << 16; break;
-        case isa::Op::wunph: r[a[0].value] = value(a[1]) >> 16; break;
+        case isa::Op::mov32:
+          r[a[0].value] = value(a[1]);
+          break;
+        case isa::Op::add16:
+          r[a[0].value] = (value(a[1]) + value(a[2])) & 0xFFFF;
+          break;
+        case isa::Op::sub16:
+          r[a[0].value] = (value(a[1]) - value(a[2])) & 0xFFFF;
+          break;
+        case isa::Op::imul16:
+          r[a[0].value] = (value(a[1]) * value(a[2])) & 0xFFFF;
+          break;
+        case isa::Op::xor16:
+          r[a[0].value] = value(a[1]) ^ value(a[2]);
+          break;
+        case isa::Op::add32:
+          r[a[0].value] = value(a[1]) + value(a[2]);
+          break;
+        case isa::Op::wpack:
+          r[a[0].value] = value(a[1]) | value(a[2]) << 16;
+          break;
+        case isa::Op::wunph:
+          r[a[0].value] = value(a[1]) >> 16;
+          break;
         case isa::Op::jmpt:
           if (value(a[0]) != 0) pc = f.labels[size_t(a[1].value)] - 1;
           break;
-        case isa::Op::st16: store(a[1], value(a[2]), 2); break;
-        case isa::Op::st32: store(a[1], value(a[2]), 4); break;
+        case isa::Op::st16:
+          store(a[1], value(a[2]), 2);
+          break;
+        case isa::Op::st32:
+          store(a[1], value(a[2]), 4);
+          break;
         case isa::Op::jal: {
-          auto call = std::find_if(f.calls.begin(), f.calls.end(), [&](const MirCall& c) { return c.inst == pc; });
+          auto call =
+              std::find_if(f.calls.begin(), f.calls.end(), [&](const MirCall& c) { return c.inst == pc; });
           r[call->result.value] = run(uint32_t(a[1].value), {value(call->args[0]), value(call->args[1])});
           break;
         }
-        case isa::Op::jv: return r[f.result.value];
-        case isa::Op::yield: return 0;
-        default: ADD_FAILURE() << isa::print(in); return 0;
+        case isa::Op::jv:
+          return r[f.result.value];
+        case isa::Op::yield:
+          return 0;
+        default:
+          ADD_FAILURE() << isa::print(in);
+          return 0;
       }
     }
   }
@@ -268,155 +324,6 @@ TEST(LinkRandom, LinkedCodeComputesWhatMirSays) {
     auto out = run.memory.begin() + run.symbol("out");
     ASSERT_TRUE(std::equal(expected.begin(), expected.end(), out)) << "seed " << seed;
   }
-}
-
-// ---- memory
-
-TEST(LinkMemory, MapIsCompleteAndDisjoint) {
-  FunctionText f{"main"};
-  f.lines = {"ld16 r64, [global2]", "st16 [global0], r64", "yield"};
-  MirTile tile = tile_of({f, {"never", {}, "", {"ret"}}});
-  tile.memcpy = true;
-  tile.tasks[0].id = 9;
-  tile.globals.push_back(global("unused", 100));
-  tile.globals.push_back(global("constant", 2, {5, 0}, true));
-  Machine m = machine();
-  TileProgram p = link(tile, m);
-  ASSERT_EQ(p.sections.size(), 4u);   // reserved, main, constant, out; neither `never` nor `unused`
-  EXPECT_EQ(p.sections[0].bytes, uint32_t(m.memcpy.memcpy_bytes));
-  EXPECT_EQ(p.sections[1].name, "main");
-  // wse2: ld16 4 + st16 4 + yield 2 bytes
-  EXPECT_EQ(p.sections[1].bytes, 10u);
-  for (size_t i = 1; i < p.sections.size(); ++i)
-    EXPECT_GE(p.sections[i].address, p.sections[i - 1].address + p.sections[i - 1].bytes);
-}
-
-TEST(LinkMemory, EqualConstantsAreOne) {
-  FunctionText f{"main"};
-  f.lines = {"mov16 r64, global1", "mov16 r65, global2", "sub16 r66, r64, r65", "st16 [global0], r66", "yield"};
-  MirTile tile = tile_of({f});
-  tile.globals.push_back(global("a", 4, {1, 2, 3, 4}, true));
-  tile.globals.push_back(global("b", 4, {1, 2, 3, 4}, true));
-  tile.globals.push_back(global("c", 4, {1, 2, 3, 5}, true));
-  TileProgram p = link(tile);
-  Runner run(p);
-  run.set(run.symbol("out"), 77, 2);
-  run.run(p.tasks[0].entry);
-  EXPECT_EQ(run.half(run.symbol("out")), 0);
-}
-
-// Two functions called one after the other share frame memory; caller and callee do not.
-TEST(LinkMemory, FramesAreOverlaid) {
-  FunctionText f{"main"};
-  f.slots = {{"m", 100, 2}};
-  f.lines = {"st16 [slot0], 1", "call fn1", "call fn2", "ld16 r64, [slot0]", "st16 [global0], r64", "yield"};
-  FunctionText a{"a"}, b{"b"};
-  a.slots = {{"x", 1000, 2}};
-  a.lines = {"st16 [slot0], 2", "ret"};
-  b.slots = {{"y", 600, 2}};
-  b.lines = {"st16 [slot0], 3", "ret"};
-  TileProgram p = link(tile_of({f, a, b}));
-  ASSERT_EQ(p.sections.back().name, "frames");
-  EXPECT_EQ(p.sections.back().bytes, 1100u);   // 100 + max(1000, 600)
-  Runner run(p);
-  run.run(p.tasks[0].entry);
-  EXPECT_EQ(run.half(run.symbol("out")), 1);
-}
-
-// As above, but the array's address goes into a descriptor and an operation is asynchronous: `x` keeps its own memory.
-TEST(LinkMemory, ArraysOfAsynchronousOperationsAreNotOverlaid) {
-  FunctionText f{"main"};
-  f.lines = {"call fn1", "call fn2", "yield"};
-  FunctionText a{"a"}, b{"b"};
-  a.slots = {{"x", 1000, 2}, {"dsd", 8, 2}};
-  a.lines = {"mov16 r64, slot0", "st16 [slot1+2], r64", "lddds d0, [slot1], {async}", "ret"};
-  b.slots = {{"y", 600, 2}};
-  b.lines = {"st16 [slot0], 3", "ret"};
-  TileProgram p = link(tile_of({f, a, b}));
-  ASSERT_EQ(p.sections.back().name, "a.x");
-  EXPECT_EQ(p.sections.back().bytes, 1000u);
-  EXPECT_EQ(p.sections[p.sections.size() - 2].bytes, 600u);   // dsd and y share
-}
-
-TEST(LinkMemory, OverflowSaysNeedHaveAndWho) {
-  FunctionText f{"main"};
-  f.lines = {"ld16 r64, [global1]", "st16 [global0], r64", "yield"};
-  MirTile tile = tile_of({f});
-  tile.globals.push_back(global("weights", 60000));
-  Diag diag;
-  tile.globals[1].loc = {diag.sources.add("pe.csl", "var weights: [15000]f32;\n"), 1, 5};
-  TileProgram out;
-  EXPECT_FALSE(link_tile(tile, machine(), out, diag.sources, diag));
-  std::string text = diag.to_string();
-  // code 10 (rounded to 12 by alignment) + out 64 + weights 60000
-  EXPECT_NE(text.find("pe.csl:1:5: error: 'test.csl' does not fit in the memory of a PE: need 60076 bytes, have 49152 "
-                      "(10924 too many); reserved 0, code 10, constants 0, data 60064, frames 0"),
-            std::string::npos) << text;
-  EXPECT_NE(text.find("'weights' takes 60000 bytes"), std::string::npos) << text;
-}
-
-// ---- code
-
-TEST(LinkSimplify, JumpsAndDeadValues) {
-  FunctionText f{"main"};
-  f.lines = {"imov16 r64, 5",            // never read
-             "ld16 r65, [global0]", "jmpt r65, @a", "jmp @b", "a:", "st16 [global0], 1", "jmp @end", "b:",
-             "st16 [global0], 2", "jmp @end", "end:", "yield"};
-  TileProgram p = link(tile_of({f}));
-  std::vector<std::string> text;
-  for (const isa::Inst& inst : p.code) text.push_back(isa::print(inst).substr(0, isa::print(inst).find(' ')));
-  EXPECT_EQ(text, (std::vector<std::string>{"ld16", "jmpf", "st16", "yield", "st16", "yield"}));
-}
-
-TEST(LinkLines, InstructionsKnowTheirSource) {
-  FunctionText f{"main"};
-  f.lines = {"ld16 r64, [global0]", "st16 [global0+2], r64", "yield"};
-  MirTile tile = tile_of({f});
-  Diag diag;
-  uint32_t file = diag.sources.add("pe.csl", "a\nb\nc\n");
-  tile.functions[0].locs = {{file, 1, 1}, {file, 2, 1}, {file, 2, 1}};
-  TileProgram p;
-  ASSERT_TRUE(link_tile(tile, machine(), p, diag.sources, diag));
-  EXPECT_EQ(p.where(0), "pe.csl:1");
-  EXPECT_EQ(p.where(1), "pe.csl:2");
-  EXPECT_EQ(p.where(2), "pe.csl:2");
-}
-
-// ---- roles
-
-std::string role_errors(MirTile tile, const std::string& name = "wse2") {
-  Diag diag;
-  TileProgram out;
-  EXPECT_FALSE(link_tile(tile, machine(name), out, diag.sources, diag));
-  return diag.to_string();
-}
-
-TEST(LinkRole, IdsOfTheArchitectureAndOfMemcpy) {
-  FunctionText f{"main"};
-  f.lines = {"yield"};
-  MirTile tile = tile_of({f});
-  tile.tasks[0].id = 31;
-  EXPECT_NE(role_errors(tile).find("local task id 31 does not exist on wse2: the ids are 0 to 30"), std::string::npos);
-  tile.tasks[0].id = 3;
-  EXPECT_NE(role_errors(tile, "wse3").find("local task id 3 does not exist on wse3: the ids are 8 to 30"), std::string::npos);
-  tile.tasks[0].id = 27;
-  tile.memcpy = true;
-  EXPECT_NE(role_errors(tile).find("local task id 27 of 'main' is reserved for memcpy"), std::string::npos);
-  tile.tasks[0].id = 9;
-  tile.tasks.push_back(tile.tasks[0]);
-  EXPECT_NE(role_errors(tile).find("is bound to local task id 9, which 'main' has already"), std::string::npos);
-}
-
-TEST(LinkRole, Queues) {
-  FunctionText f{"main"};
-  f.lines = {"yield"};
-  MirTile tile = tile_of({f});
-  tile.queues = {{true, 6, 1}};
-  EXPECT_NE(role_errors(tile).find("output queue 6 does not exist on wse2: the ids are 0 to 5"), std::string::npos);
-  tile.queues = {{false, 2, 1}, {false, 2, 4}};
-  EXPECT_NE(role_errors(tile).find("input queue 2 is initialised twice, with colors 1 and 4"), std::string::npos);
-  tile.queues = {{false, 2, 1}, {false, 3, 1}};
-  EXPECT_NE(role_errors(tile).find("color 1 is bound to input queues 2 and 3"), std::string::npos);
 }
 
 }  // namespace

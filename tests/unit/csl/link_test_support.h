@@ -1,4 +1,5 @@
-// Builds MIR from assembly text, and runs what the back half makes of it with the engine's instruction semantics.
+// Builds MIR from assembly text, and runs what the back half makes of it with the engine's instruction
+// semantics.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -10,8 +11,8 @@
 
 namespace cs::csl::test {
 
-// A function from assembly lines. "LABEL:" names the next line for "@LABEL"; "call fnN ARG,... -> RESULT" and "ret" are
-// calls and returns; everything else is isa::parse_inst.
+// A function from assembly lines. "LABEL:" names the next line for "@LABEL"; "call fnN ARG,... -> RESULT" and
+// "ret" are calls and returns; everything else is isa::parse_inst.
 struct FunctionText {
   std::string name;
   std::vector<std::string> params;
@@ -44,7 +45,7 @@ inline void add_call(MirFunction& f, const std::string& line) {
     while (!arg.empty() && arg.front() == ' ') arg.erase(0, 1);
     if (!arg.empty()) {
       bool pair = arg[0] == 'p';
-      if (arg[0] == '#') pair = true, arg.erase(0, 1);   // "#5": a 32-bit literal
+      if (arg[0] == '#') pair = true, arg.erase(0, 1);  // "#5": a 32-bit literal
       call.args.push_back(operand(arg));
       call.arg_is_pair.push_back(pair);
     }
@@ -54,7 +55,8 @@ inline void add_call(MirFunction& f, const std::string& line) {
   bool direct = target.starts_with("fn");
   inst.op = direct ? isa::Op::jal : isa::Op::jalv;
   inst.args[0] = {isa::OperandKind::reg, isa::kLinkRegister, 0};
-  inst.args[1] = direct ? isa::Operand{isa::OperandKind::function, std::stoi(target.substr(2)), 0} : operand(target);
+  inst.args[1] =
+      direct ? isa::Operand{isa::OperandKind::function, std::stoi(target.substr(2)), 0} : operand(target);
   f.calls.push_back(call);
   f.code.push_back(inst);
 }
@@ -83,7 +85,8 @@ inline MirFunction build(const FunctionText& text) {
       f.code.push_back(inst);
     } else {
       size_t at = line.find('@');
-      if (at != std::string::npos) line = line.substr(0, at + 1) + std::to_string(labels.at(line.substr(at + 1)));
+      if (at != std::string::npos)
+        line = line.substr(0, at + 1) + std::to_string(labels.at(line.substr(at + 1)));
       Diag diag;
       auto inst = isa::parse_inst(line, {}, diag);
       EXPECT_TRUE(inst) << line << "\n" << diag.to_string();
@@ -118,7 +121,9 @@ struct Runner {
     for (const Segment& s : t.segments) std::copy(s.bytes.begin(), s.bytes.end(), memory.begin() + s.address);
   }
   uint16_t half(uint32_t address) const { return uint16_t(memory[address] | memory[address + 1] << 8); }
-  uint32_t word(uint32_t address) const { return uint32_t(half(address)) | uint32_t(half(address + 2)) << 16; }
+  uint32_t word(uint32_t address) const {
+    return uint32_t(half(address)) | uint32_t(half(address + 2)) << 16;
+  }
   void set(uint32_t address, uint32_t value, int bytes) {
     for (int i = 0; i < bytes; ++i) memory[address + uint32_t(i)] = uint8_t(value >> (8 * i));
   }
@@ -143,7 +148,7 @@ struct Runner {
         if (pc == isa::kReturnToScheduler) return steps;
         continue;
       }
-      if (isa::row(inst.op).cost == isa::Cost::config) {   // no counters and coordinates here
+      if (isa::row(inst.op).cost == isa::Cost::config) {  // no counters and coordinates here
         ++pc;
         continue;
       }
@@ -157,7 +162,8 @@ struct Runner {
   }
 };
 
-inline MirGlobal global(const std::string& name, uint32_t bytes, std::vector<uint8_t> init = {}, bool constant = false) {
+inline MirGlobal global(const std::string& name, uint32_t bytes, std::vector<uint8_t> init = {},
+                        bool constant = false) {
   MirGlobal g;
   g.name = name;
   g.bytes = bytes;

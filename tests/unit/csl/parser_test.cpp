@@ -31,7 +31,7 @@ TEST(Parser, Precedence) {
   EXPECT_EQ(round("(a + b) * c"), "(a + b) * c");
   EXPECT_EQ(round("a - (b - c)"), "a - (b - c)");
   EXPECT_EQ(round("((a - b) - c)"), "a - b - c");
-  EXPECT_EQ(round("(a & b) == c"), "a & b == c");       // & binds tighter than ==, as in Zig
+  EXPECT_EQ(round("(a & b) == c"), "a & b == c");  // & binds tighter than ==, as in Zig
   EXPECT_EQ(round("a & (b == c)"), "a & (b == c)");
   EXPECT_EQ(round("(a << 2) & 3"), "a << 2 & 3");
   EXPECT_EQ(round("((not_a and b) or c)"), "not_a and b or c");
@@ -46,17 +46,18 @@ TEST(Parser, BinaryTreeShape) {
   ASSERT_TRUE(file) << diag.to_string();
   const Binary& sum = as<Binary>(as<Variable>(file->decls[0]).value);
   EXPECT_EQ(sum.op, BinaryOp::add);
-  EXPECT_EQ(sum.loc.column, 13u);   // the operator
+  EXPECT_EQ(sum.loc.column, 13u);  // the operator
   EXPECT_EQ(as<Integer>(sum.left).value, 1u);
   EXPECT_EQ(as<Binary>(sum.right).op, BinaryOp::mul);
 }
 
 TEST(Parser, Literals) {
   Diag diag;
-  auto file = parse(diag.sources.add("t.csl",
-                                     "const a = 0xffff_ffff_ffff_ffff; const b = 0b1010; const c = 'A'; const d = 2.5e2;"
-                                     "const e = 340282366920938463463374607431768211455;"),
-                    diag);
+  auto file = parse(
+      diag.sources.add("t.csl",
+                       "const a = 0xffff_ffff_ffff_ffff; const b = 0b1010; const c = 'A'; const d = 2.5e2;"
+                       "const e = 340282366920938463463374607431768211455;"),
+      diag);
   ASSERT_TRUE(file) << diag.to_string();
   auto value = [&](size_t i) { return as<Variable>(file->decls[i]).value; };
   EXPECT_EQ(as<Integer>(value(0)).value, ~uint64_t(0));
@@ -85,7 +86,9 @@ TEST(Parser, ElseBelongsToTheInnerIf) {
   EXPECT_NE(as<If>(outer.then).otherwise, nullptr);
 }
 
-TEST(Parser, KeywordsAreFieldNames) { EXPECT_EQ(round(".{ .task = a.layout, .align = 2 }"), ".{ .task = a.layout, .align = 2 }"); }
+TEST(Parser, KeywordsAreFieldNames) {
+  EXPECT_EQ(round(".{ .task = a.layout, .align = 2 }"), ".{ .task = a.layout, .align = 2 }");
+}
 
 TEST(Parser, EveryFormSurvivesPrinting) {
   std::ifstream in(CS_SOURCE_DIR "/tests/fuzz/corpus/csl_parser/everything.csl");
@@ -100,7 +103,8 @@ TEST(Parser, EveryFormSurvivesPrinting) {
   auto again = parse(diag.sources.add("printed.csl", printed), diag);
   ASSERT_TRUE(again) << diag.to_string() << printed;
   EXPECT_EQ(print(*again), printed);
-  // Nothing is lost: without blanks, comments and parentheses both texts have the same length of names and numbers.
+  // Nothing is lost: without blanks, comments and parentheses both texts have the same length of names and
+  // numbers.
   auto words = [](const std::string& t) {
     size_t count = 0;
     bool comment = false;
@@ -113,7 +117,7 @@ TEST(Parser, EveryFormSurvivesPrinting) {
     }
     return count;
   };
-  EXPECT_NEAR(double(words(text.str())), double(words(printed)), 2);   // \t and 'a' are printed otherwise
+  EXPECT_NEAR(double(words(text.str())), double(words(printed)), 2);  // \t and 'a' are printed otherwise
 }
 
 TEST(ParserErrors, MissingSemicolonIsReportedBehindTheStatement) {
@@ -135,9 +139,11 @@ TEST(ParserErrors, SeveralInOneRun) {
       "}\n"
       "task t() {}\n");
   EXPECT_NE(text.find("t.csl:1:11: error: expected an expression, found ';'"), std::string::npos) << text;
-  EXPECT_NE(text.find("t.csl:2:8: error: expected ':' and a type after the parameter name, found 'i16'"), std::string::npos)
+  EXPECT_NE(text.find("t.csl:2:8: error: expected ':' and a type after the parameter name, found 'i16'"),
+            std::string::npos)
       << text;
-  EXPECT_NE(text.find("t.csl:4:8: error: variable 'y' has neither type nor value"), std::string::npos) << text;
+  EXPECT_NE(text.find("t.csl:4:8: error: variable 'y' has neither type nor value"), std::string::npos)
+      << text;
   EXPECT_NE(text.find("t.csl:5:10: error: expected an expression, found ';'"), std::string::npos) << text;
   EXPECT_NE(text.find("t.csl:6:9: error: expected '(' after 'while', found 'x'"), std::string::npos) << text;
   EXPECT_NE(text.find("t.csl:9:10: error: 't' has no result type"), std::string::npos) << text;
@@ -145,15 +151,19 @@ TEST(ParserErrors, SeveralInOneRun) {
 
 TEST(ParserErrors, LostBraceIsFoundAtTheNextFunction) {
   std::string text = errors("fn f() void {\n  if (a) {\n    x();\n}\nfn g() void {}\n");
-  EXPECT_NE(text.find("t.csl:1:13: error: this block is not closed before 'fn' in line 5"), std::string::npos) << text;
+  EXPECT_NE(text.find("t.csl:1:13: error: this block is not closed before 'fn' in line 5"), std::string::npos)
+      << text;
 }
 
 TEST(ParserErrors, MixedAndDoubleFields) {
-  EXPECT_NE(errors("const x = .{ .a = 1, 2 };").find("named and positional elements are mixed"), std::string::npos);
+  EXPECT_NE(errors("const x = .{ .a = 1, 2 };").find("named and positional elements are mixed"),
+            std::string::npos);
   EXPECT_NE(errors("const x = .{ .a = 1, .a = 2 };").find("field 'a' is given twice"), std::string::npos);
   EXPECT_NE(errors("const x = a < b < c;").find("comparisons do not chain"), std::string::npos);
-  EXPECT_NE(errors("const x = |i, j|{4} -> a[i];").find("2 index variables, but 1 extents"), std::string::npos);
-  EXPECT_NE(errors("const x = 0b102;").find("'2' in '0b102' is not a digit of a number in base 2"), std::string::npos);
+  EXPECT_NE(errors("const x = |i, j|{4} -> a[i];").find("2 index variables, but 1 extents"),
+            std::string::npos);
+  EXPECT_NE(errors("const x = 0b102;").find("'2' in '0b102' is not a digit of a number in base 2"),
+            std::string::npos);
 }
 
 TEST(ParserErrors, DepthAndLengthAreLimited) {
