@@ -37,13 +37,13 @@ bool has_vector_form(ExprKind k) {
 // Rough cycles of one scalar operation in the loop.
 double scalar_cycles(ExprKind k, const Machine& m) {
   switch (k) {
-    case ExprKind::exp: return 60;
+    case ExprKind::exp: return 90;
     case ExprKind::log:
     case ExprKind::sin:
-    case ExprKind::cos: return 80;
+    case ExprKind::cos: return 110;
     case ExprKind::tanh:
-    case ExprKind::erf: return 110;
-    case ExprKind::pow: return 160;
+    case ExprKind::erf: return 150;
+    case ExprKind::pow: return 220;
     case ExprKind::sqrt: return 60;
     case ExprKind::div: return m.core.fp32_divide_cycles + 2;
     case ExprKind::floor:

@@ -11,7 +11,9 @@ namespace cs::kernels {
 
 namespace {
 
-constexpr uint32_t kCodeBytes = 1536;  // code, descriptors and frames of one kernel role; measured, rounded up
+// Code, descriptors and frames of one kernel role, measured and rounded up; with a loop that calls <math>.
+constexpr uint32_t kCodeBytes = 640, kMathCodeBytes = 2560;
+constexpr double kLoopCycles = 8;  // per element: more means that there is such a loop
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -29,7 +31,7 @@ double feed_cycles(const Work& work, const Cut& cut, const Machine& m) {
 
 double contraction_cycles(const Work& work, const Cut& cut, const Machine& m) {
   double rows = cut.m_slice + cut.m_slice % 2;
-  double per_column = rows / m.simd("fmacs") + 3 + (m.core.jump_taken_cycles + 2.0) / 4;
+  double per_column = rows / m.simd("fmacs") + 1 + m.core.load_result_cycles + (m.core.jump_taken_cycles + 5.0) / 8;
   double cycles = m.core.task_start_cycles + 8 + vector_cycles(rows, m.simd("fmovs"), m) +
                   m.core.dsr_load_use_cycles + 3 + cut.n_slice * per_column;
   cycles += cut.w > 1 ? vector_cycles(cut.m_slice, 1, m) : 0;
@@ -77,7 +79,7 @@ Memory memory_of(const Work& work, const Cut& cut) {
     case Pattern::broadcast:
     case Pattern::relay: add_user(memory, "input buffers", 4); break;
   }
-  add_user(memory, "code", kCodeBytes);
+  add_user(memory, "code", work.cycles_per_element > kLoopCycles ? kMathCodeBytes : kCodeBytes);
   std::stable_sort(memory.users.begin(), memory.users.end(),
                    [](const auto& a, const auto& b) { return a.second > b.second; });
   int64_t total = 0;

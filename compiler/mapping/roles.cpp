@@ -1,7 +1,8 @@
 // Allocation and text of roles.
 //
 //   queues  the deepest free queue first, in the order of the needs: streams of elements come before single results
-//   tasks   from id 24 upwards, beyond every routable color, so that no color's data task shares the id
+//   tasks   from id 24 upwards, beyond every routable color; then ids of colors that do not reach the PE, since a
+//           color's data task has the same id
 //   DSRs    explicit ones are numbered in the kernels (0, and 15 for control); everything else is the CSL compiler's
 #include "compiler/mapping/roles.h"
 
@@ -23,12 +24,15 @@ int deepest_free(const std::vector<int>& depths, const std::set<int>& used) {
   return best;
 }
 
-int next_task(const Machine& machine, const std::set<int>& used) {
-  for (int id = std::max(machine.router.colors, machine.task_ids.local_first); id <= machine.task_ids.local_last; ++id) {
-    const std::vector<int>& reserved = machine.memcpy.local_task_ids;
-    bool taken = used.count(id) != 0 || std::find(reserved.begin(), reserved.end(), id) != reserved.end();
-    // 29, 30 and 31 end the queue flush, drive the timer and mean nothing.
-    if (!taken && id < 29) return id;
+// Ids 29 to 31 belong to the hardware. Below 24 an id is a color too: not one whose wavelets reach this PE.
+int next_task(const Machine& machine, const std::set<int>& used, const std::set<int>& colors) {
+  constexpr int kLast = 28;
+  int first = machine.task_ids.local_first, last = std::min(kLast, machine.task_ids.local_last);
+  for (int id = std::max(machine.router.colors, first); id <= last; ++id) {
+    if (used.count(id) == 0) return id;
+  }
+  for (int id = std::min(machine.router.colors - 1, last); id >= first; --id) {
+    if (used.count(id) == 0 && colors.count(id) == 0) return id;
   }
   return -1;
 }
@@ -45,13 +49,16 @@ const char* resource_name(Resource r) {
 }  // namespace
 
 bool allocate_role(Role& role, const Machine& machine, Diag& diag) {
-  std::set<int> used[3];
+  std::set<int> used[3], colors;
+  for (const ModuleUse& module : role.modules) {
+    for (const Need& need : module.needs) colors.insert(need.color);
+  }
   for (ModuleUse& module : role.modules) {
     for (Need& need : module.needs) {
       std::set<int>& taken = used[int(need.kind)];
       need.id = need.kind == Resource::input_queue    ? deepest_free(machine.queues.input_words, taken)
                 : need.kind == Resource::output_queue ? deepest_free(machine.queues.output_words, taken)
-                                                      : next_task(machine, taken);
+                                                      : next_task(machine, taken, colors);
       if (need.id < 0) {
         diag.error_at(role.name, fmt::format("needs {} {}, a PE has {}", taken.size() + 1, resource_name(need.kind),
                                              taken.size()));
@@ -75,6 +82,11 @@ bool verify_role(const Role& role, const Machine& machine, Diag& diag) {
       if (need.kind == Resource::local_task) {
         bool range = need.id >= machine.task_ids.local_first && need.id <= machine.task_ids.local_last;
         if (!range) diag.error_at(role.name, fmt::format("task id {} does not exist", need.id));
+        for (const ModuleUse& other : role.modules) {
+          for (const Need& n : other.needs) {
+            if (n.color == need.id) diag.error_at(role.name, fmt::format("task id {} is a color of this PE", need.id));
+          }
+        }
         continue;
       }
       bool output = need.kind == Resource::output_queue;
