@@ -20,12 +20,14 @@
 #include "simulator/report/summary.h"
 #include "simulator/report/stats_json.h"
 #include "simulator/report/timeline.h"
+#include "simulator/trace/first_arrivals.h"
 #include "tools/cs-sim/against.h"
 #include "tools/cs-sim/baselines.h"
 #include "tools/cs-sim/check.h"
 #include "tools/cs-sim/child.h"
 #include "tools/cs-sim/launch_run.h"
 #include "tools/cs-sim/progress.h"
+#include "tools/cs-sim/sample_spans.h"
 #include "tools/cs-sim/report_files.h"
 #include "tools/cs-sim/sim_device.h"
 #include "tools/cs-sim/traces.h"
@@ -82,6 +84,7 @@ class Simulation {
   sim::RunRecord record(int code) const;
   void print() const;
   int iterations() const;
+  int samples_to_run();
 
   const SimOptions& o_;
   std::string command_;
@@ -96,6 +99,8 @@ class Simulation {
   std::optional<std::vector<NamedArray>> expected_;
   std::unique_ptr<SimDevice> device_;
   std::unique_ptr<sim::TimelineSampler> sampler_;
+  std::unique_ptr<SampleSpans> spans_;
+  std::unique_ptr<sim::FirstArrivals> arrivals_;  // in a run of one sample
   std::optional<ModelRunResult> network_;
   std::optional<LaunchRun> launches_;
   RunStatus status_;
@@ -144,6 +149,11 @@ int Simulation::iterations() const {
   return !o_.report.empty() && loaded_.program.host ? kReportSamples : 0;
 }
 
+int Simulation::samples_to_run() {
+  Diag later;  // what is wrong with the inputs is reported by the run
+  return iterations() > 0 ? iterations() : samples_in(*loaded_.program.host, inputs_, later);
+}
+
 bool Simulation::build_device() {
   SimDeviceOptions options;
   options.engine = {o_.block_width, o_.block_height, o_.threads};
@@ -151,6 +161,10 @@ bool Simulation::build_device() {
   if (o_.max_cycles > 0) options.max_cycles = o_.max_cycles;
   options.max_seconds = o_.max_seconds;
   options.interrupted = &interrupted_;
+  if (loaded_.program.host && samples_to_run() == 1) {
+    arrivals_ = std::make_unique<sim::FirstArrivals>(loaded_.program.fabric_width, loaded_.program.fabric_height);
+    traces_.add(arrivals_.get());
+  }
   options.progress = [this](Cycle now) { progress_(now); };
   device_ = std::make_unique<SimDevice>(machine_, options);
   device_->engine().set_trace(traces_.sink());
@@ -167,6 +181,11 @@ bool Simulation::run_program() { return loaded_.program.host ? run_network() : r
 bool Simulation::run_network() {
   ModelRunOptions options;
   options.samples = iterations();
+  if (o_.settle) {
+    device_->run({});
+    spans_ = std::make_unique<SampleSpans>(loaded_.program.host->kernels);
+    device_->engine().set_trace(spans_.get());
+  }
   network_ = run_model(*device_, loaded_.weights, inputs_, options, diag_);
   if (!network_) return false;
   status_ = network_->status;
@@ -188,7 +207,8 @@ void Simulation::collect_figures() {
   sim::Timeline timeline = std::move(report_.timeline);
   report_ = sim::collect(device_->engine(), std::max(device_->now(), network_ ? network_->cycles : 0));
   report_.timeline = std::move(timeline);
-  if (network_) sim::add_model_run(report_, *network_);
+  if (network_) sim::add_model_run(report_, *loaded_.program.host, *network_);
+  if (arrivals_) sim::begin_with_input(report_, [this](const Rect& r) { return arrivals_->first(r); });
   if (launches_) {
     report_.iterations = launches_->launches;
     report_.sample_end = launches_->end;
@@ -250,8 +270,8 @@ bool Simulation::write_traces() {
 // Runs in processes of their own: one sample alone for the kernels' cycles, counterparts, the program to
 // compare with.
 bool Simulation::add_other_runs() {
-  if (network_ && report_.iterations > 1) {
-    std::vector<std::string> arguments{"--iterations", "1", "--quiet"};
+  if (network_ && !o_.child) {
+    std::vector<std::string> arguments{"--iterations", "1", "--quiet", "--settle"};
     if (!o_.inputs.empty()) arguments.insert(arguments.end(), {"--inputs", o_.inputs});
     const ChildRun one = run_child_sim(o_, o_.program, arguments);
     if (one.exit_code != kOk) {

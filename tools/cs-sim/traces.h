@@ -19,6 +19,8 @@ class Traces {
 
   // Before the device is built: which PEs and where to, for the waveform.
   bool prepare(const Program&, const Machine&, sim::ShellOptions&, Diag&);
+  // One more listener, before the device is built.
+  void add(sim::TraceSink* sink) { sinks_.add(sink); }
   sim::TraceSink* sink() { return sinks_.empty() ? nullptr : &sinks_; }
   // After the run (and after the waveform was closed): the files appear under their names. `notes` is for the
   // user.
