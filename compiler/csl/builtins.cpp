@@ -12,18 +12,36 @@ namespace cs::csl {
 namespace {
 
 // Builtins of the language that this compiler knows but does not have yet.
-constexpr std::string_view kUnsupported[] = {
-    "allocate_fifo", "set_fifo_read_length", "set_fifo_write_length", "get_config", "set_config", "get_config_unchecked",
-    "set_config_unchecked", "set_teardown_handler", "set_empty_queue_handler", "queue_flush", "get_filter_id", "get_xdsr",
-    "get_sr", "load_to_dsr_xdsr", "load_to_dsr_xdsr_sr", "set_active_prng", "import_comptime_value", "get_symbol_value",
-    "get_tensor_ptr", "has_exported_tensors", "dfilt", "get_string_from_byte"};
+constexpr std::string_view kUnsupported[] = {"allocate_fifo",
+                                             "set_fifo_read_length",
+                                             "set_fifo_write_length",
+                                             "get_config",
+                                             "set_config",
+                                             "get_config_unchecked",
+                                             "set_config_unchecked",
+                                             "set_teardown_handler",
+                                             "set_empty_queue_handler",
+                                             "queue_flush",
+                                             "get_filter_id",
+                                             "get_xdsr",
+                                             "get_sr",
+                                             "load_to_dsr_xdsr",
+                                             "load_to_dsr_xdsr_sr",
+                                             "set_active_prng",
+                                             "import_comptime_value",
+                                             "get_symbol_value",
+                                             "get_tensor_ptr",
+                                             "has_exported_tensors",
+                                             "dfilt",
+                                             "get_string_from_byte"};
 
 using Table = std::map<std::string_view, const BuiltinRow*>;
 
 const Table& table() {
   static const Table kTable = [] {
     Table t;
-    for (auto rows : {layout_builtins(), config_builtins(), type_builtins(), numeric_builtins(), id_builtins(), dsd_builtins()})
+    for (auto rows : {layout_builtins(), config_builtins(), type_builtins(), numeric_builtins(),
+                      id_builtins(), dsd_builtins()})
       for (const BuiltinRow& row : rows) t.emplace(row.name, &row);
     return t;
   }();
@@ -40,20 +58,29 @@ std::vector<std::string> all_names() {
 
 const char* place_text(Allowed a) {
   switch (a) {
-    case Allowed::layout: return "the layout";
-    case Allowed::config: return "a comptime block of a tile program";
-    case Allowed::code: return "a function or task of a tile program";
-    default: return "a tile program";
+    case Allowed::layout:
+      return "the layout";
+    case Allowed::config:
+      return "a comptime block of a tile program";
+    case Allowed::code:
+      return "a function or task of a tile program";
+    default:
+      return "a tile program";
   }
 }
 
 bool allowed_here(Evaluator& e, Allowed a) {
   switch (a) {
-    case Allowed::anywhere: return true;
-    case Allowed::layout: return e.unit().is_layout;
-    case Allowed::config: return !e.unit().is_layout && !e.emitting();
-    case Allowed::code: return e.emitting();
-    case Allowed::either: return !e.unit().is_layout;
+    case Allowed::anywhere:
+      return true;
+    case Allowed::layout:
+      return e.unit().is_layout;
+    case Allowed::config:
+      return !e.unit().is_layout && !e.emitting();
+    case Allowed::code:
+      return e.emitting();
+    case Allowed::either:
+      return !e.unit().is_layout;
   }
   return false;
 }
@@ -65,15 +92,20 @@ Value Evaluator::eval_builtin(const ast::Builtin& n, const Type* want) {
     const BuiltinRow& row = *it->second;
     const int given = int(n.args.size());
     if (given < row.min_args || given > row.max_args) {
-      const std::string need = row.min_args == row.max_args ? fmt::format("{}", row.min_args) : fmt::format("{} to {}", row.min_args, row.max_args);
-      return fail(n.loc, fmt::format("@{} takes {} argument{}, here are {}", n.name, need, row.max_args == 1 ? "" : "s", given));
+      const std::string need = row.min_args == row.max_args
+                                   ? fmt::format("{}", row.min_args)
+                                   : fmt::format("{} to {}", row.min_args, row.max_args);
+      return fail(n.loc, fmt::format("@{} takes {} argument{}, here are {}", n.name, need,
+                                     row.max_args == 1 ? "" : "s", given));
     }
     if (!allowed_here(*this, row.allowed))
       return fail(n.loc, fmt::format("@{} is not allowed here, only in {}", n.name, place_text(row.allowed)));
     return row.handler(*this, n, want);
   }
   if (is_vector_builtin(n.name)) {
-    if (!emitting()) return fail(n.loc, fmt::format("@{} is not allowed here, only in {}", n.name, place_text(Allowed::code)));
+    if (!emitting())
+      return fail(n.loc,
+                  fmt::format("@{} is not allowed here, only in {}", n.name, place_text(Allowed::code)));
     return vector_builtin(*this, n);
   }
   if (std::find(std::begin(kUnsupported), std::end(kUnsupported), n.name) != std::end(kUnsupported))
@@ -140,7 +172,8 @@ bool ConfigFields::number(std::string_view name, int64_t low, int64_t high, int6
     return good_ = false;
   }
   if (v->i < low || v->i > high) {
-    e_.fail(where_, fmt::format("field '{}' must be between {} and {}, this is {}", name, low, high, print_int(v->i)));
+    e_.fail(where_, fmt::format("field '{}' must be between {} and {}, this is {}", name, low, high,
+                                print_int(v->i)));
     return good_ = false;
   }
   out = int64_t(v->i);
@@ -149,7 +182,8 @@ bool ConfigFields::number(std::string_view name, int64_t low, int64_t high, int6
 
 bool ConfigFields::finish() {
   if (!config_.is(ValueKind::aggregate)) {
-    if (config_.ok() && good_) e_.fail(where_, fmt::format("a structure .{{ … }} is needed here, this is '{}'", config_.type->name));
+    if (config_.ok() && good_)
+      e_.fail(where_, fmt::format("a structure .{{ … }} is needed here, this is '{}'", config_.type->name));
     return false;
   }
   if (!config_.aggregate().names) {

@@ -14,10 +14,10 @@ namespace cs::csl {
 // Where a builtin may be called.
 enum class Allowed : uint8_t {
   anywhere,
-  layout,     // while the layout is evaluated
-  config,     // comptime blocks of tile programs
-  code,       // functions and tasks
-  either,     // comptime blocks of tile programs, functions and tasks
+  layout,  // while the layout is evaluated
+  config,  // comptime blocks of tile programs
+  code,    // functions and tasks
+  either,  // comptime blocks of tile programs, functions and tasks
 };
 
 using BuiltinHandler = Value (*)(Evaluator&, const ast::Builtin&, const Type* want);
@@ -39,7 +39,8 @@ std::span<const BuiltinRow> dsd_builtins();
 bool is_vector_builtin(std::string_view name);
 Value vector_builtin(Evaluator&, const ast::Builtin&);
 
-// Reads the fields of a configuration structure such as .{ .async = true }; what is not read is an error at the end.
+// Reads the fields of a configuration structure such as .{ .async = true }; what is not read is an error at
+// the end.
 class ConfigFields {
  public:
   ConfigFields(Evaluator& e, const Value& config, SourceLoc where) : e_(e), config_(config), where_(where) {}
@@ -47,10 +48,10 @@ class ConfigFields {
   ConfigFields(Evaluator& e, const ast::Expr* literal);
 
   const Value* find(std::string_view name);
-  bool flag(std::string_view name);                       // false if absent
+  bool flag(std::string_view name);  // false if absent
   // Known integer in a range; false if absent or wrong (reported).
   bool number(std::string_view name, int64_t low, int64_t high, int64_t& out);
-  const Value* required(std::string_view name);           // reports its absence
+  const Value* required(std::string_view name);  // reports its absence
   const ast::TensorAccess* tensor_access() const { return access_; }
   SourceLoc where() const { return where_; }
   bool good() const { return good_; }
@@ -68,7 +69,8 @@ class ConfigFields {
 
 // Router configuration from the structure that @set_color_config takes.
 bool read_route(Evaluator&, const Value& config, SourceLoc, RouteConfig& out);
-// The task id behind an id, a color (WSE-2), an input queue (WSE-3) or a bound task; -1 and an error if there is none.
+// The task id behind an id, a color (WSE-2), an input queue (WSE-3) or a bound task; -1 and an error if there
+// is none.
 int task_id_of(Evaluator&, const Value&, SourceLoc);
 
 }  // namespace cs::csl

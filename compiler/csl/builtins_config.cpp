@@ -13,9 +13,12 @@ bool task_args(Evaluator& e, const Type& t, TaskKind kind, SourceLoc where, Task
   const auto& p = t.params;
   bool good = true;
   for (const Type* param : p) good &= param->is_scalar();
-  if (p.empty()) out = TaskArgs::none;
-  else if (p.size() == 1) out = p[0]->is_pair() ? TaskArgs::word : TaskArgs::half;
-  else if (p.size() == 2) out = TaskArgs::half_and_index;
+  if (p.empty())
+    out = TaskArgs::none;
+  else if (p.size() == 1)
+    out = p[0]->is_pair() ? TaskArgs::word : TaskArgs::half;
+  else if (p.size() == 2)
+    out = TaskArgs::half_and_index;
   good &= p.size() <= 2 && !(p.size() == 2 && (p[0]->is_pair() || p[1]->is_pair()));
   if (kind == TaskKind::local) good &= p.empty();
   if (kind == TaskKind::control) good &= out == TaskArgs::none || out == TaskArgs::half;
@@ -32,23 +35,33 @@ Value bind(Evaluator& e, const ast::Builtin& n, TaskKind kind, TypeKind id_type)
   const Value id = e.eval_comptime(n.args[1], nullptr, "the task id");
   if (!task.ok() || !id.ok()) return {};
   if (!task.is(ValueKind::function) || !task.as<FunctionRef>().decl->is_task)
-    return e.fail(n.args[0]->loc, fmt::format("a task is needed here, this is '{}'", task.type->name), "declare it with 'task' instead of 'fn'");
+    return e.fail(n.args[0]->loc, fmt::format("a task is needed here, this is '{}'", task.type->name),
+                  "declare it with 'task' instead of 'fn'");
   if (id.type->kind != id_type)
-    return e.fail(n.args[1]->loc, fmt::format("@{} needs a '{}', this is '{}'", n.name, e.types().get(id_type)->name, id.type->name),
-                  fmt::format("@get_{}(…)", e.types().get(id_type)->name));
+    return e.fail(
+        n.args[1]->loc,
+        fmt::format("@{} needs a '{}', this is '{}'", n.name, e.types().get(id_type)->name, id.type->name),
+        fmt::format("@get_{}(…)", e.types().get(id_type)->name));
   MirTask t{.kind = kind, .id = uint8_t(id.i)};
   if (!task_args(e, *task.type, kind, n.args[0]->loc, t.args)) return {};
   for (const MirTask& other : e.unit().tile.tasks)
     if (other.kind == kind && other.id == t.id)
-      return e.fail(n.loc, fmt::format("{} {} is bound to '{}' already", e.types().get(id_type)->name, t.id, e.unit().tile.functions[other.function].name));
+      return e.fail(n.loc, fmt::format("{} {} is bound to '{}' already", e.types().get(id_type)->name, t.id,
+                                       e.unit().tile.functions[other.function].name));
   t.function = e.function_index(task.as<FunctionRef>(), {}, n.loc);
   e.unit().tile.tasks.push_back(t);
   return e.void_value();
 }
 
-Value bind_local_task(Evaluator& e, const ast::Builtin& n, const Type*) { return bind(e, n, TaskKind::local, TypeKind::local_task_id); }
-Value bind_data_task(Evaluator& e, const ast::Builtin& n, const Type*) { return bind(e, n, TaskKind::data, TypeKind::data_task_id); }
-Value bind_control_task(Evaluator& e, const ast::Builtin& n, const Type*) { return bind(e, n, TaskKind::control, TypeKind::control_task_id); }
+Value bind_local_task(Evaluator& e, const ast::Builtin& n, const Type*) {
+  return bind(e, n, TaskKind::local, TypeKind::local_task_id);
+}
+Value bind_data_task(Evaluator& e, const ast::Builtin& n, const Type*) {
+  return bind(e, n, TaskKind::data, TypeKind::data_task_id);
+}
+Value bind_control_task(Evaluator& e, const ast::Builtin& n, const Type*) {
+  return bind(e, n, TaskKind::control, TypeKind::control_task_id);
+}
 
 bool read_priority(Evaluator& e, const Value& v, SourceLoc where, uint8_t& out) {
   ConfigFields f(e, v, where);
@@ -63,7 +76,8 @@ Value initialize_queue(Evaluator& e, const ast::Builtin& n, const Type*) {
   if (!queue.ok()) return {};
   const bool output = queue.type->kind == TypeKind::output_queue;
   if (!output && queue.type->kind != TypeKind::input_queue)
-    return e.fail(n.args[0]->loc, fmt::format("a queue is needed here, this is '{}'", queue.type->name), "@get_input_queue(n) or @get_output_queue(n)");
+    return e.fail(n.args[0]->loc, fmt::format("a queue is needed here, this is '{}'", queue.type->name),
+                  "@get_input_queue(n) or @get_output_queue(n)");
   QueueBinding q{.output = output, .queue = uint8_t(queue.i)};
   bool has_color = false;
   if (n.args.size() > 1) {
@@ -74,15 +88,18 @@ Value initialize_queue(Evaluator& e, const ast::Builtin& n, const Type*) {
       q.color = uint8_t(c->i);
       has_color = true;
     }
-    if (const Value* p = f.find("priority"); p && p->ok() && !read_priority(e, *p, f.where(), q.priority)) return {};
+    if (const Value* p = f.find("priority"); p && p->ok() && !read_priority(e, *p, f.where(), q.priority))
+      return {};
     if (!f.finish()) return {};
   }
   if (!has_color) return q.priority ? e.fail(n.loc, "a queue with a priority needs a color") : e.void_value();
   for (const QueueBinding& other : e.unit().tile.queues)
     if (other.output == output && other.queue == q.queue && other.color != q.color)
-      return e.fail(n.loc, fmt::format("{} queue {} is bound to color {} already", output ? "output" : "input", q.queue, other.color));
+      return e.fail(n.loc, fmt::format("{} queue {} is bound to color {} already",
+                                       output ? "output" : "input", q.queue, other.color));
   const auto same = [&](const QueueBinding& o) { return o.output == output && o.queue == q.queue; };
-  if (std::none_of(e.unit().tile.queues.begin(), e.unit().tile.queues.end(), same)) e.unit().tile.queues.push_back(q);
+  if (std::none_of(e.unit().tile.queues.begin(), e.unit().tile.queues.end(), same))
+    e.unit().tile.queues.push_back(q);
   return e.void_value();
 }
 
@@ -90,9 +107,11 @@ Value set_local_color_config(Evaluator& e, const ast::Builtin& n, const Type*) {
   const Value color = e.eval_comptime(n.args[0], nullptr, "the color");
   const Value config = e.eval_comptime(n.args[1], nullptr, "the configuration");
   if (!color.ok() || !config.ok()) return {};
-  if (color.type->kind != TypeKind::color) return e.fail(n.args[0]->loc, fmt::format("a color is needed here, this is '{}'", color.type->name));
+  if (color.type->kind != TypeKind::color)
+    return e.fail(n.args[0]->loc, fmt::format("a color is needed here, this is '{}'", color.type->name));
   if (color.i >= e.machine().router.colors)
-    return e.fail(n.args[0]->loc, fmt::format("color {} is not routable: the routers have {}", print_int(color.i), e.machine().router.colors));
+    return e.fail(n.args[0]->loc, fmt::format("color {} is not routable: the routers have {}",
+                                              print_int(color.i), e.machine().router.colors));
   RouteConfig route;
   if (!read_route(e, config, n.args[1]->loc, route)) return {};
   if (!e.unit().tile.routes.emplace(uint8_t(color.i), route).second)

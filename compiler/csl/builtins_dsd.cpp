@@ -22,9 +22,11 @@ bool base_of(Evaluator& e, const Value& given, SourceLoc where, Value& place) {
   Value v = given;
   if (v.type->kind == TypeKind::pointer) v = e.dereference(e.load(v, where), where);
   if (!v.ok()) return false;
-  if (v.is(ValueKind::aggregate) && v.type->bytes && is_comptime(v)) v = Value::place(v.type, e.constant_place(v, where), true);
+  if (v.is(ValueKind::aggregate) && v.type->bytes && is_comptime(v))
+    v = Value::place(v.type, e.constant_place(v, where), true);
   if (!v.is(ValueKind::place)) {
-    e.fail(where, fmt::format("a pointer or an array is needed here, this is '{}'", given.type->name), "take the address: &a");
+    e.fail(where, fmt::format("a pointer or an array is needed here, this is '{}'", given.type->name),
+           "take the address: &a");
     return false;
   }
   place = v;
@@ -53,7 +55,8 @@ bool set_extent(Evaluator& e, DsdValue& d, const Value& v, SourceLoc where) {
   }
   if (v.is(ValueKind::integer)) {
     if (v.i < 0 || v.i > kLargestExtent) {
-      e.fail(where, fmt::format("an extent must be between 0 and {}, this is {}", kLargestExtent, print_int(v.i)));
+      e.fail(where,
+             fmt::format("an extent must be between 0 and {}, this is {}", kLargestExtent, print_int(v.i)));
       return false;
     }
     d.dsd.extent[0] = uint16_t(v.i);
@@ -68,7 +71,8 @@ bool set_extent(Evaluator& e, DsdValue& d, const Value& v, SourceLoc where) {
 bool memory_fields(Evaluator& e, ConfigFields& f, DsdValue& d) {
   if (f.tensor_access()) return read_tensor_access(e, *f.tensor_access(), d);
   if (d.dsd.kind == isa::DsdKind::mem4d) {
-    e.fail(f.where(), "a mem4d_dsd needs the field 'tensor_access'", ".tensor_access = |i, j|{n, m} -> a[i, j]");
+    e.fail(f.where(), "a mem4d_dsd needs the field 'tensor_access'",
+           ".tensor_access = |i, j|{n, m} -> a[i, j]");
     return false;
   }
   const Value *base = f.required("base_address"), *extent = f.required("extent");
@@ -77,9 +81,12 @@ bool memory_fields(Evaluator& e, ConfigFields& f, DsdValue& d) {
   f.number("offset", INT16_MIN, INT16_MAX, offset);
   f.number("wavelet_index_offset", 0, 65535, offset);
   Value place;
-  if (!base || !extent || !base->ok() || !base_of(e, *base, f.where(), place) || !set_extent(e, d, *extent, f.where())) return false;
+  if (!base || !extent || !base->ok() || !base_of(e, *base, f.where(), place) ||
+      !set_extent(e, d, *extent, f.where()))
+    return false;
   d.dsd.stride[0] = int16_t(stride);
-  set_base(e, d, offset_by(place.location, int32_t(offset) * int32_t(scalar_of(place.type)->bytes)), f.where());
+  set_base(e, d, offset_by(place.location, int32_t(offset) * int32_t(scalar_of(place.type)->bytes)),
+           f.where());
   return true;
 }
 
@@ -88,7 +95,8 @@ bool bind_queue(Evaluator& e, SourceLoc where, bool output, int queue, int color
   for (const QueueBinding& q : queues)
     if (q.output == output && q.queue == queue) {
       if (q.color == color) return true;
-      e.fail(where, fmt::format("{} queue {} is bound to color {}, this DSD names color {}", output ? "output" : "input", queue, q.color, color));
+      e.fail(where, fmt::format("{} queue {} is bound to color {}, this DSD names color {}",
+                                output ? "output" : "input", queue, q.color, color));
       return false;
     }
   queues.push_back({.output = output, .queue = uint8_t(queue), .color = uint8_t(color)});
@@ -100,7 +108,9 @@ bool read_color(Evaluator& e, ConfigFields& f, int& color) {
   const Value* c = f.find("fabric_color");
   if (!c || !c->ok()) return true;
   if (!c->is(ValueKind::integer) || c->type->kind != TypeKind::color) {
-    e.fail(f.where(), fmt::format("field 'fabric_color' needs a color known at comptime, this is '{}'", c->type->name), "@get_color(n)");
+    e.fail(f.where(),
+           fmt::format("field 'fabric_color' needs a color known at comptime, this is '{}'", c->type->name),
+           "@get_color(n)");
     return false;
   }
   color = int(c->i);
@@ -110,8 +120,10 @@ bool read_color(Evaluator& e, ConfigFields& f, int& color) {
 bool read_queue(Evaluator& e, ConfigFields& f, bool output, int& queue) {
   const Value* q = f.find(output ? "output_queue" : "input_queue");
   if (!q || !q->ok()) return true;
-  if (!q->is(ValueKind::integer) || q->type->kind != (output ? TypeKind::output_queue : TypeKind::input_queue)) {
-    e.fail(f.where(), fmt::format("a queue known at comptime is needed here, this is '{}'", q->type->name), output ? "@get_output_queue(n)" : "@get_input_queue(n)");
+  if (!q->is(ValueKind::integer) ||
+      q->type->kind != (output ? TypeKind::output_queue : TypeKind::input_queue)) {
+    e.fail(f.where(), fmt::format("a queue known at comptime is needed here, this is '{}'", q->type->name),
+           output ? "@get_output_queue(n)" : "@get_input_queue(n)");
     return false;
   }
   queue = int(q->i);
@@ -151,13 +163,15 @@ bool fabric_fields(Evaluator& e, ConfigFields& f, DsdValue& d) {
   if (!extent || !set_extent(e, d, *extent, f.where())) return false;
   const Machine& m = e.machine();
   if (queue < 0 && (m.queues.data_task_on_queue || color < 0)) {
-    e.fail(f.where(), fmt::format("field '{}' is missing", output ? "output_queue" : "input_queue"), output ? "@get_output_queue(n)" : "@get_input_queue(n)");
+    e.fail(f.where(), fmt::format("field '{}' is missing", output ? "output_queue" : "input_queue"),
+           output ? "@get_output_queue(n)" : "@get_input_queue(n)");
     return false;
   }
   const bool per_color = output ? m.queues.output_queue_per_color : true;
   if (queue >= 0 && color >= 0 && per_color && !bind_queue(e, f.where(), output, queue, color)) return false;
   if (queue < 0) {
-    // Without a queue: sends go through the one that is wired to the color, receives take a queue bound to it.
+    // Without a queue: sends go through the one that is wired to the color, receives take a queue bound to
+    // it.
     queue = output ? color / 4 : color_queue(e, color);
   }
   if (output && color < 0 && !m.queues.output_queue_per_color) {
@@ -178,11 +192,21 @@ Value get_dsd(Evaluator& e, const ast::Builtin& n, const Type*) {
   if (!t) return {};
   DsdValue d;
   switch (t->kind) {
-    case TypeKind::mem1d_dsd: d.dsd.kind = isa::DsdKind::mem1d; break;
-    case TypeKind::mem4d_dsd: d.dsd.kind = isa::DsdKind::mem4d; break;
-    case TypeKind::fabin_dsd: d.dsd.kind = isa::DsdKind::fabin; break;
-    case TypeKind::fabout_dsd: d.dsd.kind = isa::DsdKind::fabout; break;
-    default: return e.fail(n.args[0]->loc, fmt::format("'{}' is no kind of DSD", t->name), "mem1d_dsd, mem4d_dsd, fabin_dsd or fabout_dsd");
+    case TypeKind::mem1d_dsd:
+      d.dsd.kind = isa::DsdKind::mem1d;
+      break;
+    case TypeKind::mem4d_dsd:
+      d.dsd.kind = isa::DsdKind::mem4d;
+      break;
+    case TypeKind::fabin_dsd:
+      d.dsd.kind = isa::DsdKind::fabin;
+      break;
+    case TypeKind::fabout_dsd:
+      d.dsd.kind = isa::DsdKind::fabout;
+      break;
+    default:
+      return e.fail(n.args[0]->loc, fmt::format("'{}' is no kind of DSD", t->name),
+                    "mem1d_dsd, mem4d_dsd, fabin_dsd or fabout_dsd");
   }
   ConfigFields f(e, n.args[1]);
   if (!f.good()) return {};
@@ -199,7 +223,9 @@ bool dsd_argument(Evaluator& e, const ast::Builtin& n, Value& v, bool memory) {
   const bool fits = v.type->kind == TypeKind::mem1d_dsd || (!memory && v.type->is_dsd());
   const bool moves = memory && v.type->kind == TypeKind::mem4d_dsd && n.name != "set_dsd_stride";
   if ((fits || moves) && (v.is(ValueKind::dsd) || e.emitting())) return true;
-  e.fail(n.args[0]->loc, fits ? "this DSD is a variable and not known at comptime" : fmt::format("@{} takes a {}, this is '{}'", n.name, memory ? "memory DSD" : "DSD", v.type->name));
+  e.fail(n.args[0]->loc, fits ? "this DSD is a variable and not known at comptime"
+                              : fmt::format("@{} takes a {}, this is '{}'", n.name,
+                                            memory ? "memory DSD" : "DSD", v.type->name));
   return false;
 }
 
@@ -208,7 +234,8 @@ bool word_operand(Evaluator& e, const ast::Expr* x, int bits, bool is_signed, Va
   const Type* t = e.types().integer(bits, is_signed);
   v = e.rvalue(x);
   if (!v.ok()) return false;
-  if (v.is(ValueKind::scalar) && v.type->is_int() && v.type->bytes <= 2) o = v.location.operand();
+  if (v.is(ValueKind::scalar) && v.type->is_int() && v.type->bytes <= 2)
+    o = v.location.operand();
   else {
     v = e.coerce(v, t, x->loc, "value");
     if (!v.ok()) return false;
@@ -221,7 +248,8 @@ Value set_dsd_length(Evaluator& e, const ast::Builtin& n, const Type*) {
   Value dsd, v;
   Operand o;
   if (!dsd_argument(e, n, dsd, false) || !word_operand(e, n.args[1], 16, false, v, o)) return {};
-  if (dsd.type->kind == TypeKind::mem4d_dsd) return e.fail(n.loc, "@set_dsd_length does not take a mem4d_dsd");
+  if (dsd.type->kind == TypeKind::mem4d_dsd)
+    return e.fail(n.loc, "@set_dsd_length does not take a mem4d_dsd");
   return with_word(dsd.type, dsd_value(dsd), 2, o);
 }
 
@@ -251,11 +279,16 @@ Value increment_dsd_offset(Evaluator& e, const ast::Builtin& n, const Type*) {
   if (v.is(ValueKind::integer)) {
     const int32_t bytes = int32_t(v.i) * int32_t(t->bytes);
     if (bytes == 0) return dsd;
-    if (base.kind == OperandKind::reg) base = e.builder().emit_reg(Op::add16, {base, FunctionBuilder::imm(bytes)});
-    else if (base.kind == OperandKind::imm) base.value += bytes;
-    else base.extra += bytes;
+    if (base.kind == OperandKind::reg)
+      base = e.builder().emit_reg(Op::add16, {base, FunctionBuilder::imm(bytes)});
+    else if (base.kind == OperandKind::imm)
+      base.value += bytes;
+    else
+      base.extra += bytes;
   } else {
-    if (t->bytes > 1) by = e.builder().emit_reg(t->bytes == 3 ? Op::imul16 : Op::sll16, {by, FunctionBuilder::imm(t->bytes == 4 ? 2 : 1)});
+    if (t->bytes > 1)
+      by = e.builder().emit_reg(t->bytes == 3 ? Op::imul16 : Op::sll16,
+                                {by, FunctionBuilder::imm(t->bytes == 4 ? 2 : 1)});
     base = e.builder().emit_reg(Op::add16, {by, base});
   }
   return with_word(dsd.type, d, 1, base);
@@ -269,10 +302,18 @@ Value get_dsr(Evaluator& e, const ast::Builtin& n, const Type*) {
   if (!t || !e.eval_int(n.args[1], 0, e.machine().core.dsrs_per_file - 1, "a DSR", id)) return {};
   DsrValue r{.index = int(id)};
   switch (t->kind) {
-    case TypeKind::dsr_dest: r.file = OperandKind::dest; break;
-    case TypeKind::dsr_src0: r.file = OperandKind::src0; break;
-    case TypeKind::dsr_src1: r.file = OperandKind::src1; break;
-    default: return e.fail(n.args[0]->loc, fmt::format("'{}' is no kind of DSR", t->name), "dsr_dest, dsr_src0 or dsr_src1");
+    case TypeKind::dsr_dest:
+      r.file = OperandKind::dest;
+      break;
+    case TypeKind::dsr_src0:
+      r.file = OperandKind::src0;
+      break;
+    case TypeKind::dsr_src1:
+      r.file = OperandKind::src1;
+      break;
+    default:
+      return e.fail(n.args[0]->loc, fmt::format("'{}' is no kind of DSR", t->name),
+                    "dsr_dest, dsr_src0 or dsr_src1");
   }
   e.unit().used_dsrs.insert(r.index);
   return Value::with(t, ValueKind::dsr, r);
@@ -281,14 +322,18 @@ Value get_dsr(Evaluator& e, const ast::Builtin& n, const Type*) {
 Value load_to_dsr(Evaluator& e, const ast::Builtin& n, const Type*) {
   const Value dsr = e.eval(n.args[0]), dsd = e.eval(n.args[1]);
   if (!dsr.ok() || !dsd.ok()) return {};
-  if (!dsr.is(ValueKind::dsr)) return e.fail(n.args[0]->loc, fmt::format("a DSR is needed here, this is '{}'", dsr.type->name), "@get_dsr(dsr_dest, n)");
-  if (!dsd.type->is_dsd()) return e.fail(n.args[1]->loc, fmt::format("a DSD is needed here, this is '{}'", dsd.type->name));
+  if (!dsr.is(ValueKind::dsr))
+    return e.fail(n.args[0]->loc, fmt::format("a DSR is needed here, this is '{}'", dsr.type->name),
+                  "@get_dsr(dsr_dest, n)");
+  if (!dsd.type->is_dsd())
+    return e.fail(n.args[1]->loc, fmt::format("a DSD is needed here, this is '{}'", dsd.type->name));
   isa::DsrConfig config;
   if (n.args.size() > 2) {
     ConfigFields f(e, n.args[2]);
     if (!f.good() || !read_dsr_config(e, f, config)) return {};
     const DsdValue d = dsd_value(dsd);
-    if (config.async && config.microthread < 0 && d.dsd.is_fabric() && !d.in_memory) config.microthread = int8_t(d.dsd.queue);
+    if (config.async && config.microthread < 0 && d.dsd.is_fabric() && !d.in_memory)
+      config.microthread = int8_t(d.dsd.queue);
   }
   const auto& r = dsr.as<DsrValue>();
   load_dsr(e, r.file, r.index, dsd_value(dsd), dsd.type, config, n.loc);

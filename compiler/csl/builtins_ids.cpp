@@ -10,9 +10,10 @@ namespace {
 
 using isa::Op;
 
-constexpr int kHighestColor = 30;   // ids above the routable ones exist as task ids on WSE-2
+constexpr int kHighestColor = 30;  // ids above the routable ones exist as task ids on WSE-2
 
-Value make_id(Evaluator& e, const ast::Builtin& n, TypeKind kind, int64_t low, int64_t high, const char* what) {
+Value make_id(Evaluator& e, const ast::Builtin& n, TypeKind kind, int64_t low, int64_t high,
+              const char* what) {
   int64_t id = 0;
   return e.eval_int(n.args[0], low, high, what, id) ? Value::integer(e.types().get(kind), id) : Value();
 }
@@ -38,17 +39,21 @@ Value get_data_task_id(Evaluator& e, const ast::Builtin& n, const Type*) {
   const bool queues = e.machine().queues.data_task_on_queue;
   const TypeKind need = queues ? TypeKind::input_queue : TypeKind::color;
   if (v.type->kind != need)
-    return e.fail(n.args[0]->loc, fmt::format("data tasks of {} are bound to {}, this is '{}'", e.machine().name, queues ? "input queues" : "colors", v.type->name),
+    return e.fail(n.args[0]->loc,
+                  fmt::format("data tasks of {} are bound to {}, this is '{}'", e.machine().name,
+                              queues ? "input queues" : "colors", v.type->name),
                   queues ? "@get_data_task_id(input_queue)" : "@get_data_task_id(color)");
   return Value::integer(e.types().get(TypeKind::data_task_id), v.i);
 }
 
 Value get_input_queue(Evaluator& e, const ast::Builtin& n, const Type*) {
-  return make_id(e, n, TypeKind::input_queue, 0, int64_t(e.machine().queues.input_words.size()) - 1, "an input queue");
+  return make_id(e, n, TypeKind::input_queue, 0, int64_t(e.machine().queues.input_words.size()) - 1,
+                 "an input queue");
 }
 
 Value get_output_queue(Evaluator& e, const ast::Builtin& n, const Type*) {
-  return make_id(e, n, TypeKind::output_queue, 0, int64_t(e.machine().queues.output_words.size()) - 1, "an output queue");
+  return make_id(e, n, TypeKind::output_queue, 0, int64_t(e.machine().queues.output_words.size()) - 1,
+                 "an output queue");
 }
 
 Value get_ut_id(Evaluator& e, const ast::Builtin& n, const Type*) {
@@ -60,7 +65,8 @@ Value get_ut_id(Evaluator& e, const ast::Builtin& n, const Type*) {
 Value get_int(Evaluator& e, const ast::Builtin& n, const Type*) {
   const Value v = e.rvalue(n.args[0]);
   if (!v.ok()) return {};
-  if (!v.type->is_id() && v.type->kind != TypeKind::enumeration) return e.fail(n.args[0]->loc, fmt::format("@get_int takes an id, this is '{}'", v.type->name));
+  if (!v.type->is_id() && v.type->kind != TypeKind::enumeration)
+    return e.fail(n.args[0]->loc, fmt::format("@get_int takes an id, this is '{}'", v.type->name));
   const Type* u16 = e.types().integer(16, false);
   return v.is(ValueKind::integer) ? Value::integer(u16, v.i) : Value::scalar(u16, e.operand(v, n.loc));
 }
@@ -95,8 +101,10 @@ Value activate(Evaluator& e, const ast::Builtin& n, const Type*) {
   int id = -1;
   isa::Operand reg;
   if (!task_argument(e, n, id, reg)) return {};
-  if (e.emitting()) e.builder().emit(Op::actvt, {reg});
-  else add_once(e.unit().tile.activated, id);
+  if (e.emitting())
+    e.builder().emit(Op::actvt, {reg});
+  else
+    add_once(e.unit().tile.activated, id);
   return e.void_value();
 }
 
@@ -116,8 +124,9 @@ Value block_or_unblock(Evaluator& e, const ast::Builtin& n, bool blocks) {
   } else if (std::erase(blocked, uint8_t(id)) == 0) {
     const auto bound = [&](const MirTask& t) { return t.kind == TaskKind::data && t.id == id; };
     if (std::none_of(e.unit().tile.tasks.begin(), e.unit().tile.tasks.end(), bound))
-      return e.fail(n.loc, fmt::format("@unblock at comptime of {}, which has no data task, is not supported yet", id),
-                    "unblock it in a function or task");
+      return e.fail(
+          n.loc, fmt::format("@unblock at comptime of {}, which has no data task, is not supported yet", id),
+          "unblock it in a function or task");
   }
   return e.void_value();
 }
@@ -145,13 +154,16 @@ int task_id_of(Evaluator& e, const Value& v, SourceLoc where) {
     const FunctionRef& ref = v.as<FunctionRef>();
     const int id = bound_id(e, ref);
     if (id < 0)
-      e.fail(where, fmt::format("'{}' is not bound to a task id", ref.decl->name), ref.decl->is_task ? "bind it: @bind_local_task(task, id)" : "it is a function, not a task");
+      e.fail(where, fmt::format("'{}' is not bound to a task id", ref.decl->name),
+             ref.decl->is_task ? "bind it: @bind_local_task(task, id)" : "it is a function, not a task");
     return id;
   }
-  const bool fits = v.is(ValueKind::integer) && (v.type->is_task_id() || v.type->kind == TypeKind::color ||
-                                                v.type->kind == TypeKind::input_queue || v.type->kind == TypeKind::ut_id);
+  const bool fits =
+      v.is(ValueKind::integer) && (v.type->is_task_id() || v.type->kind == TypeKind::color ||
+                                   v.type->kind == TypeKind::input_queue || v.type->kind == TypeKind::ut_id);
   if (fits) return int(v.i);
-  e.fail(where, fmt::format("a task id is needed here, this is '{}'", v.type ? v.type->name : "?"), "@get_local_task_id(n), or a bound task");
+  e.fail(where, fmt::format("a task id is needed here, this is '{}'", v.type ? v.type->name : "?"),
+         "@get_local_task_id(n), or a bound task");
   return -1;
 }
 

@@ -13,7 +13,8 @@ constexpr int64_t kLargestSide = 1 << 14;
 bool coordinates(Evaluator& e, const ast::Builtin& n, int64_t& x, int64_t& y) {
   LayoutState& s = *e.layout();
   if (!s.has_rectangle) {
-    e.fail(n.loc, fmt::format("@{} comes before @set_rectangle", n.name), "call @set_rectangle(width, height) first");
+    e.fail(n.loc, fmt::format("@{} comes before @set_rectangle", n.name),
+           "call @set_rectangle(width, height) first");
     return false;
   }
   const bool good = e.eval_int(n.args[0], 0, s.width - 1, "the column", x);
@@ -33,7 +34,8 @@ Value set_rectangle(Evaluator& e, const ast::Builtin& n, const Type*) {
   return e.void_value();
 }
 
-uint32_t tile_index(Evaluator& e, const LoadedModule* source, const std::string& name, const Value& params, SourceLoc where) {
+uint32_t tile_index(Evaluator& e, const LoadedModule* source, const std::string& name, const Value& params,
+                    SourceLoc where) {
   LayoutState& s = *e.layout();
   const size_t key = hash(params) ^ std::hash<const void*>{}(source);
   std::vector<uint32_t>& same = s.tile_index[key];
@@ -70,7 +72,9 @@ Value set_tile_code(Evaluator& e, const ast::Builtin& n, const Type*) {
   const LoadedModule* source = tile_file(e, name.text(), n.args[2]->loc);
   if (!source) return {};
   uint32_t& tile = s.tile_of_pe[size_t(y) * size_t(s.width) + size_t(x)];
-  if (tile != ~0u) return e.fail(n.loc, fmt::format("PE ({}, {}) already runs '{}'", x, y, s.tiles[tile].name), "each PE gets one @set_tile_code");
+  if (tile != ~0u)
+    return e.fail(n.loc, fmt::format("PE ({}, {}) already runs '{}'", x, y, s.tiles[tile].name),
+                  "each PE gets one @set_tile_code");
   tile = tile_index(e, source, name.text(), params, n.loc);
   return e.void_value();
 }
@@ -107,9 +111,11 @@ Value set_color_config(Evaluator& e, const ast::Builtin& n, const Type*) {
   const Value config = e.eval_comptime(n.args[3], nullptr, "the configuration");
   if (!color.ok() || !config.ok()) return {};
   if (color.type->kind != TypeKind::color)
-    return e.fail(n.args[2]->loc, fmt::format("a color is needed here, this is '{}'", color.type->name), "get one with @get_color(id)");
+    return e.fail(n.args[2]->loc, fmt::format("a color is needed here, this is '{}'", color.type->name),
+                  "get one with @get_color(id)");
   if (color.i >= e.machine().router.colors)
-    return e.fail(n.args[2]->loc, fmt::format("color {} is not routable: the routers have {}", print_int(color.i), e.machine().router.colors));
+    return e.fail(n.args[2]->loc, fmt::format("color {} is not routable: the routers have {}",
+                                              print_int(color.i), e.machine().router.colors));
   uint32_t number = 0;
   if (!config_number(e, config, n.args[3]->loc, number)) return {};
   if (s.config_of_pe.size() <= size_t(color.i)) s.config_of_pe.resize(size_t(color.i) + 1);
@@ -117,7 +123,8 @@ Value set_color_config(Evaluator& e, const ast::Builtin& n, const Type*) {
   if (of_pe.empty()) of_pe.assign(size_t(s.width) * size_t(s.height), ~0u);
   uint32_t& slot = of_pe[size_t(y) * size_t(s.width) + size_t(x)];
   if (slot != ~0u)
-    return e.fail(n.loc, fmt::format("color {} of PE ({}, {}) is configured twice", print_int(color.i), x, y), "each PE and color gets one @set_color_config");
+    return e.fail(n.loc, fmt::format("color {} of PE ({}, {}) is configured twice", print_int(color.i), x, y),
+                  "each PE and color gets one @set_color_config");
   slot = number;
   return e.void_value();
 }
@@ -129,14 +136,17 @@ Value export_name(Evaluator& e, const ast::Builtin& n, const Type*) {
   if (!name.is(ValueKind::text)) return e.fail(n.args[0]->loc, "the name must be a string");
   ExportedName x{.name = name.text(), .is_function = t->kind == TypeKind::function};
   if (n.args.size() > 2) {
-    const Value v = e.eval_comptime(n.args[2], e.types().get(TypeKind::boolean), "whether the host may write");
+    const Value v =
+        e.eval_comptime(n.args[2], e.types().get(TypeKind::boolean), "whether the host may write");
     if (!v.ok()) return {};
     x.is_mutable = v.truth();
   }
   if (!x.is_function) {
     const Type* element = t->kind == TypeKind::pointer ? t->element : t;
     while (element->kind == TypeKind::array) element = element->element;
-    if (!to_data_type(*element, x.type)) return e.fail(n.args[1]->loc, fmt::format("the host cannot access a '{}'", t->name), "use a pointer to numbers, such as [*]f32, or fn () void");
+    if (!to_data_type(*element, x.type))
+      return e.fail(n.args[1]->loc, fmt::format("the host cannot access a '{}'", t->name),
+                    "use a pointer to numbers, such as [*]f32, or fn () void");
   }
   for (const ExportedName& other : e.layout()->exports)
     if (other.name == x.name) return e.fail(n.loc, fmt::format("'{}' is exported twice", x.name));

@@ -1,4 +1,5 @@
-// Builtins on numbers and memory: bit casts, aggregates of equal values, ranges, random bits, configuration registers.
+// Builtins on numbers and memory: bit casts, aggregates of equal values, ranges, random bits, configuration
+// registers.
 #include <cmath>
 #include <cstring>
 
@@ -19,7 +20,8 @@ uint64_t bits_of(Evaluator& e, const Value& v) {
 
 Value from_bits(Evaluator& e, const Type* t, uint64_t bits) {
   if (t->kind == TypeKind::floating) {
-    if (t->bits == 16) return Value::floating(t, double(numerics::half_to_float(uint16_t(bits), e.session().options.fp16)));
+    if (t->bits == 16)
+      return Value::floating(t, double(numerics::half_to_float(uint16_t(bits), e.session().options.fp16)));
     const uint32_t word = uint32_t(bits);
     float f = 0;
     std::memcpy(&f, &word, sizeof f);
@@ -34,7 +36,7 @@ Value bitcast(Evaluator& e, const ast::Builtin& n, const Type*) {
   const Type* t = e.eval_type(n.args[0]);
   Value v = e.rvalue(n.args[1]);
   if (!t || !v.ok()) return {};
-  if (v.type->kind == TypeKind::comptime_int && t->bytes) {   // its bits as an unsigned number of that size
+  if (v.type->kind == TypeKind::comptime_int && t->bytes) {  // its bits as an unsigned number of that size
     const Type* plain = e.types().integer(int(t->bytes) * 8, v.i < 0);
     v = e.coerce(v, plain, n.loc, "value");
   } else if (v.type->kind == TypeKind::comptime_float && t->bytes == 4) {
@@ -42,14 +44,17 @@ Value bitcast(Evaluator& e, const ast::Builtin& n, const Type*) {
   }
   if (!v.ok()) return {};
   if (!t->is_scalar() || !v.type->is_scalar() || t->bytes != v.type->bytes)
-    return e.fail(n.loc, fmt::format("@bitcast from '{}' ({} bytes) to '{}' ({} bytes)", v.type->name, v.type->bytes, t->name, t->bytes),
+    return e.fail(n.loc,
+                  fmt::format("@bitcast from '{}' ({} bytes) to '{}' ({} bytes)", v.type->name, v.type->bytes,
+                              t->name, t->bytes),
                   "both types need the same size");
   if (v.is(ValueKind::integer) || v.is(ValueKind::floating)) return from_bits(e, t, bits_of(e, v));
   if (v.is(ValueKind::undefined) || v.is(ValueKind::scalar)) {
     v.type = t;
     return v;
   }
-  return e.emitting() ? Value::scalar(t, e.operand(v, n.loc)) : e.fail(n.loc, "these bits are not known at comptime");
+  return e.emitting() ? Value::scalar(t, e.operand(v, n.loc))
+                      : e.fail(n.loc, "these bits are not known at comptime");
 }
 
 Value ptrcast(Evaluator& e, const ast::Builtin& n, const Type*) {
@@ -57,7 +62,8 @@ Value ptrcast(Evaluator& e, const ast::Builtin& n, const Type*) {
   Value v = e.rvalue(n.args[1]);
   if (!t || !v.ok()) return {};
   if (t->kind != TypeKind::pointer || (v.type->kind != TypeKind::pointer && !v.is(ValueKind::scalar)))
-    return e.fail(n.loc, fmt::format("@ptrcast from '{}' to '{}': both must be pointers", v.type->name, t->name));
+    return e.fail(n.loc,
+                  fmt::format("@ptrcast from '{}' to '{}': both must be pointers", v.type->name, t->name));
   v.type = t;
   return v;
 }
@@ -90,7 +96,8 @@ Value zeros(Evaluator& e, const ast::Builtin& n, const Type*) {
 Value constants(Evaluator& e, const ast::Builtin& n, const Type*) {
   const Type* t = e.eval_type(n.args[0]);
   if (!t) return {};
-  if (t->kind != TypeKind::array) return e.fail(n.args[0]->loc, fmt::format("@constants makes arrays, not '{}'", t->name));
+  if (t->kind != TypeKind::array)
+    return e.fail(n.args[0]->loc, fmt::format("@constants makes arrays, not '{}'", t->name));
   const Value v = e.keep(e.eval_as(n.args[1], t->element, "element"));
   return v.ok() ? splat(t, v) : Value();
 }
@@ -117,11 +124,19 @@ Value range(Evaluator& e, const ast::Builtin& n, const Type*) {
 Value range_part(Evaluator& e, const ast::Builtin& n, Value RangeValue::*part) {
   const Value v = e.eval(n.args[0]);
   if (!v.ok()) return {};
-  return v.is(ValueKind::range) ? v.as<RangeValue>().*part : e.fail(n.loc, fmt::format("a range is needed here, this is '{}'", v.type->name));
+  return v.is(ValueKind::range)
+             ? v.as<RangeValue>().*part
+             : e.fail(n.loc, fmt::format("a range is needed here, this is '{}'", v.type->name));
 }
-Value range_start(Evaluator& e, const ast::Builtin& n, const Type*) { return range_part(e, n, &RangeValue::start); }
-Value range_stop(Evaluator& e, const ast::Builtin& n, const Type*) { return range_part(e, n, &RangeValue::stop); }
-Value range_step(Evaluator& e, const ast::Builtin& n, const Type*) { return range_part(e, n, &RangeValue::step); }
+Value range_start(Evaluator& e, const ast::Builtin& n, const Type*) {
+  return range_part(e, n, &RangeValue::start);
+}
+Value range_stop(Evaluator& e, const ast::Builtin& n, const Type*) {
+  return range_part(e, n, &RangeValue::stop);
+}
+Value range_step(Evaluator& e, const ast::Builtin& n, const Type*) {
+  return range_part(e, n, &RangeValue::step);
+}
 
 Value random16(Evaluator& e, const ast::Builtin&, const Type*) {
   const auto r = e.builder().emit_reg(Op::ldcfg16, {FunctionBuilder::imm(int(isa::ConfigReg::random))});
@@ -139,7 +154,8 @@ bool config_register(Evaluator& e, const ast::Builtin& n, int64_t& reg) {
 Value ldcfg16(Evaluator& e, const ast::Builtin& n, const Type*) {
   int64_t reg = 0;
   if (!config_register(e, n, reg)) return {};
-  return Value::scalar(e.types().integer(16, false), e.builder().emit_reg(Op::ldcfg16, {FunctionBuilder::imm(int32_t(reg))}));
+  return Value::scalar(e.types().integer(16, false),
+                       e.builder().emit_reg(Op::ldcfg16, {FunctionBuilder::imm(int32_t(reg))}));
 }
 
 Value stcfg16(Evaluator& e, const ast::Builtin& n, const Type*) {

@@ -54,7 +54,8 @@ Value is_arch(Evaluator& e, const ast::Builtin& n, const Type*) {
   if (!v.ok()) return {};
   if (!v.is(ValueKind::text)) return e.fail(n.args[0]->loc, "the architecture must be a string");
   if (v.text() != "wse2" && v.text() != "wse3" && v.text() != "wse1")
-    return e.fail(n.args[0]->loc, fmt::format("there is no architecture '{}'", v.text()), "\"wse2\" or \"wse3\"");
+    return e.fail(n.args[0]->loc, fmt::format("there is no architecture '{}'", v.text()),
+                  "\"wse2\" or \"wse3\"");
   return bool_value(e.types(), v.text() == (e.wse3() ? "wse3" : "wse2"));
 }
 
@@ -95,8 +96,10 @@ Value dimensions(Evaluator& e, const ast::Builtin& n, const Type*) {
 bool field_name(Evaluator& e, const ast::Expr* x, std::string& out) {
   const Value v = e.eval_comptime(x, nullptr, "the name of a field");
   if (!v.ok()) return false;
-  if (v.is(ValueKind::text)) out = v.text();
-  else e.fail(x->loc, "the name of a field must be a string");
+  if (v.is(ValueKind::text))
+    out = v.text();
+  else
+    e.fail(x->loc, "the name of a field must be a string");
   return v.is(ValueKind::text);
 }
 
@@ -126,13 +129,15 @@ Value concat_structs(Evaluator& e, const ast::Builtin& n, const Type*) {
     for (size_t i = 0; i < item_count(v); ++i) {
       if (a.names || v.type->kind == TypeKind::structure) {
         const std::string_view name = a.names ? (*a.names)[i] : std::string_view(v.type->fields[i].name);
-        if (std::find(names.begin(), names.end(), name) != names.end()) return e.fail(x->loc, fmt::format("field '{}' is in both structures", name));
+        if (std::find(names.begin(), names.end(), name) != names.end())
+          return e.fail(x->loc, fmt::format("field '{}' is in both structures", name));
         names.push_back(name);
       }
       out.items.push_back(item(v, i));
     }
   }
-  if (!names.empty() && names.size() != out.items.size()) return e.fail(n.loc, "one structure has names, the other has none");
+  if (!names.empty() && names.size() != out.items.size())
+    return e.fail(n.loc, "one structure has names, the other has none");
   if (!names.empty()) out.names = std::make_shared<Names>(std::move(names));
   return Value::with(e.types().get(TypeKind::comptime_struct), ValueKind::aggregate, std::move(out));
 }
@@ -142,7 +147,8 @@ Value strcat_(Evaluator& e, const ast::Builtin& n, const Type*) {
   for (const ast::Expr* x : n.args) {
     const Value v = e.eval_comptime(x, nullptr, "a string");
     if (!v.ok()) return {};
-    if (!v.is(ValueKind::text)) return e.fail(x->loc, fmt::format("a string is needed here, this is '{}'", v.type->name));
+    if (!v.is(ValueKind::text))
+      return e.fail(x->loc, fmt::format("a string is needed here, this is '{}'", v.type->name));
     out += v.text();
   }
   return text_value(e.types(), out);
@@ -151,14 +157,16 @@ Value strcat_(Evaluator& e, const ast::Builtin& n, const Type*) {
 Value strlen_(Evaluator& e, const ast::Builtin& n, const Type*) {
   const Value v = e.eval_comptime(n.args[0], nullptr, "a string");
   if (!v.ok()) return {};
-  if (!v.is(ValueKind::text)) return e.fail(n.args[0]->loc, fmt::format("a string is needed here, this is '{}'", v.type->name));
+  if (!v.is(ValueKind::text))
+    return e.fail(n.args[0]->loc, fmt::format("a string is needed here, this is '{}'", v.type->name));
   return Value::integer(e.types().get(TypeKind::comptime_int), __int128(v.text().size()));
 }
 
 Value get_array(Evaluator& e, const ast::Builtin& n, const Type*) {
   const Value v = e.eval_comptime(n.args[0], nullptr, "a string");
   if (!v.ok()) return {};
-  if (!v.is(ValueKind::text)) return e.fail(n.args[0]->loc, fmt::format("a string is needed here, this is '{}'", v.type->name));
+  if (!v.is(ValueKind::text))
+    return e.fail(n.args[0]->loc, fmt::format("a string is needed here, this is '{}'", v.type->name));
   const Type* u8 = e.types().integer(8, false);
   Aggregate a;
   for (char c : v.text()) a.items.push_back(Value::integer(u8, uint8_t(c)));
@@ -179,13 +187,14 @@ Value import_module(Evaluator& e, const ast::Builtin& n, const Type*) {
   if (!name.ok()) return {};
   if (!name.is(ValueKind::text)) return e.fail(n.args[0]->loc, "the module must be a string");
   if (e.emitting()) return e.fail(n.loc, "modules are imported at file level");
-  const LoadedModule* source = e.session().loader.load(name.text(), e.frame().module->source, n.args[0]->loc, e.diag());
+  const LoadedModule* source =
+      e.session().loader.load(name.text(), e.frame().module->source, n.args[0]->loc, e.diag());
   if (!source) return {};
   if (name.text().starts_with("<memcpy/")) e.unit().tile.memcpy = true;
   ModuleInstance* m = e.instantiate(source, params, n.loc);
   if (!m) return {};
   Value v(e.types().get(TypeKind::module), ValueKind::module);
-  v.object = std::shared_ptr<void>(std::shared_ptr<void>(), m);   // the unit owns it
+  v.object = std::shared_ptr<void>(std::shared_ptr<void>(), m);  // the unit owns it
   return v;
 }
 
@@ -235,14 +244,17 @@ Value get_rectangle(Evaluator& e, const ast::Builtin& n, const Type*) {
 
 Value get_symbol_id(Evaluator& e, const ast::Builtin& n, const Type*) {
   const Value name = e.eval_comptime(n.args[0], nullptr, "the symbol");
-  if (!name.is(ValueKind::text)) return name.ok() ? e.fail(n.args[0]->loc, "the symbol must be a string") : Value();
+  if (!name.is(ValueKind::text))
+    return name.ok() ? e.fail(n.args[0]->loc, "the symbol must be a string") : Value();
   const auto& exports = e.layout()->exports;
   for (size_t i = 0; i < exports.size(); ++i)
     if (exports[i].name == name.text()) return Value::integer(e.types().integer(16, false), __int128(i));
   return e.fail(n.args[0]->loc, fmt::format("the layout exports no '{}'", name.text()));
 }
 
-Value fp16_type(Evaluator& e, const ast::Builtin&, const Type*) { return type_value(e.types(), e.types().f16()); }
+Value fp16_type(Evaluator& e, const ast::Builtin&, const Type*) {
+  return type_value(e.types(), e.types().f16());
+}
 
 constexpr BuiltinRow kRows[] = {
     {"as", 2, 2, Allowed::anywhere, as_type},

@@ -1,4 +1,5 @@
-// Conversions. coerce is what happens by itself (assignment, parameters): never loses a value. convert is @as.
+// Conversions. coerce is what happens by itself (assignment, parameters): never loses a value. convert is
+// @as.
 #include <cmath>
 #include <cstring>
 
@@ -24,8 +25,9 @@ bool in_range(const Type& t, __int128 v) {
 
 std::string range_text(const Type& t) {
   const __int128 one = 1;
-  return t.is_signed ? fmt::format("{} … {}", print_int(-(one << (t.bits - 1))), print_int((one << (t.bits - 1)) - 1))
-                     : fmt::format("0 … {}", print_int((one << t.bits) - 1));
+  return t.is_signed
+             ? fmt::format("{} … {}", print_int(-(one << (t.bits - 1))), print_int((one << (t.bits - 1)) - 1))
+             : fmt::format("0 … {}", print_int((one << t.bits) - 1));
 }
 
 // Every value of `from` is a value of `to`.
@@ -71,11 +73,13 @@ Value Evaluator::coerce_number(const Value& v, const Type* t, SourceLoc where, c
   if (v.is(ValueKind::integer) && v.type->kind == TypeKind::comptime_int && t->is_float())
     return Value::floating(t, round_to(t, double(v.i)));
   if (v.is(ValueKind::floating) && t->is_float()) {
-    if (v.type->kind == TypeKind::comptime_float || t->kind == TypeKind::comptime_float || v.type->bits <= t->bits)
+    if (v.type->kind == TypeKind::comptime_float || t->kind == TypeKind::comptime_float ||
+        v.type->bits <= t->bits)
       return Value::floating(t, round_to(t, v.f));
   }
   if (v.runtime() && widens(*v.type, *t)) return runtime_convert(load(v, where), t, where);
-  if (v.runtime() && v.type->kind == TypeKind::floating && t->kind == TypeKind::floating && v.type->bits < t->bits)
+  if (v.runtime() && v.type->kind == TypeKind::floating && t->kind == TypeKind::floating &&
+      v.type->bits < t->bits)
     return runtime_convert(load(v, where), t, where);
   return fail(where, fmt::format("{} has type '{}', here '{}' is needed", what, v.type->name, t->name),
               fmt::format("convert it: @as({}, …)", t->name));
@@ -85,9 +89,10 @@ Value Evaluator::coerce_pointer(const Value& v, const Type* t, SourceLoc where, 
   const Type &from = *v.type->element, &to = *t->element;
   const bool writable = !v.type->is_const || t->is_const;
   bool fits = &from == &to && (v.type->many == t->many);
-  fits |= t->many && from.kind == TypeKind::array && from.element == &to;          // *[n]T to [*]T
-  fits |= t->many && &from == &to;                                                 // *T to [*]T
-  fits |= from.kind == TypeKind::array && to.kind == TypeKind::array && from.element == to.element && from.bytes == to.bytes;
+  fits |= t->many && from.kind == TypeKind::array && from.element == &to;  // *[n]T to [*]T
+  fits |= t->many && &from == &to;                                         // *T to [*]T
+  fits |= from.kind == TypeKind::array && to.kind == TypeKind::array && from.element == to.element &&
+          from.bytes == to.bytes;
   fits |= to.kind == TypeKind::void_ && to.name == "anyopaque";
   if (!fits || !writable)
     return fail(where, fmt::format("{} has type '{}', here '{}' is needed", what, v.type->name, t->name),
@@ -112,12 +117,14 @@ Value Evaluator::coerce_aggregate(const Value& v, const Type* t, SourceLoc where
     std::vector<std::string> known;
     for (const Field& f : t->fields) known.push_back(f.name);
     for (std::string_view name : *a.names)
-      if (t->field_index(name) < 0) return fail(where, fmt::format("'{}' has no field '{}'", t->name, name), did_you_mean(name, known));
+      if (t->field_index(name) < 0)
+        return fail(where, fmt::format("'{}' has no field '{}'", t->name, name), did_you_mean(name, known));
     for (const Field& f : t->fields) {
       const Value* found = named_item(v, f.name);
-      Value item_value = found ? *found
-                         : f.initial ? eval_comptime(static_cast<const ast::Expr*>(f.initial), f.type, "a default value")
-                                     : fail(where, fmt::format("field '{}' of '{}' is missing", f.name, t->name));
+      Value item_value =
+          found       ? *found
+          : f.initial ? eval_comptime(static_cast<const ast::Expr*>(f.initial), f.type, "a default value")
+                      : fail(where, fmt::format("field '{}' of '{}' is missing", f.name, t->name));
       out.items.push_back(coerce(item_value, f.type, where, "field"));
       if (!out.items.back().ok()) return {};
     }
@@ -134,12 +141,15 @@ Value Evaluator::coerce_aggregate(const Value& v, const Type* t, SourceLoc where
 
 Value Evaluator::coerce(const Value& v, const Type* t, SourceLoc where, const char* what) {
   if (!v.ok() || !t) return {};
-  if (v.type == t || t->kind == TypeKind::any) return v.is(ValueKind::place) && t->is_scalar() ? load(v, where) : v;
+  if (v.type == t || t->kind == TypeKind::any)
+    return v.is(ValueKind::place) && t->is_scalar() ? load(v, where) : v;
   if (v.is(ValueKind::undefined)) return Value(t, ValueKind::undefined);
   if (v.type->is_number() && t->is_number()) return coerce_number(v, t, where, what);
-  if (v.type->kind == TypeKind::pointer && t->kind == TypeKind::pointer) return coerce_pointer(v, t, where, what);
+  if (v.type->kind == TypeKind::pointer && t->kind == TypeKind::pointer)
+    return coerce_pointer(v, t, where, what);
   if (v.is(ValueKind::aggregate) && t->is_aggregate()) return coerce_aggregate(v, t, where, what);
-  if (t->kind == TypeKind::comptime_struct && (v.is(ValueKind::aggregate) || v.is(ValueKind::module))) return v;
+  if (t->kind == TypeKind::comptime_struct && (v.is(ValueKind::aggregate) || v.is(ValueKind::module)))
+    return v;
   if (v.type->kind == TypeKind::enum_literal && t->kind == TypeKind::enumeration) {
     const Value r = member(type_value(types_, t), v.text(), where);
     return r;
@@ -154,7 +164,9 @@ Value Evaluator::coerce(const Value& v, const Type* t, SourceLoc where, const ch
     }
   }
   return fail(where, fmt::format("{} has type '{}', here '{}' is needed", what, v.type->name, t->name),
-              v.type->is_number() && (t->is_number() || t->kind == TypeKind::boolean) ? fmt::format("convert it: @as({}, …)", t->name) : "");
+              v.type->is_number() && (t->is_number() || t->kind == TypeKind::boolean)
+                  ? fmt::format("convert it: @as({}, …)", t->name)
+                  : "");
 }
 
 // The type both operands of a binary operator can have.
@@ -171,7 +183,9 @@ const Type* Evaluator::peer(const Value& a, const Value& b) {
     if (x->is_int() && x->kind != TypeKind::comptime_int) return nullptr;
     if (y->is_int() && y->kind != TypeKind::comptime_int) return nullptr;
     if (x->kind == TypeKind::floating && y->kind == TypeKind::floating) return x->bits > y->bits ? x : y;
-    return x->kind == TypeKind::floating ? x : y->kind == TypeKind::floating ? y : types_.get(TypeKind::comptime_float);
+    return x->kind == TypeKind::floating   ? x
+           : y->kind == TypeKind::floating ? y
+                                           : types_.get(TypeKind::comptime_float);
   }
   if (x->kind == TypeKind::comptime_int) return y;
   if (y->kind == TypeKind::comptime_int) return x;
@@ -180,7 +194,8 @@ const Type* Evaluator::peer(const Value& a, const Value& b) {
   // A known operand takes the other's type if its value fits.
   if (a.is(ValueKind::integer) && !b.is(ValueKind::integer)) return in_range(*y, a.i) ? y : nullptr;
   if (b.is(ValueKind::integer) && !a.is(ValueKind::integer)) return in_range(*x, b.i) ? x : nullptr;
-  if (a.is(ValueKind::integer) && b.is(ValueKind::integer)) return in_range(*x, b.i) ? x : in_range(*y, a.i) ? y : nullptr;
+  if (a.is(ValueKind::integer) && b.is(ValueKind::integer))
+    return in_range(*x, b.i) ? x : in_range(*y, a.i) ? y : nullptr;
   return nullptr;
 }
 
@@ -188,7 +203,8 @@ Value Evaluator::convert(const Value& value, const Type* t, SourceLoc where) {
   const Value v = load(value, where);
   if (!v.ok() || v.type == t) return v;
   const bool target = t->is_number() || t->kind == TypeKind::boolean || t->kind == TypeKind::enumeration;
-  const bool source = v.type->is_number() || v.type->kind == TypeKind::boolean || v.type->kind == TypeKind::enumeration;
+  const bool source =
+      v.type->is_number() || v.type->kind == TypeKind::boolean || v.type->kind == TypeKind::enumeration;
   if (!target || !source) return coerce(v, t, where, "value");
   if (v.is(ValueKind::undefined)) return Value(t, ValueKind::undefined);
   if (v.is(ValueKind::scalar)) return runtime_convert(v, t, where);
@@ -213,9 +229,11 @@ Value Evaluator::convert_int(const Value& v, const Type* t) {
   const Operand o = v.location.operand();
   const bool wide = v.type->is_pair();
   const Type* from = v.type->kind == TypeKind::enumeration ? v.type->element : v.type;
-  if (t->is_pair() && !wide) return Value::scalar(t, b.emit_pair(from->is_signed ? Op::ext16 : Op::extu16, {o}));
+  if (t->is_pair() && !wide)
+    return Value::scalar(t, b.emit_pair(from->is_signed ? Op::ext16 : Op::extu16, {o}));
   if (!t->is_pair() && wide) return normalise(t, b.emit_reg(Op::wunpl, {o}));
-  if (!t->is_pair() && t->bits < from->bits && t->kind == TypeKind::integer) return normalise(t, b.emit_reg(Op::mov16, {o}));
+  if (!t->is_pair() && t->bits < from->bits && t->kind == TypeKind::integer)
+    return normalise(t, b.emit_reg(Op::mov16, {o}));
   Value r = v;
   r.type = t;
   return r;
@@ -230,7 +248,7 @@ Value Evaluator::runtime_convert(const Value& v, const Type* t, SourceLoc where)
   if (t->kind == TypeKind::comptime_int || t->kind == TypeKind::comptime_float || t->bytes == 0)
     return fail(where, fmt::format("a run-time value cannot become '{}'", t->name));
   if (t->kind == TypeKind::boolean) {
-    if (from_float) {   // != 0, and NaN is true
+    if (from_float) {  // != 0, and NaN is true
       const Operand zero = b.emit_reg(v.type->is_pair() ? Op::feqs : Op::feqh, {o, FunctionBuilder::imm(0)});
       return Value::scalar(t, b.emit_reg(Op::xor16, {zero, FunctionBuilder::imm(1)}));
     }
@@ -242,7 +260,7 @@ Value Evaluator::runtime_convert(const Value& v, const Type* t, SourceLoc where)
     if (v.type->bits == t->bits) return v;
     return Value::scalar(t, t->bits == 32 ? b.emit_pair(Op::fh2s, {o}) : b.emit_reg(Op::fs2h, {o}));
   }
-  if (from_float) {   // toward zero, through f32
+  if (from_float) {  // toward zero, through f32
     const Operand s = v.type->bits == 16 ? b.emit_pair(Op::fh2s, {o}) : o;
     if (t->is_pair()) return Value::scalar(t, b.emit_pair(t->is_signed ? Op::fs2xp32 : Op::fs2xpu32, {s}));
     const bool is_signed = t->is_signed;
@@ -251,8 +269,10 @@ Value Evaluator::runtime_convert(const Value& v, const Type* t, SourceLoc where)
   const bool is_signed = from->is_signed;
   Operand s;
   if (t->bits == 16 && is_signed && !from->is_pair()) return Value::scalar(t, b.emit_reg(Op::xp162fh, {o}));
-  if (from->is_pair()) s = b.emit_pair(is_signed ? Op::xp322fs : Op::xpu322fs, {o});
-  else s = b.emit_pair(is_signed ? Op::xp162fs : Op::xpu162fs, {o});
+  if (from->is_pair())
+    s = b.emit_pair(is_signed ? Op::xp322fs : Op::xpu322fs, {o});
+  else
+    s = b.emit_pair(is_signed ? Op::xp162fs : Op::xpu162fs, {o});
   return Value::scalar(t, t->bits == 32 ? s : b.emit_reg(Op::fs2h, {s}));
 }
 
@@ -265,7 +285,9 @@ Value Evaluator::normalise(const Type* t, const Operand& o) {
   const auto emit = [&](Op narrow, Op pair, const Operand& a, const Operand& c) {
     return wide ? b.emit_pair(pair, {a, c}) : b.emit_reg(narrow, {a, c});
   };
-  if (!t->is_signed) return Value::scalar(t, emit(Op::and16, Op::and32, o, FunctionBuilder::imm(int32_t((1u << t->bits) - 1))));
+  if (!t->is_signed)
+    return Value::scalar(t,
+                         emit(Op::and16, Op::and32, o, FunctionBuilder::imm(int32_t((1u << t->bits) - 1))));
   return Value::scalar(t, emit(Op::sar16, Op::sar32, emit(Op::sll16, Op::sll32, o, shift), shift));
 }
 

@@ -1,5 +1,5 @@
-// FunctionBuilder: appends instructions; the only optimisation here is not to write a jump to the next instruction
-// and nothing after an instruction that does not fall through, until a used label is placed.
+// FunctionBuilder: appends instructions; the only optimisation here is not to write a jump to the next
+// instruction and nothing after an instruction that does not fall through, until a used label is placed.
 #include "compiler/csl/emit.h"
 
 #include <algorithm>
@@ -60,7 +60,8 @@ void FunctionBuilder::move(const Operand& dst, const Operand& src) {
 }
 
 void FunctionBuilder::move_new(const Operand& dst, const Operand& src, int first_new) {
-  const bool fresh = (src.kind == OperandKind::reg || src.kind == OperandKind::pair) && src.kind == dst.kind && src.value >= first_new;
+  const bool fresh = (src.kind == OperandKind::reg || src.kind == OperandKind::pair) &&
+                     src.kind == dst.kind && src.value >= first_new;
   if (fresh && open_end() && !fn_.code.empty() && fn_.code.back().args[0] == src) {
     const char first = isa::row(fn_.code.back().op).form.empty() ? ' ' : isa::row(fn_.code.back().op).form[0];
     bool labelled = false;
@@ -72,7 +73,8 @@ void FunctionBuilder::move_new(const Operand& dst, const Operand& src, int first
       return;
     }
   }
-  if (fresh && !fn_.calls.empty() && fn_.calls.back().inst + 1 == fn_.code.size() && fn_.calls.back().result == src) {
+  if (fresh && !fn_.calls.empty() && fn_.calls.back().inst + 1 == fn_.code.size() &&
+      fn_.calls.back().result == src) {
     fn_.calls.back().result = dst;
     return;
   }
@@ -151,13 +153,15 @@ void FunctionBuilder::store16(const Location& to, const Operand& value) {
   emit(Op::st16, {base, offset, value});
 }
 
-void FunctionBuilder::call(uint32_t function, std::vector<Operand> args, std::vector<bool> pairs, Operand result) {
+void FunctionBuilder::call(uint32_t function, std::vector<Operand> args, std::vector<bool> pairs,
+                           Operand result) {
   if (!open_end()) return;
   fn_.calls.push_back({uint32_t(fn_.code.size()), std::move(args), std::move(pairs), result});
   emit(Op::jal, {{OperandKind::reg, isa::kLinkRegister, 0}, {OperandKind::function, int32_t(function), 0}});
 }
 
-void FunctionBuilder::call_indirect(Operand target, std::vector<Operand> args, std::vector<bool> pairs, Operand result) {
+void FunctionBuilder::call_indirect(Operand target, std::vector<Operand> args, std::vector<bool> pairs,
+                                    Operand result) {
   if (!open_end()) return;
   fn_.calls.push_back({uint32_t(fn_.code.size()), std::move(args), std::move(pairs), result});
   emit(Op::jalv, {{OperandKind::reg, isa::kLinkRegister, 0}, target});
@@ -190,7 +194,7 @@ void FunctionBuilder::rewind(const Mark& m) {
 MirFunction FunctionBuilder::finish() {
   ret();
   for (uint32_t& l : fn_.labels)
-    if (l == ~0u) l = uint32_t(fn_.code.size()) - 1;   // never placed, so never used
+    if (l == ~0u) l = uint32_t(fn_.code.size()) - 1;  // never placed, so never used
   return std::move(fn_);
 }
 

@@ -14,7 +14,7 @@ class FunctionBuilder {
  public:
   FunctionBuilder(std::string name, SourceLoc loc, MirFunction::Kind kind);
 
-  SourceLoc loc;   // position of the instructions to come
+  SourceLoc loc;  // position of the instructions to come
 
   isa::Operand reg() { return {isa::OperandKind::reg, next_virtual_++, 0}; }
   isa::Operand pair() { return {isa::OperandKind::pair, next_virtual_++, 0}; }
@@ -27,8 +27,8 @@ class FunctionBuilder {
   isa::Operand emit_reg(isa::Op op, std::initializer_list<isa::Operand> sources);
   isa::Operand emit_pair(isa::Op op, std::initializer_list<isa::Operand> sources);
   void move(const isa::Operand& dst, const isa::Operand& src);  // width of dst
-  // The same when nothing else uses `src` if its number is at least `first_new`: then the instruction that made it
-  // writes `dst` instead.
+  // The same when nothing else uses `src` if its number is at least `first_new`: then the instruction that
+  // made it writes `dst` instead.
   void move_new(const isa::Operand& dst, const isa::Operand& src, int first_new);
 
   int new_label();
@@ -44,11 +44,14 @@ class FunctionBuilder {
   void store16(const Location& to, const isa::Operand& value);
 
   void call(uint32_t function, std::vector<isa::Operand> args, std::vector<bool> pairs, isa::Operand result);
-  void call_indirect(isa::Operand target, std::vector<isa::Operand> args, std::vector<bool> pairs, isa::Operand result);
-  void ret();    // `jv r15`, or `yield` in tasks
+  void call_indirect(isa::Operand target, std::vector<isa::Operand> args, std::vector<bool> pairs,
+                     isa::Operand result);
+  void ret();  // `jv r15`, or `yield` in tasks
 
   // A point to come back to when what was emitted since is not wanted after all.
-  struct Mark { size_t code, calls, rets, slots, labels; };
+  struct Mark {
+    size_t code, calls, rets, slots, labels;
+  };
   Mark mark() const;
   void rewind(const Mark&);
 

@@ -1,7 +1,8 @@
 // The evaluator: walks syntax trees, computes what is known at comptime and emits MIR for the rest.
 //
-// With a builder and Frame::emitting set, what is not known becomes instructions; without, it is an error. A branch
-// whose condition is known is not looked at unless taken. Errors give poison values, which say nothing more.
+// With a builder and Frame::emitting set, what is not known becomes instructions; without, it is an error. A
+// branch whose condition is known is not looked at unless taken. Errors give poison values, which say nothing
+// more.
 #pragma once
 
 #include <functional>
@@ -17,8 +18,8 @@ enum class Truth : uint8_t { no, yes, runtime };
 
 struct Local {
   std::string_view name;
-  Value value;                     // comptime: the value; run time: register or place
-  std::shared_ptr<Value> box;      // comptime variable whose address was taken: the value is here
+  Value value;                 // comptime: the value; run time: register or place
+  std::shared_ptr<Value> box;  // comptime variable whose address was taken: the value is here
   bool is_const = true;
   Value& cell() { return box ? *box : value; }
 };
@@ -28,10 +29,10 @@ struct Target {
   std::string_view label;
   bool is_loop = false, emitting = false;
   int break_label = -1, continue_label = -1;
-  const Type* want = nullptr;      // labelled block expressions
+  const Type* want = nullptr;  // labelled block expressions
   Value result;
   bool has_result = false;
-  int depth = 0;                   // runtime depth at entry
+  int depth = 0;  // runtime depth at entry
 };
 
 struct Frame {
@@ -44,7 +45,7 @@ struct Frame {
   Value result;
   bool has_result = false;
   int end_label = -1;
-  int depth = 0;                   // enclosing run-time branches and loops, for returns that always happen
+  int depth = 0;  // enclosing run-time branches and loops, for returns that always happen
   const std::set<std::string_view>* addressed = nullptr;
   Frame* up = nullptr;
 };
@@ -53,8 +54,9 @@ struct BuiltinRow;
 
 class Evaluator {
  public:
-  Evaluator(Session& s, Unit& u, LayoutState* layout = nullptr) : session_(s), types_(s.types), unit_(u), layout_(layout) {}
-  Local* find_local(std::string_view name);   // null: no local has this name
+  Evaluator(Session& s, Unit& u, LayoutState* layout = nullptr)
+      : session_(s), types_(s.types), unit_(u), layout_(layout) {}
+  Local* find_local(std::string_view name);  // null: no local has this name
 
   // ---- modules and declarations (modules.cpp)
   ModuleInstance* instantiate(const LoadedModule*, const Value& params, SourceLoc where);
@@ -81,21 +83,21 @@ class Evaluator {
   bool eval_with(const std::vector<std::string>& names, const std::vector<Value>& values,
                  const std::vector<const ast::Expr*>&, std::vector<Value>& out);
   Value load(const Value&, SourceLoc);
-  Value locate(const ast::Expr*);                                  // as a place in memory if it has one
-  Value* cell(const ast::Expr*);                                   // comptime variable to write, or null
+  Value locate(const ast::Expr*);  // as a place in memory if it has one
+  Value* cell(const ast::Expr*);   // comptime variable to write, or null
   Value element(const Value& base, const std::vector<Value>& indices, SourceLoc);
   Value member(const Value& base, std::string_view name, SourceLoc, bool quiet = false);
   Value dereference(const Value& pointer, SourceLoc);
   Value address_of(const Value& place, SourceLoc);
-  Value keep(const Value&);                                        // not a variable's register any more
-  isa::Operand operand(const Value&, SourceLoc);                   // register or literal of a scalar
-  Location in_memory(const Value&, SourceLoc);                     // place of an aggregate or DSD, copied if need be
+  Value keep(const Value&);                       // not a variable's register any more
+  isa::Operand operand(const Value&, SourceLoc);  // register or literal of a scalar
+  Location in_memory(const Value&, SourceLoc);    // place of an aggregate or DSD, copied if need be
   void store(const Value& place, const Value& value, SourceLoc);
 
   // ---- conversions (coerce.cpp)
   Value coerce(const Value&, const Type*, SourceLoc, const char* what);
-  Value convert(const Value&, const Type*, SourceLoc);             // @as
-  const Type* peer(const Value& a, const Value& b);                // null: none
+  Value convert(const Value&, const Type*, SourceLoc);  // @as
+  const Type* peer(const Value& a, const Value& b);     // null: none
   double round_to(const Type*, double) const;
   uint32_t float_bits(const Type*, double) const;
 
@@ -126,8 +128,8 @@ class Evaluator {
   FunctionBuilder& builder() { return *builder_; }
   Value fail(SourceLoc, std::string message, std::string help = {});
   Value void_value() { return Value(types_.get(TypeKind::void_), ValueKind::void_); }
-  bool step(SourceLoc);            // counts; false when everything has to stop
-  std::string suggestion(std::string_view name);   // names in scope
+  bool step(SourceLoc);                           // counts; false when everything has to stop
+  std::string suggestion(std::string_view name);  // names in scope
 
  private:
   friend class FrameScope;
@@ -145,8 +147,8 @@ class Evaluator {
   Value eval_binary(const ast::Binary&, const Type* want);
   Value eval_short_circuit(const ast::Binary&);
   Value eval_if(const ast::IfExpr&, const Type* want);
-  Value eval_switch(const ast::Expr* subject, const std::vector<const ast::Prong*>&, const Type* want, SourceLoc,
-                    bool is_statement, Flow& flow);
+  Value eval_switch(const ast::Expr* subject, const std::vector<const ast::Prong*>&, const Type* want,
+                    SourceLoc, bool is_statement, Flow& flow);
   Value eval_block(const ast::BlockExpr&, const Type* want);
   Value eval_init(const ast::Init&, const Type* want);
   Value eval_array_init(const ast::Init&, const Type*);
@@ -175,16 +177,20 @@ class Evaluator {
   size_t push_loop(std::string_view label, bool emitting);
   Flow leave_loop(Flow, size_t target, bool& leave);
   void declare_for(const ast::For&, const Value& range, const Value& position, const Value& index);
-  bool runtime_switch(const Value&, const std::vector<const ast::Prong*>&, const Type* want, SourceLoc, Value& result, Flow&);
+  bool runtime_switch(const Value&, const std::vector<const ast::Prong*>&, const Type* want, SourceLoc,
+                      Value& result, Flow&);
   bool prong_item(const ast::Prong::Item&, const Type*, Value& first, Value& last);
   Value run_prong(const ast::Prong&, const Type* want, Flow&);
   void declare(std::string_view name, Value, bool is_const);
   const Type* target_type(const ast::Assign&);
   int find_target(std::string_view label, bool loop);
   // eval_call.cpp
-  Value call_comptime(const FunctionRef&, const Type*, std::vector<Value>&, const std::vector<SourceLoc>&, SourceLoc);
-  Value call_inlined(const FunctionRef&, const Type*, std::vector<Value>&, const std::vector<SourceLoc>&, SourceLoc);
-  Value call_emitted(const FunctionRef&, const Type*, std::vector<Value>&, const std::vector<SourceLoc>&, SourceLoc);
+  Value call_comptime(const FunctionRef&, const Type*, std::vector<Value>&, const std::vector<SourceLoc>&,
+                      SourceLoc);
+  Value call_inlined(const FunctionRef&, const Type*, std::vector<Value>&, const std::vector<SourceLoc>&,
+                     SourceLoc);
+  Value call_emitted(const FunctionRef&, const Type*, std::vector<Value>&, const std::vector<SourceLoc>&,
+                     SourceLoc);
   Value call_pointer(const Value&, std::vector<Value>&, const std::vector<SourceLoc>&, SourceLoc);
   bool bind_params(const FunctionRef&, std::vector<Value>&, const std::vector<SourceLoc>&, SourceLoc);
   bool should_inline(const FunctionRef&, const std::vector<Value>&, const Type* result);
@@ -214,8 +220,8 @@ class Evaluator {
   FunctionBuilder* builder_ = nullptr;
   std::vector<Local> locals_;
   std::vector<Target> targets_;
-  std::vector<const ast::Function*> calls_;   // being evaluated, to report recursion
-  size_t leaving_ = 0;   // target of the last break or continue
+  std::vector<const ast::Function*> calls_;  // being evaluated, to report recursion
+  size_t leaving_ = 0;                       // target of the last break or continue
 };
 
 // Evaluates what is inside at comptime although the function around it is being lowered.

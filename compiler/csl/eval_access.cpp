@@ -1,7 +1,7 @@
 // Places in memory: elements, members, pointers; loads and stores.
 //
-// A place is a literal, global or slot plus an optional register. Known indices move the literal part; the others are
-// scaled and added up in the register.
+// A place is a literal, global or slot plus an optional register. Known indices move the literal part; the
+// others are scaled and added up in the register.
 #include <bit>
 
 #include <fmt/format.h>
@@ -18,7 +18,7 @@ using isa::OperandKind;
 
 namespace {
 
-constexpr uint64_t kElementwise = 8;   // bigger aggregates are copied by vector moves
+constexpr uint64_t kElementwise = 8;  // bigger aggregates are copied by vector moves
 
 std::string index_help(const Type& t) { return fmt::format("the type is '{}'", t.name); }
 
@@ -61,13 +61,19 @@ Value Evaluator::keep(const Value& v) {
 
 Operand Evaluator::operand(const Value& v, SourceLoc where) {
   switch (v.kind) {
-    case ValueKind::scalar: return v.location.operand();
-    case ValueKind::place: return load(v, where).location.operand();
+    case ValueKind::scalar:
+      return v.location.operand();
+    case ValueKind::place:
+      return load(v, where).location.operand();
     case ValueKind::integer:
-      if (v.type->kind == TypeKind::integer && v.type->bytes <= 2 && v.type->is_signed) return FunctionBuilder::imm(int16_t(v.i));
-      return FunctionBuilder::imm(v.type->bytes == 4 || v.type->bytes == 0 ? int32_t(uint32_t(v.i)) : int32_t(uint16_t(v.i)));
-    case ValueKind::floating: return FunctionBuilder::imm(int32_t(float_bits(v.type, v.f)));
-    case ValueKind::undefined: return FunctionBuilder::imm(0);
+      if (v.type->kind == TypeKind::integer && v.type->bytes <= 2 && v.type->is_signed)
+        return FunctionBuilder::imm(int16_t(v.i));
+      return FunctionBuilder::imm(v.type->bytes == 4 || v.type->bytes == 0 ? int32_t(uint32_t(v.i))
+                                                                           : int32_t(uint16_t(v.i)));
+    case ValueKind::floating:
+      return FunctionBuilder::imm(int32_t(float_bits(v.type, v.f)));
+    case ValueKind::undefined:
+      return FunctionBuilder::imm(0);
     case ValueKind::pointer:
       if (!v.object) return v.location.operand();
       fail(where, "a pointer to a comptime variable does not exist at run time");
@@ -75,7 +81,8 @@ Operand Evaluator::operand(const Value& v, SourceLoc where) {
     case ValueKind::function:
       return {OperandKind::function, int32_t(function_index(v.as<FunctionRef>(), {}, where)), 0};
     default:
-      fail(where, fmt::format("a value of type '{}' does not exist at run time", v.type ? v.type->name : "?"));
+      fail(where,
+           fmt::format("a value of type '{}' does not exist at run time", v.type ? v.type->name : "?"));
       return FunctionBuilder::imm(0);
   }
 }
@@ -98,16 +105,20 @@ Value Evaluator::locate(const ast::Expr* e) {
     if (!base.ok() || !eval_indices(*n, indices)) return {};
     v = element(base, indices, e->loc);
   } else if (const auto* n = ast::try_as<ast::Field>(e)) {
-    const Value base = n->base->kind == ast::ExprKind::field || n->base->kind == ast::ExprKind::index ? locate(n->base)
-                                                                                                     : eval(n->base);
+    const Value base = n->base->kind == ast::ExprKind::field || n->base->kind == ast::ExprKind::index
+                           ? locate(n->base)
+                           : eval(n->base);
     if (!base.ok()) return {};
     v = member(base, n->name, e->loc);
   } else {
     v = eval(e);
   }
-  const bool constant = v.is(ValueKind::aggregate) || v.is(ValueKind::integer) || v.is(ValueKind::floating) || v.is(ValueKind::dsd);
-  if (constant && v.type->bytes && is_comptime(v)) return Value::place(v.type, constant_place(v, e->loc), true);
-  if (v.is(ValueKind::aggregate) && v.type->bytes && emitting()) return Value::place(v.type, in_memory(v, e->loc), false);
+  const bool constant = v.is(ValueKind::aggregate) || v.is(ValueKind::integer) || v.is(ValueKind::floating) ||
+                        v.is(ValueKind::dsd);
+  if (constant && v.type->bytes && is_comptime(v))
+    return Value::place(v.type, constant_place(v, e->loc), true);
+  if (v.is(ValueKind::aggregate) && v.type->bytes && emitting())
+    return Value::place(v.type, in_memory(v, e->loc), false);
   return v;
 }
 
@@ -134,7 +145,8 @@ class IndexSum {
   bool add(const Value& index, int64_t stride, int64_t limit, const Type& type) {
     if (index.is(ValueKind::integer)) {
       if (index.i < 0 || (limit >= 0 && index.i >= limit)) {
-        e_.fail(where_, fmt::format("index {} is outside of 0 … {}", print_int(index.i), limit - 1), index_help(type));
+        e_.fail(where_, fmt::format("index {} is outside of 0 … {}", print_int(index.i), limit - 1),
+                index_help(type));
         return false;
       }
       bytes += int64_t(index.i) * stride;
@@ -155,7 +167,9 @@ class IndexSum {
     add_register(o);
     return true;
   }
-  void add_register(Operand o) { reg = reg.kind == OperandKind::none ? o : e_.builder().emit_reg(Op::add16, {reg, o}); }
+  void add_register(Operand o) {
+    reg = reg.kind == OperandKind::none ? o : e_.builder().emit_reg(Op::add16, {reg, o});
+  }
 
   int64_t bytes = 0;
   Operand reg;
@@ -171,30 +185,37 @@ Value Evaluator::element(const Value& base_value, const std::vector<Value>& indi
   Value base = base_value;
   if (base.type->kind == TypeKind::pointer && !base.type->many) base = dereference(load(base, where), where);
   if (!base.ok()) return {};
-  if (base.type->kind == TypeKind::pointer) {   // [*]T
+  if (base.type->kind == TypeKind::pointer) {  // [*]T
     const Value p = load(base, where);
     if (!p.ok()) return {};
-    if (indices.size() != 1) return fail(where, fmt::format("a pointer takes one index, here are {}", indices.size()));
+    if (indices.size() != 1)
+      return fail(where, fmt::format("a pointer takes one index, here are {}", indices.size()));
     Value first = dereference(p, where);
     if (!first.ok() || !first.is(ValueKind::place)) return first;
     IndexSum sum(*this, where);
     if (!sum.add(indices[0], base.type->element->bytes, -1, *base.type)) return {};
-    if (first.location.index >= 0 && sum.reg.kind != OperandKind::none) sum.add_register({OperandKind::reg, first.location.index, 0});
+    if (first.location.index >= 0 && sum.reg.kind != OperandKind::none)
+      sum.add_register({OperandKind::reg, first.location.index, 0});
     if (sum.reg.kind != OperandKind::none) first.location.index = sum.reg.value;
     first.location.extra += int32_t(sum.bytes);
     return first;
   }
-  if (base.is(ValueKind::aggregate) && base.type->kind == TypeKind::comptime_struct && !base.aggregate().names) {
-    if (indices.size() != 1 || !indices[0].is(ValueKind::integer)) return fail(where, "this needs one index, known at comptime");
+  if (base.is(ValueKind::aggregate) && base.type->kind == TypeKind::comptime_struct &&
+      !base.aggregate().names) {
+    if (indices.size() != 1 || !indices[0].is(ValueKind::integer))
+      return fail(where, "this needs one index, known at comptime");
     if (indices[0].i < 0 || indices[0].i >= __int128(item_count(base)))
-      return fail(where, fmt::format("index {} is outside of 0 … {}", print_int(indices[0].i), int64_t(item_count(base)) - 1));
+      return fail(where, fmt::format("index {} is outside of 0 … {}", print_int(indices[0].i),
+                                     int64_t(item_count(base)) - 1));
     return item(base, uint64_t(indices[0].i));
   }
-  if (base.type->kind != TypeKind::array) return fail(where, fmt::format("a value of type '{}' has no elements", base.type->name));
+  if (base.type->kind != TypeKind::array)
+    return fail(where, fmt::format("a value of type '{}' has no elements", base.type->name));
   const Type& t = *base.type;
   if (indices.size() != t.dims.size())
-    return fail(where, fmt::format("{} has {} dimension{}, here {} {} given", t.name, t.dims.size(), t.dims.size() == 1 ? "" : "s",
-                                   indices.size(), indices.size() == 1 ? "index is" : "indices are"));
+    return fail(where, fmt::format("{} has {} dimension{}, here {} {} given", t.name, t.dims.size(),
+                                   t.dims.size() == 1 ? "" : "s", indices.size(),
+                                   indices.size() == 1 ? "index is" : "indices are"));
   if (base.is(ValueKind::undefined)) return Value(t.element, ValueKind::undefined);
   bool known = true;
   for (const Value& i : indices) known &= i.is(ValueKind::integer);
@@ -223,10 +244,12 @@ Value Evaluator::member(const Value& base_value, std::string_view name, SourceLo
   std::vector<std::string> known;
   if (base.is(ValueKind::module)) {
     auto& module = *static_cast<ModuleInstance*>(base.object.get());
-    if (auto it = module.entries.find(name); it != module.entries.end()) return global_value(module, it->second, where);
+    if (auto it = module.entries.find(name); it != module.entries.end())
+      return global_value(module, it->second, where);
     for (const auto& [entry, _] : module.entries) known.emplace_back(entry);
     if (quiet) return {};
-    return fail(where, fmt::format("module '{}' has no '{}'", module.source->path, name), did_you_mean(name, known));
+    return fail(where, fmt::format("module '{}' has no '{}'", module.source->path, name),
+                did_you_mean(name, known));
   }
   if (base.is(ValueKind::type) && base.type_value()->kind == TypeKind::enumeration) {
     const Type* t = base.type_value();
@@ -237,23 +260,28 @@ Value Evaluator::member(const Value& base_value, std::string_view name, SourceLo
   }
   if (const Value* v = named_item(base, name)) return *v;
   const Field* f = base.type->kind == TypeKind::structure ? base.type->field(name) : nullptr;
-  if (f && base.is(ValueKind::place)) return Value::place(f->type, offset_by(base.location, int32_t(f->offset)), base.is_const);
+  if (f && base.is(ValueKind::place))
+    return Value::place(f->type, offset_by(base.location, int32_t(f->offset)), base.is_const);
   if (f && base.is(ValueKind::undefined)) return Value(f->type, ValueKind::undefined);
   if (quiet) return {};
   for (const Field& field : base.type->fields) known.push_back(field.name);
   if (base.is(ValueKind::aggregate) && base.aggregate().names)
     for (std::string_view n : *base.aggregate().names) known.emplace_back(n);
-  return fail(where, fmt::format("a value of type '{}' has no field '{}'", base.type->name, name), did_you_mean(name, known));
+  return fail(where, fmt::format("a value of type '{}' has no field '{}'", base.type->name, name),
+              did_you_mean(name, known));
 }
 
 Value Evaluator::dereference(const Value& p, SourceLoc where) {
   if (!p.ok()) return {};
-  if (p.type->kind != TypeKind::pointer) return fail(where, fmt::format("a value of type '{}' is no pointer", p.type->name));
+  if (p.type->kind != TypeKind::pointer)
+    return fail(where, fmt::format("a value of type '{}' is no pointer", p.type->name));
   if (p.is(ValueKind::undefined)) return fail(where, "this pointer is undefined");
   if (p.is(ValueKind::pointer) && p.object) return p.as<Value>();
   Location l = p.location;
-  if (p.is(ValueKind::scalar)) l = {OperandKind::imm, 0, 0, p.location.value};
-  else if (!p.is(ValueKind::pointer)) return fail(where, "this pointer is not known here");
+  if (p.is(ValueKind::scalar))
+    l = {OperandKind::imm, 0, 0, p.location.value};
+  else if (!p.is(ValueKind::pointer))
+    return fail(where, "this pointer is not known here");
   return Value::place(p.type->element, l, p.type->is_const);
 }
 
@@ -285,7 +313,8 @@ void Evaluator::store(const Value& place, const Value& v, SourceLoc where) {
   const bool splat = v.aggregate().count > kElementwise && v.aggregate().items[0].type->is_scalar();
   if (splat) return fill_memory(*this, place.location, v.aggregate().items[0], v.aggregate().count, where);
   const uint64_t n = item_count(v);
-  if (n > kElementwise && is_comptime(v)) return copy_memory(*this, place.location, constant_place(v, where), t->bytes, where);
+  if (n > kElementwise && is_comptime(v))
+    return copy_memory(*this, place.location, constant_place(v, where), t->bytes, where);
   for (uint64_t i = 0; i < n; ++i) {
     const bool array = t->kind == TypeKind::array;
     const Type* et = array ? t->element : t->fields[i].type;
@@ -319,7 +348,7 @@ Value* Evaluator::cell(const ast::Expr* e) {
   Value* base = cell(n ? n->base : f->base);
   if (base && base->is(ValueKind::pointer) && base->object) base = static_cast<Value*>(base->object.get());
   if (!base || (!base->is(ValueKind::aggregate) && !base->is(ValueKind::undefined))) return nullptr;
-  if (base->is(ValueKind::undefined) && base->type->is_aggregate()) {   // every part is undefined
+  if (base->is(ValueKind::undefined) && base->type->is_aggregate()) {  // every part is undefined
     Aggregate a;
     if (base->type->kind == TypeKind::array) {
       a.items.emplace_back(base->type->element, ValueKind::undefined);
@@ -339,7 +368,8 @@ Value* Evaluator::cell(const ast::Expr* e) {
   if (base->type->kind != TypeKind::array || indices.size() != base->type->dims.size()) return nullptr;
   uint64_t linear = 0;
   for (size_t k = 0; k < indices.size(); ++k) {
-    if (!indices[k].is(ValueKind::integer) || indices[k].i < 0 || indices[k].i >= base->type->dims[k]) return nullptr;
+    if (!indices[k].is(ValueKind::integer) || indices[k].i < 0 || indices[k].i >= base->type->dims[k])
+      return nullptr;
     linear = linear * base->type->dims[k] + uint64_t(indices[k].i);
   }
   return &items(*base)[linear];

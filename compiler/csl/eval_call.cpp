@@ -1,5 +1,6 @@
-// Calls. At comptime the body is evaluated; in emitted code it is inlined when that is cheap or the only way (results
-// and parameters that registers cannot hold), else it becomes a `jal` to an instance of the function.
+// Calls. At comptime the body is evaluated; in emitted code it is inlined when that is cheap or the only way
+// (results and parameters that registers cannot hold), else it becomes a `jal` to an instance of the
+// function.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -14,12 +15,13 @@ using isa::OperandKind;
 
 namespace {
 
-constexpr int kSmallFunction = 14;      // nodes; about what a call with its moves and two jumps costs
-constexpr int kFoldedFunction = 150;    // nodes of a function whose arguments are all known
-constexpr int kOnceFunction = 4000;     // nodes of a function with one call
+constexpr int kSmallFunction = 14;    // nodes; about what a call with its moves and two jumps costs
+constexpr int kFoldedFunction = 150;  // nodes of a function whose arguments are all known
+constexpr int kOnceFunction = 4000;   // nodes of a function with one call
 
 bool is_generic(const ast::Function& f) {
-  return std::any_of(f.params.begin(), f.params.end(), [](const ast::Param& p) { return p.is_comptime || !p.type; });
+  return std::any_of(f.params.begin(), f.params.end(),
+                     [](const ast::Param& p) { return p.is_comptime || !p.type; });
 }
 
 bool passes_at_run_time(const Value& v) { return v.type->is_scalar(); }
@@ -59,26 +61,33 @@ bool Evaluator::should_inline(const FunctionRef& ref, const std::vector<Value>& 
   const bool known = !args.empty() && std::all_of(args.begin(), args.end(), is_comptime);
   if (known && !f.has_loop && f.nodes <= kFoldedFunction) return true;
   auto it = ref.module->entries.find(ref.decl->name);
-  return f.nodes <= kOnceFunction && it != ref.module->entries.end() && it->second.inlined == 0 && uses_of(ref) <= 1;
+  return f.nodes <= kOnceFunction && it != ref.module->entries.end() && it->second.inlined == 0 &&
+         uses_of(ref) <= 1;
 }
 
 bool Evaluator::check_depth(const FunctionRef& ref, SourceLoc where) {
   if (int(calls_.size()) < session_.options.comptime_depth_limit) return true;
-  fail(where, fmt::format("calls of '{}' are nested more than {} deep", ref.decl->name, session_.options.comptime_depth_limit),
+  fail(where,
+       fmt::format("calls of '{}' are nested more than {} deep", ref.decl->name,
+                   session_.options.comptime_depth_limit),
        "recursion must end at comptime and does not exist at run time");
   session_.stopped = true;
   return false;
 }
 
-Value Evaluator::call(const Value& callee, std::vector<Value> args, const std::vector<SourceLoc>& where, SourceLoc loc) {
-  if (callee.type->kind != TypeKind::function) return fail(loc, fmt::format("a value of type '{}' cannot be called", callee.type->name));
+Value Evaluator::call(const Value& callee, std::vector<Value> args, const std::vector<SourceLoc>& where,
+                      SourceLoc loc) {
+  if (callee.type->kind != TypeKind::function)
+    return fail(loc, fmt::format("a value of type '{}' cannot be called", callee.type->name));
   if (args.size() != callee.type->params.size())
     return fail(loc, fmt::format("this function takes {} argument{}, here are {}", callee.type->params.size(),
                                  callee.type->params.size() == 1 ? "" : "s", args.size()));
-  if (callee.is(ValueKind::scalar) || callee.is(ValueKind::place)) return call_pointer(callee, args, where, loc);
+  if (callee.is(ValueKind::scalar) || callee.is(ValueKind::place))
+    return call_pointer(callee, args, where, loc);
   if (!callee.is(ValueKind::function)) return fail(loc, "this function is not defined");
   const FunctionRef& ref = callee.as<FunctionRef>();
-  if (ref.decl->is_task) return fail(loc, fmt::format("task '{}' cannot be called", ref.decl->name), "activate it: @activate(id)");
+  if (ref.decl->is_task)
+    return fail(loc, fmt::format("task '{}' cannot be called", ref.decl->name), "activate it: @activate(id)");
   if (!ref.decl->body) return fail(loc, fmt::format("extern function '{}' has no body", ref.decl->name));
   if (!emitting()) return call_comptime(ref, callee.type, args, where, loc);
   // Arguments of known types are converted before it is decided how to call.
@@ -94,7 +103,8 @@ Value Evaluator::call(const Value& callee, std::vector<Value> args, const std::v
 }
 
 // Parameters become constants of the frame, in order, so that later types can use earlier ones.
-bool Evaluator::bind_params(const FunctionRef& ref, std::vector<Value>& args, const std::vector<SourceLoc>& where, SourceLoc loc) {
+bool Evaluator::bind_params(const FunctionRef& ref, std::vector<Value>& args,
+                            const std::vector<SourceLoc>& where, SourceLoc loc) {
   for (size_t i = 0; i < args.size(); ++i) {
     const ast::Param& p = ref.decl->params[i];
     const Type* t = p.type ? eval_type(p.type) : types_.get(TypeKind::any);
@@ -108,31 +118,39 @@ bool Evaluator::bind_params(const FunctionRef& ref, std::vector<Value>& args, co
   return frame_->result_type != nullptr;
 }
 
-Value Evaluator::call_comptime(const FunctionRef& ref, const Type*, std::vector<Value>& args, const std::vector<SourceLoc>& where, SourceLoc loc) {
+Value Evaluator::call_comptime(const FunctionRef& ref, const Type*, std::vector<Value>& args,
+                               const std::vector<SourceLoc>& where, SourceLoc loc) {
   if (!check_depth(ref, loc)) return {};
   calls_.push_back(ref.decl);
   Value result = void_value();
   {
     FrameScope scope(*this, *ref.module, ref.decl, loc);
     const size_t errors = diag().errors();
-    if (!bind_params(ref, args, where, loc)) result = {};
+    if (!bind_params(ref, args, where, loc))
+      result = {};
     else {
       const Flow flow = exec_body(*ref.decl->body);
-      if (scope.frame.has_result) result = scope.frame.result;
-      else if (diag().errors() > errors || session_.stopped) result = {};
+      if (scope.frame.has_result)
+        result = scope.frame.result;
+      else if (diag().errors() > errors || session_.stopped)
+        result = {};
       else if (flow == Flow::next && scope.frame.result_type->kind != TypeKind::void_)
-        result = fail(ref.decl->body->end, fmt::format("'{}' ends without returning '{}'", ref.decl->name, scope.frame.result_type->name));
+        result = fail(ref.decl->body->end, fmt::format("'{}' ends without returning '{}'", ref.decl->name,
+                                                       scope.frame.result_type->name));
     }
   }
   calls_.pop_back();
   return result;
 }
 
-Value Evaluator::call_inlined(const FunctionRef& ref, const Type*, std::vector<Value>& args, const std::vector<SourceLoc>& where, SourceLoc loc) {
+Value Evaluator::call_inlined(const FunctionRef& ref, const Type*, std::vector<Value>& args,
+                              const std::vector<SourceLoc>& where, SourceLoc loc) {
   if (std::find(calls_.begin(), calls_.end(), ref.decl) != calls_.end())
-    return fail(loc, fmt::format("'{}' calls itself: recursion does not exist at run time", ref.decl->name), "use a loop, or tasks");
+    return fail(loc, fmt::format("'{}' calls itself: recursion does not exist at run time", ref.decl->name),
+                "use a loop, or tasks");
   if (!check_depth(ref, loc)) return {};
-  if (auto it = ref.module->entries.find(ref.decl->name); it != ref.module->entries.end()) ++it->second.inlined;
+  if (auto it = ref.module->entries.find(ref.decl->name); it != ref.module->entries.end())
+    ++it->second.inlined;
   calls_.push_back(ref.decl);
   Value result = void_value();
   {
@@ -144,21 +162,27 @@ Value Evaluator::call_inlined(const FunctionRef& ref, const Type*, std::vector<V
     f.inlined = true;
     f.addressed = &facts(*ref.decl).addressed;
     f.end_label = builder_->new_label();
-    if (!bound) result = {};
+    if (!bound)
+      result = {};
     else {
-      for (size_t i = f.locals; i < locals_.size(); ++i)   // a parameter whose address is taken needs one
+      for (size_t i = f.locals; i < locals_.size(); ++i)  // a parameter whose address is taken needs one
         if (locals_[i].value.is(ValueKind::scalar) && f.addressed->contains(locals_[i].name)) {
-          Value copy = Value::place(locals_[i].value.type, builder_->slot(std::string(locals_[i].name), locals_[i].value.type->bytes, 2), false);
+          Value copy = Value::place(
+              locals_[i].value.type,
+              builder_->slot(std::string(locals_[i].name), locals_[i].value.type->bytes, 2), false);
           store(copy, locals_[i].value, loc);
           copy.is_const = true;
           locals_[i].value = copy;
         }
       const Flow flow = exec_body(*ref.decl->body);
       const bool is_void = f.result_type->kind == TypeKind::void_;
-      if (diag().errors() > errors || session_.stopped) result = {};
+      if (diag().errors() > errors || session_.stopped)
+        result = {};
       else if (flow == Flow::next && !is_void)
-        result = fail(ref.decl->body->end, fmt::format("'{}' ends without returning '{}'", ref.decl->name, f.result_type->name));
-      else if (f.has_result && !is_void) result = f.result;
+        result = fail(ref.decl->body->end,
+                      fmt::format("'{}' ends without returning '{}'", ref.decl->name, f.result_type->name));
+      else if (f.has_result && !is_void)
+        result = f.result;
     }
     builder_->place(f.end_label);
   }
@@ -167,12 +191,13 @@ Value Evaluator::call_inlined(const FunctionRef& ref, const Type*, std::vector<V
   return result;
 }
 
-Value Evaluator::call_emitted(const FunctionRef& ref, const Type* type, std::vector<Value>& args, const std::vector<SourceLoc>&, SourceLoc loc) {
+Value Evaluator::call_emitted(const FunctionRef& ref, const Type* type, std::vector<Value>& args,
+                              const std::vector<SourceLoc>&, SourceLoc loc) {
   std::vector<Value> bound(args.size());
   std::vector<Operand> operands;
   std::vector<bool> pairs;
   for (size_t i = 0; i < args.size(); ++i) {
-    if (!passes_at_run_time(args[i])) {   // exists at comptime only: an instance for this value
+    if (!passes_at_run_time(args[i])) {  // exists at comptime only: an instance for this value
       bound[i] = args[i];
       continue;
     }
@@ -191,7 +216,8 @@ Value Evaluator::call_emitted(const FunctionRef& ref, const Type* type, std::vec
   return Value::scalar(t, result);
 }
 
-Value Evaluator::call_pointer(const Value& callee, std::vector<Value>& args, const std::vector<SourceLoc>& where, SourceLoc loc) {
+Value Evaluator::call_pointer(const Value& callee, std::vector<Value>& args,
+                              const std::vector<SourceLoc>& where, SourceLoc loc) {
   if (!emitting()) return fail(loc, "this function is not known at comptime");
   const Operand target = operand(load(callee, loc), loc);
   std::vector<Operand> operands;
@@ -199,12 +225,14 @@ Value Evaluator::call_pointer(const Value& callee, std::vector<Value>& args, con
   for (size_t i = 0; i < args.size(); ++i) {
     const Value v = coerce(args[i], callee.type->params[i], where[i], "argument");
     if (!v.ok()) return {};
-    if (!passes_at_run_time(v)) return fail(where[i], fmt::format("'{}' cannot be passed through a function pointer", v.type->name));
+    if (!passes_at_run_time(v))
+      return fail(where[i], fmt::format("'{}' cannot be passed through a function pointer", v.type->name));
     operands.push_back(operand(v, where[i]));
     pairs.push_back(v.type->is_pair());
   }
   const Type* t = callee.type->element;
-  if (t->kind != TypeKind::void_ && !t->is_scalar()) return fail(loc, fmt::format("'{}' cannot be returned through a function pointer", t->name));
+  if (t->kind != TypeKind::void_ && !t->is_scalar())
+    return fail(loc, fmt::format("'{}' cannot be returned through a function pointer", t->name));
   const Operand result = t->kind == TypeKind::void_ ? Operand{} : builder_->temp(t);
   builder_->call_indirect(target, std::move(operands), std::move(pairs), result);
   return t->kind == TypeKind::void_ ? void_value() : Value::scalar(t, result);

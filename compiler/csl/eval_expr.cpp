@@ -29,8 +29,9 @@ Value Evaluator::fail(SourceLoc where, std::string message, std::string help) {
 bool Evaluator::step(SourceLoc where) {
   if (session_.stopped) return false;
   if (++session_.steps <= session_.options.comptime_step_limit) return true;
-  fail(where, fmt::format("comptime evaluation does not end: {} steps done, limit {}", session_.steps - 1,
-                          session_.options.comptime_step_limit),
+  fail(where,
+       fmt::format("comptime evaluation does not end: {} steps done, limit {}", session_.steps - 1,
+                   session_.options.comptime_step_limit),
        "check the condition of the loop around this");
   session_.stopped = true;
   return false;
@@ -78,19 +79,27 @@ Value Evaluator::eval_node(const ast::Expr* e, const Type* want) {
       return Value::integer(types_.get(TypeKind::comptime_int), __int128(n.value));
     }
     case ExprKind::floating:
-      return Value::floating(types_.get(TypeKind::comptime_float), static_cast<const ast::Floating&>(*e).value);
-    case ExprKind::string: return text_value(types_, static_cast<const ast::String&>(*e).value);
-    case ExprKind::boolean: return bool_value(types_, static_cast<const ast::Boolean&>(*e).value);
-    case ExprKind::undefined: return Value(want ? want : types_.get(TypeKind::undefined), ValueKind::undefined);
-    case ExprKind::null: return fail(e->loc, "'null' is not supported", "CSL has no optional types; use a flag");
-    case ExprKind::identifier: return eval_identifier(static_cast<const ast::Identifier&>(*e));
+      return Value::floating(types_.get(TypeKind::comptime_float),
+                             static_cast<const ast::Floating&>(*e).value);
+    case ExprKind::string:
+      return text_value(types_, static_cast<const ast::String&>(*e).value);
+    case ExprKind::boolean:
+      return bool_value(types_, static_cast<const ast::Boolean&>(*e).value);
+    case ExprKind::undefined:
+      return Value(want ? want : types_.get(TypeKind::undefined), ValueKind::undefined);
+    case ExprKind::null:
+      return fail(e->loc, "'null' is not supported", "CSL has no optional types; use a flag");
+    case ExprKind::identifier:
+      return eval_identifier(static_cast<const ast::Identifier&>(*e));
     case ExprKind::enum_literal: {
       Value v = text_value(types_, static_cast<const ast::EnumLiteral&>(*e).name);
       v.type = types_.get(TypeKind::enum_literal);
       return want && want->kind == TypeKind::enumeration ? coerce(v, want, e->loc, "value") : v;
     }
-    case ExprKind::builtin: return eval_builtin(static_cast<const ast::Builtin&>(*e), want);
-    case ExprKind::call: return eval_call(static_cast<const ast::Call&>(*e));
+    case ExprKind::builtin:
+      return eval_builtin(static_cast<const ast::Builtin&>(*e), want);
+    case ExprKind::call:
+      return eval_call(static_cast<const ast::Call&>(*e));
     case ExprKind::index: {
       const auto& n = static_cast<const ast::Index&>(*e);
       const Value base = eval(n.base);
@@ -103,23 +112,30 @@ Value Evaluator::eval_node(const ast::Expr* e, const Type* want) {
       const Value base = eval(n.base);
       return base.ok() ? member(base, n.name, e->loc) : Value();
     }
-    case ExprKind::deref: return dereference(rvalue(static_cast<const ast::Deref&>(*e).base), e->loc);
-    case ExprKind::address_of: return eval_address_of(static_cast<const ast::AddressOf&>(*e));
+    case ExprKind::deref:
+      return dereference(rvalue(static_cast<const ast::Deref&>(*e).base), e->loc);
+    case ExprKind::address_of:
+      return eval_address_of(static_cast<const ast::AddressOf&>(*e));
     case ExprKind::unary: {
       const auto& n = static_cast<const ast::Unary&>(*e);
       return unary(n.op, rvalue(n.operand, n.op == ast::UnaryOp::logical_not ? nullptr : want), e->loc);
     }
-    case ExprKind::binary: return eval_binary(static_cast<const ast::Binary&>(*e), want);
+    case ExprKind::binary:
+      return eval_binary(static_cast<const ast::Binary&>(*e), want);
     case ExprKind::comptime_expr:
-      return eval_comptime(static_cast<const ast::ComptimeExpr&>(*e).operand, nullptr, "a comptime expression");
-    case ExprKind::if_expr: return eval_if(static_cast<const ast::IfExpr&>(*e), want);
+      return eval_comptime(static_cast<const ast::ComptimeExpr&>(*e).operand, nullptr,
+                           "a comptime expression");
+    case ExprKind::if_expr:
+      return eval_if(static_cast<const ast::IfExpr&>(*e), want);
     case ExprKind::switch_expr: {
       const auto& n = static_cast<const ast::SwitchExpr&>(*e);
       Flow flow = Flow::next;
       return eval_switch(n.subject, n.prongs, want, e->loc, false, flow);
     }
-    case ExprKind::block_expr: return eval_block(static_cast<const ast::BlockExpr&>(*e), want);
-    case ExprKind::init: return eval_init(static_cast<const ast::Init&>(*e), want);
+    case ExprKind::block_expr:
+      return eval_block(static_cast<const ast::BlockExpr&>(*e), want);
+    case ExprKind::init:
+      return eval_init(static_cast<const ast::Init&>(*e), want);
     case ExprKind::tensor_access:
       return fail(e->loc, "a tensor access belongs to the field 'tensor_access' of @get_dsd");
     default: {
@@ -138,7 +154,8 @@ Value Evaluator::eval_identifier(const ast::Identifier& n) {
     return v;
   }
   ModuleInstance& module = *frame_->module;
-  if (auto it = module.entries.find(n.name); it != module.entries.end()) return global_value(module, it->second, n.loc);
+  if (auto it = module.entries.find(n.name); it != module.entries.end())
+    return global_value(module, it->second, n.loc);
   constexpr std::pair<std::string_view, int> kDirections[] = {
       {"EAST", 0}, {"WEST", 1}, {"SOUTH", 2}, {"NORTH", 3}, {"RAMP", 4}};
   for (const auto& [name, port] : kDirections)
@@ -163,7 +180,7 @@ Value Evaluator::eval_binary(const ast::Binary& n, const Type* want) {
   const Type* hint = comparison || (want && !want->is_number()) ? nullptr : want;
   Value a = rvalue(n.left, hint);
   if (!a.ok()) {
-    eval(n.right);   // its errors too
+    eval(n.right);  // its errors too
     return {};
   }
   // A variable read now must keep its value while the right side runs, if that can change it.
@@ -214,8 +231,10 @@ Value Evaluator::merge_result(Value& result, bool& has, const Value& v, const Ty
   }
   const Value c = coerce(v, result.type, where, "value of this branch");
   if (!c.ok()) return {};
-  if (result.is(ValueKind::place)) store(result, c, where);
-  else builder_->move(result.location.operand(), operand(c, where));
+  if (result.is(ValueKind::place))
+    store(result, c, where);
+  else
+    builder_->move(result.location.operand(), operand(c, where));
   return c;
 }
 
@@ -239,18 +258,22 @@ Value Evaluator::eval_if(const ast::IfExpr& n, const Type* want) {
   Value result;
   bool has = false;
   Value first = rvalue(n.then, want);
-  if (first.ok() && !want && first.type->bytes == 0 && n.otherwise) {   // a literal: the other side has the type
+  if (first.ok() && !want && first.type->bytes == 0 &&
+      n.otherwise) {  // a literal: the other side has the type
     const auto mark = b.mark();
     const Value other = rvalue(n.otherwise);
     b.rewind(mark);
-    if (!other.ok()) first = {};
-    else want = other.type->bytes ? other.type : nullptr;
+    if (!other.ok())
+      first = {};
+    else
+      want = other.type->bytes ? other.type : nullptr;
   }
   bool good = merge_result(result, has, first, want, n.then->loc).ok();
   b.jump(end);
   b.place(no);
-  if (n.otherwise && good) good = merge_result(result, has, rvalue(n.otherwise, has ? result.type : want), want,
-                                               n.otherwise->loc).ok();
+  if (n.otherwise && good)
+    good =
+        merge_result(result, has, rvalue(n.otherwise, has ? result.type : want), want, n.otherwise->loc).ok();
   b.place(end);
   --frame_->depth;
   return good ? result : Value();
@@ -267,7 +290,8 @@ Value Evaluator::eval_block(const ast::BlockExpr& n, const Type* want) {
   Target done = targets_[index];
   targets_.resize(index);
   if (done.break_label >= 0) builder_->place(done.break_label);
-  if (flow == Flow::next) return done.has_result ? fail(n.loc, "this block ends without a value") : void_value();
+  if (flow == Flow::next)
+    return done.has_result ? fail(n.loc, "this block ends without a value") : void_value();
   return done.has_result ? done.result : void_value();
 }
 

@@ -1,5 +1,5 @@
-// Loops and switches. Loops of emitted code test at the bottom, with one test in front when it is not known that the
-// body runs; loops that are evaluated (comptime, inline) repeat the body.
+// Loops and switches. Loops of emitted code test at the bottom, with one test in front when it is not known
+// that the body runs; loops that are evaluated (comptime, inline) repeat the body.
 #include <fmt/format.h>
 
 #include "compiler/csl/eval.h"
@@ -28,7 +28,7 @@ Flow Evaluator::leave_loop(Flow flow, size_t target, bool& leave) {
     return Flow::stopped;
   }
   if (flow == Flow::next) return flow;
-  if (t.emitting) {   // jumps were emitted; go on if one of them leads to the next iteration
+  if (t.emitting) {  // jumps were emitted; go on if one of them leads to the next iteration
     if (builder_->label_used(t.continue_label)) return Flow::next;
     leave = true;
     return flow;
@@ -57,7 +57,8 @@ Flow Evaluator::exec_comptime_while(const ast::While& n) {
     }
     if (!c.truth()) break;
     if (k >= limit) {
-      fail(n.loc, fmt::format("inline loop has more than {} iterations", limit), "raise --max-inlined-iterations, or drop 'inline'");
+      fail(n.loc, fmt::format("inline loop has more than {} iterations", limit),
+           "raise --max-inlined-iterations, or drop 'inline'");
       break;
     }
     if (emit) targets_[target].continue_label = builder_->new_label();
@@ -79,7 +80,8 @@ Flow Evaluator::exec_comptime_while(const ast::While& n) {
 Flow Evaluator::exec_runtime_while(const ast::While& n) {
   FunctionBuilder& b = *builder_;
   const size_t target = push_loop(n.label, true), locals = locals_.size();
-  const int exit_label = targets_[target].break_label, next = targets_[target].continue_label, top = b.new_label();
+  const int exit_label = targets_[target].break_label, next = targets_[target].continue_label,
+            top = b.new_label();
   const size_t errors = diag().errors();
   const Truth first = branch(n.condition, false, exit_label);
   Flow flow = Flow::next;
@@ -108,15 +110,19 @@ Flow Evaluator::exec_runtime_while(const ast::While& n) {
 }
 
 // Declares the loop variables: `position` counts elements from 0, or is the value itself for ranges.
-void Evaluator::declare_for(const ast::For& n, const Value& range, const Value& position, const Value& index) {
+void Evaluator::declare_for(const ast::For& n, const Value& range, const Value& position,
+                            const Value& index) {
   if (range.is(ValueKind::range)) {
     declare(n.value, position, true);
   } else {
     Value array = range;
-    if (n.value_is_pointer && !array.is(ValueKind::place)) array = fail(n.loc, "the elements of this value have no address");
+    if (n.value_is_pointer && !array.is(ValueKind::place))
+      array = fail(n.loc, "the elements of this value have no address");
     Value v = array.ok() ? element(array, {position}, n.loc) : Value();
-    if (n.value_is_pointer) v = address_of(v, n.loc);
-    else v = keep(load(v, n.loc));
+    if (n.value_is_pointer)
+      v = address_of(v, n.loc);
+    else
+      v = keep(load(v, n.loc));
     declare(n.value, v, true);
   }
   if (!n.index.empty()) declare(n.index, index, true);
@@ -125,9 +131,11 @@ void Evaluator::declare_for(const ast::For& n, const Value& range, const Value& 
 Flow Evaluator::exec_for(const ast::For& n) {
   Value range = eval(n.range);
   if (!range.ok()) return Flow::next;
-  if (range.type->kind == TypeKind::pointer && range.type->element->kind == TypeKind::array) range = dereference(load(range, n.loc), n.loc);
+  if (range.type->kind == TypeKind::pointer && range.type->element->kind == TypeKind::array)
+    range = dereference(load(range, n.loc), n.loc);
   if (!range.ok()) return Flow::next;
-  const bool tuple = range.is(ValueKind::aggregate) && range.type->kind == TypeKind::comptime_struct && !range.aggregate().names;
+  const bool tuple = range.is(ValueKind::aggregate) && range.type->kind == TypeKind::comptime_struct &&
+                     !range.aggregate().names;
   if (!range.is(ValueKind::range) && range.type->kind != TypeKind::array && !tuple) {
     fail(n.range->loc, fmt::format("'for' walks a range or an array, this is '{}'", range.type->name));
     return Flow::next;
@@ -151,7 +159,9 @@ Flow Evaluator::exec_for(const ast::For& n) {
     return Flow::next;
   }
   if (emitting() && n.is_inline && known && int64_t(count) > session_.options.max_inlined_iterations) {
-    fail(n.loc, fmt::format("inline loop has {} iterations, limit {}", count, session_.options.max_inlined_iterations),
+    fail(n.loc,
+         fmt::format("inline loop has {} iterations, limit {}", count,
+                     session_.options.max_inlined_iterations),
          "raise --max-inlined-iterations, or drop 'inline'");
     return Flow::next;
   }
@@ -198,7 +208,8 @@ Flow Evaluator::exec_runtime_for(const ast::For& n, const Value& range) {
   FunctionBuilder& b = *builder_;
   const Type* u16 = types_.integer(16, false);
   const bool is_range = range.is(ValueKind::range);
-  Value start = Value::integer(u16, 0), stop = Value::integer(u16, is_range ? 0 : __int128(range.type->elements()));
+  Value start = Value::integer(u16, 0),
+        stop = Value::integer(u16, is_range ? 0 : __int128(range.type->elements()));
   Value step_value = Value::integer(u16, 1);
   if (is_range) {
     const auto& r = range.as<RangeValue>();
@@ -212,16 +223,20 @@ Flow Evaluator::exec_runtime_for(const ast::For& n, const Value& range) {
   b.move(counter, operand(start, n.loc));
   const Value position = Value::scalar(t, counter);
   const size_t target = push_loop(n.label, true), locals = locals_.size();
-  const int exit_label = targets_[target].break_label, next = targets_[target].continue_label, top = b.new_label();
-  const bool surely = start.is(ValueKind::integer) && stop.is(ValueKind::integer) && (down ? start.i > stop.i : start.i < stop.i);
+  const int exit_label = targets_[target].break_label, next = targets_[target].continue_label,
+            top = b.new_label();
+  const bool surely = start.is(ValueKind::integer) && stop.is(ValueKind::integer) &&
+                      (down ? start.i > stop.i : start.i < stop.i);
   const auto more = [&](bool sense, int label) {
     bool inverted = false;
-    const Operand r = compare(down ? ast::BinaryOp::gt : ast::BinaryOp::lt, position, stop, t, inverted, n.loc);
+    const Operand r =
+        compare(down ? ast::BinaryOp::gt : ast::BinaryOp::lt, position, stop, t, inverted, n.loc);
     b.jump_if(r, sense, label);
   };
   if (!surely) more(false, exit_label);
   Value index = position;
-  const bool counts_up = start.is(ValueKind::integer) && start.i == 0 && step_value.is(ValueKind::integer) && step_value.i == 1;
+  const bool counts_up =
+      start.is(ValueKind::integer) && start.i == 0 && step_value.is(ValueKind::integer) && step_value.i == 1;
   if (!n.index.empty() && !(counts_up && t == u16)) {
     index = Value::scalar(u16, b.reg());
     b.move(index.location.operand(), FunctionBuilder::imm(0));
@@ -234,7 +249,8 @@ Flow Evaluator::exec_runtime_for(const ast::For& n, const Value& range) {
   --frame_->depth;
   b.place(next);
   b.loc = n.loc;
-  if (index.location != position.location) b.emit(Op::add16, {index.location.operand(), index.location.operand(), FunctionBuilder::imm(1)});
+  if (index.location != position.location)
+    b.emit(Op::add16, {index.location.operand(), index.location.operand(), FunctionBuilder::imm(1)});
   b.emit(t->is_pair() ? Op::add32 : Op::add16, {counter, counter, operand(step_value, n.loc)});
   more(true, top);
   b.place(exit_label);
@@ -253,22 +269,27 @@ bool Evaluator::prong_item(const ast::Prong::Item& i, const Type* t, Value& firs
 Value Evaluator::run_prong(const ast::Prong& p, const Type* want, Flow& flow) {
   const size_t locals = locals_.size();
   Value v = void_value();
-  if (const auto* e = ast::try_as<ast::ExprStmt>(p.body)) v = rvalue(e->expr, want);
-  else flow = exec(p.body);
+  if (const auto* e = ast::try_as<ast::ExprStmt>(p.body))
+    v = rvalue(e->expr, want);
+  else
+    flow = exec(p.body);
   locals_.resize(locals);
   return v;
 }
 
-Value Evaluator::eval_switch(const ast::Expr* subject, const std::vector<const ast::Prong*>& prongs, const Type* want,
-                             SourceLoc where, bool is_statement, Flow& flow) {
+Value Evaluator::eval_switch(const ast::Expr* subject, const std::vector<const ast::Prong*>& prongs,
+                             const Type* want, SourceLoc where, bool is_statement, Flow& flow) {
   const Value v = keep(rvalue(subject));
   if (!v.ok()) return {};
   const bool ordinal = v.type->is_int() || v.type->is_id() || v.type->kind == TypeKind::enumeration ||
-                       v.type->kind == TypeKind::boolean || v.type->kind == TypeKind::type || v.is(ValueKind::text);
+                       v.type->kind == TypeKind::boolean || v.type->kind == TypeKind::type ||
+                       v.is(ValueKind::text);
   if (!ordinal) return fail(where, fmt::format("'switch' does not take a '{}'", v.type->name));
   if (v.is(ValueKind::scalar)) {
     Value result = void_value();
-    return runtime_switch(v, prongs, is_statement ? types_.get(TypeKind::void_) : want, where, result, flow) ? result : Value();
+    return runtime_switch(v, prongs, is_statement ? types_.get(TypeKind::void_) : want, where, result, flow)
+               ? result
+               : Value();
   }
   const ast::Prong* other = nullptr;
   for (const ast::Prong* p : prongs) {
@@ -282,13 +303,14 @@ Value Evaluator::eval_switch(const ast::Expr* subject, const std::vector<const a
     }
   }
   if (other) return run_prong(*other, want, flow);
-  return is_statement && v.type->kind == TypeKind::enumeration ? void_value()
-                                                              : fail(where, fmt::format("no case for {}", print(v)), "add 'else => …'");
+  return is_statement && v.type->kind == TypeKind::enumeration
+             ? void_value()
+             : fail(where, fmt::format("no case for {}", print(v)), "add 'else => …'");
 }
 
 // Compares one case after the other; the last one falls through to nothing or to `else`.
-bool Evaluator::runtime_switch(const Value& v, const std::vector<const ast::Prong*>& prongs, const Type* want, SourceLoc where,
-                               Value& result, Flow& flow) {
+bool Evaluator::runtime_switch(const Value& v, const std::vector<const ast::Prong*>& prongs, const Type* want,
+                               SourceLoc where, Value& result, Flow& flow) {
   FunctionBuilder& b = *builder_;
   const bool statement = want && want->kind == TypeKind::void_;
   const int end = b.new_label();
@@ -297,7 +319,8 @@ bool Evaluator::runtime_switch(const Value& v, const std::vector<const ast::Pron
   const auto finish = [&](const ast::Prong& p) {
     Flow f = Flow::next;
     const Value r = run_prong(p, statement ? nullptr : has ? result.type : want, f);
-    if (!statement && f == Flow::next && r.ok() && !r.is(ValueKind::void_)) good &= merge_result(result, has, r, want, p.loc).ok();
+    if (!statement && f == Flow::next && r.ok() && !r.is(ValueKind::void_))
+      good &= merge_result(result, has, r, want, p.loc).ok();
     if (f == Flow::next) {
       falls = true;
       b.jump(end);
@@ -330,8 +353,10 @@ bool Evaluator::runtime_switch(const Value& v, const std::vector<const ast::Pron
     finish(*p);
     b.place(next);
   }
-  if (other) finish(*other);
-  else falls = true;
+  if (other)
+    finish(*other);
+  else
+    falls = true;
   b.place(end);
   --frame_->depth;
   flow = falls ? Flow::next : Flow::stopped;

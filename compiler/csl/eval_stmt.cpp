@@ -1,5 +1,5 @@
-// Statements. The Flow that exec returns says whether the next statement is reached; what is not reached is not
-// evaluated. In code that is being emitted, break, continue and return are jumps as well.
+// Statements. The Flow that exec returns says whether the next statement is reached; what is not reached is
+// not evaluated. In code that is being emitted, break, continue and return are jumps as well.
 #include <fmt/format.h>
 
 #include "compiler/csl/eval.h"
@@ -54,24 +54,33 @@ Flow Evaluator::exec_node(const ast::Stmt* s) {
     case StmtKind::expr: {
       const ast::Expr* e = static_cast<const ast::ExprStmt&>(*s).expr;
       const Value v = eval(e);
-      const bool plain = e->kind == ast::ExprKind::call || e->kind == ast::ExprKind::builtin || e->kind == ast::ExprKind::block_expr;
+      const bool plain = e->kind == ast::ExprKind::call || e->kind == ast::ExprKind::builtin ||
+                         e->kind == ast::ExprKind::block_expr;
       if (v.ok() && !v.is(ValueKind::void_) && !plain)
-        fail(e->loc, fmt::format("this value of type '{}' is not used", v.type->name), "assign it to _ if that is meant");
+        fail(e->loc, fmt::format("this value of type '{}' is not used", v.type->name),
+             "assign it to _ if that is meant");
       return Flow::next;
     }
-    case StmtKind::assign: return exec_assign(static_cast<const ast::Assign&>(*s));
-    case StmtKind::if_stmt: return exec_if(static_cast<const ast::If&>(*s));
-    case StmtKind::while_stmt: return exec_while(static_cast<const ast::While&>(*s));
-    case StmtKind::for_stmt: return exec_for(static_cast<const ast::For&>(*s));
+    case StmtKind::assign:
+      return exec_assign(static_cast<const ast::Assign&>(*s));
+    case StmtKind::if_stmt:
+      return exec_if(static_cast<const ast::If&>(*s));
+    case StmtKind::while_stmt:
+      return exec_while(static_cast<const ast::While&>(*s));
+    case StmtKind::for_stmt:
+      return exec_for(static_cast<const ast::For&>(*s));
     case StmtKind::switch_stmt: {
       const auto& n = static_cast<const ast::Switch&>(*s);
       Flow flow = Flow::next;
       eval_switch(n.subject, n.prongs, nullptr, n.loc, true, flow);
       return flow;
     }
-    case StmtKind::return_stmt: return exec_return(static_cast<const ast::Return&>(*s));
-    case StmtKind::break_stmt: return exec_break(static_cast<const ast::Break&>(*s));
-    case StmtKind::continue_stmt: return exec_continue(static_cast<const ast::Continue&>(*s));
+    case StmtKind::return_stmt:
+      return exec_return(static_cast<const ast::Return&>(*s));
+    case StmtKind::break_stmt:
+      return exec_break(static_cast<const ast::Break&>(*s));
+    case StmtKind::continue_stmt:
+      return exec_continue(static_cast<const ast::Continue&>(*s));
   }
   return Flow::next;
 }
@@ -85,149 +94,6 @@ Local* Evaluator::find_local(std::string_view name) {
 
 void Evaluator::declare(std::string_view name, Value v, bool is_const) {
   locals_.push_back({.name = name, .value = std::move(v), .is_const = is_const});
-}
-
-Flow Evaluator::exec_decl(const ast::Variable& n) {
-  const Type* t = n.type ? eval_type(n.type) : nullptr;
-  const bool is_const = n.variable_kind == ast::VariableKind::constant;
-  if (n.type && !t) {
-    declare(n.name, {}, is_const);
-    return Flow::next;
-  }
-  if (find_local(n.name)) {
-    fail(n.loc, fmt::format("'{}' is declared twice", n.name));
-    return Flow::next;
-  }
-  Value v;
-  const int first_new = emitting() ? builder_->next_virtual() : 0;
-  if (!n.value) v = Value(t, ValueKind::undefined);
-  else v = t ? eval_as(n.value, t, "initial value") : rvalue(n.value);
-  if (!n.value && !t) fail(n.loc, fmt::format("'{}' needs a type or an initial value", n.name));
-  if (!emitting() || !v.ok()) {
-    declare(n.name, v, is_const);
-    return Flow::next;
-  }
-  if (is_const) {
-    declare(n.name, keep(v), true);
-    return Flow::next;
-  }
-  if (v.is(ValueKind::aggregate) && v.type->kind == TypeKind::comptime_struct && !v.aggregate().items.empty() && v.aggregate().names) {
-    std::vector<Field> fields;
-    std::string name = "struct {";
-    for (size_t i = 0; i < v.aggregate().items.size(); ++i) {
-      fields.push_back({.name = std::string((*v.aggregate().names)[i]), .type = v.aggregate().items[i].type});
-      name += fmt::format(" {}: {},", fields.back().name, fields.back().type->name);
-    }
-    v = coerce(v, types_.structure(name, name + " }", fields), n.loc, "initial value");
-  }
-  if (v.ok() && v.type->bytes == 0) {
-    v = fail(n.loc, fmt::format("a variable of type '{}' does not exist at run time", v.type->name),
-             v.type->is_number() ? "write its type: var x: i16 = …" : "make it const");
-  }
-  if (!v.ok()) {
-    declare(n.name, v, false);
-    return Flow::next;
-  }
-  const bool memory = !v.type->is_scalar() || (frame_->addressed && frame_->addressed->contains(n.name));
-  Value place = memory ? Value::place(v.type, builder_->slot(n.name, v.type->bytes, v.type->align), false)
-                       : Value::scalar(v.type, builder_->temp(v.type), true);
-  if (v.is(ValueKind::scalar) && !v.variable && !memory && v.location.value >= first_new)
-    place.location = v.location;   // the register of the initial value becomes the variable's
-  else store(place, v, n.loc);
-  declare(n.name, place, false);
-  return Flow::next;
-}
-
-void Evaluator::assign(const ast::Expr* target, const Value& value, SourceLoc where) {
-  if (!value.ok()) return;
-  if (const auto* id = ast::try_as<ast::Identifier>(target)) {
-    if (id->name == "_") return;
-    if (Local* local = find_local(id->name); local && local->is_const) {
-      if (local->cell().ok()) fail(target->loc, fmt::format("'{}' is constant", id->name), "declare it with 'var'");
-      return;
-    }
-  }
-  if (Value* c = cell(target)) {
-    const Type* t = c->type;
-    const Value v = t && c->ok() ? coerce(value, t, where, "value") : value;
-    if (!v.ok()) return;
-    c = cell(target);   // a default value may have moved it
-    if (c) *c = v;
-    return;
-  }
-  const Value place = emitting() ? locate(target) : eval(target);
-  if (!place.ok()) return;
-  if (!emitting()) {
-    fail(target->loc, "this cannot be assigned at comptime", place.runtime() ? "run-time variables get their first value where they are declared" : "");
-    return;
-  }
-  const bool variable = place.is(ValueKind::scalar) && place.variable;
-  if ((!place.is(ValueKind::place) && !variable) || place.is_const) {
-    fail(target->loc, "this is constant and cannot be assigned");
-    return;
-  }
-  store(place, coerce(value, place.type, where, "value"), where);
-}
-
-// What the target of an assignment holds, for values that have no type of their own.
-const Type* Evaluator::target_type(const ast::Assign& n) {
-  if (const auto* id = ast::try_as<ast::Identifier>(n.target)) {
-    if (id->name == "_") return nullptr;
-    if (Local* local = find_local(id->name)) return local->cell().type;
-    auto it = frame_->module->entries.find(id->name);
-    return it == frame_->module->entries.end() ? nullptr : it->second.value.type;
-  }
-  using enum ast::ExprKind;
-  const ast::ExprKind k = n.value->kind;
-  if (k != if_expr && k != switch_expr && k != block_expr && k != enum_literal && k != init && k != undefined) return nullptr;
-  if (!emitting()) {
-    const Value* c = cell(n.target);
-    return c ? c->type : nullptr;
-  }
-  const auto mark = builder_->mark();   // the target is found again, after the value
-  const Value place = locate(n.target);
-  builder_->rewind(mark);
-  return place.ok() ? place.type : nullptr;
-}
-
-Flow Evaluator::exec_assign(const ast::Assign& n) {
-  if (!n.compound) {
-    const auto* id = ast::try_as<ast::Identifier>(n.target);
-    const Type* want = target_type(n);
-    const int first_new = emitting() ? builder_->next_virtual() : 0;
-    const Value v = want ? eval(n.value, want) : eval(n.value);
-    Local* local = id ? find_local(id->name) : nullptr;
-    if (emitting() && local && !local->is_const && local->value.is(ValueKind::scalar) && v.ok()) {
-      const Value c = coerce(v, local->value.type, n.loc, "value");
-      if (c.is(ValueKind::scalar)) builder_->move_new(find_local(id->name)->value.location.operand(), c.location.operand(), first_new);
-      else if (c.ok()) store(find_local(id->name)->value, c, n.loc);
-      return Flow::next;
-    }
-    // The place of the target is found after the value, which is kept from changing meanwhile.
-    assign(n.target, keep(v), n.loc);
-    return Flow::next;
-  }
-  if (!emitting()) {
-    Value* c = cell(n.target);
-    const Value before = c ? *c : rvalue(n.target);
-    assign(n.target, binary(n.op, before, rvalue(n.value, before.type), n.loc), n.loc);
-    return Flow::next;
-  }
-  // The place is found once: indices may have effects.
-  const Value place = locate(n.target);
-  if (!place.ok()) return Flow::next;
-  const bool variable = place.is(ValueKind::scalar) && place.variable;
-  if ((!place.is(ValueKind::place) && !variable) || place.is_const) {
-    fail(n.target->loc, "this is constant and cannot be assigned");
-    return Flow::next;
-  }
-  const int first_new = builder_->next_virtual();
-  const Value operand_value = rvalue(n.value, place.type);
-  builder_->loc = n.loc;
-  const Value result = coerce(binary(n.op, load(place, n.loc), operand_value, n.loc), place.type, n.loc, "value");
-  if (variable && result.is(ValueKind::scalar)) builder_->move_new(place.location.operand(), result.location.operand(), first_new);
-  else store(place, result, n.loc);
-  return Flow::next;
 }
 
 Flow Evaluator::exec_if(const ast::If& n) {
@@ -275,9 +141,13 @@ Flow Evaluator::exec_return(const ast::Return& n) {
   }
   const bool is_void = f.result_type && f.result_type->kind == TypeKind::void_;
   Value v = void_value();
-  if (n.value) v = f.result_type ? eval_as(n.value, f.result_type, "return value") : rvalue(n.value);
-  else if (!is_void && f.result_type) v = fail(n.loc, fmt::format("'{}' returns '{}': a value is needed", f.function->name, f.result_type->name));
-  if (n.value && is_void && v.ok() && !v.is(ValueKind::void_)) v = fail(n.loc, fmt::format("'{}' returns nothing", f.function->name));
+  if (n.value)
+    v = f.result_type ? eval_as(n.value, f.result_type, "return value") : rvalue(n.value);
+  else if (!is_void && f.result_type)
+    v = fail(n.loc,
+             fmt::format("'{}' returns '{}': a value is needed", f.function->name, f.result_type->name));
+  if (n.value && is_void && v.ok() && !v.is(ValueKind::void_))
+    v = fail(n.loc, fmt::format("'{}' returns nothing", f.function->name));
   if (!f.emitting) {
     f.result = v;
     f.has_result = true;
@@ -288,11 +158,13 @@ Flow Evaluator::exec_return(const ast::Return& n) {
   if (is_void || !v.ok()) {
     f.has_result = true;
     f.result = v;
-    if (f.inlined) b.jump(f.end_label);
-    else b.ret();
+    if (f.inlined)
+      b.jump(f.end_label);
+    else
+      b.ret();
     return Flow::return_;
   }
-  if (f.inlined && f.depth == 0 && !f.has_result) {   // the only return that is reached: no copy
+  if (f.inlined && f.depth == 0 && !f.has_result) {  // the only return that is reached: no copy
     f.result = keep(v);
     f.has_result = true;
     return Flow::return_;
@@ -303,25 +175,30 @@ Flow Evaluator::exec_return(const ast::Return& n) {
       fail(n.loc, fmt::format("this value of type '{}' depends on a run-time condition", t->name));
       return Flow::return_;
     }
-    f.result = t->is_scalar() ? Value::scalar(t, b.temp(t)) : Value::place(t, b.slot("result", t->bytes, t->align), false);
+    f.result = t->is_scalar() ? Value::scalar(t, b.temp(t))
+                              : Value::place(t, b.slot("result", t->bytes, t->align), false);
     f.has_result = true;
   }
   store(f.result, v, n.loc);
-  if (f.inlined) b.jump(f.end_label);
-  else b.ret();
+  if (f.inlined)
+    b.jump(f.end_label);
+  else
+    b.ret();
   return Flow::return_;
 }
 
 int Evaluator::find_target(std::string_view label, bool loop) {
   for (size_t i = targets_.size(); i-- > frame_->targets;)
-    if (label.empty() ? targets_[i].is_loop : targets_[i].label == label && (!loop || targets_[i].is_loop)) return int(i);
+    if (label.empty() ? targets_[i].is_loop : targets_[i].label == label && (!loop || targets_[i].is_loop))
+      return int(i);
   return -1;
 }
 
 Flow Evaluator::exec_break(const ast::Break& n) {
   const int index = find_target(n.label, false);
   if (index < 0) {
-    fail(n.loc, n.label.empty() ? "'break' outside of a loop" : fmt::format("no loop or block is labelled '{}'", n.label));
+    fail(n.loc, n.label.empty() ? "'break' outside of a loop"
+                                : fmt::format("no loop or block is labelled '{}'", n.label));
     return Flow::stopped;
   }
   Value v;
@@ -358,7 +235,8 @@ Flow Evaluator::exec_break(const ast::Break& n) {
 Flow Evaluator::exec_continue(const ast::Continue& n) {
   const int index = find_target(n.label, true);
   if (index < 0) {
-    fail(n.loc, n.label.empty() ? "'continue' outside of a loop" : fmt::format("no loop is labelled '{}'", n.label));
+    fail(n.loc,
+         n.label.empty() ? "'continue' outside of a loop" : fmt::format("no loop is labelled '{}'", n.label));
     return Flow::stopped;
   }
   Target& t = targets_[size_t(index)];

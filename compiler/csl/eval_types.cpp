@@ -42,7 +42,8 @@ const Type* Evaluator::eval_type(const ast::Expr* e) {
         dims.push_back(uint32_t(size));
         total *= std::max<uint64_t>(1, uint64_t(size));
         if (total > uint64_t(kLargestDimension)) {
-          fail(d->loc, fmt::format("an array of {} elements or more; the limit is {}", total, kLargestDimension));
+          fail(d->loc,
+               fmt::format("an array of {} elements or more; the limit is {}", total, kLargestDimension));
           return nullptr;
         }
       }
@@ -72,7 +73,8 @@ const Type* Evaluator::eval_type(const ast::Expr* e) {
       const Value v = eval_enum_type(static_cast<const ast::EnumType&>(*e));
       return v.ok() ? v.type_value() : nullptr;
     }
-    default: break;
+    default:
+      break;
   }
   const Value v = eval(e);
   if (!v.ok()) return nullptr;
@@ -82,8 +84,10 @@ const Type* Evaluator::eval_type(const ast::Expr* e) {
 }
 
 Value Evaluator::eval_struct_type(const ast::StructType& n) {
-  if (n.is_union) return fail(n.loc, "unions are not supported yet", "use a struct with one field per case, or @bitcast");
-  if (n.layout == ast::StructLayout::packed) return fail(n.loc, "packed structs are not supported yet", "use shifts and masks");
+  if (n.is_union)
+    return fail(n.loc, "unions are not supported yet", "use a struct with one field per case, or @bitcast");
+  if (n.layout == ast::StructLayout::packed)
+    return fail(n.loc, "packed structs are not supported yet", "use shifts and masks");
   std::vector<Field> fields;
   std::string name = "struct {";
   for (const ast::Member& m : n.members) {
@@ -101,7 +105,8 @@ Value Evaluator::eval_struct_type(const ast::StructType& n) {
 Value Evaluator::eval_enum_type(const ast::EnumType& n) {
   const Type* tag = n.tag ? eval_type(n.tag) : types_.integer(16, false);
   if (!tag) return {};
-  if (tag->kind != TypeKind::integer || tag->bytes == 0) return fail(n.loc, fmt::format("'{}' cannot number an enum", tag->name));
+  if (tag->kind != TypeKind::integer || tag->bytes == 0)
+    return fail(n.loc, fmt::format("'{}' cannot number an enum", tag->name));
   std::vector<Field> fields;
   __int128 next = 0;
   std::string name = "enum {";
@@ -111,14 +116,17 @@ Value Evaluator::eval_enum_type(const ast::EnumType& n) {
       if (!eval_int(m.value, INT32_MIN, UINT32_MAX, "the number of an enumerator", given)) return {};
       next = given;
     }
-    if (!coerce(Value::integer(types_.get(TypeKind::comptime_int), next), tag, m.loc, "enumerator").ok()) return {};
+    if (!coerce(Value::integer(types_.get(TypeKind::comptime_int), next), tag, m.loc, "enumerator").ok())
+      return {};
     for (const Field& f : fields)
       if (f.name == m.name || f.value == next)
-        return fail(m.loc, fmt::format("enumerator '{}' repeats '{}' = {}", m.name, f.name, print_int(f.value)));
+        return fail(m.loc,
+                    fmt::format("enumerator '{}' repeats '{}' = {}", m.name, f.name, print_int(f.value)));
     name += fmt::format("{} {}", fields.empty() ? "" : ",", m.name);
     fields.push_back({.name = m.name, .type = tag, .value = next++});
   }
-  const std::string identity = fmt::format("{}:{}:{} {}", n.loc.file, n.loc.line, n.loc.column, fmt::ptr(tag));
+  const std::string identity =
+      fmt::format("{}:{}:{} {}", n.loc.file, n.loc.line, n.loc.column, fmt::ptr(tag));
   return type_value(types_, types_.enumeration(identity, name + " }", tag, std::move(fields)));
 }
 
@@ -126,7 +134,8 @@ Value Evaluator::eval_init(const ast::Init& n, const Type* want) {
   if (n.type) {
     const Type* t = nullptr;
     const auto* array = ast::try_as<ast::ArrayType>(n.type);
-    const auto* infer = array && array->dimensions.size() == 1 ? ast::try_as<ast::Identifier>(array->dimensions[0]) : nullptr;
+    const auto* infer =
+        array && array->dimensions.size() == 1 ? ast::try_as<ast::Identifier>(array->dimensions[0]) : nullptr;
     if (infer && infer->name == "_") {
       const Type* element = eval_type(array->element);
       t = element ? types_.array(element, {uint32_t(n.elements.size())}) : nullptr;
@@ -138,8 +147,10 @@ Value Evaluator::eval_init(const ast::Init& n, const Type* want) {
     if (t->kind == TypeKind::structure) return eval_struct_init(n, t);
     return fail(n.loc, fmt::format("a value of type '{}' is not written with braces", t->name));
   }
-  if (want && want->kind == TypeKind::array && (n.elements.empty() || n.elements[0].name.empty())) return eval_array_init(n, want);
-  if (want && want->kind == TypeKind::structure && (n.elements.empty() || !n.elements[0].name.empty())) return eval_struct_init(n, want);
+  if (want && want->kind == TypeKind::array && (n.elements.empty() || n.elements[0].name.empty()))
+    return eval_array_init(n, want);
+  if (want && want->kind == TypeKind::structure && (n.elements.empty() || !n.elements[0].name.empty()))
+    return eval_struct_init(n, want);
   Aggregate a;
   Names names;
   bool good = true;
@@ -157,7 +168,8 @@ Value Evaluator::eval_init(const ast::Init& n, const Type* want) {
 
 Value Evaluator::eval_array_init(const ast::Init& n, const Type* t) {
   if (n.elements.size() != t->elements())
-    return fail(n.loc, fmt::format("'{}' needs {} elements, here are {}", t->name, t->elements(), n.elements.size()));
+    return fail(
+        n.loc, fmt::format("'{}' needs {} elements, here are {}", t->name, t->elements(), n.elements.size()));
   Aggregate a;
   bool good = true;
   for (const ast::InitElement& e : n.elements) {

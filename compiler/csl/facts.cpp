@@ -15,8 +15,12 @@ class Walk {
     if (!e) return;
     ++facts.nodes;
     switch (e->kind) {
-      case ExprKind::identifier: ++uses.names[static_cast<const Identifier&>(*e).name]; break;
-      case ExprKind::builtin: exprs(static_cast<const Builtin&>(*e).args); break;
+      case ExprKind::identifier:
+        ++uses.names[static_cast<const Identifier&>(*e).name];
+        break;
+      case ExprKind::builtin:
+        exprs(static_cast<const Builtin&>(*e).args);
+        break;
       case ExprKind::call:
         expr(static_cast<const Call&>(*e).callee);
         exprs(static_cast<const Call&>(*e).args);
@@ -29,14 +33,22 @@ class Walk {
         ++uses.members[static_cast<const ast::Field&>(*e).name];
         expr(static_cast<const ast::Field&>(*e).base);
         break;
-      case ExprKind::deref: expr(static_cast<const Deref&>(*e).base); break;
-      case ExprKind::address_of: address_of(static_cast<const AddressOf&>(*e)); break;
-      case ExprKind::unary: expr(static_cast<const Unary&>(*e).operand); break;
+      case ExprKind::deref:
+        expr(static_cast<const Deref&>(*e).base);
+        break;
+      case ExprKind::address_of:
+        address_of(static_cast<const AddressOf&>(*e));
+        break;
+      case ExprKind::unary:
+        expr(static_cast<const Unary&>(*e).operand);
+        break;
       case ExprKind::binary:
         expr(static_cast<const Binary&>(*e).left);
         expr(static_cast<const Binary&>(*e).right);
         break;
-      case ExprKind::comptime_expr: expr(static_cast<const ComptimeExpr&>(*e).operand); break;
+      case ExprKind::comptime_expr:
+        expr(static_cast<const ComptimeExpr&>(*e).operand);
+        break;
       case ExprKind::if_expr:
         expr(static_cast<const IfExpr&>(*e).condition);
         expr(static_cast<const IfExpr&>(*e).then);
@@ -46,7 +58,9 @@ class Walk {
         expr(static_cast<const SwitchExpr&>(*e).subject);
         prongs(static_cast<const SwitchExpr&>(*e).prongs);
         break;
-      case ExprKind::block_expr: stmt(static_cast<const BlockExpr&>(*e).block); break;
+      case ExprKind::block_expr:
+        stmt(static_cast<const BlockExpr&>(*e).block);
+        break;
       case ExprKind::init:
         expr(static_cast<const Init&>(*e).type);
         for (const InitElement& i : static_cast<const Init&>(*e).elements) expr(i.value);
@@ -55,7 +69,8 @@ class Walk {
         exprs(static_cast<const TensorAccess&>(*e).extents);
         expr(static_cast<const TensorAccess&>(*e).body);
         break;
-      default: break;
+      default:
+        break;
     }
   }
 
@@ -66,8 +81,12 @@ class Walk {
       case StmtKind::block:
         for (const Stmt* b : static_cast<const Block&>(*s).body) stmt(b);
         break;
-      case StmtKind::decl: decl(static_cast<const DeclStmt&>(*s).decl); break;
-      case StmtKind::expr: expr(static_cast<const ExprStmt&>(*s).expr); break;
+      case StmtKind::decl:
+        decl(static_cast<const DeclStmt&>(*s).decl);
+        break;
+      case StmtKind::expr:
+        expr(static_cast<const ExprStmt&>(*s).expr);
+        break;
       case StmtKind::assign:
         expr(static_cast<const Assign&>(*s).target);
         expr(static_cast<const Assign&>(*s).value);
@@ -92,9 +111,14 @@ class Walk {
         expr(static_cast<const Switch&>(*s).subject);
         prongs(static_cast<const Switch&>(*s).prongs);
         break;
-      case StmtKind::return_stmt: expr(static_cast<const Return&>(*s).value); break;
-      case StmtKind::break_stmt: expr(static_cast<const Break&>(*s).value); break;
-      default: break;
+      case StmtKind::return_stmt:
+        expr(static_cast<const Return&>(*s).value);
+        break;
+      case StmtKind::break_stmt:
+        expr(static_cast<const Break&>(*s).value);
+        break;
+      default:
+        break;
     }
   }
 
@@ -130,9 +154,12 @@ class Walk {
   void address_of(const AddressOf& n) {
     const Expr* root = n.operand;
     for (;;) {
-      if (root->kind == ExprKind::index) root = static_cast<const Index&>(*root).base;
-      else if (root->kind == ExprKind::field) root = static_cast<const ast::Field&>(*root).base;
-      else break;
+      if (root->kind == ExprKind::index)
+        root = static_cast<const Index&>(*root).base;
+      else if (root->kind == ExprKind::field)
+        root = static_cast<const ast::Field&>(*root).base;
+      else
+        break;
     }
     if (const auto* id = try_as<Identifier>(root)) facts.addressed.insert(id->name);
     expr(n.operand);

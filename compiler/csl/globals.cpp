@@ -13,7 +13,7 @@ using isa::OperandKind;
 namespace {
 
 void put(MirGlobal& g, uint32_t offset, uint64_t v, uint32_t bytes) {
-  if (v == 0 && g.init.empty()) return;   // zero at cycle 0 anyway
+  if (v == 0 && g.init.empty()) return;  // zero at cycle 0 anyway
   if (g.init.empty()) g.init.resize(g.bytes);
   for (uint32_t i = 0; i < bytes; ++i) g.init[offset + i] = uint8_t(v >> (8 * i));
 }
@@ -21,36 +21,51 @@ void put(MirGlobal& g, uint32_t offset, uint64_t v, uint32_t bytes) {
 void relocate(MirGlobal& g, uint32_t offset, const isa::Operand& o) {
   if (o.kind == OperandKind::imm) return put(g, offset, uint16_t(o.value + o.extra), 2);
   if (g.init.empty()) g.init.resize(g.bytes);
-  g.relocations.push_back({.offset = offset, .function = o.kind == OperandKind::function, .target = uint32_t(o.value), .addend = o.extra});
+  g.relocations.push_back({.offset = offset,
+                           .function = o.kind == OperandKind::function,
+                           .target = uint32_t(o.value),
+                           .addend = o.extra});
 }
 
 }  // namespace
 
 bool Evaluator::write_image(const Value& v, const Type* t, MirGlobal& g, uint32_t offset, SourceLoc where) {
   switch (v.kind) {
-    case ValueKind::undefined: return true;
-    case ValueKind::integer: put(g, offset, uint64_t(v.i), t->bytes); return true;
-    case ValueKind::floating: put(g, offset, float_bits(t, v.f), t->bytes); return true;
-    case ValueKind::function: relocate(g, offset, operand(v, where)); return true;
+    case ValueKind::undefined:
+      return true;
+    case ValueKind::integer:
+      put(g, offset, uint64_t(v.i), t->bytes);
+      return true;
+    case ValueKind::floating:
+      put(g, offset, float_bits(t, v.f), t->bytes);
+      return true;
+    case ValueKind::function:
+      relocate(g, offset, operand(v, where));
+      return true;
     case ValueKind::pointer: {
       const bool address = !v.object && v.location.index < 0 && v.location.kind != OperandKind::slot;
-      if (!address) fail(where, "this pointer has no address at comptime");
-      else relocate(g, offset, v.location.operand());
+      if (!address)
+        fail(where, "this pointer has no address at comptime");
+      else
+        relocate(g, offset, v.location.operand());
       return address;
     }
     case ValueKind::dsd: {
       const DsdValue& d = v.dsd();
       const auto words = dsd_words(d);
       for (uint32_t w = 0; w < t->bytes / 2; ++w) {
-        if (d.words[w]) relocate(g, offset + 2 * w, *d.words[w]);
-        else put(g, offset + 2 * w, words[w], 2);
+        if (d.words[w])
+          relocate(g, offset + 2 * w, *d.words[w]);
+        else
+          put(g, offset + 2 * w, words[w], 2);
       }
       if (!d.dsd.is_fabric() && !d.words[1]) relocate(g, offset + 2, d.base);
       return true;
     }
     case ValueKind::aggregate: {
       const uint64_t n = item_count(v);
-      const bool zero = v.aggregate().count && v.aggregate().items[0].is(ValueKind::integer) && v.aggregate().items[0].i == 0;
+      const bool zero = v.aggregate().count && v.aggregate().items[0].is(ValueKind::integer) &&
+                        v.aggregate().items[0].i == 0;
       if (zero) return true;
       for (uint64_t i = 0; i < n; ++i) {
         const bool array = t->kind == TypeKind::array;
@@ -60,15 +75,23 @@ bool Evaluator::write_image(const Value& v, const Type* t, MirGlobal& g, uint32_
       }
       return true;
     }
-    default: fail(where, fmt::format("a value of type '{}' does not exist in memory", t->name)); return false;
+    default:
+      fail(where, fmt::format("a value of type '{}' does not exist in memory", t->name));
+      return false;
   }
 }
 
-uint32_t Evaluator::add_global(std::string name, const Type* t, const Value& initial, bool constant, SourceLoc where) {
-  constexpr uint32_t kTooLarge = 1 << 20;   // far beyond any memory, small enough to build
-  MirGlobal g{.name = std::move(name), .bytes = t->bytes, .align = std::max(t->align, 2u), .constant = constant, .loc = where};
+uint32_t Evaluator::add_global(std::string name, const Type* t, const Value& initial, bool constant,
+                               SourceLoc where) {
+  constexpr uint32_t kTooLarge = 1 << 20;  // far beyond any memory, small enough to build
+  MirGlobal g{.name = std::move(name),
+              .bytes = t->bytes,
+              .align = std::max(t->align, 2u),
+              .constant = constant,
+              .loc = where};
   if (g.bytes > kTooLarge) {
-    fail(where, fmt::format("'{}' needs {} bytes, a PE has {}", g.name, g.bytes, machine().core.memory_bytes));
+    fail(where,
+         fmt::format("'{}' needs {} bytes, a PE has {}", g.name, g.bytes, machine().core.memory_bytes));
     g.bytes = 2;
   } else {
     write_image(initial, t, g, 0, where);
@@ -80,11 +103,17 @@ uint32_t Evaluator::add_global(std::string name, const Type* t, const Value& ini
 
 // Read-only memory for a known value; equal images are one global.
 Location Evaluator::constant_place(const Value& v, SourceLoc where) {
-  MirGlobal g{.name = v.type->is_dsd() ? "dsd" : "constant", .bytes = v.type->bytes, .align = std::max(v.type->align, 2u), .constant = true, .loc = where};
+  MirGlobal g{.name = v.type->is_dsd() ? "dsd" : "constant",
+              .bytes = v.type->bytes,
+              .align = std::max(v.type->align, 2u),
+              .constant = true,
+              .loc = where};
   if (!write_image(v, v.type, g, 0, where)) return {OperandKind::imm, 0, 0, -1};
   std::string key = fmt::format("{}:{}:", g.bytes, g.align) + std::string(g.init.begin(), g.init.end());
-  for (const MirRelocation& r : g.relocations) key += fmt::format("|{} {} {} {}", r.offset, r.function, r.target, r.addend);
-  const auto [it, inserted] = unit_.constants.try_emplace(std::move(key), uint32_t(unit_.tile.globals.size()));
+  for (const MirRelocation& r : g.relocations)
+    key += fmt::format("|{} {} {} {}", r.offset, r.function, r.target, r.addend);
+  const auto [it, inserted] =
+      unit_.constants.try_emplace(std::move(key), uint32_t(unit_.tile.globals.size()));
   if (inserted) {
     unit_.tile.globals.push_back(std::move(g));
     unit_.global_info.emplace_back(v.type, v);
@@ -92,7 +121,8 @@ Location Evaluator::constant_place(const Value& v, SourceLoc where) {
   return {OperandKind::global, int32_t(it->second), 0, -1};
 }
 
-void Evaluator::export_function(const FunctionRef& ref, const Type* type, const std::string& name, SourceLoc where) {
+void Evaluator::export_function(const FunctionRef& ref, const Type* type, const std::string& name,
+                                SourceLoc where) {
   MirExportedFunction f{.name = name, .function = function_index(ref, {}, where)};
   for (const Type* p : type->params) {
     DataType dt{};
@@ -103,7 +133,9 @@ void Evaluator::export_function(const FunctionRef& ref, const Type* type, const 
     f.params.push_back(dt);
   }
   constexpr size_t kMostParams = 15;
-  if (f.params.size() > kMostParams) fail(where, fmt::format("an exported function has at most {} parameters, '{}' has {}", kMostParams, name, f.params.size()));
+  if (f.params.size() > kMostParams)
+    fail(where, fmt::format("an exported function has at most {} parameters, '{}' has {}", kMostParams, name,
+                            f.params.size()));
   unit_.tile.exported_functions.push_back(std::move(f));
 }
 
@@ -111,7 +143,8 @@ void Evaluator::export_function(const FunctionRef& ref, const Type* type, const 
 void Evaluator::export_symbol(const Value& v, const std::string& name, SourceLoc where) {
   const auto taken = [&](const auto& s) { return s.name == name; };
   MirTile& tile = unit_.tile;
-  if (std::any_of(tile.symbols.begin(), tile.symbols.end(), taken) || std::any_of(tile.exported_functions.begin(), tile.exported_functions.end(), taken)) {
+  if (std::any_of(tile.symbols.begin(), tile.symbols.end(), taken) ||
+      std::any_of(tile.exported_functions.begin(), tile.exported_functions.end(), taken)) {
     fail(where, fmt::format("symbol '{}' is exported twice", name));
     return;
   }
@@ -122,7 +155,8 @@ void Evaluator::export_symbol(const Value& v, const std::string& name, SourceLoc
   if (v.is(ValueKind::place) && t->kind == TypeKind::pointer) {
     pointer = &unit_.global_info[size_t(at.value)].second;
     if (!pointer->is(ValueKind::pointer)) {
-      fail(where, fmt::format("pointer '{}' points to nothing at cycle 0", name), "give it an initial value: var p: [*]f32 = &a");
+      fail(where, fmt::format("pointer '{}' points to nothing at cycle 0", name),
+           "give it an initial value: var p: [*]f32 = &a");
       return;
     }
   }
@@ -131,7 +165,8 @@ void Evaluator::export_symbol(const Value& v, const std::string& name, SourceLoc
     t = pointer->type->element;
   } else if (!v.is(ValueKind::place)) {
     if (v.type->bytes == 0 || !is_comptime(v)) {
-      fail(where, fmt::format("a value of type '{}' cannot be exported", v.type->name), "export a variable, a pointer or a function");
+      fail(where, fmt::format("a value of type '{}' cannot be exported", v.type->name),
+           "export a variable, a pointer or a function");
       return;
     }
     at = constant_place(v, where);
@@ -143,7 +178,8 @@ void Evaluator::export_symbol(const Value& v, const std::string& name, SourceLoc
   const MirGlobal& g = tile.globals[size_t(at.value)];
   const Type* element = t;
   while (element->kind == TypeKind::array) element = element->element;
-  MirSymbol s{.name = name, .global = uint32_t(at.value), .offset = uint32_t(at.extra), .is_mutable = !g.constant};
+  MirSymbol s{
+      .name = name, .global = uint32_t(at.value), .offset = uint32_t(at.extra), .is_mutable = !g.constant};
   if (!to_data_type(*element, s.type)) {
     fail(where, fmt::format("the host cannot access elements of type '{}'", element->name));
     return;

@@ -1,5 +1,5 @@
-// DSDs as words. A DSD that is known is a read-only constant; one that changes is four (or ten) words of memory, of
-// which only those that changed are written.
+// DSDs as words. A DSD that is known is a read-only constant; one that changes is four (or ten) words of
+// memory, of which only those that changed are written.
 #include <algorithm>
 
 #include "compiler/csl/lower_dsd.h"
@@ -17,10 +17,18 @@ DsdValue dsd_value(const Value& v) {
   d.in_memory = true;
   d.place = v.location;
   switch (v.type->kind) {
-    case TypeKind::mem4d_dsd: d.dsd.kind = isa::DsdKind::mem4d; break;
-    case TypeKind::fabin_dsd: d.dsd.kind = isa::DsdKind::fabin; break;
-    case TypeKind::fabout_dsd: d.dsd.kind = isa::DsdKind::fabout; break;
-    default: d.dsd.kind = isa::DsdKind::mem1d; break;
+    case TypeKind::mem4d_dsd:
+      d.dsd.kind = isa::DsdKind::mem4d;
+      break;
+    case TypeKind::fabin_dsd:
+      d.dsd.kind = isa::DsdKind::fabin;
+      break;
+    case TypeKind::fabout_dsd:
+      d.dsd.kind = isa::DsdKind::fabout;
+      break;
+    default:
+      d.dsd.kind = isa::DsdKind::mem1d;
+      break;
   }
   return d;
 }
@@ -44,8 +52,10 @@ Operand dsd_word(Evaluator& e, const DsdValue& d, int word) {
 
 Value with_word(const Type* t, DsdValue d, int word, const Operand& value) {
   const bool known = value.kind == OperandKind::imm && !d.in_memory && !d.words[size_t(word)];
-  if (known && word == 2 && d.dsd.kind != isa::DsdKind::mem4d) d.dsd.extent[0] = uint16_t(value.value);
-  else if (known && word == 3 && d.dsd.kind == isa::DsdKind::mem1d) d.dsd.stride[0] = int16_t(value.value);
+  if (known && word == 2 && d.dsd.kind != isa::DsdKind::mem4d)
+    d.dsd.extent[0] = uint16_t(value.value);
+  else if (known && word == 3 && d.dsd.kind == isa::DsdKind::mem1d)
+    d.dsd.stride[0] = int16_t(value.value);
   else if (word == 1 && !d.in_memory && !d.dsd.is_fabric() && value.kind != OperandKind::reg) {
     d.base = value;
     d.words[1].reset();
@@ -71,10 +81,13 @@ void store_dsd(Evaluator& e, const Location& to, const Value& v, SourceLoc where
   for (int w = 0; w < count; ++w) {
     const Operand& o = words[size_t(w)];
     if (o.kind == OperandKind::none) continue;
-    const bool pair = w % 2 == 0 && w + 1 < count && o.kind == OperandKind::imm && words[size_t(w) + 1].kind == OperandKind::imm;
+    const bool pair = w % 2 == 0 && w + 1 < count && o.kind == OperandKind::imm &&
+                      words[size_t(w) + 1].kind == OperandKind::imm;
     if (pair) {
-      const uint32_t both = uint32_t(uint16_t(o.value)) | uint32_t(uint16_t(words[size_t(w) + 1].value)) << 16;
-      e.builder().store(e.types().integer(32, false), offset_by(to, 2 * w), FunctionBuilder::imm(int32_t(both)));
+      const uint32_t both = uint32_t(uint16_t(o.value)) | uint32_t(uint16_t(words[size_t(w) + 1].value))
+                                                              << 16;
+      e.builder().store(e.types().integer(32, false), offset_by(to, 2 * w),
+                        FunctionBuilder::imm(int32_t(both)));
       ++w;
     } else {
       e.builder().store16(offset_by(to, 2 * w), o);
@@ -99,7 +112,9 @@ DsdValue block_dsd(Evaluator& e, const Location& at, uint32_t elements, int stri
   return d;
 }
 
-Value mem1d(Evaluator& e, DsdValue d) { return Value::with(e.types().get(TypeKind::mem1d_dsd), ValueKind::dsd, std::move(d)); }
+Value mem1d(Evaluator& e, DsdValue d) {
+  return Value::with(e.types().get(TypeKind::mem1d_dsd), ValueKind::dsd, std::move(d));
+}
 
 }  // namespace
 
@@ -108,7 +123,8 @@ void copy_memory(Evaluator& e, const Location& to, const Location& from, uint32_
   FunctionBuilder& b = e.builder();
   const Type* u32 = e.types().integer(32, false);
   if (bytes > kByWords) {
-    const Value dst = mem1d(e, block_dsd(e, to, bytes / 2, 1)), src = mem1d(e, block_dsd(e, from, bytes / 2, 1));
+    const Value dst = mem1d(e, block_dsd(e, to, bytes / 2, 1)),
+                src = mem1d(e, block_dsd(e, from, bytes / 2, 1));
     emit_vector(e, Op::mov16, {dst, src}, nullptr, where);
     return;
   }
@@ -134,7 +150,8 @@ void copy_memory(Evaluator& e, const Location& to, const Location& from, uint32_
 void fill_memory(Evaluator& e, const Location& to, const Value& element, uint64_t count, SourceLoc where) {
   const Value dst = mem1d(e, block_dsd(e, to, uint32_t(count), 1));
   if (element.type->bytes == 1) {
-    for (uint64_t i = 0; i < count; ++i) e.builder().store(element.type, offset_by(to, int32_t(i)), e.operand(element, where));
+    for (uint64_t i = 0; i < count; ++i)
+      e.builder().store(element.type, offset_by(to, int32_t(i)), e.operand(element, where));
     return;
   }
   emit_vector(e, element.type->is_pair() ? Op::mov32 : Op::mov16, {dst, element}, nullptr, where);

@@ -2,8 +2,10 @@
 //
 //   1. Every operand is a DSD, a DSR, a scalar or (destination only) a pointer to a scalar.
 //   2. DSDs get a DSR by one load each; a source that is the destination uses the destination's DSR.
-//   3. Operations of the main thread use one DSR number, asynchronous ones 8 plus their microthread, so that what
-//      the main thread does meanwhile does not disturb them. Numbers that the program asked for are left alone.
+//   3. Operations of the main thread use one DSR number, asynchronous ones 8 plus their microthread, so that
+//   what
+//      the main thread does meanwhile does not disturb them. Numbers that the program asked for are left
+//      alone.
 //   4. A pointer destination is a register, stored afterwards.
 #include "compiler/csl/lower_vector.h"
 
@@ -36,32 +38,47 @@ bool is_vector_value(const Value& v) { return v.type->is_dsd() || v.type->is_dsr
 
 bool commutes(Op op) {
   switch (op) {
-    case Op::add16: case Op::and16: case Op::or16: case Op::xor16: case Op::fadds: case Op::faddh:
-    case Op::fmuls: case Op::fmulh: case Op::fmaxs: case Op::fmaxh: return true;
-    default: return false;
+    case Op::add16:
+    case Op::and16:
+    case Op::or16:
+    case Op::xor16:
+    case Op::fadds:
+    case Op::faddh:
+    case Op::fmuls:
+    case Op::fmulh:
+    case Op::fmaxs:
+    case Op::fmaxh:
+      return true;
+    default:
+      return false;
   }
 }
 
 bool same_dsd(const Value& a, const Value& b) {
   if (!is_dsd(a) || a.type != b.type) return false;
-  if (a.is(ValueKind::place) && b.is(ValueKind::place)) return a.location == b.location && a.location.index < 0;
+  if (a.is(ValueKind::place) && b.is(ValueKind::place))
+    return a.location == b.location && a.location.index < 0;
   return a.kind == b.kind && equal(a, b);
 }
 
 // The microthread of an asynchronous operation; -1 and an error if there is none.
-int microthread_of(Evaluator& e, const std::vector<Value>& operands, const isa::DsrConfig& config, SourceLoc where) {
+int microthread_of(Evaluator& e, const std::vector<Value>& operands, const isa::DsrConfig& config,
+                   SourceLoc where) {
   std::vector<DsdValue> fabric;
   for (const Value& v : operands)
-    if (is_dsd(v) && (v.type->kind == TypeKind::fabin_dsd || v.type->kind == TypeKind::fabout_dsd)) fabric.push_back(dsd_value(v));
+    if (is_dsd(v) && (v.type->kind == TypeKind::fabin_dsd || v.type->kind == TypeKind::fabout_dsd))
+      fabric.push_back(dsd_value(v));
   if (fabric.empty()) {
-    e.fail(where, "an asynchronous operation needs a fabric operand", "drop .async, or use a fabin_dsd or fabout_dsd");
+    e.fail(where, "an asynchronous operation needs a fabric operand",
+           "drop .async, or use a fabin_dsd or fabout_dsd");
     return -1;
   }
   if (config.microthread >= 0) return config.microthread;
   for (const DsdValue& d : fabric)
     if (d.dsd.microthread >= 0) return d.dsd.microthread;
   if (!e.machine().core.automatic_microthread_ids) {
-    const auto out = std::find_if(fabric.begin(), fabric.end(), [](const DsdValue& d) { return d.dsd.kind == isa::DsdKind::fabout; });
+    const auto out = std::find_if(fabric.begin(), fabric.end(),
+                                  [](const DsdValue& d) { return d.dsd.kind == isa::DsdKind::fabout; });
     return (out != fabric.end() ? *out : fabric[0]).dsd.queue;
   }
   // Automatic: in turn, from the top, among those that nobody named.
@@ -81,7 +98,9 @@ int sync_dsr(const Evaluator&, const Unit& u) {
 
 }  // namespace
 
-bool is_vector_builtin(std::string_view name) { return vector_op(name) != Op::count && !name.ends_with("z16") && name != "popcnt16"; }
+bool is_vector_builtin(std::string_view name) {
+  return vector_op(name) != Op::count && !name.ends_with("z16") && name != "popcnt16";
+}
 
 bool read_dsr_config(Evaluator& e, ConfigFields& f, isa::DsrConfig& c) {
   c.async = f.flag("async");
@@ -108,8 +127,10 @@ bool read_dsr_config(Evaluator& e, ConfigFields& f, isa::DsrConfig& c) {
     c.priority = uint8_t(priority);
   }
   if (const Value* ut = f.find("ut_id"); ut && ut->ok()) {
-    if (ut->is(ValueKind::integer) && ut->type->kind == TypeKind::ut_id) c.microthread = int8_t(ut->i);
-    else e.fail(f.where(), "field 'ut_id' needs a microthread id", "@get_ut_id(n)"), good = false;
+    if (ut->is(ValueKind::integer) && ut->type->kind == TypeKind::ut_id)
+      c.microthread = int8_t(ut->i);
+    else
+      e.fail(f.where(), "field 'ut_id' needs a microthread id", "@get_ut_id(n)"), good = false;
   }
   if (const Value* oc = f.find("on_control"); oc && oc->ok()) {
     ConfigFields action(e, *oc, f.where());
@@ -136,15 +157,20 @@ bool read_dsr_config(Evaluator& e, ConfigFields& f, isa::DsrConfig& c) {
   return true;
 }
 
-void load_dsr(Evaluator& e, OperandKind file, int index, const DsdValue& d, const Type* t, const isa::DsrConfig& config, SourceLoc where) {
+void load_dsr(Evaluator& e, OperandKind file, int index, const DsdValue& d, const Type* t,
+              const isa::DsrConfig& config, SourceLoc where) {
   Location at = d.place;
-  const bool changed = std::any_of(d.words.begin(), d.words.end(), [](const auto& w) { return w.has_value(); });
+  const bool changed =
+      std::any_of(d.words.begin(), d.words.end(), [](const auto& w) { return w.has_value(); });
   if (!d.in_memory || changed) at = e.in_memory(Value::with(t, ValueKind::dsd, d), where);
   const Op op = file == OperandKind::dest ? Op::ldds : file == OperandKind::src0 ? Op::lds0 : Op::lds1;
   const Operand dsr{file, index, 0}, word = FunctionBuilder::imm(isa::encode(config));
-  if (at.index >= 0) e.builder().emit(op, {dsr, {OperandKind::reg, at.index, 0}, at.operand(), word});
-  else if (at.kind == OperandKind::imm) e.builder().emit(op, {dsr, FunctionBuilder::imm(0), at.operand(), word});
-  else e.builder().emit(op, {dsr, at.operand(), FunctionBuilder::imm(0), word});
+  if (at.index >= 0)
+    e.builder().emit(op, {dsr, {OperandKind::reg, at.index, 0}, at.operand(), word});
+  else if (at.kind == OperandKind::imm)
+    e.builder().emit(op, {dsr, FunctionBuilder::imm(0), at.operand(), word});
+  else
+    e.builder().emit(op, {dsr, at.operand(), FunctionBuilder::imm(0), word});
 }
 
 namespace {
@@ -155,20 +181,29 @@ bool scalar_operand(Evaluator& e, Op op, size_t position, const Value& given, So
   Value v = e.load(given, where);
   if (!v.ok()) return false;
   const isa::Type t = isa::row(op).type;
-  const bool floats = t == isa::Type::f32 || t == isa::Type::f16 || t == isa::Type::f16_f32 || t == isa::Type::f16_to_f32 || t == isa::Type::f32_to_f16 ||
+  const bool floats = t == isa::Type::f32 || t == isa::Type::f16 || t == isa::Type::f16_f32 ||
+                      t == isa::Type::f16_to_f32 || t == isa::Type::f32_to_f16 ||
                       t == isa::Type::f16_to_i16 || t == isa::Type::f32_to_i16;
   const bool exponent = isa::row(op).form[position] == 'r';
   const bool literal = v.type->kind == TypeKind::comptime_int || v.type->kind == TypeKind::comptime_float;
-  if (floats && !exponent && (literal || v.type->is_float())) v = e.coerce(v, bytes == 4 ? e.types().f32() : e.types().f16(), where, "operand");
+  if (floats && !exponent && (literal || v.type->is_float()))
+    v = e.coerce(v, bytes == 4 ? e.types().f32() : e.types().f16(), where, "operand");
   else if (literal) {
     const bool negative = v.is(ValueKind::integer) && v.i < 0;
-    v = e.coerce(v, v.type->kind == TypeKind::comptime_float ? (bytes == 4 ? e.types().f32() : e.types().f16()) : e.types().integer(bytes * 8, negative), where, "operand");
+    v = e.coerce(v,
+                 v.type->kind == TypeKind::comptime_float ? (bytes == 4 ? e.types().f32() : e.types().f16())
+                                                          : e.types().integer(bytes * 8, negative),
+                 where, "operand");
   }
   if (!v.ok()) return false;
-  const bool number = v.type->is_number() || v.type->is_id() || v.type->kind == TypeKind::pointer || v.type->kind == TypeKind::boolean || v.type->kind == TypeKind::enumeration;
+  const bool number = v.type->is_number() || v.type->is_id() || v.type->kind == TypeKind::pointer ||
+                      v.type->kind == TypeKind::boolean || v.type->kind == TypeKind::enumeration;
   if (!number || int(v.type->bytes) != bytes || (floats && !exponent && !v.type->is_float())) {
     e.fail(where, fmt::format("operand {} of @{} needs {}, this is '{}'", position + 1, isa::row(op).mnemonic,
-                              exponent ? "a 16-bit integer" : floats ? (bytes == 4 ? "an f32 or a DSD" : "an f16 or a DSD") : fmt::format("{} bits or a DSD", bytes * 8), v.type->name));
+                              exponent ? "a 16-bit integer"
+                              : floats ? (bytes == 4 ? "an f32 or a DSD" : "an f16 or a DSD")
+                                       : fmt::format("{} bits or a DSD", bytes * 8),
+                              v.type->name));
     return false;
   }
   out = e.operand(v, where);
@@ -181,10 +216,10 @@ struct VectorCall {
   std::vector<Value> values;
   isa::DsrConfig config;
   SourceLoc where;
-  int index = 1;                          // DSR number
+  int index = 1;  // DSR number
   isa::Inst inst;
   bool config_placed = false;
-  Operand result;                         // register destination, to be stored to values[0]
+  Operand result;  // register destination, to be stored to values[0]
 
   void dsr(OperandKind file, size_t position) {
     const Value& v = values[position];
@@ -207,8 +242,11 @@ bool destination(VectorCall& c, bool reduction) {
     return true;
   }
   const int bytes = isa::operand_bytes(c.op, 0);
-  if (d.type->kind != TypeKind::pointer || d.type->many || int(d.type->element->bytes) != bytes || !d.type->element->is_scalar()) {
-    e.fail(c.where, fmt::format("the destination of @{} is a DSD, a DSR or a pointer to {} bits, this is '{}'", isa::row(c.op).mnemonic, bytes * 8, d.type->name));
+  if (d.type->kind != TypeKind::pointer || d.type->many || int(d.type->element->bytes) != bytes ||
+      !d.type->element->is_scalar()) {
+    e.fail(c.where,
+           fmt::format("the destination of @{} is a DSD, a DSR or a pointer to {} bits, this is '{}'",
+                       isa::row(c.op).mnemonic, bytes * 8, d.type->name));
     return false;
   }
   if (d.type->is_const) {
@@ -238,11 +276,14 @@ bool sources(VectorCall& c, bool reduction) {
       continue;
     }
     if (form[k] == 'S' || form[k] == 'r') {
-      c.e.fail(c.where, fmt::format("operand {} of @{} is a scalar, this is '{}'", k + 1, isa::row(c.op).mnemonic, v.type->name));
+      c.e.fail(c.where, fmt::format("operand {} of @{} is a scalar, this is '{}'", k + 1,
+                                    isa::row(c.op).mnemonic, v.type->name));
       return false;
     }
-    if (form[k] == 'A' && same_dsd(v, c.values[0])) c.inst.args[k] = c.inst.args[0];
-    else c.dsr(form[k] == 'A' ? OperandKind::src0 : OperandKind::src1, k);
+    if (form[k] == 'A' && same_dsd(v, c.values[0]))
+      c.inst.args[k] = c.inst.args[0];
+    else
+      c.dsr(form[k] == 'A' ? OperandKind::src0 : OperandKind::src1, k);
   }
   return true;
 }
@@ -253,8 +294,11 @@ Value emit_vector(Evaluator& e, Op op, std::vector<Value> values, ConfigFields* 
   VectorCall c{.e = e, .op = op, .values = std::move(values), .where = where};
   if (fields && !read_dsr_config(e, *fields, c.config)) return {};
   // dst = b op dst: the source that is the destination goes first, where it needs no DSR of its own.
-  if (c.values.size() == 3 && commutes(op) && same_dsd(c.values[2], c.values[0]) && !same_dsd(c.values[1], c.values[0])) std::swap(c.values[1], c.values[2]);
-  const bool any_dsr = std::any_of(c.values.begin(), c.values.end(), [](const Value& v) { return v.type->is_dsr(); });
+  if (c.values.size() == 3 && commutes(op) && same_dsd(c.values[2], c.values[0]) &&
+      !same_dsd(c.values[1], c.values[0]))
+    std::swap(c.values[1], c.values[2]);
+  const bool any_dsr =
+      std::any_of(c.values.begin(), c.values.end(), [](const Value& v) { return v.type->is_dsr(); });
   const bool any_dsd = std::any_of(c.values.begin(), c.values.end(), is_dsd);
   c.index = sync_dsr(e, e.unit());
   if (c.config.async && any_dsd && !any_dsr) {
@@ -265,7 +309,8 @@ Value emit_vector(Evaluator& e, Op op, std::vector<Value> values, ConfigFields* 
   } else if (c.config.async && any_dsr && any_dsd) {
     c.index = kFirstAsyncDsr + e.machine().core.microthreads - 1;
   }
-  const bool reduction = !is_vector_value(c.values[0]) && c.values.size() == 3 && !is_vector_value(c.values[1]) && is_vector_value(c.values[2]);
+  const bool reduction = !is_vector_value(c.values[0]) && c.values.size() == 3 &&
+                         !is_vector_value(c.values[1]) && is_vector_value(c.values[2]);
   c.inst.op = op;
   if (!destination(c, reduction) || !sources(c, reduction)) return {};
   e.builder().emit(op, {c.inst.args[0], c.inst.args[1], c.inst.args[2], c.inst.args[3]});
@@ -278,7 +323,9 @@ Value vector_builtin(Evaluator& e, const ast::Builtin& n) {
   const Op op = vector_op(n.name);
   const size_t operands = isa::row(op).form.size();
   if (n.args.size() != operands && n.args.size() != operands + 1)
-    return e.fail(n.loc, fmt::format("@{} takes {} operands and perhaps a configuration, here are {} arguments", n.name, operands, n.args.size()));
+    return e.fail(
+        n.loc, fmt::format("@{} takes {} operands and perhaps a configuration, here are {} arguments", n.name,
+                           operands, n.args.size()));
   std::vector<Value> values;
   bool good = true;
   for (size_t k = 0; k < operands; ++k) {

@@ -14,6 +14,7 @@ Value emit_vector(Evaluator&, isa::Op, std::vector<Value> operands, ConfigFields
 // Reads async, activate, unblock, on_control, priority, ut_id … of an operation or of @load_to_dsr.
 bool read_dsr_config(Evaluator&, ConfigFields&, isa::DsrConfig& out);
 // One DSR load.
-void load_dsr(Evaluator&, isa::OperandKind file, int index, const DsdValue&, const Type*, const isa::DsrConfig&, SourceLoc);
+void load_dsr(Evaluator&, isa::OperandKind file, int index, const DsdValue&, const Type*,
+              const isa::DsrConfig&, SourceLoc);
 
 }  // namespace cs::csl

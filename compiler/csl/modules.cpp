@@ -1,8 +1,8 @@
 // Modules and file-level declarations.
 //
-// An instance of a module is a file with parameter values; the same values give the same instance. Its declarations
-// are evaluated when first used, at the latest in the order of the text; comptime blocks follow when all modules of
-// the unit are there; function bodies are lowered last, when tasks have their ids.
+// An instance of a module is a file with parameter values; the same values give the same instance. Its
+// declarations are evaluated when first used, at the latest in the order of the text; comptime blocks follow
+// when all modules of the unit are there; function bodies are lowered last, when tasks have their ids.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -38,7 +38,8 @@ ModuleInstance* Evaluator::instantiate(const LoadedModule* source, const Value& 
   for (const auto& m : unit_.modules)
     if (m->source == source && equal(m->params, params)) return m.get();
   if (int(unit_.modules.size()) > session_.options.comptime_depth_limit * 4) {
-    fail(where, fmt::format("more than {} module instances", unit_.modules.size()), "a module that imports itself with changing parameters never ends");
+    fail(where, fmt::format("more than {} module instances", unit_.modules.size()),
+         "a module that imports itself with changing parameters never ends");
     session_.stopped = true;
     return nullptr;
   }
@@ -55,7 +56,8 @@ ModuleInstance* Evaluator::instantiate(const LoadedModule* source, const Value& 
     const std::string_view name = name_of(*d);
     if (name.empty()) continue;
     const auto [it, inserted] = m.entries.try_emplace(name);
-    if (inserted) it->second.decl = d;
+    if (inserted)
+      it->second.decl = d;
     else {
       diag().error(d->loc, fmt::format("'{}' is declared twice", name));
       diag().note(it->second.decl->loc, "first here");
@@ -64,10 +66,13 @@ ModuleInstance* Evaluator::instantiate(const LoadedModule* source, const Value& 
   if (params.is(ValueKind::aggregate) && params.aggregate().names) {
     std::vector<std::string> known;
     for (const ast::Decl* d : source->file->decls)
-      if (const auto* v = ast::try_as<ast::Variable>(d); v && v->variable_kind == ast::VariableKind::parameter) known.push_back(v->name);
+      if (const auto* v = ast::try_as<ast::Variable>(d);
+          v && v->variable_kind == ast::VariableKind::parameter)
+        known.push_back(v->name);
     for (std::string_view given : *params.aggregate().names)
       if (std::find(known.begin(), known.end(), given) == known.end())
-        fail(where, fmt::format("'{}' has no parameter '{}'", source->path, given), did_you_mean(given, known));
+        fail(where, fmt::format("'{}' has no parameter '{}'", source->path, given),
+             did_you_mean(given, known));
   }
   evaluate_declarations(m);
   return &m;
@@ -97,8 +102,10 @@ Value Evaluator::global_value(ModuleInstance& m, Entry& entry, SourceLoc use) {
   entry.state = Entry::State::busy;
   {
     FrameScope scope(*this, m, nullptr, {});
-    if (const auto* v = ast::try_as<ast::Variable>(entry.decl)) evaluate_variable(m, entry, *v);
-    else entry.value = function_value(m, static_cast<const ast::Function&>(*entry.decl));
+    if (const auto* v = ast::try_as<ast::Variable>(entry.decl))
+      evaluate_variable(m, entry, *v);
+    else
+      entry.value = function_value(m, static_cast<const ast::Function&>(*entry.decl));
     if (entry.value.ok()) export_linkage(m, *entry.decl, entry.value);
   }
   entry.state = Entry::State::done;
@@ -106,7 +113,8 @@ Value Evaluator::global_value(ModuleInstance& m, Entry& entry, SourceLoc use) {
 }
 
 Value Evaluator::function_value(ModuleInstance& m, const ast::Function& f) {
-  const bool generic = std::any_of(f.params.begin(), f.params.end(), [](const ast::Param& p) { return p.is_comptime || !p.type; });
+  const bool generic = std::any_of(f.params.begin(), f.params.end(),
+                                   [](const ast::Param& p) { return p.is_comptime || !p.type; });
   std::vector<const Type*> params;
   const Type* any = types_.get(TypeKind::any);
   for (const ast::Param& p : f.params) {
@@ -128,7 +136,8 @@ void Evaluator::bind_param(ModuleInstance& m, Entry& entry, const ast::Variable&
   } else if (n.value) {
     entry.value = t ? eval_as(n.value, t, "default value") : rvalue(n.value);
   } else if (&m == unit_.modules[0].get() && unit_.is_layout) {
-    fail(n.loc, fmt::format("parameter '{}' has no value", n.name), fmt::format("give it: --params={}:value", n.name));
+    fail(n.loc, fmt::format("parameter '{}' has no value", n.name),
+         fmt::format("give it: --params={}:value", n.name));
   } else {
     fail(n.loc, fmt::format("parameter '{}' of '{}' has no value", n.name, m.source->path),
          "add it to the parameters of @set_tile_code or @import_module, or give it a default");
@@ -139,7 +148,9 @@ void Evaluator::evaluate_variable(ModuleInstance& m, Entry& entry, const ast::Va
   if (n.variable_kind == ast::VariableKind::parameter) return bind_param(m, entry, n);
   const Type* t = n.type ? eval_type(n.type) : nullptr;
   if (n.type && !t) return;
-  Value v = !n.value ? Value(t, ValueKind::undefined) : t ? eval_as(n.value, t, "initial value") : rvalue(n.value);
+  Value v = !n.value ? Value(t, ValueKind::undefined)
+            : t      ? eval_as(n.value, t, "initial value")
+                     : rvalue(n.value);
   if (!v.ok()) return;
   if (!n.value && !t) {
     fail(n.loc, fmt::format("'{}' needs a type or an initial value", n.name));
@@ -164,8 +175,11 @@ void Evaluator::evaluate_variable(ModuleInstance& m, Entry& entry, const ast::Va
   if (n.attributes.alignment) {
     int64_t align = 0;
     if (eval_int(n.attributes.alignment, 1, 4096, "an alignment", align)) {
-      if (align & (align - 1)) fail(n.attributes.alignment->loc, fmt::format("an alignment must be a power of two, this is {}", align));
-      else unit_.tile.globals[global].align = std::max(unit_.tile.globals[global].align, uint32_t(align));
+      if (align & (align - 1))
+        fail(n.attributes.alignment->loc,
+             fmt::format("an alignment must be a power of two, this is {}", align));
+      else
+        unit_.tile.globals[global].align = std::max(unit_.tile.globals[global].align, uint32_t(align));
     }
   }
   entry.value = Value::place(v.type, {isa::OperandKind::global, int32_t(global), 0, -1}, false);
@@ -186,7 +200,7 @@ void Evaluator::export_linkage(ModuleInstance&, const ast::Decl& d, const Value&
 }
 
 void Evaluator::run_comptime_blocks() {
-  for (size_t i = 0; i < unit_.comptime_blocks.size() && !session_.stopped; ++i) {   // blocks may import more
+  for (size_t i = 0; i < unit_.comptime_blocks.size() && !session_.stopped; ++i) {  // blocks may import more
     const auto [module, block] = unit_.comptime_blocks[i];
     FrameScope scope(*this, *module, nullptr, {});
     exec_body(*block->body);
@@ -203,7 +217,10 @@ uint32_t Evaluator::function_index(const FunctionRef& ref, std::vector<Value> bo
           return a.ok() == b.ok() && (!a.ok() || equal(a, b));
         }))
       return f.index;
-  FunctionInstance f{.ref = ref, .bound = std::move(bound), .index = uint32_t(unit_.tile.functions.size()), .is_task = ref.decl->is_task};
+  FunctionInstance f{.ref = ref,
+                     .bound = std::move(bound),
+                     .index = uint32_t(unit_.tile.functions.size()),
+                     .is_task = ref.decl->is_task};
   unit_.functions.push_back(std::move(f));
   MirFunction placeholder;
   placeholder.name = ref.module->prefix + ref.decl->name;
@@ -218,7 +235,7 @@ uint32_t Evaluator::function_index(const FunctionRef& ref, std::vector<Value> bo
 }
 
 void Evaluator::lower_functions() {
-  for (size_t i = 0; i < unit_.functions.size() && !session_.stopped; ++i) lower(i);   // bodies may add more
+  for (size_t i = 0; i < unit_.functions.size() && !session_.stopped; ++i) lower(i);  // bodies may add more
 }
 
 void Evaluator::lower(size_t instance) {
@@ -246,7 +263,10 @@ void Evaluator::lower(size_t instance) {
     }
     const Type* t = decl.params[i].type ? eval_type(decl.params[i].type) : nullptr;
     if (!t || !t->is_scalar()) {
-      if (t) fail(decl.params[i].loc, fmt::format("'{}' cannot be a parameter of a function that the host or a wavelet starts", t->name));
+      if (t)
+        fail(decl.params[i].loc,
+             fmt::format("'{}' cannot be a parameter of a function that the host or a wavelet starts",
+                         t->name));
       good = false;
       break;
     }
@@ -270,8 +290,10 @@ void Evaluator::lower(size_t instance) {
     const bool is_void = f.result_type->kind == TypeKind::void_;
     if (flow == Flow::next && !is_void && diag().errors() == errors && !session_.stopped)
       fail(decl.body->end, fmt::format("'{}' ends without returning '{}'", decl.name, f.result_type->name));
-    if (f.has_result && !is_void && f.result.is(ValueKind::scalar)) builder.function().result = f.result.location.operand();
-    else if (f.has_result && !is_void && f.result.ok()) fail(decl.loc, fmt::format("'{}' cannot be returned to the host", f.result_type->name));
+    if (f.has_result && !is_void && f.result.is(ValueKind::scalar))
+      builder.function().result = f.result.location.operand();
+    else if (f.has_result && !is_void && f.result.ok())
+      fail(decl.loc, fmt::format("'{}' cannot be returned to the host", f.result_type->name));
     builder.loc = decl.body->end;
   }
   calls_.pop_back();

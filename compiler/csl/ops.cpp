@@ -1,7 +1,8 @@
 // Operators on values known at comptime; the others go to ops_runtime.cpp.
 //
-// Comptime integers are 128 bits wide and overflow is an error; typed ones are checked against their type (wrapping
-// is an error at comptime, as in Zig). Floats are doubles, rounded to their type after every operation.
+// Comptime integers are 128 bits wide and overflow is an error; typed ones are checked against their type
+// (wrapping is an error at comptime, as in Zig). Floats are doubles, rounded to their type after every
+// operation.
 #include <cmath>
 
 #include <fmt/format.h>
@@ -20,22 +21,33 @@ bool is_comparison(BinaryOp op) { return op >= eq && op <= ge; }
 template <class T>
 bool compare_values(BinaryOp op, T a, T b) {
   switch (op) {
-    case eq: return a == b;
-    case ne: return a != b;
-    case lt: return a < b;
-    case le: return a <= b;
-    case gt: return a > b;
-    default: return a >= b;
+    case eq:
+      return a == b;
+    case ne:
+      return a != b;
+    case lt:
+      return a < b;
+    case le:
+      return a <= b;
+    case gt:
+      return a > b;
+    default:
+      return a >= b;
   }
 }
 
 std::optional<double> float_op(BinaryOp op, double a, double b) {
   switch (op) {
-    case add: return a + b;
-    case sub: return a - b;
-    case mul: return a * b;
-    case div: return a / b;
-    default: return std::nullopt;
+    case add:
+      return a + b;
+    case sub:
+      return a - b;
+    case mul:
+      return a * b;
+    case div:
+      return a / b;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -43,22 +55,36 @@ std::optional<__int128> int_op(BinaryOp op, __int128 a, __int128 b, const char*&
   __int128 r = 0;
   bool overflow = false;
   switch (op) {
-    case add: overflow = __builtin_add_overflow(a, b, &r); break;
-    case sub: overflow = __builtin_sub_overflow(a, b, &r); break;
-    case mul: overflow = __builtin_mul_overflow(a, b, &r); break;
+    case add:
+      overflow = __builtin_add_overflow(a, b, &r);
+      break;
+    case sub:
+      overflow = __builtin_sub_overflow(a, b, &r);
+      break;
+    case mul:
+      overflow = __builtin_mul_overflow(a, b, &r);
+      break;
     case div:
     case rem:
       if (b == 0) {
         why = "division by zero";
         return std::nullopt;
       }
-      overflow = b == -1 && a == -a && a != 0;   // the smallest number
+      overflow = b == -1 && a == -a && a != 0;  // the smallest number
       if (!overflow) r = op == div ? a / b : a % b;
       break;
-    case bit_and: r = a & b; break;
-    case bit_or: r = a | b; break;
-    case bit_xor: r = a ^ b; break;
-    default: why = "this operator does not take integers"; return std::nullopt;
+    case bit_and:
+      r = a & b;
+      break;
+    case bit_or:
+      r = a | b;
+      break;
+    case bit_xor:
+      r = a ^ b;
+      break;
+    default:
+      why = "this operator does not take integers";
+      return std::nullopt;
   }
   if (overflow) {
     why = "the result does not fit 127 bits";
@@ -74,15 +100,16 @@ bool can_compare_only(const Type& t) { return !t.is_number(); }
 Value Evaluator::binary(BinaryOp op, Value a, Value b, SourceLoc where) {
   if (!a.ok() || !b.ok()) return {};
   if (op == shl || op == shr) return shift(op, a, b, where);
-  if (a.is(ValueKind::undefined) || b.is(ValueKind::undefined))
-    return fail(where, "an operand is undefined");
+  if (a.is(ValueKind::undefined) || b.is(ValueKind::undefined)) return fail(where, "an operand is undefined");
   if (a.is(ValueKind::text) && b.is(ValueKind::text) && (op == eq || op == ne))
     return bool_value(types_, (a.text() == b.text()) == (op == eq));
   if (a.is(ValueKind::type) && b.is(ValueKind::type) && (op == eq || op == ne))
     return bool_value(types_, (a.object == b.object) == (op == eq));
   const Type* t = peer(a, b);
   if (!t || (can_compare_only(*t) && t->kind == TypeKind::array))
-    return fail(where, fmt::format("operator '{}' does not fit '{}' and '{}'", ast::spelling(op), a.type->name, b.type->name),
+    return fail(where,
+                fmt::format("operator '{}' does not fit '{}' and '{}'", ast::spelling(op), a.type->name,
+                            b.type->name),
                 t ? "" : "convert one of them with @as");
   a = coerce(a, t, where, "left operand");
   b = coerce(b, t, where, "right operand");
@@ -100,7 +127,8 @@ Value Evaluator::binary(BinaryOp op, Value a, Value b, SourceLoc where) {
   return comptime_binary(op, a, b, t, where);
 }
 
-Value Evaluator::comptime_binary(BinaryOp op, const Value& a, const Value& b, const Type* t, SourceLoc where) {
+Value Evaluator::comptime_binary(BinaryOp op, const Value& a, const Value& b, const Type* t,
+                                 SourceLoc where) {
   if (a.is(ValueKind::floating) && b.is(ValueKind::floating)) {
     if (is_comparison(op)) return bool_value(types_, compare_values(op, a.f, b.f));
     if (const auto r = float_op(op, a.f, b.f)) return Value::floating(t, round_to(t, *r));
@@ -111,7 +139,8 @@ Value Evaluator::comptime_binary(BinaryOp op, const Value& a, const Value& b, co
     const char* why = nullptr;
     const auto r = int_op(op, a.i, b.i, why);
     if (!r) return fail(where, why);
-    if (t->kind == TypeKind::integer) return coerce(Value::integer(types_.get(TypeKind::comptime_int), *r), t, where, "the result");
+    if (t->kind == TypeKind::integer)
+      return coerce(Value::integer(types_.get(TypeKind::comptime_int), *r), t, where, "the result");
     return Value::integer(t, *r);
   }
   if (is_comparison(op) && (op == eq || op == ne)) {
@@ -119,18 +148,20 @@ Value Evaluator::comptime_binary(BinaryOp op, const Value& a, const Value& b, co
       return bool_value(types_, (a.object == b.object && a.location == b.location) == (op == eq));
     return bool_value(types_, equal(a, b) == (op == eq));
   }
-  return fail(where, fmt::format("operator '{}' does not fit '{}' and '{}'", ast::spelling(op), a.type->name, b.type->name));
+  return fail(where, fmt::format("operator '{}' does not fit '{}' and '{}'", ast::spelling(op), a.type->name,
+                                 b.type->name));
 }
 
 Value Evaluator::shift(BinaryOp op, const Value& a, const Value& b, SourceLoc where) {
   if (!a.type->is_int() || !b.type->is_int())
-    return fail(where, fmt::format("operator '{}' does not fit '{}' and '{}'", ast::spelling(op), a.type->name, b.type->name));
+    return fail(where, fmt::format("operator '{}' does not fit '{}' and '{}'", ast::spelling(op),
+                                   a.type->name, b.type->name));
   if (a.is(ValueKind::undefined) || b.is(ValueKind::undefined)) return fail(where, "an operand is undefined");
   if (b.is(ValueKind::integer) && (b.i < 0 || b.i > 127))
     return fail(where, fmt::format("shift by {}", print_int(b.i)));
   if (a.is(ValueKind::integer) && b.is(ValueKind::integer)) {
     if (op == shr) return Value::integer(a.type, a.i >> int(b.i));
-    if (a.type->kind == TypeKind::integer) {   // bits shifted out are lost
+    if (a.type->kind == TypeKind::integer) {  // bits shifted out are lost
       const unsigned __int128 mask = (((unsigned __int128)1) << a.type->bits) - 1;
       unsigned __int128 r = b.i >= 64 ? 0 : ((unsigned __int128)a.i << int(b.i)) & mask;
       const bool negative = a.type->is_signed && (r >> (a.type->bits - 1) & 1);
@@ -151,8 +182,9 @@ Value Evaluator::shift(BinaryOp op, const Value& a, const Value& b, SourceLoc wh
   const bool wide = t->is_pair();
   isa::Operand count = operand(b, where);
   if (b.type->is_pair() && b.is(ValueKind::scalar)) count = builder_->emit_reg(isa::Op::wunpl, {count});
-  const isa::Op code = op == shl ? (wide ? isa::Op::sll32 : isa::Op::sll16)
-                       : t->is_signed ? (wide ? isa::Op::sar32 : isa::Op::sar16) : (wide ? isa::Op::slr32 : isa::Op::slr16);
+  const isa::Op code = op == shl      ? (wide ? isa::Op::sll32 : isa::Op::sll16)
+                       : t->is_signed ? (wide ? isa::Op::sar32 : isa::Op::sar16)
+                                      : (wide ? isa::Op::slr32 : isa::Op::slr16);
   const isa::Operand o = operand(x, where);
   const isa::Operand r = wide ? builder_->emit_pair(code, {o, count}) : builder_->emit_reg(code, {o, count});
   return op == shl ? normalise(t, r) : Value::scalar(t, r);
@@ -165,7 +197,8 @@ Value Evaluator::unary(ast::UnaryOp op, const Value& v, SourceLoc where) {
                     : op == ast::UnaryOp::negate    ? t->is_number()
                                                     : t->is_int();
   if (!fits || v.is(ValueKind::undefined))
-    return fail(where, fmt::format("operator '{}' does not fit '{}'", ast::spelling(op), v.is(ValueKind::undefined) ? "undefined" : t->name));
+    return fail(where, fmt::format("operator '{}' does not fit '{}'", ast::spelling(op),
+                                   v.is(ValueKind::undefined) ? "undefined" : t->name));
   if (v.is(ValueKind::floating)) return Value::floating(t, -v.f);
   if (v.is(ValueKind::integer)) {
     if (op == ast::UnaryOp::logical_not) return bool_value(types_, !v.truth());
@@ -177,8 +210,10 @@ Value Evaluator::unary(ast::UnaryOp op, const Value& v, SourceLoc where) {
   FunctionBuilder& b = *builder_;
   const isa::Operand o = operand(v, where);
   const bool wide = t->is_pair();
-  if (op == ast::UnaryOp::logical_not) return Value::scalar(t, b.emit_reg(isa::Op::xor16, {o, FunctionBuilder::imm(1)}));
-  if (t->is_float()) return Value::scalar(t, wide ? b.emit_pair(isa::Op::fnegs, {o}) : b.emit_reg(isa::Op::fnegh, {o}));
+  if (op == ast::UnaryOp::logical_not)
+    return Value::scalar(t, b.emit_reg(isa::Op::xor16, {o, FunctionBuilder::imm(1)}));
+  if (t->is_float())
+    return Value::scalar(t, wide ? b.emit_pair(isa::Op::fnegs, {o}) : b.emit_reg(isa::Op::fnegh, {o}));
   const bool negate = op == ast::UnaryOp::negate;
   const isa::Operand r = wide ? b.emit_pair(negate ? isa::Op::neg32 : isa::Op::not32, {o})
                               : b.emit_reg(negate ? isa::Op::neg16 : isa::Op::not16, {o});

@@ -1,4 +1,5 @@
-// Operators on run-time values: instruction choice, multiplications and divisions by powers of two, conditions as jumps.
+// Operators on run-time values: instruction choice, multiplications and divisions by powers of two,
+// conditions as jumps.
 #include <bit>
 
 #include <fmt/format.h>
@@ -20,13 +21,17 @@ struct IntOps {
   BinaryOp op;
   Op narrow, narrow_unsigned, wide, wide_unsigned;
 };
-constexpr IntOps kIntOps[] = {
-    {add, Op::add16, Op::add16, Op::add32, Op::add32},         {sub, Op::sub16, Op::sub16, Op::sub32, Op::sub32},
-    {mul, Op::imul16, Op::imul16, Op::imul32, Op::imul32},     {div, Op::div16, Op::divu16, Op::div32, Op::divu32},
-    {rem, Op::rem16, Op::remu16, Op::rem32, Op::remu32},       {bit_and, Op::and16, Op::and16, Op::and32, Op::and32},
-    {bit_or, Op::or16, Op::or16, Op::or32, Op::or32},          {bit_xor, Op::xor16, Op::xor16, Op::xor32, Op::xor32},
-    {eq, Op::eq16, Op::eq16, Op::eq32, Op::eq32},              {lt, Op::lt16, Op::ltu16, Op::lt32, Op::ltu32},
-    {le, Op::lte16, Op::lteu16, Op::lte32, Op::lteu32}};
+constexpr IntOps kIntOps[] = {{add, Op::add16, Op::add16, Op::add32, Op::add32},
+                              {sub, Op::sub16, Op::sub16, Op::sub32, Op::sub32},
+                              {mul, Op::imul16, Op::imul16, Op::imul32, Op::imul32},
+                              {div, Op::div16, Op::divu16, Op::div32, Op::divu32},
+                              {rem, Op::rem16, Op::remu16, Op::rem32, Op::remu32},
+                              {bit_and, Op::and16, Op::and16, Op::and32, Op::and32},
+                              {bit_or, Op::or16, Op::or16, Op::or32, Op::or32},
+                              {bit_xor, Op::xor16, Op::xor16, Op::xor32, Op::xor32},
+                              {eq, Op::eq16, Op::eq16, Op::eq32, Op::eq32},
+                              {lt, Op::lt16, Op::ltu16, Op::lt32, Op::ltu32},
+                              {le, Op::lte16, Op::lteu16, Op::lte32, Op::lteu32}};
 
 const IntOps* int_ops(BinaryOp op) {
   for (const IntOps& row : kIntOps)
@@ -37,14 +42,22 @@ const IntOps* int_ops(BinaryOp op) {
 // f32 and f16 instruction.
 std::pair<Op, Op> float_ops(BinaryOp op) {
   switch (op) {
-    case add: return {Op::fadds, Op::faddh};
-    case sub: return {Op::fsubs, Op::fsubh};
-    case mul: return {Op::fmuls, Op::fmulh};
-    case div: return {Op::fdivs, Op::fdivh};
-    case eq: return {Op::feqs, Op::feqh};
-    case lt: return {Op::flts, Op::flth};
-    case le: return {Op::flteqs, Op::flteqh};
-    default: return {Op::count, Op::count};
+    case add:
+      return {Op::fadds, Op::faddh};
+    case sub:
+      return {Op::fsubs, Op::fsubh};
+    case mul:
+      return {Op::fmuls, Op::fmulh};
+    case div:
+      return {Op::fdivs, Op::fdivh};
+    case eq:
+      return {Op::feqs, Op::feqh};
+    case lt:
+      return {Op::flts, Op::flth};
+    case le:
+      return {Op::flteqs, Op::flteqh};
+    default:
+      return {Op::count, Op::count};
   }
 }
 
@@ -64,14 +77,17 @@ Value Evaluator::runtime_binary(BinaryOp op, const Value& a, const Value& b, con
 
 Value Evaluator::runtime_float(BinaryOp op, const Value& a, const Value& b, const Type* t, SourceLoc where) {
   const auto [wide, narrow] = float_ops(op);
-  if (wide == Op::count) return fail(where, fmt::format("operator '{}' does not fit '{}'", ast::spelling(op), t->name));
+  if (wide == Op::count)
+    return fail(where, fmt::format("operator '{}' does not fit '{}'", ast::spelling(op), t->name));
   const Operand x = operand(a, where), y = operand(b, where);
-  return Value::scalar(t, t->is_pair() ? builder_->emit_pair(wide, {x, y}) : builder_->emit_reg(narrow, {x, y}));
+  return Value::scalar(t,
+                       t->is_pair() ? builder_->emit_pair(wide, {x, y}) : builder_->emit_reg(narrow, {x, y}));
 }
 
 // Multiplication, division and remainder by 2^k without the multiplier or the divider.
 Value Evaluator::by_power_of_two(BinaryOp op, const Value& a, __int128 n, const Type* t, bool& done) {
-  done = n > 0 && n < (__int128(1) << 31) && std::has_single_bit(uint64_t(n)) && (op == mul || op == div || op == rem);
+  done = n > 0 && n < (__int128(1) << 31) && std::has_single_bit(uint64_t(n)) &&
+         (op == mul || op == div || op == rem);
   if (!done) return {};
   const int k = std::countr_zero(uint64_t(n));
   FunctionBuilder& b = *builder_;
@@ -111,12 +127,14 @@ Value Evaluator::runtime_int(BinaryOp op, const Value& a, const Value& b, const 
   if (done) return r;
   const Operand x = operand(a, where), y = operand(b, where);
   const bool is_signed = number_type(t)->is_signed;
-  const Op code = t->is_pair() ? (is_signed ? row->wide : row->wide_unsigned) : (is_signed ? row->narrow : row->narrow_unsigned);
+  const Op code = t->is_pair() ? (is_signed ? row->wide : row->wide_unsigned)
+                               : (is_signed ? row->narrow : row->narrow_unsigned);
   return normalise(t, t->is_pair() ? builder_->emit_pair(code, {x, y}) : builder_->emit_reg(code, {x, y}));
 }
 
 // A register that is nonzero when the comparison holds (does not hold: inverted).
-Operand Evaluator::compare(BinaryOp op, const Value& a, const Value& b, const Type* t, bool& inverted, SourceLoc where) {
+Operand Evaluator::compare(BinaryOp op, const Value& a, const Value& b, const Type* t, bool& inverted,
+                           SourceLoc where) {
   Operand x = operand(a, where), y = operand(b, where);
   inverted = op == ne;
   if (op == ne) op = eq;
@@ -130,7 +148,8 @@ Operand Evaluator::compare(BinaryOp op, const Value& a, const Value& b, const Ty
   } else {
     const IntOps* row = int_ops(op);
     const bool is_signed = number_type(t)->is_signed;
-    code = t->is_pair() ? (is_signed ? row->wide : row->wide_unsigned) : (is_signed ? row->narrow : row->narrow_unsigned);
+    code = t->is_pair() ? (is_signed ? row->wide : row->wide_unsigned)
+                        : (is_signed ? row->narrow : row->narrow_unsigned);
   }
   return builder_->emit_reg(code, {x, y});
 }
@@ -147,9 +166,10 @@ Truth Evaluator::branch_compare(const ast::Binary& n, bool sense, int label) {
   if (!b.ok()) return Truth::no;
   const Type* t = peer(a, b);
   const bool registers = a.is(ValueKind::scalar) || b.is(ValueKind::scalar);
-  const bool plain = t && (t->is_number() || t->is_id() || t->kind == TypeKind::enumeration || t->kind == TypeKind::boolean ||
-                           t->kind == TypeKind::pointer);
-  if (!registers || !plain || (!t->is_number() && n.op != eq && n.op != ne && !t->is_id() && t->kind != TypeKind::enumeration)) {
+  const bool plain = t && (t->is_number() || t->is_id() || t->kind == TypeKind::enumeration ||
+                           t->kind == TypeKind::boolean || t->kind == TypeKind::pointer);
+  if (!registers || !plain ||
+      (!t->is_number() && n.op != eq && n.op != ne && !t->is_id() && t->kind != TypeKind::enumeration)) {
     const Value v = binary(n.op, a, b, n.loc);
     if (!v.ok()) return Truth::no;
     if (v.is(ValueKind::integer)) return truth(v);
@@ -171,7 +191,8 @@ Truth Evaluator::branch_compare(const ast::Binary& n, bool sense, int label) {
   return Truth::runtime;
 }
 
-// Jumps to the label if the condition is `sense`, else goes on. Known conditions emit no jump: the caller decides.
+// Jumps to the label if the condition is `sense`, else goes on. Known conditions emit no jump: the caller
+// decides.
 Truth Evaluator::branch(const ast::Expr* e, bool sense, int label) {
   if (!step(e->loc)) return Truth::no;
   if (const auto* n = ast::try_as<ast::Unary>(e); n && n->op == ast::UnaryOp::logical_not) {

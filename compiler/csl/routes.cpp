@@ -4,7 +4,6 @@
 #include "compiler/csl/builtins.h"
 #include "compiler/csl/layout_result.h"
 
-
 namespace cs::csl {
 namespace {
 
@@ -13,7 +12,8 @@ bool read_ports(Evaluator& e, const Value& v, SourceLoc where, PortSet& out) {
   const auto one = [&](const Value& d) {
     if (!d.ok()) return false;
     if (!d.is(ValueKind::integer) || d.type->kind != TypeKind::direction) {
-      e.fail(where, fmt::format("a direction is needed here, this is '{}'", d.type->name), "EAST, WEST, SOUTH, NORTH or RAMP");
+      e.fail(where, fmt::format("a direction is needed here, this is '{}'", d.type->name),
+             "EAST, WEST, SOUTH, NORTH or RAMP");
       return false;
     }
     out |= port_bit(Port(int(d.i)));
@@ -27,7 +27,8 @@ bool read_ports(Evaluator& e, const Value& v, SourceLoc where, PortSet& out) {
 
 bool single(PortSet p) { return p && !(p & (p - 1)); }
 
-bool read_position(Evaluator& e, const Value& v, SourceLoc where, const SwitchPosition& base, SwitchPosition& out) {
+bool read_position(Evaluator& e, const Value& v, SourceLoc where, const SwitchPosition& base,
+                   SwitchPosition& out) {
   ConfigFields f(e, v, where);
   const Value *rx = f.find("rx"), *tx = f.find("tx"), *invalid = f.find("invalid");
   if (!f.finish()) return false;
@@ -63,7 +64,8 @@ bool read_switches(Evaluator& e, const Value& v, SourceLoc where, RouteConfig& o
   }
   if (!f.finish()) return false;
   if (!out.positions[out.current].valid) {
-    e.fail(where, fmt::format("current_switch_pos is {}, but position {} is not given", out.current, out.current));
+    e.fail(where,
+           fmt::format("current_switch_pos is {}, but position {} is not given", out.current, out.current));
     return false;
   }
   return true;
@@ -97,7 +99,11 @@ bool read_route(Evaluator& e, const Value& config, SourceLoc where, RouteConfig&
 // Runs of equal values in a row, joined with runs of the same columns in the row above.
 std::vector<RouteRun> merge_routes(const LayoutState& s) {
   std::vector<RouteRun> out;
-  struct Run { int x, w; uint32_t config; size_t index; };
+  struct Run {
+    int x, w;
+    uint32_t config;
+    size_t index;
+  };
   for (size_t color = 0; color < s.config_of_pe.size(); ++color) {
     const std::vector<uint32_t>& of_pe = s.config_of_pe[color];
     if (of_pe.empty()) continue;
@@ -111,9 +117,12 @@ std::vector<RouteRun> merge_routes(const LayoutState& s) {
         while (end < s.width && of_pe[size_t(y) * size_t(s.width) + size_t(end)] == config) ++end;
         if (config != ~0u) {
           while (candidate < above.size() && above[candidate].x < x) ++candidate;
-          const bool joins = candidate < above.size() && above[candidate].x == x && above[candidate].w == end - x && above[candidate].config == config;
-          if (joins) ++out[above[candidate].index].rect.h;
-          else out.push_back({.rect = {x, y, end - x, 1}, .color = uint8_t(color), .config = s.configs[config]});
+          const bool joins = candidate < above.size() && above[candidate].x == x &&
+                             above[candidate].w == end - x && above[candidate].config == config;
+          if (joins)
+            ++out[above[candidate].index].rect.h;
+          else
+            out.push_back({.rect = {x, y, end - x, 1}, .color = uint8_t(color), .config = s.configs[config]});
           runs.push_back({x, end - x, config, joins ? above[candidate].index : out.size() - 1});
         }
         x = end;

@@ -60,7 +60,10 @@ void check_recursion(const MirTile& tile, Diag& diag) {
       if (target.kind != isa::OperandKind::function) continue;
       const auto callee = uint32_t(target.value);
       if (state[callee] == open) {
-        diag.error(fn.locs[call.inst], fmt::format("'{}' calls '{}' again: recursion does not exist at run time", fn.name, tile.functions[callee].name), "use a loop, or tasks");
+        diag.error(fn.locs[call.inst],
+                   fmt::format("'{}' calls '{}' again: recursion does not exist at run time", fn.name,
+                               tile.functions[callee].name),
+                   "use a loop, or tasks");
         return;
       }
       if (state[callee] == fresh) stack.emplace_back(callee, 0), state[callee] = open;
@@ -72,7 +75,8 @@ bool build_tile(Session& session, LayoutState& layout, const LayoutState::TileKe
   Unit unit;
   unit.tile.fp16 = session.options.fp16;
   unit.tile.name = key.name;
-  if (const std::string params = print_params(key.params); !params.empty()) unit.tile.name += " (" + params + ")";
+  if (const std::string params = print_params(key.params); !params.empty())
+    unit.tile.name += " (" + params + ")";
   const size_t errors = session.diag.errors();
   {
     Evaluator e(session, unit, &layout);
@@ -93,7 +97,8 @@ bool build_tile(Session& session, LayoutState& layout, const LayoutState::TileKe
 
 }  // namespace
 
-bool analyse(const CslOptions& options, const Machine& machine, ModuleLoader& loader, MirLayout& out, Diag& diag) {
+bool analyse(const CslOptions& options, const Machine& machine, ModuleLoader& loader, MirLayout& out,
+             Diag& diag) {
   Session session{.options = options, .machine = machine, .loader = loader, .diag = diag};
   const LoadedModule* root = loader.load(options.layout, nullptr, {}, diag);
   if (!root) return false;
@@ -134,7 +139,8 @@ void Evaluator::run_layout_block(ModuleInstance& m) {
     found = layout;
   }
   if (!found) {
-    diag().error_at(m.source->path, "there is no layout block", "a program begins with layout { @set_rectangle(w, h); … }");
+    diag().error_at(m.source->path, "there is no layout block",
+                    "a program begins with layout { @set_rectangle(w, h); … }");
     return;
   }
   run_comptime_blocks();
@@ -142,7 +148,8 @@ void Evaluator::run_layout_block(ModuleInstance& m) {
     FrameScope scope(*this, m, nullptr, {});
     exec_body(*found->body);
   }
-  if (!layout_->has_rectangle && diag().ok()) fail(found->loc, "the layout does not call @set_rectangle", "@set_rectangle(width, height)");
+  if (!layout_->has_rectangle && diag().ok())
+    fail(found->loc, "the layout does not call @set_rectangle", "@set_rectangle(width, height)");
 }
 
 }  // namespace cs::csl

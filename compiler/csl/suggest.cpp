@@ -1,5 +1,6 @@
-// Edit distance (insert, delete, replace, swap of neighbours) in one table row after the other; a name is close if
-// at most a third of it differs. Ties go to the alphabetically first, so that messages do not depend on map order.
+// Edit distance (insert, delete, replace, swap of neighbours) in one table row after the other; a name is
+// close if at most a third of it differs. Ties go to the alphabetically first, so that messages do not depend
+// on map order.
 #include "compiler/csl/suggest.h"
 
 #include <algorithm>
@@ -18,7 +19,8 @@ size_t distance(std::string_view a, std::string_view b) {
   for (size_t i = 1; i <= a.size(); ++i)
     for (size_t j = 1; j <= b.size(); ++j) {
       d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] != b[j - 1])});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
     }
   return d[a.size()][b.size()];
 }

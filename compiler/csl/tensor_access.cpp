@@ -1,5 +1,5 @@
-// Affine accesses, by trying them: with all variables 0 the access gives the offset, with one of them 1 its stride;
-// the far corner, and every variable at its last value, must agree, else the access is not affine.
+// Affine accesses, by trying them: with all variables 0 the access gives the offset, with one of them 1 its
+// stride; the far corner, and every variable at its last value, must agree, else the access is not affine.
 #include "compiler/csl/tensor_access.h"
 
 #include <algorithm>
@@ -34,12 +34,14 @@ class Access {
     out = 0;
     const size_t dims = array_.kind == TypeKind::array ? array_.dims.size() : 1;
     if (indices.size() != dims) {
-      e_.fail(body_.loc, fmt::format("'{}' has {} dimensions, here are {} indices", array_.name, dims, indices.size()));
+      e_.fail(body_.loc,
+              fmt::format("'{}' has {} dimensions, here are {} indices", array_.name, dims, indices.size()));
       return false;
     }
     for (size_t k = 0; k < dims; ++k) {
       if (!indices[k].is(ValueKind::integer)) {
-        e_.fail(body_.indices[k]->loc, "the indices of a tensor access must be known at comptime, up to its variables");
+        e_.fail(body_.indices[k]->loc,
+                "the indices of a tensor access must be known at comptime, up to its variables");
         return false;
       }
       out = out * (array_.kind == TypeKind::array ? int64_t(array_.dims[k]) : 1) + int64_t(indices[k].i);
@@ -64,7 +66,8 @@ bool read_extents(Evaluator& e, const ast::TensorAccess& n, std::vector<int64_t>
     }
     if (v.is(ValueKind::integer)) {
       if (v.i < 0 || v.i > kLargestExtent) {
-        e.fail(x->loc, fmt::format("an extent must be between 0 and {}, this is {}", kLargestExtent, print_int(v.i)));
+        e.fail(x->loc,
+               fmt::format("an extent must be between 0 and {}, this is {}", kLargestExtent, print_int(v.i)));
         return false;
       }
       extents.push_back(int64_t(v.i));
@@ -75,13 +78,15 @@ bool read_extents(Evaluator& e, const ast::TensorAccess& n, std::vector<int64_t>
       return false;
     }
     extents.push_back(1);
-    d.words[2] = v.type->is_pair() ? e.builder().emit_reg(Op::wunpl, {e.operand(v, x->loc)}) : e.operand(v, x->loc);
+    d.words[2] =
+        v.type->is_pair() ? e.builder().emit_reg(Op::wunpl, {e.operand(v, x->loc)}) : e.operand(v, x->loc);
   }
   return true;
 }
 
 // Offset and strides; checks the corners.
-bool fit(Evaluator& e, Access& access, const std::vector<int64_t>& extents, SourceLoc where, int64_t& origin, std::vector<int64_t>& strides) {
+bool fit(Evaluator& e, Access& access, const std::vector<int64_t>& extents, SourceLoc where, int64_t& origin,
+         std::vector<int64_t>& strides) {
   const size_t n = extents.size();
   std::vector<int64_t> zero(n, 0), last(n);
   if (!access.offset(zero, origin)) return false;
@@ -101,11 +106,13 @@ bool fit(Evaluator& e, Access& access, const std::vector<int64_t>& extents, Sour
   }
   int64_t corner = 0;
   if (!access.offset(last, corner)) return false;
-  if (corner != predicted) e.fail(where, "this access is not affine in its variables", "use sums of variables times constants");
+  if (corner != predicted)
+    e.fail(where, "this access is not affine in its variables", "use sums of variables times constants");
   return corner == predicted;
 }
 
-bool check_bounds(Evaluator& e, const Type& array, const std::vector<int64_t>& extents, const std::vector<int64_t>& strides, int64_t origin, SourceLoc where) {
+bool check_bounds(Evaluator& e, const Type& array, const std::vector<int64_t>& extents,
+                  const std::vector<int64_t>& strides, int64_t origin, SourceLoc where) {
   int64_t low = origin, high = origin;
   for (size_t k = 0; k < extents.size(); ++k) {
     if (extents[k] == 0) return true;
@@ -113,7 +120,10 @@ bool check_bounds(Evaluator& e, const Type& array, const std::vector<int64_t>& e
   }
   const int64_t size = array.kind == TypeKind::array ? int64_t(array.elements()) : INT64_MAX;
   if (low >= 0 && high < size) return true;
-  e.fail(where, fmt::format("this access reaches element {} of '{}', which has {}", low < 0 ? low : high, array.name, size), "make the extent or the offset smaller");
+  e.fail(where,
+         fmt::format("this access reaches element {} of '{}', which has {}", low < 0 ? low : high, array.name,
+                     size),
+         "make the extent or the offset smaller");
   return false;
 }
 
@@ -129,7 +139,10 @@ bool read_tensor_access(Evaluator& e, const ast::TensorAccess& n, DsdValue& d) {
   const bool flat = d.dsd.kind == isa::DsdKind::mem1d;
   const size_t most = flat ? 1 : 4;
   if (n.variables.empty() || n.variables.size() > most || n.variables.size() != n.extents.size()) {
-    e.fail(n.loc, fmt::format("a {} has {} variable{} with an extent each, here are {}", flat ? "mem1d_dsd" : "mem4d_dsd", flat ? "one" : "one to four", flat ? "" : "s", n.variables.size()),
+    e.fail(n.loc,
+           fmt::format("a {} has {} variable{} with an extent each, here are {}",
+                       flat ? "mem1d_dsd" : "mem4d_dsd", flat ? "one" : "one to four", flat ? "" : "s",
+                       n.variables.size()),
            flat && n.variables.size() > 1 ? "use a mem4d_dsd" : "");
     return false;
   }
@@ -150,11 +163,14 @@ bool read_tensor_access(Evaluator& e, const ast::TensorAccess& n, DsdValue& d) {
   int64_t origin = 0;
   if (!read_extents(e, n, extents, d)) return false;
   Access access(e, n, *body, *base.type);
-  if (!fit(e, access, extents, n.loc, origin, strides) || !check_bounds(e, *base.type, extents, strides, origin, n.loc)) return false;
+  if (!fit(e, access, extents, n.loc, origin, strides) ||
+      !check_bounds(e, *base.type, extents, strides, origin, n.loc))
+    return false;
   const Type* element = base.type;
   while (element->kind == TypeKind::array) element = element->element;
   Location at = offset_by(base.location, int32_t(origin) * int32_t(element->bytes));
-  if (at.index < 0) d.base = at.operand();
+  if (at.index < 0)
+    d.base = at.operand();
   else {
     d.base = FunctionBuilder::imm(0);
     d.words[1] = e.operand(e.address_of(Value::place(element, at, false), n.loc), n.loc);
@@ -183,19 +199,21 @@ namespace {
 
 struct MapOperand {
   bool dsd = false;
-  Value value;                 // scalar or pointer operand
-  Operand address, stride;     // DSD: running address, bytes per step
+  Value value;              // scalar or pointer operand
+  Operand address, stride;  // DSD: running address, bytes per step
   const Type* element = nullptr;
 };
 
-bool map_operand(Evaluator& e, const Value& v, const Type* element, SourceLoc where, MapOperand& out, Operand& count, bool& counted) {
+bool map_operand(Evaluator& e, const Value& v, const Type* element, SourceLoc where, MapOperand& out,
+                 Operand& count, bool& counted) {
   out.element = element;
   if (!v.type->is_dsd()) {
     out.value = e.keep(v);
     return true;
   }
   if (v.type->kind != TypeKind::mem1d_dsd) {
-    e.fail(where, fmt::format("@map with a '{}' is not supported yet", v.type->name), "use mem1d_dsd operands");
+    e.fail(where, fmt::format("@map with a '{}' is not supported yet", v.type->name),
+           "use mem1d_dsd operands");
     return false;
   }
   FunctionBuilder& b = e.builder();
@@ -204,8 +222,10 @@ bool map_operand(Evaluator& e, const Value& v, const Type* element, SourceLoc wh
   out.address = b.reg();
   b.move(out.address, dsd_word(e, d, 1));
   const Operand stride = dsd_word(e, d, 3);
-  if (stride.kind == OperandKind::imm) out.stride = FunctionBuilder::imm(int16_t(stride.value) * int32_t(element->bytes));
-  else out.stride = b.emit_reg(Op::imul16, {stride, FunctionBuilder::imm(int32_t(element->bytes))});
+  if (stride.kind == OperandKind::imm)
+    out.stride = FunctionBuilder::imm(int16_t(stride.value) * int32_t(element->bytes));
+  else
+    out.stride = b.emit_reg(Op::imul16, {stride, FunctionBuilder::imm(int32_t(element->bytes))});
   if (!counted) {
     count = b.reg();
     b.move(count, dsd_word(e, d, 2));
@@ -219,11 +239,13 @@ bool map_operand(Evaluator& e, const Value& v, const Type* element, SourceLoc wh
 Value map_builtin(Evaluator& e, const ast::Builtin& n, const Type*) {
   const Value fn = e.rvalue(n.args[0]);
   if (!fn.ok()) return {};
-  if (!fn.is(ValueKind::function)) return e.fail(n.args[0]->loc, fmt::format("@map needs a function, this is '{}'", fn.type->name));
+  if (!fn.is(ValueKind::function))
+    return e.fail(n.args[0]->loc, fmt::format("@map needs a function, this is '{}'", fn.type->name));
   const size_t inputs = fn.type->params.size();
   const bool has_result = fn.type->element->kind != TypeKind::void_;
   if (n.args.size() != 1 + inputs + has_result)
-    return e.fail(n.loc, fmt::format("this function needs {} inputs{}, here are {} operands", inputs, has_result ? " and a destination" : "", n.args.size() - 1));
+    return e.fail(n.loc, fmt::format("this function needs {} inputs{}, here are {} operands", inputs,
+                                     has_result ? " and a destination" : "", n.args.size() - 1));
   std::vector<MapOperand> operands(n.args.size() - 1);
   Operand count;
   bool counted = false;
@@ -242,13 +264,16 @@ Value map_builtin(Evaluator& e, const ast::Builtin& n, const Type*) {
   std::vector<SourceLoc> where;
   for (size_t k = 0; k < inputs; ++k) {
     const MapOperand& o = operands[k];
-    args.push_back(o.dsd ? e.load(Value::place(o.element, {OperandKind::imm, 0, 0, o.address.value}, false), n.loc) : o.value);
+    args.push_back(
+        o.dsd ? e.load(Value::place(o.element, {OperandKind::imm, 0, 0, o.address.value}, false), n.loc)
+              : o.value);
     where.push_back(n.args[k + 1]->loc);
   }
   const Value result = e.call(fn, args, where, n.loc);
   if (result.ok() && has_result) {
     const MapOperand& o = operands.back();
-    const Value to = o.dsd ? Value::place(o.element, {OperandKind::imm, 0, 0, o.address.value}, false) : e.dereference(o.value, n.loc);
+    const Value to = o.dsd ? Value::place(o.element, {OperandKind::imm, 0, 0, o.address.value}, false)
+                           : e.dereference(o.value, n.loc);
     if (to.ok()) e.store(to, e.coerce(result, to.type, n.loc, "result"), n.loc);
   }
   for (const MapOperand& o : operands)

@@ -1,5 +1,5 @@
-// Interning of types. The key of a type is its printed form, with an identity for named ones, so that equal types
-// meet in one map entry.
+// Interning of types. The key of a type is its printed form, with an identity for named ones, so that equal
+// types meet in one map entry.
 #include "compiler/csl/types.h"
 
 #include <algorithm>
@@ -41,9 +41,14 @@ TypeTable::TypeTable() : simple_(size_t(TypeKind::range) + 1) {
   simple(comptime_struct, "comptime_struct", 0);
   simple(type, "type", 0);
   simple(module, "imported_module", 0);
-  for (auto [kind, name] : {std::pair{color, "color"}, {direction, "direction"}, {input_queue, "input_queue"},
-                            {output_queue, "output_queue"}, {ut_id, "ut_id"}, {local_task_id, "local_task_id"},
-                            {data_task_id, "data_task_id"}, {control_task_id, "control_task_id"}})
+  for (auto [kind, name] : {std::pair{color, "color"},
+                            {direction, "direction"},
+                            {input_queue, "input_queue"},
+                            {output_queue, "output_queue"},
+                            {ut_id, "ut_id"},
+                            {local_task_id, "local_task_id"},
+                            {data_task_id, "data_task_id"},
+                            {control_task_id, "control_task_id"}})
     simple(kind, name, 2);
   simple(mem1d_dsd, "mem1d_dsd", isa::kDsdBytes);
   simple(mem4d_dsd, "mem4d_dsd", isa::kDsd4dBytes);
@@ -54,7 +59,10 @@ TypeTable::TypeTable() : simple_(size_t(TypeKind::range) + 1) {
   simple(dsr_src1, "dsr_src1", 0);
   simple(range, "range", 0);
   for (auto [name, bits] : {std::pair{"f16", 16}, {"f32", 32}}) {
-    Type t{.kind = floating, .name = name, .bits = uint8_t(bits), .bytes = uint32_t(bits / 8),
+    Type t{.kind = floating,
+           .name = name,
+           .bits = uint8_t(bits),
+           .bytes = uint32_t(bits / 8),
            .align = uint32_t(bits / 8)};
     (bits == 16 ? f16_ : f32_) = names_[name] = add(name, t);
   }
@@ -76,22 +84,34 @@ const Type* TypeTable::simple(TypeKind kind, const char* name, uint32_t bytes) {
 const Type* TypeTable::integer(int bits, bool is_signed) {
   const std::string name = fmt::format("{}{}", is_signed ? 'i' : 'u', bits);
   const uint32_t bytes = bits <= 8 ? 1 : bits <= 16 ? 2 : bits <= 32 ? 4 : 0;  // wider ones: comptime only
-  return add(name, {.kind = TypeKind::integer, .name = name, .bits = uint8_t(bits), .is_signed = is_signed,
-                    .bytes = bytes, .align = std::max(bytes, 1u)});
+  return add(name, {.kind = TypeKind::integer,
+                    .name = name,
+                    .bits = uint8_t(bits),
+                    .is_signed = is_signed,
+                    .bytes = bytes,
+                    .align = std::max(bytes, 1u)});
 }
 
 const Type* TypeTable::array(const Type* element, std::vector<uint32_t> dims) {
   const std::string name = fmt::format("[{}]{}", fmt::join(dims, ", "), element->name);
-  Type t{.kind = TypeKind::array, .name = name, .element = element, .dims = std::move(dims), .align = element->align};
+  Type t{.kind = TypeKind::array,
+         .name = name,
+         .element = element,
+         .dims = std::move(dims),
+         .align = element->align};
   t.bytes = uint32_t(std::min<uint64_t>(t.elements() * element->bytes, UINT32_MAX));
   return add(fmt::format("{}#{}", name, fmt::ptr(element)), t);
 }
 
 const Type* TypeTable::pointer(const Type* target, bool is_const, bool many) {
   const std::string name = fmt::format("{}{}{}", many ? "[*]" : "*", is_const ? "const " : "", target->name);
-  return add(fmt::format("{}#{}", name, fmt::ptr(target)),
-             {.kind = TypeKind::pointer, .name = name, .is_const = is_const, .many = many, .element = target,
-              .bytes = 2, .align = 2});
+  return add(fmt::format("{}#{}", name, fmt::ptr(target)), {.kind = TypeKind::pointer,
+                                                            .name = name,
+                                                            .is_const = is_const,
+                                                            .many = many,
+                                                            .element = target,
+                                                            .bytes = 2,
+                                                            .align = 2});
 }
 
 const Type* TypeTable::function(std::vector<const Type*> params, const Type* result, bool is_task) {
@@ -101,12 +121,17 @@ const Type* TypeTable::function(std::vector<const Type*> params, const Type* res
     key += fmt::format("{} ", fmt::ptr(params[i]));
   }
   name += ") " + result->name;
-  return add(fmt::format("{}#{}{}", name, key, fmt::ptr(result)),
-             {.kind = TypeKind::function, .name = name, .is_task = is_task, .element = result,
-              .params = std::move(params), .bytes = 2, .align = 2});
+  return add(fmt::format("{}#{}{}", name, key, fmt::ptr(result)), {.kind = TypeKind::function,
+                                                                   .name = name,
+                                                                   .is_task = is_task,
+                                                                   .element = result,
+                                                                   .params = std::move(params),
+                                                                   .bytes = 2,
+                                                                   .align = 2});
 }
 
-const Type* TypeTable::structure(const std::string& identity, const std::string& name, std::vector<Field> fields) {
+const Type* TypeTable::structure(const std::string& identity, const std::string& name,
+                                 std::vector<Field> fields) {
   Type t{.kind = TypeKind::structure, .name = name, .fields = std::move(fields)};
   bool runtime = true;
   for (Field& f : t.fields) {
@@ -122,8 +147,12 @@ const Type* TypeTable::structure(const std::string& identity, const std::string&
 
 const Type* TypeTable::enumeration(const std::string& identity, const std::string& name, const Type* tag,
                                    std::vector<Field> fields) {
-  return add("enum " + identity, {.kind = TypeKind::enumeration, .name = name, .element = tag,
-                                  .fields = std::move(fields), .bytes = tag->bytes, .align = tag->align});
+  return add("enum " + identity, {.kind = TypeKind::enumeration,
+                                  .name = name,
+                                  .element = tag,
+                                  .fields = std::move(fields),
+                                  .bytes = tag->bytes,
+                                  .align = tag->align});
 }
 
 const Type* TypeTable::by_name(std::string_view name) {
@@ -143,12 +172,15 @@ std::vector<std::string> TypeTable::names() const {
 
 bool to_data_type(const Type& t, DataType& out) {
   const bool wide = t.bytes == 4;
-  if (t.kind == TypeKind::floating) out = wide ? DataType::f32 : DataType::f16;
+  if (t.kind == TypeKind::floating)
+    out = wide ? DataType::f32 : DataType::f16;
   else if (t.kind == TypeKind::integer && t.bytes >= 2 && t.bytes <= 4)
     out = t.is_signed ? (wide ? DataType::i32 : DataType::i16) : (wide ? DataType::u32 : DataType::u16);
-  else if (t.kind == TypeKind::boolean || t.kind == TypeKind::enumeration || t.kind == TypeKind::pointer || t.is_id())
+  else if (t.kind == TypeKind::boolean || t.kind == TypeKind::enumeration || t.kind == TypeKind::pointer ||
+           t.is_id())
     out = wide ? DataType::u32 : DataType::u16;
-  else return false;
+  else
+    return false;
   return true;
 }
 

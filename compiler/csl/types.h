@@ -1,7 +1,7 @@
 // Types of the CSL language and their layout in PE memory.
 //
-// Types are interned in a TypeTable: equal types are the same pointer. A type whose `bytes` is 0 exists at comptime
-// only (comptime_int, type, modules, anonymous structs before they are given a type).
+// Types are interned in a TypeTable: equal types are the same pointer. A type whose `bytes` is 0 exists at
+// comptime only (comptime_int, type, modules, anonymous structs before they are given a type).
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,40 @@
 namespace cs::csl {
 
 enum class TypeKind : uint8_t {
-  void_, undefined, any, enum_literal, boolean, comptime_int, comptime_float, comptime_string, comptime_struct, type, module,
-  integer, floating, array, pointer, structure, enumeration, function,
-  color, direction, input_queue, output_queue, ut_id, local_task_id, data_task_id, control_task_id,
-  mem1d_dsd, mem4d_dsd, fabin_dsd, fabout_dsd, dsr_dest, dsr_src0, dsr_src1, range
+  void_,
+  undefined,
+  any,
+  enum_literal,
+  boolean,
+  comptime_int,
+  comptime_float,
+  comptime_string,
+  comptime_struct,
+  type,
+  module,
+  integer,
+  floating,
+  array,
+  pointer,
+  structure,
+  enumeration,
+  function,
+  color,
+  direction,
+  input_queue,
+  output_queue,
+  ut_id,
+  local_task_id,
+  data_task_id,
+  control_task_id,
+  mem1d_dsd,
+  mem4d_dsd,
+  fabin_dsd,
+  fabout_dsd,
+  dsr_dest,
+  dsr_src0,
+  dsr_src1,
+  range
 };
 
 struct Type;
@@ -27,24 +57,24 @@ struct Type;
 struct Field {
   std::string name;
   const Type* type = nullptr;
-  uint32_t offset = 0;        // bytes, in structures
-  __int128 value = 0;         // in enumerations
+  uint32_t offset = 0;            // bytes, in structures
+  __int128 value = 0;             // in enumerations
   const void* initial = nullptr;  // default value: the syntax node, or null
 };
 
 struct Type {
   TypeKind kind = TypeKind::void_;
-  std::string name;           // as in messages
-  uint8_t bits = 0;           // integer, floating
-  bool is_signed = false;     // integer
-  bool is_const = false;      // pointer to const
-  bool many = false;          // pointer [*]T
-  bool is_task = false;       // function
-  const Type* element = nullptr;      // array element, pointer target, integer of an enumeration, function result
-  std::vector<uint32_t> dims;         // array
-  std::vector<const Type*> params;    // function
-  std::vector<Field> fields;          // structure, enumeration
-  uint32_t bytes = 0, align = 1;      // in PE memory; 0 bytes: comptime only
+  std::string name;               // as in messages
+  uint8_t bits = 0;               // integer, floating
+  bool is_signed = false;         // integer
+  bool is_const = false;          // pointer to const
+  bool many = false;              // pointer [*]T
+  bool is_task = false;           // function
+  const Type* element = nullptr;  // array element, pointer target, integer of an enumeration, function result
+  std::vector<uint32_t> dims;     // array
+  std::vector<const Type*> params;  // function
+  std::vector<Field> fields;        // structure, enumeration
+  uint32_t bytes = 0, align = 1;    // in PE memory; 0 bytes: comptime only
 
   bool is_int() const { return kind == TypeKind::integer || kind == TypeKind::comptime_int; }
   bool is_float() const { return kind == TypeKind::floating || kind == TypeKind::comptime_float; }

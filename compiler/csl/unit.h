@@ -1,5 +1,5 @@
-// What the evaluator works on: a Session per compile, a Unit per tile program (and one for the layout), and the
-// instances of modules in a unit.
+// What the evaluator works on: a Session per compile, a Unit per tile program (and one for the layout), and
+// the instances of modules in a unit.
 #pragma once
 
 #include <memory>
@@ -19,14 +19,14 @@ namespace cs::csl {
 
 // Facts about the body of a function that do not depend on the instance.
 struct FunctionFacts {
-  std::set<std::string_view> addressed;   // names in `&name…`: such locals live in memory
-  int nodes = 0;                          // size of the body
+  std::set<std::string_view> addressed;  // names in `&name…`: such locals live in memory
+  int nodes = 0;                         // size of the body
   bool has_loop = false;
 };
 
 // How often a name is written in a file, alone and after a dot.
 struct NameUses {
-  std::unordered_map<std::string_view, int> names, members;   // lookup only
+  std::unordered_map<std::string_view, int> names, members;  // lookup only
 };
 
 struct Session {
@@ -36,23 +36,23 @@ struct Session {
   Diag& diag;
   TypeTable types;
   int64_t steps = 0;
-  bool stopped = false;   // too many errors or steps: everything returns at once
-  std::unordered_map<const ast::Function*, FunctionFacts> facts;                      // lookup only
-  std::unordered_map<const ast::File*, NameUses> uses;                                // lookup only
+  bool stopped = false;  // too many errors or steps: everything returns at once
+  std::unordered_map<const ast::Function*, FunctionFacts> facts;  // lookup only
+  std::unordered_map<const ast::File*, NameUses> uses;            // lookup only
 };
 
 // A declaration at file level in one module instance.
 struct Entry {
   const ast::Decl* decl = nullptr;
   enum class State : uint8_t { untouched, busy, done } state = State::untouched;
-  Value value;                            // constant or parameter: its value; variable: its place
-  int inlined = 0;                        // functions: times the body was inlined
+  Value value;      // constant or parameter: its value; variable: its place
+  int inlined = 0;  // functions: times the body was inlined
 };
 
 struct ModuleInstance {
   const LoadedModule* source = nullptr;
   Value params;
-  std::string prefix;                     // of names of its globals: "" for the tile file, else "time." …
+  std::string prefix;  // of names of its globals: "" for the tile file, else "time." …
   std::unordered_map<std::string_view, Entry> entries;
 };
 
@@ -64,8 +64,8 @@ struct FunctionRef {
 // A function waiting to be lowered: its parameters that are not passed at run time are bound here.
 struct FunctionInstance {
   FunctionRef ref;
-  std::vector<Value> bound;               // per parameter: a comptime value, or kind poison: passed
-  uint32_t index = 0;                     // in MirTile::functions
+  std::vector<Value> bound;  // per parameter: a comptime value, or kind poison: passed
+  uint32_t index = 0;        // in MirTile::functions
   bool is_task = false;
   bool done = false;
 };
@@ -76,11 +76,11 @@ struct Unit {
   std::vector<std::unique_ptr<ModuleInstance>> modules;
   std::vector<std::pair<ModuleInstance*, const ast::ComptimeBlock*>> comptime_blocks;
   std::vector<FunctionInstance> functions;
-  std::vector<std::pair<const Type*, Value>> global_info;         // per global: type and initial value
-  std::unordered_map<std::string, uint32_t> constants;            // image and relocations -> global; lookup only
-  std::unordered_map<std::string, int> prefixes;                  // instances per module name; lookup only
-  std::set<int> used_microthreads;        // WSE-3: taken by explicit or automatic choice
-  std::set<int> used_dsrs;                // numbers that the program asked for
+  std::vector<std::pair<const Type*, Value>> global_info;  // per global: type and initial value
+  std::unordered_map<std::string, uint32_t> constants;     // image and relocations -> global; lookup only
+  std::unordered_map<std::string, int> prefixes;           // instances per module name; lookup only
+  std::set<int> used_microthreads;                         // WSE-3: taken by explicit or automatic choice
+  std::set<int> used_dsrs;                                 // numbers that the program asked for
   int next_microthread = 0;
 };
 
@@ -88,21 +88,21 @@ struct Unit {
 struct LayoutState {
   struct TileKey {
     const LoadedModule* source = nullptr;
-    std::string name;                     // as written
+    std::string name;  // as written
     Value params;
     SourceLoc loc;
   };
   bool has_rectangle = false;
   int width = 0, height = 0;
   std::vector<TileKey> tiles;
-  std::unordered_map<size_t, std::vector<uint32_t>> tile_index;   // hash -> tiles; lookup only
+  std::unordered_map<size_t, std::vector<uint32_t>> tile_index;  // hash -> tiles; lookup only
   std::vector<uint32_t> tile_of_pe;
   std::vector<RouteConfig> configs;
-  std::unordered_map<std::string, uint32_t> config_index;         // bytes of a config -> its number
+  std::unordered_map<std::string, uint32_t> config_index;  // bytes of a config -> its number
   // What was read before: structures and file names repeat for thousands of PEs. Lookup only.
   std::unordered_map<size_t, std::pair<Value, uint32_t>> known_configs;
   std::unordered_map<std::string, const LoadedModule*> known_files;
-  std::vector<std::vector<uint32_t>> config_of_pe;                // by color, empty if unused; ~0u: none
+  std::vector<std::vector<uint32_t>> config_of_pe;  // by color, empty if unused; ~0u: none
   std::vector<ExportedName> exports;
 };
 

@@ -15,7 +15,8 @@ constexpr uint64_t kPrintedItems = 16;
 size_t mix(size_t seed, size_t v) { return seed ^ (v + 0x9e3779b97f4a7c15ull + (seed << 6) + (seed >> 2)); }
 
 bool equal_dsd(const DsdValue& a, const DsdValue& b) {
-  return a.dsd == b.dsd && a.base == b.base && a.in_memory == b.in_memory && a.place == b.place && a.words == b.words;
+  return a.dsd == b.dsd && a.base == b.base && a.in_memory == b.in_memory && a.place == b.place &&
+         a.words == b.words;
 }
 
 bool equal_items(const Value& a, const Value& b) {
@@ -33,7 +34,8 @@ bool equal_items(const Value& a, const Value& b) {
 std::string print_id(const Value& v) {
   constexpr std::string_view kDirections[] = {"EAST", "WEST", "SOUTH", "NORTH", "RAMP"};
   if (v.type->kind == TypeKind::boolean) return v.truth() ? "true" : "false";
-  if (v.type->kind == TypeKind::direction && v.i >= 0 && v.i < kPorts) return std::string(kDirections[int(v.i)]);
+  if (v.type->kind == TypeKind::direction && v.i >= 0 && v.i < kPorts)
+    return std::string(kDirections[int(v.i)]);
   if (v.type->kind == TypeKind::enumeration)
     for (const Field& f : v.type->fields)
       if (f.value == v.i) return "." + f.name;
@@ -46,8 +48,10 @@ std::string print_aggregate(const Value& v) {
   const uint64_t n = item_count(v);
   for (uint64_t k = 0; k < std::min(n, kPrintedItems); ++k) {
     out += k ? ", " : " ";
-    if (names) out += fmt::format(".{} = ", (*names)[k]);
-    else if (v.type->kind == TypeKind::structure) out += fmt::format(".{} = ", v.type->fields[k].name);
+    if (names)
+      out += fmt::format(".{} = ", (*names)[k]);
+    else if (v.type->kind == TypeKind::structure)
+      out += fmt::format(".{} = ", v.type->fields[k].name);
     out += print(item(v, k));
   }
   return out + (n > kPrintedItems ? ", …" : "") + " }";
@@ -101,7 +105,8 @@ const Value* named_item(const Value& v, std::string_view name) {
 bool is_comptime(const Value& v) {
   switch (v.kind) {
     case ValueKind::scalar:
-    case ValueKind::place: return false;
+    case ValueKind::place:
+      return false;
     case ValueKind::aggregate:
       return std::all_of(v.aggregate().items.begin(), v.aggregate().items.end(), is_comptime);
     case ValueKind::dsd: {
@@ -115,37 +120,53 @@ bool is_comptime(const Value& v) {
       const auto& r = v.as<RangeValue>();
       return is_comptime(r.start) && is_comptime(r.stop) && is_comptime(r.step);
     }
-    case ValueKind::pointer: return v.location.index < 0;
-    default: return true;
+    case ValueKind::pointer:
+      return v.location.index < 0;
+    default:
+      return true;
   }
 }
 
 bool equal(const Value& a, const Value& b) {
   if (a.kind != b.kind || a.type != b.type) return false;
   switch (a.kind) {
-    case ValueKind::integer: return a.i == b.i;
-    case ValueKind::floating: return a.f == b.f || (a.f != a.f && b.f != b.f);
-    case ValueKind::text: return a.text() == b.text();
-    case ValueKind::aggregate: return equal_items(a, b);
-    case ValueKind::dsd: return equal_dsd(a.dsd(), b.dsd());
-    case ValueKind::dsr: return a.as<DsrValue>().file == b.as<DsrValue>().file && a.as<DsrValue>().index == b.as<DsrValue>().index;
+    case ValueKind::integer:
+      return a.i == b.i;
+    case ValueKind::floating:
+      return a.f == b.f || (a.f != a.f && b.f != b.f);
+    case ValueKind::text:
+      return a.text() == b.text();
+    case ValueKind::aggregate:
+      return equal_items(a, b);
+    case ValueKind::dsd:
+      return equal_dsd(a.dsd(), b.dsd());
+    case ValueKind::dsr:
+      return a.as<DsrValue>().file == b.as<DsrValue>().file &&
+             a.as<DsrValue>().index == b.as<DsrValue>().index;
     case ValueKind::range: {
       const auto &x = a.as<RangeValue>(), &y = b.as<RangeValue>();
-      return x.element == y.element && equal(x.start, y.start) && equal(x.stop, y.stop) && equal(x.step, y.step);
+      return x.element == y.element && equal(x.start, y.start) && equal(x.stop, y.stop) &&
+             equal(x.step, y.step);
     }
-    case ValueKind::pointer: return a.object == b.object && (a.object || a.location == b.location);
+    case ValueKind::pointer:
+      return a.object == b.object && (a.object || a.location == b.location);
     case ValueKind::scalar:
-    case ValueKind::place: return a.location == b.location;
-    default: return a.object == b.object;
+    case ValueKind::place:
+      return a.location == b.location;
+    default:
+      return a.object == b.object;
   }
 }
 
 size_t hash(const Value& v) {
   size_t h = mix(size_t(v.kind), std::hash<const void*>{}(v.type));
   switch (v.kind) {
-    case ValueKind::integer: return mix(h, std::hash<int64_t>{}(int64_t(v.i)));
-    case ValueKind::floating: return mix(h, std::hash<double>{}(v.f));
-    case ValueKind::text: return mix(h, std::hash<std::string>{}(v.text()));
+    case ValueKind::integer:
+      return mix(h, std::hash<int64_t>{}(int64_t(v.i)));
+    case ValueKind::floating:
+      return mix(h, std::hash<double>{}(v.f));
+    case ValueKind::text:
+      return mix(h, std::hash<std::string>{}(v.text()));
     case ValueKind::aggregate: {
       const uint64_t n = item_count(v);
       h = mix(h, n);
@@ -153,7 +174,8 @@ size_t hash(const Value& v) {
       for (size_t i = 0; i < std::min<size_t>(shown, 64); ++i) h = mix(h, hash(v.aggregate().items[i]));
       return h;
     }
-    default: return h;
+    default:
+      return h;
   }
 }
 
@@ -169,15 +191,24 @@ std::string print_int(__int128 v) {
 
 std::string print(const Value& v) {
   switch (v.kind) {
-    case ValueKind::void_: return "{}";
-    case ValueKind::undefined: return "undefined";
-    case ValueKind::integer: return print_id(v);
-    case ValueKind::floating: return fmt::format("{}", v.f);
-    case ValueKind::text: return v.text();
-    case ValueKind::type: return v.type_value()->name;
-    case ValueKind::aggregate: return print_aggregate(v);
-    case ValueKind::poison: return "?";
-    default: return v.type->name;
+    case ValueKind::void_:
+      return "{}";
+    case ValueKind::undefined:
+      return "undefined";
+    case ValueKind::integer:
+      return print_id(v);
+    case ValueKind::floating:
+      return fmt::format("{}", v.f);
+    case ValueKind::text:
+      return v.text();
+    case ValueKind::type:
+      return v.type_value()->name;
+    case ValueKind::aggregate:
+      return print_aggregate(v);
+    case ValueKind::poison:
+      return "?";
+    default:
+      return v.type->name;
   }
 }
 

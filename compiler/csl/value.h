@@ -21,11 +21,13 @@ namespace cs::csl {
 struct ModuleInstance;
 struct FunctionRef;
 
-// Where something is in PE memory: an optional register plus a literal, global or slot. Also a register itself.
+// Where something is in PE memory: an optional register plus a literal, global or slot. Also a register
+// itself.
 struct Location {
-  isa::OperandKind kind = isa::OperandKind::none;  // reg, pair: the value is in it; imm, global, slot: an address
+  isa::OperandKind kind =
+      isa::OperandKind::none;  // reg, pair: the value is in it; imm, global, slot: an address
   int32_t value = 0, extra = 0;
-  int32_t index = -1;                              // register added to the address, -1: none
+  int32_t index = -1;  // register added to the address, -1: none
 
   isa::Operand operand() const {
     if (kind == isa::OperandKind::imm) return {kind, value + extra, 0};
@@ -37,16 +39,22 @@ struct Location {
 };
 
 enum class ValueKind : uint8_t {
-  poison,     // an error was reported; nothing more is said about it
-  void_, undefined,
-  integer,    // numbers, bool, enumerations, ids
-  floating, text, type, function, module,
+  poison,  // an error was reported; nothing more is said about it
+  void_,
+  undefined,
+  integer,  // numbers, bool, enumerations, ids
+  floating,
+  text,
+  type,
+  function,
+  module,
   aggregate,  // array, structure, anonymous structure; items may be run-time values
-  range, dsr,
-  dsd,        // see DsdValue; known at comptime unless it has run-time words
-  pointer,    // to a global, to a frame slot, or (target set) to a comptime variable
-  scalar,     // in a register
-  place       // in memory at `location`
+  range,
+  dsr,
+  dsd,      // see DsdValue; known at comptime unless it has run-time words
+  pointer,  // to a global, to a frame slot, or (target set) to a comptime variable
+  scalar,   // in a register
+  place     // in memory at `location`
 };
 
 struct Value;
@@ -55,15 +63,15 @@ using Names = std::vector<std::string_view>;
 // Contents of aggregates. With `count` set, one item stands for `count` equal ones.
 struct Aggregate {
   std::vector<Value> items;
-  std::shared_ptr<const Names> names;   // anonymous structure; null: tuple, array or named structure
+  std::shared_ptr<const Names> names;  // anonymous structure; null: tuple, array or named structure
   uint64_t count = 0;
 };
 
 // A DSD: fixed fields, and words that override what `base` and the fields say.
 struct DsdValue {
   isa::Dsd dsd;
-  isa::Operand base;                    // base address: imm, global or slot; memory DSDs only
-  bool in_memory = false;               // words without an override are those at `place`
+  isa::Operand base;       // base address: imm, global or slot; memory DSDs only
+  bool in_memory = false;  // words without an override are those at `place`
   Location place;
   std::array<std::optional<isa::Operand>, 10> words{};
 };
@@ -77,14 +85,15 @@ struct DsrValue {
 struct Value {
   const Type* type = nullptr;
   ValueKind kind = ValueKind::poison;
-  bool is_const = false;     // place: cannot be written
-  bool variable = false;     // scalar: the register of a mutable variable; copy before keeping it
+  bool is_const = false;  // place: cannot be written
+  bool variable = false;  // scalar: the register of a mutable variable; copy before keeping it
   union {
     __int128 i = 0;
     double f;
     Location location;
   };
-  std::shared_ptr<void> object;   // by kind: Aggregate, std::string, DsdValue, RangeValue, Value (pointer target) …
+  std::shared_ptr<void>
+      object;  // by kind: Aggregate, std::string, DsdValue, RangeValue, Value (pointer target) …
 
   Value() {}
   Value(const Type* t, ValueKind k) : type(t), kind(k) {}
@@ -126,7 +135,9 @@ struct Value {
   bool is(ValueKind k) const { return kind == k; }
   bool runtime() const { return kind == ValueKind::scalar || kind == ValueKind::place; }
   template <class T>
-  const T& as() const { return *static_cast<const T*>(object.get()); }
+  const T& as() const {
+    return *static_cast<const T*>(object.get());
+  }
   // For writing: the contents become this value's own.
   template <class T>
   T& unshare() {

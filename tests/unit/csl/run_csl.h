@@ -31,7 +31,8 @@ inline CslOptions options_for(const std::map<std::string, std::string>& files) {
 }
 
 // The diagnostics of a program that must not compile, as printed.
-inline std::string errors_of(const std::map<std::string, std::string>& files, const std::string& machine = "wse2") {
+inline std::string errors_of(const std::map<std::string, std::string>& files,
+                             const std::string& machine = "wse2") {
   Diag diag;
   const auto p = compile_csl(options_for(files), load(machine), diag);
   EXPECT_FALSE(p.has_value());
@@ -77,7 +78,8 @@ class CslRun {
   }
   void run() {
     constexpr Cycle kLimit = 10'000'000;
-    while (good_ && !engine_.idle() && !engine_.faulted() && engine_.now() < kLimit) engine_.step(engine_.next_event() + 1);
+    while (good_ && !engine_.idle() && !engine_.faulted() && engine_.now() < kLimit)
+      engine_.step(engine_.next_event() + 1);
     EXPECT_FALSE(engine_.faulted()) << engine_.fault().fault << ": " << engine_.fault().message;
     EXPECT_LT(engine_.now(), kLimit);
   }
@@ -129,7 +131,8 @@ class CslRun {
 inline CslRun one_pe(const std::string& body, const std::string& machine = "wse2") {
   std::string layout = kOnePe;
   layout.insert(layout.rfind('}'), "  @export_name(\"main\", fn()void);\n");
-  return CslRun(machine, {{"layout.csl", layout}, {"pe.csl", kPrologue + body + "\ncomptime { @export_symbol(main); }\n"}});
+  return CslRun(machine, {{"layout.csl", layout},
+                          {"pe.csl", kPrologue + body + "\ncomptime { @export_symbol(main); }\n"}});
 }
 
 }  // namespace cs::csl::test
