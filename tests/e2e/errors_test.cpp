@@ -1,5 +1,6 @@
-// Every kind of bad input has its named diagnostic and its exit code, and crashes nothing (the sanitizer builds run
-// these tests too). Exit codes: 1 input error, 2 usage, 3 the simulated program failed, 4 results differ.
+// Every kind of bad input has its named diagnostic and its exit code, and crashes nothing (the sanitizer
+// builds run these tests too). Exit codes: 1 input error, 2 usage, 3 the simulated program failed, 4 results
+// differ.
 #include <gmock/gmock.h>
 
 #include "tests/e2e/run_tool.h"
@@ -64,18 +65,19 @@ TEST_F(Errors, AnUnknownOperatorIsListed) {
 }
 
 TEST_F(Errors, AShapeMismatchGivesBothShapes) {
-  const std::string model = write("g.yaml",
-                                  "inputs:\n  - {name: a, type: \"f32[4]\"}\n  - {name: b, type: \"f32[5]\"}\n"
-                                  "outputs: [y]\nnodes:\n  - {name: y, op: add, inputs: [a, b]}\n");
+  const std::string model =
+      write("g.yaml",
+            "inputs:\n  - {name: a, type: \"f32[4]\"}\n  - {name: b, type: \"f32[5]\"}\n"
+            "outputs: [y]\nnodes:\n  - {name: y, op: add, inputs: [a, b]}\n");
   const ChildResult r = run("cs-compile", {model, "-m", "wse2", "-o", path("p.csp")});
   EXPECT_EQ(r.exit_code, 1);
   EXPECT_THAT(r.err, AllOf(HasSubstr("g.yaml:6"), HasSubstr("[4]"), HasSubstr("[5]")));
 }
 
 TEST_F(Errors, AKernelThatDoesNotFitSaysNeedHaveAndWho) {
-  const std::string layout = one_pe("var big = @zeros([20000]f32);\nvar big_ptr: [*]f32 = &big;\n",
-                                    "  big[0] = 1.0;\n  sys.unblock_cmd_stream();",
-                                    "  @export_symbol(big_ptr, \"big\");");
+  const std::string layout =
+      one_pe("var big = @zeros([20000]f32);\nvar big_ptr: [*]f32 = &big;\n",
+             "  big[0] = 1.0;\n  sys.unblock_cmd_stream();", "  @export_symbol(big_ptr, \"big\");");
   const ChildResult r = run("cs-compile", {layout, "-m", "wse2", "-o", path("p.csp")});
   EXPECT_EQ(r.exit_code, 1);
   EXPECT_THAT(r.err, AllOf(HasSubstr("49152"), HasSubstr("80000"), HasSubstr("big")));
@@ -110,7 +112,9 @@ TEST_F(Errors, ATruncatedOnnxFileIsRefused) {
 
 TEST_F(Errors, WrongResultsExitWithFour) {
   ASSERT_EQ(run("cs-compile", {kSource + "/models/mnist_mlp/model.onnx", "-m", "wse2", "-o", path("p.csp"),
-                               "--no-baselines"}).exit_code, 0);
+                               "--no-baselines"})
+                .exit_code,
+            0);
   const std::string dir = kSource + "/models/mnist_mlp/";
   const ChildResult r =
       run("cs-sim", {path("p.csp"), "--inputs", dir + "inputs_0.npz", "--expect", dir + "expected_1.npz"});

@@ -1,4 +1,5 @@
-// The demo network from ONNX to checked outputs: values, the three policies, determinism, the way through CSL text.
+// The demo network from ONNX to checked outputs: values, the three policies, determinism, the way through CSL
+// text.
 #include <gmock/gmock.h>
 
 #include <map>
@@ -15,17 +16,19 @@ class Network : public Scratch {
  protected:
   const std::string model_ = kSource + "/models/mnist_mlp/";
 
-  std::string compile(const std::string& machine, const std::string& policy, std::vector<std::string> more = {}) {
+  std::string compile(const std::string& machine, const std::string& policy,
+                      std::vector<std::string> more = {}) {
     const std::string out = path(machine + "-" + policy + ".csp");
-    std::vector<std::string> args{model_ + "model.onnx", "-m", machine, "--autogen-policy", policy, "-o", out};
+    std::vector<std::string> args{
+        model_ + "model.onnx", "-m", machine, "--autogen-policy", policy, "-o", out};
     args.insert(args.end(), more.begin(), more.end());
     const ChildResult r = run("cs-compile", args);
     EXPECT_EQ(r.exit_code, 0) << r.err;
     return out;
   }
   json simulate(const std::string& program, std::vector<std::string> more = {}) {
-    std::vector<std::string> args{program, "--json", "--inputs", model_ + "inputs_4.npz",
-                                  "--expect", model_ + "expected_4.npz"};
+    std::vector<std::string> args{
+        program, "--json", "--inputs", model_ + "inputs_4.npz", "--expect", model_ + "expected_4.npz"};
     args.insert(args.end(), more.begin(), more.end());
     const ChildResult r = run("cs-sim", args);
     EXPECT_EQ(r.exit_code, 0) << r.err;
@@ -49,7 +52,8 @@ TEST_F(Network, EveryPolicyGivesTheExpectedOutputsWithItsOwnOrigins) {
     EXPECT_TRUE(stats[policy].at("check").at("ok").get<bool>()) << policy;
     const auto relu = origins(stats[policy], "leaky_relu");
     EXPECT_EQ(relu.size(), 6u);
-    for (const auto& [name, origin] : relu) EXPECT_EQ(origin, policy == "disabled" ? "host" : "autogen") << name;
+    for (const auto& [name, origin] : relu)
+      EXPECT_EQ(origin, policy == "disabled" ? "host" : "autogen") << name;
     const auto gemm = origins(stats[policy], "gemm");
     EXPECT_EQ(gemm.size(), 7u);
     for (const auto& [name, origin] : gemm)
@@ -88,10 +92,13 @@ TEST_F(Network, CslTextAndBackGivesTheSameBytes) {
   for (const std::string policy : {"medium", "aggressive"}) {
     const std::string direct = compile("wse2", policy, {"--no-baselines"});
     const std::string text = path("text-" + policy);
-    ASSERT_EQ(run("cs-compile", {model_ + "model.onnx", "-m", "wse2", "--autogen-policy", policy, "--emit", "csl", "-o", text})
-                  .exit_code, 0);
+    ASSERT_EQ(run("cs-compile", {model_ + "model.onnx", "-m", "wse2", "--autogen-policy", policy, "--emit",
+                                 "csl", "-o", text})
+                  .exit_code,
+              0);
     const std::string again = path("again-" + policy + ".csp");
-    const ChildResult r = run("cs-compile", {text + "/layout.csl", "--host", text + "/host.yaml", "-m", "wse2", "-o", again});
+    const ChildResult r =
+        run("cs-compile", {text + "/layout.csl", "--host", text + "/host.yaml", "-m", "wse2", "-o", again});
     ASSERT_EQ(r.exit_code, 0) << r.err;
     EXPECT_EQ(slurp(direct + "/program.fb"), slurp(again + "/program.fb"));
     EXPECT_EQ(slurp(direct + "/weights.bin"), slurp(again + "/weights.bin"));
@@ -110,7 +117,8 @@ TEST_F(Network, ObjdumpTextReadsBackToTheSameProgram) {
 
 TEST_F(Network, ReportHasEveryGeneratedKernelBesideItsCounterpart) {
   const std::string program = compile("wse2", "medium");
-  const ChildResult r = run("cs-sim", {program, "--report", path("report"), "--inputs", model_ + "inputs_4.npz"});
+  const ChildResult r =
+      run("cs-sim", {program, "--report", path("report"), "--inputs", model_ + "inputs_4.npz"});
   ASSERT_EQ(r.exit_code, 0) << r.err;
   const json stats = json::parse(slurp(path("report/stats.json")));
   EXPECT_EQ(stats.at("schema"), "wafersmith-stats/1");
@@ -129,7 +137,8 @@ TEST_F(Network, ReportHasEveryGeneratedKernelBesideItsCounterpart) {
     double total = k.at("busy").get<double>() + k.at("idle").get<double>();
     for (const auto& [why, cycles] : k.at("stalls").items()) total += cycles.get<double>();
     const json rect = k.at("rect");
-    EXPECT_EQ(total, stats.at("cycles").get<double>() * rect[2].get<double>() * rect[3].get<double>()) << k.dump();
+    EXPECT_EQ(total, stats.at("cycles").get<double>() * rect[2].get<double>() * rect[3].get<double>())
+        << k.dump();
   }
   EXPECT_TRUE(std::filesystem::exists(path("report/report.html")));
   EXPECT_TRUE(std::filesystem::exists(path("report/config.yaml")));

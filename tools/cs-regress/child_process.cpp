@@ -29,7 +29,8 @@ bool drain(int fd, std::string& into) {
   return n > 0 || (n < 0 && (errno == EINTR || errno == EAGAIN));
 }
 
-void collect(int out_fd, int err_fd, pid_t pid, double timeout, Clock::time_point start, ChildResult& result) {
+void collect(int out_fd, int err_fd, pid_t pid, double timeout, Clock::time_point start,
+             ChildResult& result) {
   std::array<pollfd, 2> fds{pollfd{out_fd, POLLIN, 0}, pollfd{err_fd, POLLIN, 0}};
   int open = 2;
   while (open > 0) {

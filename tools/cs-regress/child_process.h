@@ -7,7 +7,7 @@
 namespace cs {
 
 struct ChildResult {
-  int exit_code = -1;        // 128 + signal when a signal ended it; -1 if it could not be started
+  int exit_code = -1;  // 128 + signal when a signal ended it; -1 if it could not be started
   bool timed_out = false;
   std::string out, err;
   double seconds = 0;
@@ -16,7 +16,8 @@ struct ChildResult {
 // argv[0] is the program (a path, no search). After `timeout_seconds` it is killed; 0: no limit.
 ChildResult run_child(const std::vector<std::string>& argv, double timeout_seconds = 0);
 
-// The folder that holds the running executable: sibling tools lie there, in the build tree and when installed.
+// The folder that holds the running executable: sibling tools lie there, in the build tree and when
+// installed.
 std::string executable_folder();
 
 }  // namespace cs

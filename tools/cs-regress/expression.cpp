@@ -1,5 +1,5 @@
-// Recursive descent: sum := product (+|- product)*, product := factor (*|/ factor)*, factor := number | name |
-// name(args) | (sum) | -factor. Depth is bounded.
+// Recursive descent: sum := product (+|- product)*, product := factor (*|/ factor)*, factor := number | name
+// | name(args) | (sum) | -factor. Depth is bounded.
 #include "tools/cs-regress/expression.h"
 
 #include <algorithm>
@@ -103,7 +103,8 @@ class Parser {
 
   Array name_or_call(int depth) {
     const size_t start = at_;
-    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) || text_[at_] == '_')) ++at_;
+    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) || text_[at_] == '_'))
+      ++at_;
     const std::string name = text_.substr(start, at_ - start);
     if (name.empty()) {
       fail("a number, a name or '(' expected");
@@ -134,7 +135,8 @@ class Parser {
     }
     if (one && name == "tsc" && a.size() % 3 == 0) {
       Array out;
-      for (size_t i = 0; i < a.size(); i += 3) out.push_back(a[i] + 65536.0 * (a[i + 1] + 65536.0 * a[i + 2]));
+      for (size_t i = 0; i < a.size(); i += 3)
+        out.push_back(a[i] + 65536.0 * (a[i + 1] + 65536.0 * a[i + 2]));
       return out;
     }
     if (args.size() == 2 && name == "at" && args[1].size() == 1) {

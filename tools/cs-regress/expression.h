@@ -1,11 +1,13 @@
-// `measure:` expressions of a suite: arithmetic over the figures of a run and over arrays of exported symbols.
+// `measure:` expressions of a suite: arithmetic over the figures of a run and over arrays of exported
+// symbols.
 //
 //   cycles - 48                      figures: any number of stats.json by its name
 //   max(tsc(t_end)) - min(tsc(t_start))
 //
-// Arrays hold one value per PE and element, in [h][w][n] order. tsc(a) turns [h][w][3] 16-bit words into [h][w] cycle
-// counts. Functions: max, min, sum, mean (array to number), tsc, at(a, i) (flat index), abs. Operators + - * / and ().
-// An operator between array and number works on every element; between two arrays of one size, element by element.
+// Arrays hold one value per PE and element, in [h][w][n] order. tsc(a) turns [h][w][3] 16-bit words into
+// [h][w] cycle counts. Functions: max, min, sum, mean (array to number), tsc, at(a, i) (flat index), abs.
+// Operators + - * / and (). An operator between array and number works on every element; between two arrays
+// of one size, element by element.
 #pragma once
 
 #include <functional>

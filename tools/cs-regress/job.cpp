@@ -36,7 +36,8 @@ std::string describe_failure(const std::string& tool, const ChildResult& r) {
 }
 
 std::vector<std::string> compile_command(const Job& job, const RunOptions& o, const std::string& out) {
-  std::vector<std::string> argv{o.tools + "/cs-compile", job.program, "-m", job.machine, "-o", out, "--no-baselines"};
+  std::vector<std::string> argv{o.tools + "/cs-compile", job.program, "-m", job.machine, "-o", out,
+                                "--no-baselines"};
   if (!job.policy.empty()) argv.insert(argv.end(), {"--autogen-policy", job.policy});
   if (!job.fabric.empty()) argv.insert(argv.end(), {"--fabric", job.fabric});
   std::string params;
@@ -78,7 +79,8 @@ Figures figures_from(const json& stats) {
 }
 
 // `measure` over the figures and, for programs without a host part, over the exported symbols.
-std::optional<double> measure(const Job& job, const json& stats, const std::string& outputs, std::string& error) {
+std::optional<double> measure(const Job& job, const json& stats, const std::string& outputs,
+                              std::string& error) {
   Diag diag;
   const bool is_figure = stats.contains(job.measure) || job.measure == "interval";
   const auto arrays = is_figure ? std::nullopt : read_npz(outputs, diag);

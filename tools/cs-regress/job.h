@@ -11,25 +11,25 @@ namespace cs {
 // What a job gave; the committed table holds the figures that are compared from run to run.
 struct Figures {
   double cycles = 0, interval = 0, samples_per_second = 0;
-  double bytes_per_pe = 0;      // of the largest PE
-  int colors = 0;               // different colors in use
-  std::string origins;          // "handwritten 7, autogen 6, host 0" over the operators
+  double bytes_per_pe = 0;  // of the largest PE
+  int colors = 0;           // different colors in use
+  std::string origins;      // "handwritten 7, autogen 6, host 0" over the operators
   bool operator==(const Figures&) const = default;
 };
 
 struct Result {
   std::string name;
   bool ok = false;
-  std::string message;          // why not; empty if ok
+  std::string message;  // why not; empty if ok
   std::optional<Figures> figures;
-  std::optional<double> measured;          // value of `measure`
+  std::optional<double> measured;  // value of `measure`
   std::optional<Expectation> expect;
   double seconds = 0;
 };
 
 struct RunOptions {
-  std::string tools;            // folder of cs-compile and cs-sim
-  std::string work;             // folder for artefacts; removed by the caller
+  std::string tools;  // folder of cs-compile and cs-sim
+  std::string work;   // folder for artefacts; removed by the caller
   double timeout_seconds = 600;
 };
 

@@ -1,4 +1,5 @@
-// cs-regress: runs suites of programs in parallel and compares values, cycles and origins with what was expected.
+// cs-regress: runs suites of programs in parallel and compares values, cycles and origins with what was
+// expected.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -43,7 +44,8 @@ std::vector<Result> run_all(const std::vector<Job>& jobs, const RunOptions& run,
       const std::lock_guard lock(screen);
       failed += results[i].ok ? 0 : 1;
       ++done;
-      if (terminal) std::cerr << fmt::format("\r[{}/{}] {} failed  {:<60.60}", done, jobs.size(), failed, jobs[i].name);
+      if (terminal)
+        std::cerr << fmt::format("\r[{}/{}] {} failed  {:<60.60}", done, jobs.size(), failed, jobs[i].name);
     }
   };
   std::vector<std::jthread> pool;
@@ -72,16 +74,17 @@ void judge_against_table(const Options& o, std::vector<Result>& results, const T
 std::string table_text(const std::vector<Result>& results) {
   size_t width = 4;
   for (const Result& r : results) width = std::max(width, r.name.size());
-  std::string out = fmt::format("{:<{}}  {:>10} {:>10} {:>8} {:>6}  {}\n", "name", width, "cycles", "interval", "bytes/PE",
-                                "colors", "expected, error, origins");
+  std::string out = fmt::format("{:<{}}  {:>10} {:>10} {:>8} {:>6}  {}\n", "name", width, "cycles",
+                                "interval", "bytes/PE", "colors", "expected, error, origins");
   for (const Result& r : results) {
     const Figures f = r.figures.value_or(Figures{});
     out += fmt::format("{:<{}}  {:>10.0f} {:>10.1f} {:>8.0f} {:>6}  ", r.name, width, f.cycles, f.interval,
                        f.bytes_per_pe, f.colors);
     if (r.expect && r.measured)
-      out += fmt::format("{:.6g} measured, {:.6g} expected ({:+.2f} %, within {}), {}; ", *r.measured, r.expect->value,
-                         r.expect->value != 0 ? 100 * (*r.measured / r.expect->value - 1) : 0.0,
-                         r.expect->tolerance_text, r.expect->source);
+      out +=
+          fmt::format("{:.6g} measured, {:.6g} expected ({:+.2f} %, within {}), {}; ", *r.measured,
+                      r.expect->value, r.expect->value != 0 ? 100 * (*r.measured / r.expect->value - 1) : 0.0,
+                      r.expect->tolerance_text, r.expect->source);
     out += f.origins + (r.ok ? "\n" : (f.origins.empty() ? "FAILED: " : "  FAILED: ") + r.message + "\n");
   }
   return out;
@@ -93,17 +96,23 @@ nlohmann::json to_json(const std::vector<Result>& results) {
   for (const Result& r : results) {
     nlohmann::json row{{"name", r.name}, {"ok", r.ok}, {"message", r.message}, {"seconds", r.seconds}};
     if (r.figures)
-      row["figures"] = {{"cycles", r.figures->cycles},         {"interval_cycles", r.figures->interval},
+      row["figures"] = {{"cycles", r.figures->cycles},
+                        {"interval_cycles", r.figures->interval},
                         {"samples_per_second", r.figures->samples_per_second},
-                        {"bytes_per_pe", r.figures->bytes_per_pe}, {"colors", r.figures->colors},
+                        {"bytes_per_pe", r.figures->bytes_per_pe},
+                        {"colors", r.figures->colors},
                         {"origins", r.figures->origins}};
     if (r.measured) row["measured"] = *r.measured;
     if (r.expect)
-      row["expect"] = {{"value", r.expect->value}, {"tolerance", r.expect->tolerance}, {"source", r.expect->source}};
+      row["expect"] = {
+          {"value", r.expect->value}, {"tolerance", r.expect->tolerance}, {"source", r.expect->source}};
     failed += r.ok ? 0 : 1;
     rows.push_back(std::move(row));
   }
-  return {{"schema", "wafersmith-regress/1"}, {"passed", results.size() - failed}, {"failed", failed}, {"rows", rows}};
+  return {{"schema", "wafersmith-regress/1"},
+          {"passed", results.size() - failed},
+          {"failed", failed},
+          {"rows", rows}};
 }
 
 std::optional<std::vector<Job>> collect_jobs(const Options& o, Diag& diag) {
@@ -119,7 +128,8 @@ std::optional<std::vector<Job>> collect_jobs(const Options& o, Diag& diag) {
   if (!jobs) return jobs;
   if (!o.group.empty()) std::erase_if(*jobs, [&](const Job& j) { return j.group != o.group; });
   if (jobs->empty()) {
-    diag.error_at(o.suite, o.group.empty() ? "the suite has no rows" : "no row has the group '" + o.group + "'");
+    diag.error_at(o.suite,
+                  o.group.empty() ? "the suite has no rows" : "no row has the group '" + o.group + "'");
     return std::nullopt;
   }
   return jobs;
@@ -148,11 +158,13 @@ int run(const Options& o) {
       if (r.ok) (*table)[r.name] = *r.figures;
     if (!write_table(table_file, *table, diag)) diag.print(std::cerr, isatty(2) != 0);
   }
-  const size_t failed = size_t(std::count_if(results.begin(), results.end(), [](const Result& r) { return !r.ok; }));
+  const size_t failed =
+      size_t(std::count_if(results.begin(), results.end(), [](const Result& r) { return !r.ok; }));
   if (o.json) {
     std::cout << to_json(results).dump(1) << "\n";
   } else {
-    std::cout << table_text(results) << fmt::format("{} passed, {} failed\n", results.size() - failed, failed);
+    std::cout << table_text(results)
+              << fmt::format("{} passed, {} failed\n", results.size() - failed, failed);
   }
   return !diag.ok() ? 1 : failed > 0 ? 4 : 0;
 }
@@ -175,7 +187,8 @@ int main(int argc, char** argv) {
   app.add_option("--kgraph", o.kgraph, "ISPD 2020 inputs (comes with a later version)");
   app.add_option("--group", o.group, "only rows of this group");
   app.add_option("-m,--machine", o.machine, "machine for --onnx")->capture_default_str();
-  app.add_option("-p,--policy,--autogen-policy", o.policy, "AutoGen policy for --onnx")->capture_default_str();
+  app.add_option("-p,--policy,--autogen-policy", o.policy, "AutoGen policy for --onnx")
+      ->capture_default_str();
   app.add_option("-j,--threads", o.threads, "jobs at a time; 0: one per core")->capture_default_str();
   app.add_option("--timeout", o.timeout, "seconds per tool run")->capture_default_str();
   app.add_option("--seed", o.seed, "accepted for uniformity; rows fix their own inputs");
@@ -189,8 +202,9 @@ int main(int argc, char** argv) {
     return code == 0 ? 0 : 2;
   }
   if (!o.golden.empty() || !o.kgraph.empty() || (o.suite.empty() == o.onnx.empty())) {
-    std::cerr << (o.golden.empty() && o.kgraph.empty() ? "cs-regress: give a SUITE or --onnx DIR (see --help)\n"
-                                                       : "cs-regress: --golden and --kgraph come with a later version\n");
+    std::cerr << (o.golden.empty() && o.kgraph.empty()
+                      ? "cs-regress: give a SUITE or --onnx DIR (see --help)\n"
+                      : "cs-regress: --golden and --kgraph come with a later version\n");
     return 2;
   }
   try {

@@ -6,7 +6,8 @@
 
 namespace cs {
 
-std::vector<Job> find_model_jobs(const std::string& folder, const std::string& machine, const std::string& policy) {
+std::vector<Job> find_model_jobs(const std::string& folder, const std::string& machine,
+                                 const std::string& policy) {
   namespace fs = std::filesystem;
   std::vector<fs::path> models;
   std::error_code ec;

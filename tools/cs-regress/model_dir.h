@@ -9,6 +9,7 @@
 namespace cs {
 
 // A job per set: DIR/**/*.onnx with inputs_N.npz and expected_N.npz in the same folder. Sorted by path.
-std::vector<Job> find_model_jobs(const std::string& folder, const std::string& machine, const std::string& policy);
+std::vector<Job> find_model_jobs(const std::string& folder, const std::string& machine,
+                                 const std::string& policy);
 
 }  // namespace cs

@@ -11,14 +11,15 @@ namespace cs {
 namespace {
 
 struct Row {
-  Job job;                                                     // what all its jobs share
+  Job job;  // what all its jobs share
   std::vector<std::string> machines{"wse2"}, policies;
   std::vector<std::pair<std::string, std::vector<std::string>>> params;
-  std::string value, tolerance, source;                        // of expect
+  std::string value, tolerance, source;  // of expect
 };
 
 // A scalar or a list of scalars.
-bool read_one_or_many(const YamlNode& node, const std::string& what, std::vector<std::string>& out, Diag& diag) {
+bool read_one_or_many(const YamlNode& node, const std::string& what, std::vector<std::string>& out,
+                      Diag& diag) {
   if (node.is_sequence()) return node.read(out, what, diag);
   std::string one;
   if (!node.read(one, what, diag)) return false;
@@ -45,11 +46,13 @@ bool read_row(const YamlNode& node, const std::filesystem::path& folder, Row& ro
   row.job.loc = node.loc();
   std::string program, inputs, check, reason;
   bool ok = map.required("name", row.job.name) && map.required("program", program);
-  ok = map.optional("group", row.job.group) && map.optional("inputs", inputs) && map.optional("check", check) && ok;
+  ok = map.optional("group", row.job.group) && map.optional("inputs", inputs) &&
+       map.optional("check", check) && ok;
   ok = map.optional("fabric", row.job.fabric) && map.optional("launch", row.job.launch) && ok;
   ok = map.optional("measure", row.job.measure) && map.optional("allow", row.job.allow) && ok;
   ok = map.optional("reason", reason) && ok;
-  if (const YamlNode* n = map.child("machine")) ok = read_one_or_many(*n, "machine", row.machines, diag) && ok;
+  if (const YamlNode* n = map.child("machine"))
+    ok = read_one_or_many(*n, "machine", row.machines, diag) && ok;
   if (const YamlNode* n = map.child("policy")) ok = read_one_or_many(*n, "policy", row.policies, diag) && ok;
   if (const YamlNode* n = map.child("params")) ok = read_params(*n, row, diag) && ok;
   if (const YamlNode* n = map.child("expect")) {
@@ -63,7 +66,9 @@ bool read_row(const YamlNode& node, const std::filesystem::path& folder, Row& ro
     diag.error(node.loc(), "'allow' without a 'reason'", "say why the fault is acceptable in this row");
     ok = false;
   }
-  const auto resolve = [&](const std::string& p) { return p.empty() ? p : (folder / p).lexically_normal().string(); };
+  const auto resolve = [&](const std::string& p) {
+    return p.empty() ? p : (folder / p).lexically_normal().string();
+  };
   row.job.program = resolve(program);
   row.job.inputs = resolve(inputs);
   row.job.check = resolve(check);

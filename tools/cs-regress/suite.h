@@ -35,7 +35,7 @@ struct Expectation {
 
 struct Job {
   std::string name, group;
-  std::string program;         // path
+  std::string program;  // path
   std::string machine = "wse2", policy = "medium", fabric, inputs, check, launch, measure = "cycles";
   std::map<std::string, std::string> params;
   std::vector<std::string> allow;

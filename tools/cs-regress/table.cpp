@@ -17,7 +17,8 @@ constexpr double kTolerance = 0.02;
 void compare(const char* name, double before, double now, std::string& out) {
   if (std::abs(now - before) <= kTolerance * std::abs(before)) return;
   const double percent = before != 0 ? 100 * (now / before - 1) : 100;
-  out += fmt::format("{}{} {:.6g} -> {:.6g} ({:+.1f} %)", out.empty() ? "" : ", ", name, before, now, percent);
+  out +=
+      fmt::format("{}{} {:.6g} -> {:.6g} ({:+.1f} %)", out.empty() ? "" : ", ", name, before, now, percent);
 }
 
 }  // namespace
@@ -64,7 +65,8 @@ bool write_table(const std::string& path, const Table& table, Diag& diag) {
     text += fmt::format(
         "  - {{name: {}, cycles: {:.0f}, interval: {:.1f}, samples_per_second: {:.1f}, bytes_per_pe: {:.0f}, "
         "colors: {}, origins: {}}}\n",
-        yaml_quote(name), f.cycles, f.interval, f.samples_per_second, f.bytes_per_pe, f.colors, yaml_quote(f.origins));
+        yaml_quote(name), f.cycles, f.interval, f.samples_per_second, f.bytes_per_pe, f.colors,
+        yaml_quote(f.origins));
   return write_file_atomic(path, text, diag);
 }
 
@@ -77,7 +79,8 @@ std::string compare_figures(const Figures& before, const Figures& now) {
   const char* comma = out.empty() ? "" : ", ";
   if (before.colors != now.colors) out += fmt::format("{}colors {} -> {}", comma, before.colors, now.colors);
   comma = out.empty() ? "" : ", ";
-  if (before.origins != now.origins) out += fmt::format("{}origins '{}' -> '{}'", comma, before.origins, now.origins);
+  if (before.origins != now.origins)
+    out += fmt::format("{}origins '{}' -> '{}'", comma, before.origins, now.origins);
   return out;
 }
 

@@ -18,8 +18,8 @@ std::string table_path(const std::string& suite_path);
 std::optional<Table> read_table(const std::string& path, Diag&);
 bool write_table(const std::string& path, const Table&, Diag&);
 
-// Differences that need --update: cycles, interval, throughput and memory beyond 2 %, any change of colors or origins.
-// Empty if there is none.
+// Differences that need --update: cycles, interval, throughput and memory beyond 2 %, any change of colors or
+// origins. Empty if there is none.
 std::string compare_figures(const Figures& committed, const Figures& now);
 
 }  // namespace cs

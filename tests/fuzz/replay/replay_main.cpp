@@ -1,5 +1,6 @@
-// Runs a fuzz target over every file of the folders given, plus truncations of each, so that a crash found once
-// stays found. Exit 0 if nothing crashed; 1 if a folder is missing or empty (a test that cannot fail is none).
+// Runs a fuzz target over every file of the folders given, plus truncations of each, so that a crash found
+// once stays found. Exit 0 if nothing crashed; 1 if a folder is missing or empty (a test that cannot fail is
+// none).
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>

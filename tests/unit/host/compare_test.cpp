@@ -1,5 +1,5 @@
-// The rule for agreement: per output, max|out - expected| <= tolerance * max|expected|; integers exactly; special
-// values in place.
+// The rule for agreement: per output, max|out - expected| <= tolerance * max|expected|; integers exactly;
+// special values in place.
 #include "runtime/host/compare.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// A device without a wafer: what comes in at port 0 leaves, doubled, at port 1 after a fixed latency, one wavelet per
-// cycle. Cycles are easy to compute by hand.
+// A device without a wafer: what comes in at port 0 leaves, doubled, at port 1 after a fixed latency, one
+// wavelet per cycle. Cycles are easy to compute by hand.
 #pragma once
 
 #include <algorithm>
@@ -24,8 +24,12 @@ class FakeDevice : public Device {
   }
   const Program& program() const override { return program_; }
   Cycle now() const override { return now_; }
-  void read(Coord, uint16_t a, std::span<uint8_t> out) override { std::memcpy(out.data(), &memory_[a], out.size()); }
-  void write(Coord, uint16_t a, std::span<const uint8_t> in) override { std::memcpy(&memory_[a], in.data(), in.size()); }
+  void read(Coord, uint16_t a, std::span<uint8_t> out) override {
+    std::memcpy(out.data(), &memory_[a], out.size());
+  }
+  void write(Coord, uint16_t a, std::span<const uint8_t> in) override {
+    std::memcpy(&memory_[a], in.data(), in.size());
+  }
   bool launch(const std::string&, std::span<const uint32_t>, Rect, Cycle not_before, Diag&) override {
     launched_ = not_before;
     return true;
@@ -48,7 +52,8 @@ class FakeDevice : public Device {
   void watch(int, size_t count) override { watch_ = count; }
   RunStatus run(const RunUntil& until) override {
     while (true) {
-      if (until.any_watch && watch_ > 0 && received_.size() >= watch_) return {StopReason::condition, now_, "", ""};
+      if (until.any_watch && watch_ > 0 && received_.size() >= watch_)
+        return {StopReason::condition, now_, "", ""};
       if (until.commands_done && now_ >= launched_ + 10) return {StopReason::condition, now_, "", ""};
       if (until.received_port >= 0 && received_.size() >= until.received_count)
         return {StopReason::condition, now_, "", ""};
@@ -62,7 +67,7 @@ class FakeDevice : public Device {
       ++now_;
     }
   }
-  bool lost_ = false;        // nothing ever comes out
+  bool lost_ = false;  // nothing ever comes out
   Cycle launched_ = 0;
 
  private:

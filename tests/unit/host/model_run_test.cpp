@@ -37,8 +37,8 @@ class ModelRun : public ::testing::Test {
   void SetUp() override {
     Diag diag;
     device_.load(doubling_program(), {}, diag);
-    device_.mutable_machine().host.host_gflops = 1;         // 4 operations: 4 ns = 4 cycles
-    device_.mutable_machine().host.host_gb_per_s = 32;      // 32 bytes in and out: 1 ns = 1 cycle
+    device_.mutable_machine().host.host_gflops = 1;     // 4 operations: 4 ns = 4 cycles
+    device_.mutable_machine().host.host_gb_per_s = 32;  // 32 bytes in and out: 1 ns = 1 cycle
   }
   FakeDevice device_{100};
   Diag diag_;
@@ -56,8 +56,9 @@ TEST_F(ModelRun, ValuesAreThoseOfEverySample) {
 TEST_F(ModelRun, SamplesArePipelined) {
   const auto r = run_model(device_, {}, inputs(8), {}, diag_);
   ASSERT_TRUE(r);
-  // Sample s enters at 4s .. 4s+3 and has left the wafer at 4s + 3 + 100; it is on the host from the next cycle for
-  // 4 flops at 1 GFLOP/s and 32 bytes at 32 GB/s, 5 cycles. The host is slower (5) than the stream (4).
+  // Sample s enters at 4s .. 4s+3 and has left the wafer at 4s + 3 + 100; it is on the host from the next
+  // cycle for 4 flops at 1 GFLOP/s and 32 bytes at 32 GB/s, 5 cycles. The host is slower (5) than the stream
+  // (4).
   EXPECT_EQ(r->first_input, 0u);
   EXPECT_EQ(r->sample_end[0], 104u + 5);
   EXPECT_EQ(r->latency_cycles, 109u);

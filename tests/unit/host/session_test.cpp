@@ -26,7 +26,8 @@ TEST(Session, ACopyTakesTheCallAndTheBytesAtLinkRate) {
   device.mutable_machine().host.link_gb_per_s = 0.012;
   Session session(device);
   // 3 words of 4 bytes at 12 MB/s: 1 us; with the call 3 us, at 1 GHz 3000 cycles.
-  ASSERT_TRUE(session.copy_to("a", {0, 0, 1, 1}, 3, std::vector<uint32_t>{1, 2, 3}, HostOrder::row_major, diag));
+  ASSERT_TRUE(
+      session.copy_to("a", {0, 0, 1, 1}, 3, std::vector<uint32_t>{1, 2, 3}, HostOrder::row_major, diag));
   EXPECT_EQ(device.now(), 3000u);
   std::vector<uint32_t> back;
   ASSERT_TRUE(session.copy_from("a", {0, 0, 1, 1}, 3, back, HostOrder::row_major, diag));
@@ -39,7 +40,8 @@ TEST(Session, SixteenBitDataTravelsZeroExtended) {
   Diag diag;
   device.load(program_with_symbol(DataType::u16), {}, diag);
   Session session(device);
-  ASSERT_TRUE(session.copy_to("a", {0, 0, 1, 1}, 3, std::vector<uint32_t>{0xfffe, 0x1ffff, 7}, HostOrder::row_major, diag));
+  ASSERT_TRUE(session.copy_to("a", {0, 0, 1, 1}, 3, std::vector<uint32_t>{0xfffe, 0x1ffff, 7},
+                              HostOrder::row_major, diag));
   std::vector<uint32_t> back;
   ASSERT_TRUE(session.copy_from("a", {0, 0, 1, 1}, 3, back, HostOrder::row_major, diag));
   EXPECT_EQ(back, (std::vector<uint32_t>{0xfffe, 0xffff, 7}));
@@ -81,9 +83,9 @@ TEST(Session, StreamsComeBackInOrder) {
   ASSERT_TRUE(session.send("in", std::vector<uint32_t>{0x3f800000, 0x40000000}, diag));  // 1, 2
   std::vector<uint32_t> got;
   ASSERT_TRUE(session.receive("out", 1, got, diag));
-  EXPECT_EQ(got, std::vector<uint32_t>{0x40000000});                                     // 2
+  EXPECT_EQ(got, std::vector<uint32_t>{0x40000000});  // 2
   ASSERT_TRUE(session.receive("out", 1, got, diag));
-  EXPECT_EQ(got, std::vector<uint32_t>{0x40800000});                                     // 4
+  EXPECT_EQ(got, std::vector<uint32_t>{0x40800000});  // 4
 }
 
 }  // namespace
