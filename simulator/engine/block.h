@@ -50,6 +50,7 @@ class Block {
     return l.capacity <= Lane::kInline ? l.ring[l.head] : entries[l.long_ring + l.head];
   }
   void push_lane(uint32_t lane, Entry entry, Cycle lands);
+  void flush_counters(const ColorNode&);            // before tx changes
   void wake_node(uint32_t node, Cycle now);         // lanes that wait try again in the next cycle
   void raise(std::string name, Cycle, Coord, std::string message);
 
@@ -76,18 +77,27 @@ class Block {
   struct Candidate {
     uint32_t lane;
     PortSet tx;
+    uint32_t next;   // in the list of a router with multicast: the one before, index + 1
   };
   Cycle port_and_switch_next() const { return std::min(port_wheel.next(), switch_wheel.next()); }
 
   void route(Cycle now);
-  bool ask(uint32_t lane, Cycle now, PortSet& tx);
-  bool room(ColorNode&, int port, Cycle now);
+  void prefetch_lane(const std::vector<uint32_t>& due, size_t i);
+  void prefetch_core(const std::vector<uint32_t>& cores, size_t i) const;
+  bool ask(Lane&, ColorNode&, Cycle now, PortSet& tx);
+  bool go_straight(uint32_t lane, Lane&, ColorNode&, Cycle now);
+  void contend(const Candidate&, Router&, Cycle now);
+  bool room(const Lane&, ColorNode&, PortSet tx, Cycle now);
+  bool room_at(ColorNode&, int port, Cycle now);
+  void claim(Router&, PortSet tx, Cycle now);
   void check_conflict(const ColorNode&, const Lane&, Cycle now);
   void arbitrate(Cycle now);
-  void arbitrate_router(std::vector<Candidate>&, size_t begin, size_t end, Cycle now);
+  void arbitrate_router(const Router&, std::vector<Candidate>&, Cycle now);
   void retry(uint32_t lane, Cycle now);
-  void depart(const Candidate&, Cycle now);
+  void depart(uint32_t lane, PortSet tx, Cycle now);
+  void depart_with_commands(Lane&, ColorNode&, Entry, PortSet tx, Cycle now);
   void free_entry(Lane&, uint32_t lane, Cycle now);
+  void wake_upstream(Lane&, Cycle now);
   void deliver(ColorNode&, int port, Entry, Cycle now);
   void deliver_to_core(ColorNode&, Entry, Cycle now);
   uint32_t control_after(uint32_t node, uint32_t payload) const;
@@ -97,8 +107,9 @@ class Block {
   void run_sources(Cycle now);
   void push_sources(Cycle now);
 
-  std::vector<Candidate> candidates_, contested_;
-  std::vector<uint32_t> sources_;
+  std::vector<Candidate> candidates_, contested_, group_;
+  std::vector<uint32_t> contested_routers_, sources_;
+  Cycle hop_ = 1;
 };
 
 // ---- control wavelets (the payload's layout is in docs/timing.md §4)

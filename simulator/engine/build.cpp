@@ -131,7 +131,7 @@ struct Builder {
     for (size_t i = 0; i < b.nodes.size(); ++i) {
       ColorNode& n = b.nodes[i];
       const SwitchPosition& p = world.program.routes[n.config].config.positions[n.position];
-      n.rx = p.rx & 31;
+      n.rx = n.teardown ? 0 : p.rx & 31;
       n.tx = p.tx & 31;
       n.inputs = inputs_of(b, n);
       n.first_lane = uint32_t(b.lanes.size());
@@ -152,9 +152,7 @@ struct Builder {
   // Resolves the outputs of a node and tells the lanes found who feeds them.
   void connect(Block& b, uint32_t node) {
     ColorNode& n = b.nodes[node];
-    PortSet tx = 0;
-    for (const SwitchPosition& p : world.program.routes[n.config].config.positions)
-      if (p.valid) tx |= p.tx;
+    PortSet tx = outputs_of(n);
     for (int out = 0; out < 4; ++out) {
       if (!(tx & port_bit(Port(out)))) continue;
       Coord c = neighbour(b.coord_of(n.pe), Port(out));
@@ -174,6 +172,39 @@ struct Builder {
         nb->lanes[lane].up = make_ref(RefKind::mirror, mirror);
       }
     }
+  }
+
+  // Outputs that only one lane of the router can ask for need no arbitration.
+  void find_alone(Block& b) {
+    for (const Router& r : b.routers) {
+      std::array<int, kPorts> users{};
+      for (uint32_t i = r.first_node; i < r.first_node + r.nodes; ++i)
+        for (int p = 0; p < kPorts; ++p)
+          if (outputs_of(b.nodes[i]) >> p & 1) users[size_t(p)] += std::popcount(b.nodes[i].inputs);
+      for (uint32_t i = r.first_node; i < r.first_node + r.nodes; ++i) {
+        b.nodes[i].alone = true;
+        for (int p = 0; p < kPorts; ++p)
+          if ((outputs_of(b.nodes[i]) >> p & 1) && users[size_t(p)] > 1) b.nodes[i].alone = false;
+        find_straight(b.nodes[i]);
+      }
+    }
+  }
+
+  void find_straight(ColorNode& n) {
+    const auto& positions = world.program.routes[n.config].config.positions;
+    auto valid = std::count_if(positions.begin(), positions.end(), [](const SwitchPosition& p) { return p.valid; });
+    if (valid != 1 || n.teardown || n.rx != n.inputs || !std::has_single_bit(n.inputs)) return;
+    if (!std::has_single_bit(n.tx) || n.tx == port_bit(Port::ramp)) return;
+    Ref ref = n.down[size_t(std::countr_zero(n.tx))];
+    n.straight = ref_kind(ref) == RefKind::lane;
+    n.target = ref_index(ref);
+  }
+
+  PortSet outputs_of(const ColorNode& n) const {
+    PortSet tx = 0;
+    for (const SwitchPosition& p : world.program.routes[n.config].config.positions)
+      if (p.valid) tx |= p.tx;
+    return tx & 31;
   }
 
   Coord edge_of(const HostPort& p) const {
@@ -256,6 +287,7 @@ bool build_grid(World& world, Grid& grid, std::vector<PortHome>& homes, Diag& di
   for (auto& b : grid.blocks) {
     if (!b) continue;
     for (uint32_t i = 0; i < b->nodes.size(); ++i) builder.connect(*b, i);
+    builder.find_alone(*b);
   }
   if (!builder.make_ports(homes)) return false;
   builder.start_tasks();

@@ -48,7 +48,9 @@ constexpr uint32_t ref_index(Ref r) { return r & ((1u << kRefShift) - 1); }
 inline constexpr Ref kNoRef = make_ref(RefKind::none);
 
 struct alignas(64) Lane {
-  enum Flags : uint8_t { queued = 1, waiter = 2, core_waits = 4 };
+  // queued: in the wheel; asking: it asked in this cycle and waits for the answer; waiter, core_waits: somebody
+  // waits for room here.
+  enum Flags : uint8_t { queued = 1, asking = 2, waiter = 4, core_waits = 8 };
   static constexpr int kInline = 4;
   std::array<Entry, kInline> ring{};   // rings of up to so many entries; longer ones lie in Block::entries
   uint32_t node = 0;
@@ -56,6 +58,7 @@ struct alignas(64) Lane {
   Ref up = kNoRef;          // lane: the node that feeds it (index of a node); mirror: of the block beyond; port
   uint32_t head_since = 0;  // low bits of the first cycle in which the oldest wavelet could leave
   uint32_t last_pop = ~0u;  // low bits of the last departure
+  uint32_t moved = 0;       // departures to all of the node's tx, not yet in Router::sent
   uint8_t head = 0, count = 0, capacity = 0;
   uint8_t flags = 0;
   Port port = Port::ramp;
@@ -64,6 +67,7 @@ struct alignas(64) Lane {
 
 struct ColorNode {
   std::array<Ref, 4> down{kNoRef, kNoRef, kNoRef, kNoRef};
+  uint32_t target = 0;
   uint32_t pe = 0;          // index in the block
   uint32_t first_lane = 0;
   uint32_t config = 0;      // index into Program::routes
@@ -72,7 +76,9 @@ struct ColorNode {
   uint8_t color = 0;
   uint8_t position = 0;
   uint8_t queue = 0xFF;     // index into Pe::inputs, 0xFF: not resolved yet
-  bool teardown = false;
+  bool alone = false;       // no other lane of the router ever asks for these outputs: nothing to arbitrate
+  bool straight = false;    // one position, one input, one output to a lane of this block: `target`
+  bool teardown = false;    // rx is then empty
 };
 
 struct alignas(64) Router {
@@ -81,8 +87,11 @@ struct alignas(64) Router {
   std::array<uint8_t, kPorts> last{};  // per output: lane key granted last (input * 32 + color)
   uint8_t nodes = 0;
   uint32_t first_node = 0;
-  std::array<uint64_t, kPorts> sent{};
+  std::array<uint64_t, kPorts> sent{};   // plus what the lanes have moved
   std::array<uint64_t, kPorts> blocked{};
+  bool multicast = false;        // somebody asked for several outputs in this cycle
+  uint32_t contest = 0;          // then: the contested candidates, as a list: index + 1 of the last one
+  std::array<uint32_t, kPorts> best{};  // else: by output the contested lane that is ahead, plus 1
 };
 
 struct Mirror {

@@ -109,6 +109,8 @@ PeStats Engine::stats(Coord c) const {
     const ColorNode& n = b->nodes[i];
     for (uint32_t l = n.first_lane; l < n.first_lane + uint32_t(std::popcount(n.inputs)); ++l) {
       const Lane& lane = b->lanes[l];
+      for (PortSet rest = n.tx; rest != 0; rest &= PortSet(rest - 1))
+        s.sent[size_t(std::countr_zero(rest))] += lane.moved;
       if (lane.count == 0 || entry_wait(b->lane_front(lane), now) != 0) continue;
       for (PortSet rest = n.tx; rest != 0; rest &= PortSet(rest - 1))
         s.blocked[size_t(std::countr_zero(rest))] += uint32_t(now) - lane.head_since;
@@ -119,10 +121,12 @@ PeStats Engine::stats(Coord c) const {
 
 uint64_t Engine::wavelet_hops() const {
   uint64_t hops = 0;
-  for (const auto& b : impl_->grid.blocks)
-    if (b)
-      for (const Router& r : b->routers)
-        for (uint64_t n : r.sent) hops += n;
+  for (const auto& b : impl_->grid.blocks) {
+    if (!b) continue;
+    for (const Router& r : b->routers)
+      for (uint64_t n : r.sent) hops += n;
+    for (const Lane& l : b->lanes) hops += uint64_t(l.moved) * uint64_t(std::popcount(b->nodes[l.node].tx));
+  }
   return hops;
 }
 

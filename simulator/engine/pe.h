@@ -75,7 +75,7 @@ struct Cursor {
   std::array<uint16_t, 4> at{};       // memory4: position per dimension, outermost first
 };
 
-struct VectorOp {
+struct alignas(64) VectorOp {
   bool active = false;
   bool sync = false;
   bool fabric = false;                // has a fabric operand
@@ -103,7 +103,7 @@ struct VectorOp {
 };
 
 // The order of the fields follows how often they are used.
-struct Pe {
+struct alignas(64) Pe {
   const TileImage* tile = nullptr;    // nullptr: routes only
   // ---- every time the core is looked at
   Cycle wake = kNever;

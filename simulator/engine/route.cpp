@@ -25,64 +25,143 @@ int turn(uint8_t key, uint8_t last) { return (int(key) - int(last) - 1) & 0xFF; 
 
 }  // namespace
 
-void Block::step(Cycle now) {
-  for (uint32_t item : switch_wheel.take(now)) apply_position(ref_index(item), int(item >> kRefShift), now - 1);
-  route(now);
-  const std::vector<uint32_t>& cores = pe_wheel.take(now);
-  work = candidates_.size() + cores.size();
-  for (uint32_t index : cores) {
-    Pe& p = *pes[index];
-    if (p.wake != now) continue;
-    p.wake = kNever;
-    run_core(*this, p, now);
+// The game is memory latency: lanes, then their nodes, then what these lead to are asked for ahead of their turn.
+inline void Block::prefetch_lane(const std::vector<uint32_t>& due, size_t i) {
+  if (i + 8 < due.size()) __builtin_prefetch(&lanes[due[i + 8]]);
+  if (i + 5 < due.size()) __builtin_prefetch(&nodes[lanes[due[i + 5]].node]);
+  if (i + 2 >= due.size()) return;
+  const ColorNode& n = nodes[lanes[due[i + 2]].node];
+  if (!n.alone) __builtin_prefetch(&routers[n.pe]);
+  int port = std::countr_zero(unsigned(n.tx | 16));
+  if (port == kRampIndex) {
+    if (pes[n.pe]) __builtin_prefetch(pes[n.pe].get());
+  } else if (ref_kind(n.down[size_t(port)]) == RefKind::lane) {
+    __builtin_prefetch(&lanes[ref_index(n.down[size_t(port)])]);
+  }
+}
+
+inline void Block::prefetch_core(const std::vector<uint32_t>& cores, size_t i) const {
+  if (i + 7 < cores.size()) {
+    const char* p = reinterpret_cast<const char*>(pes[cores[i + 7]].get());
+    for (size_t line = 0; line < 7; ++line) __builtin_prefetch(p + 64 * line);
+  }
+  if (i + 3 >= cores.size()) return;
+  const Pe& p = *pes[cores[i + 3]];
+  __builtin_prefetch(p.inputs.data());
+  __builtin_prefetch(p.memory.data());
+  for (uint16_t rest = p.active; rest != 0; rest &= uint16_t(rest - 1)) {
+    const char* op = reinterpret_cast<const char*>(p.ops[size_t(std::countr_zero(rest))].get());
+    for (size_t line = 0; line < 4; ++line) __builtin_prefetch(op + 64 * line);
   }
 }
 
 void Block::route(Cycle now) {
   candidates_.clear();
   contested_.clear();
-  for (uint32_t id : lane_wheel.take(now)) {
+  const std::vector<uint32_t>& due = lane_wheel.take(now);
+  for (size_t i = 0; i < due.size(); ++i) {
+    prefetch_lane(due, i);
+    const uint32_t id = due[i];
+    Lane& l = lanes[id];
+    ColorNode& n = nodes[l.node];
+    l.flags &= uint8_t(~Lane::queued);
+    if (n.straight && n.alone && go_straight(id, l, n, now)) continue;
     PortSet tx = 0;
-    if (ask(id, now, tx)) candidates_.push_back({id, tx});
+    if (!ask(l, n, now, tx)) continue;
+    if (n.alone)
+      depart(id, tx, now);
+    else {
+      l.flags |= Lane::asking;
+      candidates_.push_back({id, tx, 0});
+    }
   }
   run_sources(now);
   for (const Candidate& c : candidates_) {
-    const Router& r = routers[nodes[lanes[c.lane].node].pe];
+    Router& r = routers[nodes[lanes[c.lane].node].pe];
     if (r.contested & c.tx)
-      contested_.push_back(c);
+      contend(c, r, now);
     else
-      depart(c, now);
+      depart(c.lane, c.tx, now);
   }
-  if (!contested_.empty()) arbitrate(now);
+  if (!contested_routers_.empty()) arbitrate(now);
   push_sources(now);
 }
 
-bool Block::ask(uint32_t id, Cycle now, PortSet& tx) {
-  Lane& l = lanes[id];
-  l.flags &= uint8_t(~Lane::queued);
-  ColorNode& n = nodes[l.node];
-  if (!(n.rx & port_bit(l.port)) || n.teardown) return false;
-  if ((n.rx & n.inputs) != port_bit(l.port)) check_conflict(n, l, now);
+// The common case in a few instructions: a data wavelet with nothing to arbitrate and one way to go. False if it is
+// not that case; nothing has changed then.
+inline bool Block::go_straight(uint32_t id, Lane& l, ColorNode& n, Cycle now) {
+  Lane& next = lanes[n.target];
+  const Entry e = lane_front(l);
+  if (next.count + (next.last_pop == uint32_t(now)) >= next.capacity) return false;
+  if ((e & (kEntryControl | kEntryAdvance)) || l.moved == ~0u || world.trace) return false;
+  if (uint32_t waited = uint32_t(now) - l.head_since; waited != 0)
+    routers[n.pe].blocked[size_t(std::countr_zero(n.tx))] += waited;
+  ++l.moved;
+  free_entry(l, id, now);
+  const Cycle lands = now + hop_;
+  push_lane(n.target, make_entry(entry_data(e), 0, lands), lands);
+  return true;
+}
+
+void Block::step(Cycle now) {
+  for (uint32_t item : switch_wheel.take(now)) apply_position(ref_index(item), int(item >> kRefShift), now - 1);
+  route(now);
+  const std::vector<uint32_t>& cores = pe_wheel.take(now);
+  work = candidates_.size() + cores.size();
+  for (size_t i = 0; i < cores.size(); ++i) {
+    prefetch_core(cores, i);
+    Pe& p = *pes[cores[i]];
+    if (p.wake != now) continue;
+    p.wake = kNever;
+    run_core(*this, p, now);
+  }
+}
+
+inline bool Block::ask(Lane& l, ColorNode& n, Cycle now, PortSet& tx) {
+  const PortSet self = port_bit(l.port);
+  if (!(n.rx & self)) return false;
+  if ((n.rx & n.inputs) != self) check_conflict(n, l, now);
   tx = n.tx;
-  Entry e = lane_front(l);
-  if (e & kEntryControl)
-    if (first_command(entry_data(e)).ignore) tx &= PortSet(~port_bit(Port::ramp));
-  for (PortSet rest = tx; rest != 0; rest &= PortSet(rest - 1))
-    if (!room(n, std::countr_zero(rest), now)) return false;
-  Router& r = routers[n.pe];
+  const Entry e = lane_front(l);
+  if ((e & kEntryControl) && first_command(entry_data(e)).ignore) tx &= PortSet(~port_bit(Port::ramp));
+  if (!room(l, n, tx, now)) return false;
+  if (!n.alone) claim(routers[n.pe], tx, now);
+  return true;
+}
+
+inline void Block::claim(Router& r, PortSet tx, Cycle now) {
   if (r.claim_cycle != uint32_t(now)) {
     r.claim_cycle = uint32_t(now);
     r.claimed = tx;
     r.contested = 0;
+    r.multicast = (tx & (tx - 1)) != 0;
   } else {
     r.contested |= r.claimed & tx;
     r.claimed |= tx;
+    r.multicast |= (tx & (tx - 1)) != 0;
+  }
+}
+
+// Room in all outputs at the start of the cycle. If one has none, whoever makes some will wake the lanes of the node.
+inline bool Block::room(const Lane& l, ColorNode& n, PortSet tx, Cycle now) {
+  for (PortSet rest = tx; rest != 0; rest &= PortSet(rest - 1)) {
+    int port = std::countr_zero(rest);
+    if (port != kRampIndex && ref_kind(n.down[size_t(port)]) == RefKind::lane) {
+      Lane& next = lanes[ref_index(n.down[size_t(port)])];
+      if (next.count + (next.last_pop == uint32_t(now)) < next.capacity) continue;
+      if (next.count < next.capacity) {
+        retry(uint32_t(&l - lanes.data()), now);   // freed in this very cycle: room in the next
+        return false;
+      }
+      next.flags |= Lane::waiter;
+      return false;
+    }
+    if (!room_at(n, port, now)) return false;
   }
   return true;
 }
 
-// Room at the start of the cycle; if there is none, whoever makes some will wake the lanes of the node.
-bool Block::room(ColorNode& n, int port, Cycle now) {
+bool Block::room_at(ColorNode& n, int port, Cycle now) {
   if (port == kRampIndex) {
     InputQueue& q = pe(n.pe).inputs[n.queue != 0xFF ? n.queue : resolve_queue(n)];
     if (!q.full()) return true;
@@ -91,28 +170,17 @@ bool Block::room(ColorNode& n, int port, Cycle now) {
   }
   Ref ref = n.down[size_t(port)];
   uint32_t index = ref_index(ref);
-  switch (ref_kind(ref)) {
-    case RefKind::lane: {
-      Lane& next = lanes[index];
-      if (next.count < next.capacity) return true;
-      next.flags |= Lane::waiter;
-      return false;
-    }
-    case RefKind::mirror: {
-      Mirror& m = mirrors[index];
-      if (m.count < m.depth) return true;
-      m.waiter = true;
-      return false;
-    }
-    case RefKind::port: {
-      PortState& p = ports[index];
-      if (p.next_free <= double(now)) return true;
-      p.waits_for_room = true;
-      port_wheel.push(std::max(now, Cycle(std::ceil(p.next_free)) - 1), index);
-      return false;
-    }
-    case RefKind::none: return false;
+  if (ref_kind(ref) == RefKind::mirror) {
+    Mirror& m = mirrors[index];
+    if (m.count < m.depth) return true;
+    m.waiter = true;
+    return false;
   }
+  if (ref_kind(ref) != RefKind::port) return false;
+  PortState& p = ports[index];
+  if (p.next_free <= double(now)) return true;
+  p.waits_for_room = true;
+  port_wheel.push(std::max(now, Cycle(std::ceil(p.next_free)) - 1), index);
   return false;
 }
 
@@ -131,26 +199,49 @@ void Block::check_conflict(const ColorNode& n, const Lane& self, Cycle now) {
   }
 }
 
-void Block::arbitrate(Cycle now) {
-  std::sort(contested_.begin(), contested_.end(), [&](const Candidate& a, const Candidate& b) {
-    uint32_t ra = nodes[lanes[a.lane].node].pe, rb = nodes[lanes[b.lane].node].pe;
-    return ra != rb ? ra < rb : a.lane < b.lane;
-  });
-  for (size_t begin = 0; begin < contested_.size();) {
-    size_t end = begin + 1;
-    uint32_t router = nodes[lanes[contested_[begin].lane].node].pe;
-    while (end < contested_.size() && nodes[lanes[contested_[end].lane].node].pe == router) ++end;
-    arbitrate_router(contested_, begin, end, now);
-    begin = end;
+// Lanes that want one output each: of those met so far the next in the order of that output stays ahead, the others try
+// again. With a multicast among them the router's candidates are collected.
+void Block::contend(const Candidate& c, Router& r, Cycle now) {
+  const bool first = r.contest == 0 && r.best == std::array<uint32_t, kPorts>{};
+  if (first) contested_routers_.push_back(uint32_t(&r - routers.data()));
+  if (r.multicast) {
+    contested_.push_back({c.lane, c.tx, r.contest});
+    r.contest = uint32_t(contested_.size());
+    return;
   }
+  size_t p = size_t(std::countr_zero(c.tx));
+  uint32_t& best = r.best[p];
+  if (best == 0) {
+    best = c.lane + 1;
+  } else if (turn(lane_key(lanes[c.lane]), r.last[p]) < turn(lane_key(lanes[best - 1]), r.last[p])) {
+    retry(best - 1, now);
+    best = c.lane + 1;
+  } else {
+    retry(c.lane, now);
+  }
+}
+
+void Block::arbitrate(Cycle now) {
+  for (uint32_t pe_index : contested_routers_) {
+    Router& r = routers[pe_index];
+    if (!r.multicast) {
+      for (size_t p = 0; p < kPorts; ++p)
+        if (r.best[p] != 0) depart(r.best[p] - 1, PortSet(1u << p), now);
+      r.best = {};
+      continue;
+    }
+    group_.clear();
+    for (uint32_t at = r.contest; at != 0; at = contested_[at - 1].next) group_.push_back(contested_[at - 1]);
+    r.contest = 0;
+    arbitrate_router(r, group_, now);
+  }
+  contested_routers_.clear();
 }
 
 // Rounds: every output names the next lane in its order; lanes named by all their outputs leave, their rivals
 // drop out. If no lane is named by all of its outputs, the lane named by the lowest contested output beats its
 // rivals there, and the round is repeated.
-void Block::arbitrate_router(std::vector<Candidate>& all, size_t begin, size_t end, Cycle now) {
-  std::vector<Candidate> asking(all.begin() + long(begin), all.begin() + long(end));
-  const Router& r = routers[nodes[lanes[asking.front().lane].node].pe];
+void Block::arbitrate_router(const Router& r, std::vector<Candidate>& asking, Cycle now) {
   auto drop_rivals = [&](const Candidate& winner, PortSet outputs, bool leaves) {
     std::erase_if(asking, [&](const Candidate& c) {
       if (c.lane == winner.lane) return leaves;
@@ -160,13 +251,14 @@ void Block::arbitrate_router(std::vector<Candidate>& all, size_t begin, size_t e
     });
   };
   while (!asking.empty()) {
-    std::array<int, kPorts> named;
+    std::array<int, kPorts> named, users{};
     named.fill(-1);
     for (size_t i = 0; i < asking.size(); ++i)
       for (PortSet rest = asking[i].tx; rest != 0; rest &= PortSet(rest - 1)) {
         size_t p = size_t(std::countr_zero(rest));
         auto key = [&](int c) { return turn(lane_key(lanes[asking[size_t(c)].lane]), r.last[p]); };
         if (named[p] < 0 || key(int(i)) < key(named[p])) named[p] = int(i);
+        ++users[p];
       }
     int winner = -1, first = -1;
     for (size_t i = 0; i < asking.size() && winner < 0; ++i) {
@@ -176,72 +268,99 @@ void Block::arbitrate_router(std::vector<Candidate>& all, size_t begin, size_t e
       if (all_outputs) winner = int(i);
     }
     for (size_t p = 0; p < kPorts && first < 0; ++p)
-      if (named[p] >= 0 && std::count_if(asking.begin(), asking.end(),
-                                         [&](const Candidate& c) { return c.tx >> p & 1; }) > 1)
-        first = int(p);
+      if (users[p] > 1) first = int(p);
     if (winner >= 0) {
       Candidate c = asking[size_t(winner)];
       drop_rivals(c, c.tx, true);
-      depart(c, now);
+      depart(c.lane, c.tx, now);
     } else {
-      drop_rivals(asking[size_t(named[size_t(first)])], PortSet(1u << first), false);
+      Candidate c = asking[size_t(named[size_t(first)])];
+      drop_rivals(c, PortSet(1u << first), false);
     }
   }
 }
 
 void Block::retry(uint32_t id, Cycle now) {
-  lanes[id].flags |= Lane::queued;
+  Lane& l = lanes[id];
+  l.flags = uint8_t((l.flags & ~Lane::asking) | Lane::queued);
   lane_wheel.push(now + 1, id);
 }
 
-void Block::depart(const Candidate& c, Cycle now) {
-  Lane& l = lanes[c.lane];
+void Block::depart(uint32_t id, PortSet tx, Cycle now) {
+  Lane& l = lanes[id];
   ColorNode& n = nodes[l.node];
-  Router& r = routers[n.pe];
-  Entry e = lane_front(l);
-  uint32_t waited = uint32_t(now) - l.head_since;
-  for (PortSet rest = c.tx; rest != 0; rest &= PortSet(rest - 1)) {
-    size_t p = size_t(std::countr_zero(rest));
-    ++r.sent[p];
-    if (waited != 0) r.blocked[p] += waited;
-    r.last[p] = lane_key(l);
+  const Entry e = lane_front(l);
+  const uint32_t waited = uint32_t(now) - l.head_since;
+  if (waited != 0) {
+    Router& r = routers[n.pe];
+    for (PortSet rest = tx; rest != 0; rest &= PortSet(rest - 1)) r.blocked[size_t(std::countr_zero(rest))] += waited;
   }
-  if (world.trace) {
-    WaveletEvent event{coord_of(n.pe), now,    now - waited, l.color, (e & kEntryControl) != 0,
-                       entry_data(e),  l.port, c.tx};
-    world.trace->wavelet(event);
+  if (!n.alone) {
+    Router& r = routers[n.pe];
+    for (PortSet rest = tx; rest != 0; rest &= PortSet(rest - 1)) r.last[size_t(std::countr_zero(rest))] = lane_key(l);
   }
-  free_entry(l, c.lane, now);
-  Entry onward = e;
-  if (e & (kEntryControl | kEntryAdvance)) {
-    if (e & kEntryControl) onward = (e & ~Entry(0xFFFFFFFF)) | control_after(l.node, entry_data(e));
-    run_switch(l.node, e, now);
+  if (world.trace) [[unlikely]]
+    world.trace->wavelet({coord_of(n.pe), now, now - waited, l.color, (e & kEntryControl) != 0, entry_data(e), l.port, tx});
+  free_entry(l, id, now);
+  if (e & (kEntryControl | kEntryAdvance)) [[unlikely]] {
+    depart_with_commands(l, n, e, tx, now);
+    return;
   }
-  onward &= ~kEntryAdvance;
-  for (PortSet rest = c.tx; rest != 0; rest &= PortSet(rest - 1)) {
+  if (++l.moved == 0) {   // wrapped
+    for (PortSet rest = n.tx; rest != 0; rest &= PortSet(rest - 1))
+      routers[n.pe].sent[size_t(std::countr_zero(rest))] += uint64_t(1) << 32;
+  }
+  for (PortSet rest = tx; rest != 0; rest &= PortSet(rest - 1)) {
     int p = std::countr_zero(rest);
+    if (p == kRampIndex)
+      deliver_to_core(n, e, now);
+    else
+      deliver(n, p, e, now);
+  }
+}
+
+// Control wavelets and the last one of an advancing send: they may leave by fewer outputs and change the position.
+void Block::depart_with_commands(Lane& l, ColorNode& n, Entry e, PortSet tx, Cycle now) {
+  Entry onward = e & ~kEntryAdvance;
+  if (e & kEntryControl) onward = (onward & ~Entry(0xFFFFFFFF)) | control_after(l.node, entry_data(e));
+  for (PortSet rest = tx; rest != 0; rest &= PortSet(rest - 1)) {
+    int p = std::countr_zero(rest);
+    ++routers[n.pe].sent[size_t(p)];
     if (p == kRampIndex)
       deliver_to_core(n, e, now);
     else
       deliver(n, p, onward, now);
   }
+  run_switch(l.node, e, now);
 }
 
-void Block::free_entry(Lane& l, uint32_t id, Cycle now) {
+void Block::flush_counters(const ColorNode& n) {
+  for (int i = 0; i < std::popcount(n.inputs); ++i) {
+    Lane& l = lanes[n.first_lane + uint32_t(i)];
+    for (PortSet rest = n.tx; rest != 0; rest &= PortSet(rest - 1))
+      routers[n.pe].sent[size_t(std::countr_zero(rest))] += l.moved;
+    l.moved = 0;
+  }
+}
+
+inline void Block::free_entry(Lane& l, uint32_t id, Cycle now) {
   l.head = uint8_t(l.head + 1 == l.capacity ? 0 : l.head + 1);
-  --l.count;
   l.last_pop = uint32_t(now);
-  if (l.count != 0) {
+  l.flags &= uint8_t(~Lane::asking);
+  if (--l.count != 0) {
     Cycle at = now + std::max<Cycle>(1, entry_wait(lane_front(l), now));
     l.head_since = uint32_t(at);
     l.flags |= Lane::queued;
     lane_wheel.push(at, id);
   }
+  if ((l.flags & (Lane::waiter | Lane::core_waits)) || ref_kind(l.up) == RefKind::mirror) wake_upstream(l, now);
+}
+
+void Block::wake_upstream(Lane& l, Cycle now) {
   if (ref_kind(l.up) == RefKind::mirror) {
     out[size_t(l.port)].credits.push_back(ref_index(l.up));
     return;
   }
-  if (!(l.flags & (Lane::waiter | Lane::core_waits))) return;
   if (l.port == Port::ramp) {
     wake(pe(nodes[l.node].pe), now + 1);
   } else if (ref_kind(l.up) == RefKind::lane) {
@@ -252,27 +371,22 @@ void Block::free_entry(Lane& l, uint32_t id, Cycle now) {
   l.flags &= uint8_t(~(Lane::waiter | Lane::core_waits));
 }
 
-void Block::deliver(ColorNode& n, int port, Entry e, Cycle now) {
-  Cycle lands = now + Cycle(world.machine.router.hop_cycles);
-  Entry entry = make_entry(entry_data(e), e & kEntryControl, lands);
-  Ref ref = n.down[size_t(port)];
-  uint32_t index = ref_index(ref);
-  switch (ref_kind(ref)) {
-    case RefKind::lane: push_lane(index, entry, lands); break;
-    case RefKind::mirror: {
-      Mirror& m = mirrors[index];
-      ++m.count;
-      out[size_t(m.side)].pushes.push_back({m.remote_lane, entry});
-      break;
-    }
-    case RefKind::port: {
-      PortState& p = ports[index];
-      p.received.push_back({entry_data(e), lands, (e & kEntryControl) != 0});
-      p.next_free = std::max(p.next_free, double(now)) + 1.0 / world.machine.host.host_wavelets_per_cycle;
-      if (p.watch != 0 && p.received.size() >= p.watch) watch_fired = true;
-      break;
-    }
-    case RefKind::none: break;
+inline void Block::deliver(ColorNode& n, int port, Entry e, Cycle now) {
+  const Cycle lands = now + hop_;
+  const Entry entry = make_entry(entry_data(e), e & kEntryControl, lands);
+  const Ref ref = n.down[size_t(port)];
+  const uint32_t index = ref_index(ref);
+  if (ref_kind(ref) == RefKind::lane) {
+    push_lane(index, entry, lands);
+  } else if (ref_kind(ref) == RefKind::mirror) {
+    Mirror& m = mirrors[index];
+    ++m.count;
+    out[size_t(m.side)].pushes.push_back({m.remote_lane, entry});
+  } else if (ref_kind(ref) == RefKind::port) {
+    PortState& p = ports[index];
+    p.received.push_back({entry_data(e), lands, (e & kEntryControl) != 0});
+    p.next_free = std::max(p.next_free, double(now)) + 1.0 / world.machine.host.host_wavelets_per_cycle;
+    if (p.watch != 0 && p.received.size() >= p.watch) watch_fired = true;
   }
 }
 
@@ -293,7 +407,7 @@ void Block::wake_node(uint32_t node, Cycle now) {
   for (int i = 0; i < std::popcount(n.inputs); ++i) {
     uint32_t id = n.first_lane + uint32_t(i);
     Lane& l = lanes[id];
-    if (l.count == 0 || (l.flags & Lane::queued)) continue;
+    if (l.count == 0 || (l.flags & (Lane::queued | Lane::asking))) continue;
     l.flags |= Lane::queued;
     lane_wheel.push(now + std::max<Cycle>(1, entry_wait(lane_front(l), now)), id);
   }

@@ -63,6 +63,8 @@ void Block::move_switch(uint32_t node, int opcode, Cycle now) {
   const RouteConfig& config = world.program.routes[n.config].config;
   if (opcode == kTeardown) {
     n.teardown = true;
+    n.straight = false;
+    n.rx = 0;
     return;
   }
   int position = next_position(config, n.position, opcode);
@@ -79,7 +81,8 @@ void Block::move_switch(uint32_t node, int opcode, Cycle now) {
 void Block::apply_position(uint32_t node, int position, Cycle now) {
   ColorNode& n = nodes[node];
   const SwitchPosition& p = world.program.routes[n.config].config.positions[size_t(position)];
-  n.rx = p.rx;
+  flush_counters(n);
+  n.rx = n.teardown ? 0 : p.rx;
   n.tx = p.tx;
   wake_node(node, now);
 }

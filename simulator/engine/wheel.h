@@ -2,7 +2,8 @@
 //
 // Near items (less than kSpan cycles ahead) lie in one bucket per cycle, with a bit mask that finds the next bucket;
 // far ones in a heap, from which they move into the buckets as time comes near. An item may be in the wheel several
-// times; who takes it decides whether it still means anything.
+// times; who takes it decides whether it still means anything. What is due comes sorted and without repetition (when it
+// is much, over a bitmap), because neighbours in number are neighbours in memory.
 #pragma once
 
 #include <algorithm>
@@ -50,17 +51,37 @@ class TimeWheel {
     current_.clear();
     std::swap(current_, buckets_[now % kSpan]);
     mask_ &= ~(uint64_t(1) << (now % kSpan));
+    sort_current();
     return current_;
   }
 
  private:
   using Far = std::pair<Cycle, uint32_t>;
+  void sort_current() {
+    if (current_.size() < 2) return;
+    uint32_t most = *std::max_element(current_.begin(), current_.end());
+    if (current_.size() < 32 || most / 64 > 4 * current_.size()) {
+      std::sort(current_.begin(), current_.end());
+      current_.erase(std::unique(current_.begin(), current_.end()), current_.end());
+      return;
+    }
+    if (bits_.size() <= most / 64) bits_.resize(most / 64 + 1, 0);
+    for (uint32_t item : current_) bits_[item / 64] |= uint64_t(1) << (item % 64);
+    size_t n = 0;
+    for (uint32_t word = 0; word <= most / 64; ++word) {
+      for (uint64_t rest = bits_[word]; rest != 0; rest &= rest - 1)
+        current_[n++] = word * 64 + uint32_t(std::countr_zero(rest));
+      bits_[word] = 0;
+    }
+    current_.resize(n);
+  }
   static bool later(const Far& a, const Far& b) { return a > b; }
 
   Cycle base_ = 0;
   uint64_t mask_ = 0;
   std::array<std::vector<uint32_t>, kSpan> buckets_;
   std::vector<uint32_t> current_;
+  std::vector<uint64_t> bits_;   // all zero between uses
   std::vector<Far> far_;
 };
 

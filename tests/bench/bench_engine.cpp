@@ -47,7 +47,7 @@ BENCHMARK(streaming)->Args({64, 1})->Args({64, 2})->Args({128, 1})->UseRealTime(
 // Six random flows of up to 8 hops per PE and color: links are shared, lanes block. The sources are endless
 // self-feeding operations of the cores.
 void contended(benchmark::State& state) {
-  const int side = 64, kColors = 12;
+  const int side = int(state.range(0)), kColors = 12;
   Fabric f(wse2_machine(), side, side);
   std::mt19937 rng(7);
   std::vector<std::vector<bool>> used(kColors, std::vector<bool>(size_t(side * side)));
@@ -100,7 +100,7 @@ void contended(benchmark::State& state) {
   double cycles = 0;
   for (auto unused : state) {
     state.PauseTiming();
-    auto engine = load(f, int(state.range(0)));
+    auto engine = load(f, int(state.range(1)));
     engine->step(500);
     uint64_t before = engine->wavelet_hops();
     state.ResumeTiming();
@@ -111,7 +111,7 @@ void contended(benchmark::State& state) {
   state.counters["hops/s"] = benchmark::Counter(double(hops), benchmark::Counter::kIsRate);
   state.counters["hops/cycle"] = double(hops) / cycles;
 }
-BENCHMARK(contended)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(contended)->Args({32, 1})->Args({64, 1})->Args({64, 2})->UseRealTime()->Unit(benchmark::kMillisecond);
 
 void scalar(benchmark::State& state) {
   const int side = int(state.range(0));
