@@ -125,6 +125,11 @@ void collect_totals(RunReport& r, const Engine& e) {
 KernelReport collect_kernel(const Engine& e, const KernelRow& row, Cycle cycles) {
   KernelReport k;
   k.row = row;
+  // What the linker laid out, rather than what was planned for.
+  uint32_t bytes = 0;
+  for (const TileRect& r : e.program().rects)
+    if (r.rect.intersects(row.rect)) bytes = std::max(bytes, tile_bytes(e.program().tiles[r.tile]));
+  if (bytes > 0) k.row.bytes_per_pe = bytes;
   k.time = time_of(e, row.rect, cycles);
   for_each_pe(row.rect, [&](Coord pe) {
     const PeStats s = e.stats(pe);
@@ -135,6 +140,15 @@ KernelReport collect_kernel(const Engine& e, const KernelRow& row, Cycle cycles)
   });
   if (k.first_task) k.cycles = double(*k.last_task_end - *k.first_task);
   return k;
+}
+
+void add_host_time(KernelReport& k, const HostStep& step, const ModelRunResult& run) {
+  for (const HostStepTime& t : run.host_steps) {
+    if (step.outputs.empty() || t.name != step.outputs[0] || t.first_start == kNever) continue;
+    k.first_task = t.first_start;
+    k.last_task_end = t.last_end;
+    k.cycles = double(t.busy) / std::max(1, run.samples);
+  }
 }
 
 }  // namespace
@@ -173,7 +187,7 @@ RunReport collect(const Engine& e, Cycle cycles) {
   return r;
 }
 
-void add_model_run(RunReport& r, const ModelRunResult& run) {
+void add_model_run(RunReport& r, const HostPart& host, const ModelRunResult& run) {
   r.iterations = run.samples;
   r.sample_end = run.sample_end;
   if (run.samples > 0) r.latency_cycles = run.latency_cycles;
@@ -183,17 +197,25 @@ void add_model_run(RunReport& r, const ModelRunResult& run) {
     const double per_sample = run.interval_cycles.value_or(double(r.cycles) / run.samples);
     if (per_sample > 0) r.samples_per_second = r.clock_mhz * 1e6 / per_sample;
   }
+  // Host kernels and host operators come in the same order.
+  auto kernel = r.kernels.begin();
+  for (const HostStep& step : host.steps) {
+    if (step.kind != HostStep::Kind::op) continue;
+    kernel = std::find_if(kernel, r.kernels.end(), [&](const KernelReport& k) {
+      return k.row.origin == Origin::host && k.row.op == step.op;
+    });
+    if (kernel == r.kernels.end()) break;
+    add_host_time(*kernel++, step, run);
+  }
+}
+
+void begin_with_input(RunReport& r, const std::function<Cycle(const Rect&)>& first_arrival) {
   for (KernelReport& k : r.kernels) {
-    if (k.row.origin != Origin::host) continue;
-    for (const HostStepTime& step : run.host_steps) {
-      const auto& nodes = k.row.nodes;
-      if (step.name != k.row.name && std::find(nodes.begin(), nodes.end(), step.name) == nodes.end())
-        continue;
-      if (step.first_start == kNever) continue;
-      k.first_task = std::min(k.first_task.value_or(kNever), step.first_start);
-      k.last_task_end = std::max(k.last_task_end.value_or(0), step.last_end);
-      k.cycles = k.cycles.value_or(0) + double(step.busy) / std::max(1, run.samples);
-    }
+    if (!k.first_task || k.row.rect.area() == 0) continue;
+    const Cycle arrival = first_arrival(k.row.rect);
+    if (arrival == kNever || arrival <= *k.first_task || arrival >= *k.last_task_end) continue;
+    k.first_task = arrival;
+    k.cycles = double(*k.last_task_end - arrival);
   }
 }
 

@@ -1,6 +1,8 @@
 // collect: reads the engine's counters at the end of a run and adds them up per kernel, per map and overall.
 #pragma once
 
+#include <functional>
+
 #include "runtime/machine/machine.h"
 #include "simulator/engine/engine.h"
 #include "simulator/report/run_report.h"
@@ -10,7 +12,7 @@ namespace cs::sim {
 // `cycles` is the length of the run as reported: the window that busy, stalls and idle fill.
 RunReport collect(const Engine&, Cycle cycles);
 // Adds what the host saw of a model run: latency, interval, samples, times of host kernels.
-void add_model_run(RunReport&, const ModelRunResult&);
+void add_model_run(RunReport&, const HostPart&, const ModelRunResult&);
 // Cycles of every kernel from a run of exactly one sample.
 struct KernelSpan {
   std::string name;
@@ -18,6 +20,12 @@ struct KernelSpan {
   std::optional<double> cycles;
 };
 void add_kernel_cycles(RunReport&, const std::vector<KernelSpan>& one_sample);
+
+// Lets every kernel of a run of one sample begin with the first wavelet that reached one of its cores (fabric
+// rectangle
+// -> cycle, kNever if none): tasks that start at cycle 0 only to wait for input do not work on the sample
+// yet.
+void begin_with_input(RunReport&, const std::function<Cycle(const Rect&)>& first_arrival);
 
 // Counters of all PEs in a rectangle; idle fills `cycles` per PE.
 PeTime time_of(const Engine&, const Rect&, Cycle cycles);

@@ -96,11 +96,10 @@ void estimate_gap(const RunReport& r, std::vector<Insight>& out) {
     }
   }
   if (worst == nullptr) return;
-  out.push_back(
-      {fmt::format("Estimate and simulation differ most for {}: {:.0f} estimated, {:.0f} simulated",
-                   worst->row.name, worst->row.estimated_cycles, *worst->cycles),
-       "Sizing trusts the estimate, so this kernel may have too many or too few PEs; cycles count from the "
-       "first task, waiting for the sample included"});
+  out.push_back({fmt::format("Estimate and simulation differ most for {}: {:.0f} estimated, {:.0f} simulated",
+                             worst->row.name, worst->row.estimated_cycles, *worst->cycles),
+                 "Sizing trusts the estimate, so this kernel may have too many or too few PEs; time in "
+                 "which it waits for the rest of its input counts"});
 }
 
 void hot_link(const RunReport& r, std::vector<Insight>& out) {

@@ -40,8 +40,9 @@ struct Counterpart {
 
 struct KernelReport {
   KernelRow row;
-  std::optional<Cycle> first_task, last_task_end;  // of a run of one sample
-  std::optional<double> cycles;  // first task start to last task end of one sample; host: time of its step
+  // Of a run of one sample; a kernel that waits for wavelets begins with the first one at one of its cores.
+  std::optional<Cycle> first_task, last_task_end;
+  std::optional<double> cycles;  // last_task_end - first_task; host: time of its step
   PeTime time;                   // of the whole run, over the rectangle
   uint64_t flops = 0;            // executed in the rectangle
   std::optional<Counterpart> counterpart;

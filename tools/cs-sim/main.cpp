@@ -109,7 +109,6 @@ void add_options(CLI::App& app, SimOptions& o, LaterOptions& later) {
   app.add_option("--trace-events", o.trace_events, "events kept at most")
       ->capture_default_str()
       ->group("Trace");
-  app.add_flag("--settle", o.settle)->group("");
   app.add_flag("--child", o.child)->group("");
   app.add_option("--max-cycles", o.max_cycles, "stop with the fault timeout (default: no limit)")
       ->group("Simulation");

@@ -26,8 +26,7 @@ struct SimOptions {
   std::vector<std::string> set, allow;
   uint64_t seed = 0;
   bool json = false, quiet = false;
-  bool child = false;   // internal: started by another cs-sim, starts none itself
-  bool settle = false;  // internal: kernels' cycles of one sample (sample_spans.h)
+  bool child = false;  // internal: started by another cs-sim, starts none itself
 };
 
 // Exit codes of all tools.

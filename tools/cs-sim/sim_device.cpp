@@ -103,7 +103,8 @@ RunStatus SimDevice::run(const RunUntil& u) {
   // cycle.
   const bool both = u.received_port >= 0 && u.any_watch && watches_[size_t(u.received_port)] > 0;
   sim::ShellRequest request;
-  // Waiting for a cycle lets time pass; a limit on the whole run does not: a deadlock before it is a deadlock.
+  // Waiting for a cycle lets time pass; a limit on the whole run does not: a deadlock before it is a
+  // deadlock.
   if (u.cycle < options_.max_cycles) request.target = u.cycle;
   request.limit = options_.max_cycles;
   request.every_cycle = both;

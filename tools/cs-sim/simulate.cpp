@@ -27,7 +27,6 @@
 #include "tools/cs-sim/child.h"
 #include "tools/cs-sim/launch_run.h"
 #include "tools/cs-sim/progress.h"
-#include "tools/cs-sim/sample_spans.h"
 #include "tools/cs-sim/report_files.h"
 #include "tools/cs-sim/sim_device.h"
 #include "tools/cs-sim/traces.h"
@@ -99,7 +98,6 @@ class Simulation {
   std::optional<std::vector<NamedArray>> expected_;
   std::unique_ptr<SimDevice> device_;
   std::unique_ptr<sim::TimelineSampler> sampler_;
-  std::unique_ptr<SampleSpans> spans_;
   std::unique_ptr<sim::FirstArrivals> arrivals_;  // in a run of one sample
   std::optional<ModelRunResult> network_;
   std::optional<LaunchRun> launches_;
@@ -162,7 +160,8 @@ bool Simulation::build_device() {
   options.max_seconds = o_.max_seconds;
   options.interrupted = &interrupted_;
   if (loaded_.program.host && samples_to_run() == 1) {
-    arrivals_ = std::make_unique<sim::FirstArrivals>(loaded_.program.fabric_width, loaded_.program.fabric_height);
+    arrivals_ =
+        std::make_unique<sim::FirstArrivals>(loaded_.program.fabric_width, loaded_.program.fabric_height);
     traces_.add(arrivals_.get());
   }
   options.progress = [this](Cycle now) { progress_(now); };
@@ -181,11 +180,6 @@ bool Simulation::run_program() { return loaded_.program.host ? run_network() : r
 bool Simulation::run_network() {
   ModelRunOptions options;
   options.samples = iterations();
-  if (o_.settle) {
-    device_->run({});
-    spans_ = std::make_unique<SampleSpans>(loaded_.program.host->kernels);
-    device_->engine().set_trace(spans_.get());
-  }
   network_ = run_model(*device_, loaded_.weights, inputs_, options, diag_);
   if (!network_) return false;
   status_ = network_->status;
@@ -270,8 +264,8 @@ bool Simulation::write_traces() {
 // Runs in processes of their own: one sample alone for the kernels' cycles, counterparts, the program to
 // compare with.
 bool Simulation::add_other_runs() {
-  if (network_ && !o_.child) {
-    std::vector<std::string> arguments{"--iterations", "1", "--quiet", "--settle"};
+  if (network_ && !o_.child && report_.iterations > 1) {
+    std::vector<std::string> arguments{"--iterations", "1", "--quiet"};
     if (!o_.inputs.empty()) arguments.insert(arguments.end(), {"--inputs", o_.inputs});
     const ChildRun one = run_child_sim(o_, o_.program, arguments);
     if (one.exit_code != kOk) {

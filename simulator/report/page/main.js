@@ -47,7 +47,7 @@ function main() {
   summarySection();
   if (data.insights.length === 0) drop('insights');
   for (const i of data.insights) byId('insight-list').append(make('li', {}, make('b', {}, i.title), make('div', {}, i.advice)));
-  byId('kernel-lead').textContent = 'Cycles are those of one sample, from the first task start to the last task end. PE time is that of the whole run. '
+  byId('kernel-lead').textContent = 'Cycles are those of one sample, from its first task (or the first wavelet it waits for) to its last task end. PE time is that of the whole run. '
     + 'Counterpart: this kernel over the handwritten or primitive way, each simulated alone. ' + (data.baselines_note || '');
   show('kernel-table', kernelTable());
   if (stats.ops.length > 0) show('op-table', opTable()); else drop('ops');

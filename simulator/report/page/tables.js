@@ -52,7 +52,7 @@ function kernelTable() {
     {title: 'Origin', value: k => k.origin, cell: k => tag(k.origin)},
     {title: 'PEs', num: true, value: k => k.rect ? k.rect[2] * k.rect[3] : 0, help: 'width × height at x, y',
       cell: k => k.rect ? make('div', {}, `${k.rect[2]} × ${k.rect[3]}`, make('div', {className: 'sub'}, `at ${k.rect[0]}, ${k.rect[1]}`)) : 'host'},
-    {title: 'Cycles', num: true, value: k => k.cycles, help: 'first task start to last task end of one sample'},
+    {title: 'Cycles', num: true, value: k => k.cycles, help: 'from the first task or the first wavelet waited for to the end of the last task, one sample'},
     {title: 'Ideal', num: true, value: k => k.rect ? k.ideal_cycles : null, help: 'lower bound from operations, bytes and links'},
     {title: 'Estimated', num: true, value: k => k.rect ? k.estimated_cycles : null, help: "the compiler's estimate"},
     {title: 'PE time', value: share, cell: k => k.rect && total(k) > 0 ?

@@ -109,7 +109,7 @@ function oneSample() {
     g.fillStyle = inside ? '#fff' : '#1c2530';
     if (inside || x + w + 90 < kChartWidth) g.fillText(label, inside ? x + 5 : x + w + 5, y + row / 2 + 4);
   });
-  return make('div', {className: 'figure'}, make('h3', {style: {marginTop: '20px'}}, 'One sample: first task start to last task end of each kernel'), canvas);
+  return make('div', {className: 'figure'}, make('h3', {style: {marginTop: '20px'}}, 'One sample: when each kernel works on it'), canvas);
 }
 
 function timelineSection() {

@@ -11,6 +11,7 @@
 #include "simulator/report/stats_json.h"
 #include "simulator/report/summary.h"
 #include "simulator/report/timeline.h"
+#include "simulator/trace/first_arrivals.h"
 #include "tests/unit/shell/samples.h"
 #include "tools/cs-sim/check.h"
 
@@ -55,6 +56,22 @@ TEST(Report, kernel_cycles_run_from_the_first_task_to_the_end_of_the_last) {
   EXPECT_EQ(r.kernels[1].cycles, double(kDoneTask + 1 - 3));
 }
 
+// The receiver's task starts at 3 to wait; its first wavelet arrives at 17.
+TEST(Report, a_kernel_that_waits_begins_with_its_first_wavelet) {
+  const Fabric f = one_hop_with_kernels();
+  FirstArrivals arrivals(2, 1);
+  Engine engine(f.machine, {});
+  engine.set_trace(&arrivals);
+  Diag diag;
+  ASSERT_TRUE(engine.load(f.p, {}, diag));
+  engine.step(kCycles);
+  RunReport r = collect(engine, kCycles);
+  begin_with_input(r, [&](const Rect& rect) { return arrivals.first(rect); });
+  EXPECT_EQ(r.kernels[0].first_task, 3u);  // the sender waits for nothing
+  EXPECT_EQ(r.kernels[1].first_task, kFirstCrossing + 2);
+  EXPECT_EQ(r.kernels[1].cycles, double(kDoneTask + 1 - (kFirstCrossing + 2)));
+}
+
 TEST(Report, json_has_every_field_of_the_schema) {
   RunReport r = SmallRun().report();
   r.kernels[1].counterpart = Counterpart{Origin::handwritten, 50, 25, 0.5, {}, {}};
@@ -89,7 +106,12 @@ TEST(Report, model_run_gives_latency_interval_and_throughput) {
   run.samples = 8;
   run.latency_cycles = 100;
   run.interval_cycles = 50;
-  add_model_run(r, run);
+  r.kernels[0].row.origin = Origin::host;  // a host kernel takes the time of its operator, per sample
+  HostPart host;
+  host.steps = {{.kind = HostStep::Kind::op, .op = "identity", .outputs = {"t"}}};
+  run.host_steps = {{.name = "t", .busy = 80, .first_start = 5, .last_end = 99}};
+  add_model_run(r, host, run);
+  EXPECT_EQ(r.kernels[0].cycles, 10.0);
   EXPECT_EQ(r.latency_cycles, 100u);
   EXPECT_DOUBLE_EQ(*r.samples_per_second, r.clock_mhz * 1e6 / 50);
 }
