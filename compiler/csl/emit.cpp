@@ -36,30 +36,82 @@ void FunctionBuilder::emit(Op op, std::initializer_list<Operand> args) {
   fn_.locs.push_back(loc);
 }
 
-Operand FunctionBuilder::emit_reg(Op op, std::initializer_list<Operand> sources) {
-  const Operand dst = reg();
+// Instructions whose result depends on their operands alone, or on memory that nothing between may change.
+static bool is_pure(const isa::Inst& i) {
+  const isa::Cost c = isa::row(i.op).cost;
+  return c == isa::Cost::alu || c == isa::Cost::fp || c == isa::Cost::divide || c == isa::Cost::load;
+}
+
+// The register that already holds what `wanted` would compute: looks back within the basic block.
+std::optional<Operand> FunctionBuilder::same_value(const isa::Inst& wanted) const {
+  constexpr size_t kWindow = 24;
+  size_t start = fn_.code.size() > kWindow ? fn_.code.size() - kWindow : 0;
+  for (uint32_t l : fn_.labels)
+    if (l != ~0u) start = std::max(start, size_t(l));
+  const bool is_load = isa::row(wanted.op).cost == isa::Cost::load;
+  for (size_t i = fn_.code.size(); i-- > start;) {
+    const isa::Inst& inst = fn_.code[i];
+    const isa::Cost cost = isa::row(inst.op).cost;
+    if (cost == isa::Cost::jump || cost == isa::Cost::task) return std::nullopt;
+    if (is_load && (cost == isa::Cost::store || inst.is_vector() || cost == isa::Cost::config))
+      return std::nullopt;
+    const Operand& dst = inst.args[0];
+    const bool same =
+        inst.op == wanted.op && std::equal(inst.args.begin() + 1, inst.args.end(), wanted.args.begin() + 1);
+    if (same && dst.value >= isa::kFirstVirtual && size_t(dst.value) < reusable_.size() &&
+        reusable_[size_t(dst.value)] && is_pure(inst))
+      return dst;
+    for (size_t k = 1; k < 4; ++k)  // an operand gets another value here
+      if (wanted.args[k] == dst && cost != isa::Cost::store) return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+Operand FunctionBuilder::emit_value(Op op, Operand dst, std::initializer_list<Operand> sources) {
   isa::Inst inst{.op = op};
-  inst.args[0] = dst;
   std::copy(sources.begin(), sources.end(), inst.args.begin() + 1);
+  if (is_pure(inst))
+    if (const auto known = same_value(inst); known && known->kind == dst.kind) return *known;
+  inst.args[0] = dst;
+  reusable_.resize(std::max(reusable_.size(), size_t(dst.value) + 1));
+  reusable_[size_t(dst.value)] = true;
   emit(op, {inst.args[0], inst.args[1], inst.args[2], inst.args[3]});
   return dst;
 }
 
+Operand FunctionBuilder::emit_reg(Op op, std::initializer_list<Operand> sources) {
+  return emit_value(op, reg(), sources);
+}
 Operand FunctionBuilder::emit_pair(Op op, std::initializer_list<Operand> sources) {
-  const Operand dst = pair();
-  isa::Inst inst{.op = op};
-  inst.args[0] = dst;
-  std::copy(sources.begin(), sources.end(), inst.args.begin() + 1);
-  emit(op, {inst.args[0], inst.args[1], inst.args[2], inst.args[3]});
-  return dst;
+  return emit_value(op, pair(), sources);
+}
+
+void FunctionBuilder::pin(const Operand& o) {
+  if (o.value >= 0 && size_t(o.value) < reusable_.size()) reusable_[size_t(o.value)] = false;
+}
+
+std::optional<std::pair<Operand, int32_t>> FunctionBuilder::take_back_add(const Operand& r, int first_new) {
+  if (r.kind != OperandKind::reg || r.value < first_new || fn_.code.empty()) return std::nullopt;
+  const isa::Inst last = fn_.code.back();
+  const bool adds = last.op == Op::add16 || last.op == Op::sub16;
+  if (!adds || last.args[0] != r || last.args[1].kind != OperandKind::reg ||
+      last.args[2].kind != OperandKind::imm)
+    return std::nullopt;
+  for (uint32_t l : fn_.labels)
+    if (l == fn_.code.size()) return std::nullopt;
+  fn_.code.pop_back();
+  fn_.locs.pop_back();
+  return std::pair(last.args[1], last.op == Op::add16 ? last.args[2].value : -last.args[2].value);
 }
 
 void FunctionBuilder::move(const Operand& dst, const Operand& src) {
   if (dst == src) return;
+  pin(dst);
   emit(dst.kind == OperandKind::pair ? Op::mov32 : Op::mov16, {dst, src});
 }
 
 void FunctionBuilder::move_new(const Operand& dst, const Operand& src, int first_new) {
+  pin(dst);
   const bool fresh = (src.kind == OperandKind::reg || src.kind == OperandKind::pair) &&
                      src.kind == dst.kind && src.value >= first_new;
   if (fresh && open_end() && !fn_.code.empty() && fn_.code.back().args[0] == src) {
@@ -136,6 +188,17 @@ void FunctionBuilder::load(const Type* t, const Operand& dst, const Location& fr
     emit(Op::sll16, {dst, dst, imm(8)});
     emit(Op::sar16, {dst, dst, imm(8)});
   }
+}
+
+Operand FunctionBuilder::load_new(const Type* t, const Location& from) {
+  if (t->bytes == 1 && t->is_signed) {
+    const Operand r = reg();
+    load(t, r, from);
+    return r;
+  }
+  const auto [base, offset] = address(from);
+  if (t->bytes == 4) return emit_pair(Op::ld32, {base, offset});
+  return emit_reg(t->bytes == 1 ? Op::ld8 : Op::ld16, {base, offset});
 }
 
 void FunctionBuilder::store(const Type* t, const Location& to, const Operand& value) {

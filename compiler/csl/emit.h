@@ -2,6 +2,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <optional>
 #include <string>
 
 #include "compiler/csl/mir.h"
@@ -31,6 +32,12 @@ class FunctionBuilder {
   // made it writes `dst` instead.
   void move_new(const isa::Operand& dst, const isa::Operand& src, int first_new);
 
+  // The register holds a variable from now on: its value is not reused for an equal expression.
+  void pin(const isa::Operand& o);
+  // If `r` is new and the last instruction made it as base + literal, takes that instruction back and gives
+  // both.
+  std::optional<std::pair<isa::Operand, int32_t>> take_back_add(const isa::Operand& r, int first_new);
+
   int new_label();
   void place(int label);
   void jump(int label);
@@ -39,6 +46,8 @@ class FunctionBuilder {
 
   Location slot(std::string name, uint32_t bytes, uint32_t align);
   void load(const Type* t, const isa::Operand& dst, const Location& from);
+  isa::Operand load_new(const Type* t,
+                        const Location& from);  // into a new register, or where it was loaded before
   void store(const Type* t, const Location& to, const isa::Operand& value);
   void load16(const isa::Operand& dst, const Location& from);
   void store16(const Location& to, const isa::Operand& value);
@@ -61,9 +70,12 @@ class FunctionBuilder {
  private:
   std::pair<isa::Operand, isa::Operand> address(const Location&) const;
   bool open_end() const;
+  std::optional<isa::Operand> same_value(const isa::Inst&) const;
+  isa::Operand emit_value(isa::Op, isa::Operand dst, std::initializer_list<isa::Operand> sources);
 
   MirFunction fn_;
   std::vector<bool> used_;
+  std::vector<bool> reusable_;  // by virtual register: written once, by emit_reg or emit_pair
   int next_virtual_ = isa::kFirstVirtual;
 };
 

@@ -33,9 +33,7 @@ Value Evaluator::load(const Value& v, SourceLoc where) {
                 "declare it with 'const', or use it in a function or task");
   }
   if (!v.type->is_scalar()) return v;
-  const Operand r = builder_->temp(v.type);
-  builder_->load(v.type, r, v.location);
-  return Value::scalar(v.type, r);
+  return Value::scalar(v.type, builder_->load_new(v.type, v.location));
 }
 
 Value Evaluator::keep(const Value& v) {
@@ -125,7 +123,16 @@ Value Evaluator::locate(const ast::Expr* e) {
 bool Evaluator::eval_indices(const ast::Index& n, std::vector<Value>& out) {
   bool good = true;
   for (const ast::Expr* e : n.indices) {
+    const int first_new = emitting() ? builder_->next_virtual() : 0;
     out.push_back(rvalue(e));
+    Value& index = out.back();
+    // a[i + 1]: the literal goes into the address.
+    if (emitting() && index.is(ValueKind::scalar) && index.type->kind == TypeKind::integer &&
+        index.type->bits == 16)
+      if (const auto sum = builder_->take_back_add(index.location.operand(), first_new)) {
+        index.location = Location::of(sum->first);
+        index.location.extra = sum->second;
+      }
     if (out.back().ok() && !out.back().type->is_int() && out.back().type->kind != TypeKind::enumeration) {
       fail(e->loc, fmt::format("an index must be an integer, this is '{}'", out.back().type->name));
       good = false;
@@ -158,6 +165,8 @@ class IndexSum {
     }
     FunctionBuilder& b = e_.builder();
     Operand o = e_.operand(index, where_);
+    bytes += o.kind == OperandKind::reg ? int64_t(o.extra) * stride : 0;  // see eval_indices
+    o.extra = 0;
     if (index.type->is_pair()) o = b.emit_reg(Op::wunpl, {o});
     if (stride != 1) {
       const bool power = std::has_single_bit(uint64_t(stride));

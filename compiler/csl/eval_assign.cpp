@@ -53,7 +53,8 @@ Flow Evaluator::exec_decl(const ast::Variable& n) {
   Value place = memory ? Value::place(v.type, builder_->slot(n.name, v.type->bytes, v.type->align), false)
                        : Value::scalar(v.type, builder_->temp(v.type), true);
   if (v.is(ValueKind::scalar) && !v.variable && !memory && v.location.value >= first_new)
-    place.location = v.location;  // the register of the initial value becomes the variable's
+    place.location = v.location,
+    builder_->pin(v.location.operand());  // the register of the initial value becomes the variable's
   else
     store(place, v, n.loc);
   declare(n.name, place, false);
