@@ -60,7 +60,7 @@ bool run_against(const SimOptions& o, const Program& p, const std::vector<NamedA
                  sim::RunReport& r, Diag& diag) {
   const std::string file =
       (std::filesystem::temp_directory_path() / fmt::format("cs-sim-against-{}.npz", getpid())).string();
-  std::vector<std::string> arguments{"--outputs", file, "--iterations",
+  std::vector<std::string> arguments{"--quiet", "--outputs", file, "--iterations",
                                      std::to_string(std::max(1, r.iterations))};
   if (!o.inputs.empty()) arguments.insert(arguments.end(), {"--inputs", o.inputs});
   for (const std::string& function : o.launch) arguments.insert(arguments.end(), {"--launch", function});

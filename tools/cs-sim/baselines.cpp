@@ -65,7 +65,7 @@ class Runner {
       return std::nullopt;
     }
     if (!cache_.contains(key) || !usable(cache_[key])) {
-      const ChildRun run = run_child_sim(options_, program, {"--iterations", kSamples});
+      const ChildRun run = run_child_sim(options_, program, {"--child", "--iterations", kSamples});
       if (run.exit_code != kOk) {
         error = run.error.substr(0, run.error.find('\n'));
         return std::nullopt;

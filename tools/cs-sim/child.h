@@ -17,7 +17,8 @@ struct ChildRun {
   std::string error;  // what it said on stderr, if it failed
 };
 
-// Runs `program` with the same machine, limits and threads as `o`. Failures are in the result.
+// Runs `program` with the same machine, limits and threads as `o`. With the argument "--child" it starts no
+// runs itself (no one-sample run for the kernels' cycles). Failures are in the result.
 ChildRun run_child_sim(const SimOptions& o, const std::string& program,
                        const std::vector<std::string>& arguments);
 

@@ -265,7 +265,7 @@ bool Simulation::write_traces() {
 // compare with.
 bool Simulation::add_other_runs() {
   if (network_ && !o_.child && report_.iterations > 1) {
-    std::vector<std::string> arguments{"--iterations", "1", "--quiet"};
+    std::vector<std::string> arguments{"--child", "--iterations", "1", "--quiet"};
     if (!o_.inputs.empty()) arguments.insert(arguments.end(), {"--inputs", o_.inputs});
     const ChildRun one = run_child_sim(o_, o_.program, arguments);
     if (one.exit_code != kOk) {

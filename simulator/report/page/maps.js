@@ -5,7 +5,7 @@ const area = data.maps.area;
 const kernelAt = (x, y) => stats.kernels.filter(k => k.rect && x >= k.rect[0] && y >= k.rect[1] && x < k.rect[0] + k.rect[2] && y < k.rect[1] + k.rect[3]);
 
 // Size of one PE in pixels so that the area fits into width x height.
-const scaleFor = (width, height) => Math.min(width / area[2], height / area[3], 26);
+const scaleFor = (width, height) => Math.min(width / area[2], height / area[3], 72);
 
 function fitText(g, text, x, y, w, h) {
   if (h < 12 || w < 14) return;
