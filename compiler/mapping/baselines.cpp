@@ -2,7 +2,8 @@
 //
 //   1. the nodes of the kernel are copied into a graph of their own: operands become inputs, the result the output
 //   2. `self` maps that graph as it is; `base` maps it with the handwritten origin, elementwise parts being replaced
-//      by relu, the handwritten kernel of the same kind
+//      by relu, the handwritten kernel of the same kind; a chain over several streams has no handwritten kind, its
+//      base is the composition: every operator a kernel of its own
 //   3. both are forced onto the rectangle that the kernel has in the whole network
 #include <algorithm>
 #include <map>
@@ -19,10 +20,13 @@ using graph::Graph;
 using graph::NodeId;
 using graph::ValueId;
 
-// Copies nodes; elementwise ones become a single relu if `base`.
+enum class Form : uint8_t { self, handwritten, composition };
+
+// Copies nodes; elementwise ones become a single relu in the handwritten form.
 class Copier {
  public:
-  Copier(const Graph& g, const std::vector<NodeId>& nodes, bool base) : g_(g), nodes_(nodes), base_(base) {}
+  Copier(const Graph& g, const std::vector<NodeId>& nodes, Form form)
+      : g_(g), nodes_(nodes), form_(form), base_(form == Form::handwritten) {}
 
   Graph run(const std::string& name) {
     out_.name = name;
@@ -60,8 +64,8 @@ class Copier {
     node.op = as_relu ? "relu" : from.op;
     node.where = from.where;
     node.assignment.origin = base_ ? Origin::handwritten : from.assignment.origin;
-    node.assignment.reason = base_ ? "counterpart" : from.assignment.reason;
-    node.assignment.group = nodes_.size() > 1 ? "kernel" : "";
+    node.assignment.reason = form_ != Form::self ? "counterpart" : from.assignment.reason;
+    node.assignment.group = nodes_.size() > 1 && form_ != Form::composition ? "kernel" : "";
     if (as_relu) {
       node.inputs = {operand(streamed(from))};
     } else {
@@ -87,29 +91,40 @@ class Copier {
 
   const Graph& g_;
   const std::vector<NodeId>& nodes_;
+  Form form_;
   bool base_;
   Graph out_;
   std::map<ValueId, ValueId> result_;
 };
 
-// The counterpart's name, empty if there is none: several streams have no handwritten kernel.
-std::string counterpart(const Graph& g, const std::vector<NodeId>& nodes) {
-  ops::OpKind kind = g.op(nodes.front()).kind;
-  if (kind == ops::OpKind::contraction) {
-    return nodes.size() > 1 ? "gemv + relu" : "gemv";
-  }
-  if (kind != ops::OpKind::elementwise) return {};
+struct Counterpart {
+  std::string name;                 // empty: there is none
+  Form form = Form::handwritten;
+};
+
+// Values from outside the chain, and whether all have as many elements as the result.
+size_t streams_of(const Graph& g, const std::vector<NodeId>& nodes, bool& equal) {
   std::vector<ValueId> seen;
   for (NodeId id : nodes) {
     for (ValueId v : g.node(id).inputs) {
       if (!v.valid() || g.value(v).is_constant()) continue;
       NodeId producer = g.value(graph::source_of(g, v)).producer;
       if (producer.valid() && std::find(nodes.begin(), nodes.end(), producer) != nodes.end()) continue;
-      if (g.value(v).type.elements() != g.value(g.node(nodes.back()).outputs[0]).type.elements()) return {};
+      equal = equal && g.value(v).type.elements() == g.value(g.node(nodes.back()).outputs[0]).type.elements();
       if (std::find(seen.begin(), seen.end(), v) == seen.end()) seen.push_back(v);
     }
   }
-  return seen.size() == 1 ? "relu" : "";
+  return seen.size();
+}
+
+Counterpart counterpart(const Graph& g, const std::vector<NodeId>& nodes) {
+  ops::OpKind kind = g.op(nodes.front()).kind;
+  if (kind == ops::OpKind::contraction) return {nodes.size() > 1 ? "gemv + relu" : "gemv", Form::handwritten};
+  if (kind != ops::OpKind::elementwise) return {};
+  bool equal = true;
+  if (streams_of(g, nodes, equal) == 1 && equal) return {"relu", Form::handwritten};
+  if (nodes.size() > 1) return {"one kernel per operator", Form::composition};
+  return {};
 }
 
 }  // namespace
@@ -121,17 +136,18 @@ std::vector<Baseline> make_baselines(const Graph& g, Mapped& mapped, const Machi
     if (row.origin != Origin::autogen || row.nodes.empty()) continue;
     std::vector<NodeId> nodes;
     for (const std::string& name : row.nodes) nodes.push_back(*g.find_node(name));
-    std::string name = counterpart(g, nodes);
-    if (name.empty()) continue;
+    Counterpart other = counterpart(g, nodes);
+    if (other.name.empty()) continue;
     MapOptions forced = options;
     forced.fabric_width = forced.fabric_height = 0;
     forced.force_width = row.rect.w;
     forced.force_height = row.rect.h;
-    std::optional<Mapped> self = map_graph(Copier(g, nodes, false).run(row.name), machine, forced, diag);
-    std::optional<Mapped> base = map_graph(Copier(g, nodes, true).run(row.name), machine, forced, diag);
+    std::optional<Mapped> self = map_graph(Copier(g, nodes, Form::self).run(row.name), machine, forced, diag);
+    std::optional<Mapped> base = map_graph(Copier(g, nodes, other.form).run(row.name), machine, forced, diag);
     if (!self || !base) continue;
     row.baseline = row.name;
-    list.push_back({row.name, name, Origin::handwritten, std::move(*self), std::move(*base)});
+    Origin origin = other.form == Form::composition ? Origin::primitive : Origin::handwritten;
+    list.push_back({row.name, other.name, origin, std::move(*self), std::move(*base)});
   }
   return list;
 }
