@@ -4,8 +4,9 @@
 //   1. datapath  at most one element group, of the thread that is served next (core_vector.cpp)
 //   2. main      the instructions of the main thread that are due; tasks start here (core_issue.cpp, core_tasks.cpp)
 //   3. sleep     find out when to look again, and as what the cycles until then count (core_tasks.cpp)
-// While no microthread is active, nothing outside can touch what scalar code and memory vectors touch, so the main
-// thread runs ahead of the block's time, up to World::horizon, each instruction charged its own cycle.
+// Nothing outside can touch what scalar code and memory vectors touch, except the microthreads of the same core. So
+// the main thread runs ahead of the block's time, each instruction charged its own cycle: up to World::horizon, or up
+// to the first cycle in which a microthread could do something (core_ahead.cpp).
 #pragma once
 
 #include "simulator/engine/block.h"
@@ -17,14 +18,12 @@ class Core {
   Core(Block& block, Pe& pe, Cycle now) : block_(block), pe_(pe), world_(block.world), now_(now) {}
   void run();
 
-  // Also used when the PE is made and by the host side.
-  void activate(int id, Cycle at);
-  void unblock(int id, Cycle at);
+  // The run stops before `now_ + 1`, but the core has run ahead of that: back, and again up to the stop.
+  void rewind();
 
  private:
   // ---- core_issue.cpp
   void run_main();
-  bool can_issue_at(Cycle t) const;
   bool issue(Cycle t);                      // false: it has to wait
   void issue_scalar(const isa::Inst&, const Decoded&, Cycle t);
   void issue_jump(const isa::Inst&, const Decoded&, Cycle t);
@@ -39,6 +38,21 @@ class Core {
   uint64_t timestamp(Cycle t) const;
   uint16_t value16(const isa::Operand& o) const { return uint16_t(operand_value(o, pe_.regs, 2)); }
   bool grow_memory();
+
+  // ---- core_ahead.cpp
+  bool can_issue_at(Cycle t);
+  bool may_run_ahead(Cycle t);
+  Cycle ahead_limit() const;
+  Cycle memory_op_limit(const VectorOp&) const;
+  bool can_go_back() const;
+  bool is_ahead() const;
+  void remember();
+  void log_memory(uint32_t address, uint32_t bytes);
+  void log_vector(const VectorOp&, uint32_t count);
+
+  // ---- core_tasks.cpp
+  void activate(int id, Cycle at, Cycle not_before = 0);
+  void unblock(int id, Cycle at, Cycle not_before = 0);
 
   // ---- core_vector.cpp
   void run_datapath();
@@ -90,6 +104,8 @@ class Core {
   Pe& pe_;
   World& world_;
   Cycle now_;
+  bool faulted_ = false;
+  bool logging_ = false;   // what is overwritten goes into Pe::ahead
 };
 
 inline void run_core(Block& block, Pe& pe, Cycle now) { Core(block, pe, now).run(); }

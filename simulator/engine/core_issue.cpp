@@ -18,12 +18,8 @@ void Core::run() {
   sleep();
 }
 
-// The cycles that the main thread may use now: its own, and those ahead if nothing can interfere.
-bool Core::can_issue_at(Cycle t) const {
-  return t <= now_ || (pe_.active == 0 && world_.run_ahead && t < world_.horizon);
-}
-
 void Core::run_main() {
+  if (is_ahead()) return;
   for (;;) {
     if (!pe_.running && !pick_task()) return;
     if (pe_.active >> kMainThread & 1) return;
@@ -105,7 +101,7 @@ bool Core::issue(Cycle t) {
     case InstKind::vector: break;
   }
   ++pe_.pc;
-  return pe_.ready != kNever;
+  return !faulted_;
 }
 
 bool Core::grow_memory() {
@@ -116,6 +112,8 @@ bool Core::grow_memory() {
 }
 
 void Core::issue_scalar(const isa::Inst& inst, const Decoded& d, Cycle t) {
+  if (logging_ && d.plan.kind == ScalarPlan::Kind::store)
+    log_memory((value16(inst.args[0]) + uint32_t(inst.args[1].value)) & 0xFFFF, d.plan.bytes);
   ScalarResult result = execute_plan(d.plan, pe_.regs, pe_.memory);
   if (result.fault == ExecFault::out_of_bounds && grow_memory()) result = execute_plan(d.plan, pe_.regs, pe_.memory);
   if (result.fault != ExecFault::none) {
@@ -230,7 +228,8 @@ void Core::raise(const char* name, Cycle at, uint32_t inst, const std::string& w
   std::string where = pe_.tile ? pe_.tile->program->where(inst) : std::string();
   block_.raise(name, at, pe_.at, what + (where.empty() ? "" : ", at " + where));
   pe_.ready = kNever;
-  pe_.active = 0;
+  pe_.active = logging_ ? pe_.active & 0xFF : 0;
+  faulted_ = true;
 }
 
 }  // namespace cs::sim

@@ -155,6 +155,7 @@ bool Core::write_element(VectorOp& op, uint32_t value, bool last) {
     case Cursor::Kind::memory:
     case Cursor::Kind::memory4: {
       if (!check_access(op, c.address, c.bytes)) return false;
+      if (logging_) log_memory(uint32_t(c.address), c.bytes);
       uint8_t* m = pe_.memory.data() + c.address;
       m[0] = uint8_t(value);
       m[1] = uint8_t(value >> 8);
@@ -221,6 +222,7 @@ bool Core::run_memory_fast(VectorOp& op, uint32_t count) {
     int64_t end = c->address + std::max<int64_t>(0, int64_t(c->step) * (count - 1)) + c->bytes;
     if (end > int64_t(pe_.memory.size())) grow_memory();
   }
+  if (logging_) log_vector(op, count);
   VectorResult result =
       execute_memory_vector(code, v, pe_.memory, pe_.tile->program->fp16, pe_.regs.carry);
   if (result.fault != ExecFault::none) {

@@ -16,22 +16,26 @@ enum Kind { kData = 0, kControl = 1, kLocal = 2, kFunction = 3 };
 
 }  // namespace
 
-void Core::activate(int id, Cycle at) {
+void Core::activate(int id, Cycle at, Cycle not_before) {
   uint64_t bit = uint64_t(1) << (id & 63);
   if (pe_.activated & bit) return;
   pe_.activated |= bit;
   pe_.tasks_changed = true;
   int s = slot(id);
-  if (s >= 0) pe_.ready_at[size_t(s)] = std::max(pe_.ready_at[size_t(s)], at + Cycle(world_.machine.core.task_start_cycles));
+  if (s >= 0)
+    pe_.ready_at[size_t(s)] =
+        std::max({pe_.ready_at[size_t(s)], at + Cycle(world_.machine.core.task_start_cycles), not_before});
 }
 
-void Core::unblock(int id, Cycle at) {
+void Core::unblock(int id, Cycle at, Cycle not_before) {
   uint64_t bit = uint64_t(1) << (id & 63);
   if (!(pe_.blocked & bit)) return;
   pe_.blocked &= ~bit;
   pe_.tasks_changed = true;
   int s = slot(id);
-  if (s >= 0) pe_.ready_at[size_t(s)] = std::max(pe_.ready_at[size_t(s)], at + Cycle(world_.machine.core.task_start_cycles));
+  if (s >= 0)
+    pe_.ready_at[size_t(s)] =
+        std::max({pe_.ready_at[size_t(s)], at + Cycle(world_.machine.core.task_start_cycles), not_before});
 }
 
 // When the wavelet at the head of the queue may start a task, and which; kNever if it starts none.
@@ -169,7 +173,7 @@ void Core::pop_input(size_t queue) {
 void Core::end_task(Cycle t) {
   pe_.running = false;
   pe_.tasks_changed = true;
-  pe_.free_at = t + Cycle(std::max(1, world_.machine.core.task_switch_cycles));
+  pe_.free_at = std::max(t + Cycle(std::max(1, world_.machine.core.task_switch_cycles)), pe_.last_group);
   pe_.stats.last_task_end = t + 1;
   if (world_.trace) world_.trace->task({pe_.at, pe_.task_begin, t + 1, pe_.task, pe_.function, -1, pe_.task_entry});
 }
@@ -192,7 +196,8 @@ void Core::sleep() {
     }
   }
   if (pe_.running && !(pe_.active >> kMainThread & 1) && !pe_.waits_thread) {
-    if (pe_.ready != kNever) next = std::min(next, std::max(pe_.ready, now_ + 1));
+    if (pe_.ready != kNever)
+      next = std::min(next, std::max({pe_.ready, now_ + 1, is_ahead() ? pe_.ahead->until - 1 : 0}));
     why = int(Stall::dependency);
     thread = queue = -1;
     inst = pe_.pc;

@@ -285,9 +285,10 @@ void Core::retire(int thread, Cycle last_group) {
       pe_.regs.r[size_t(o.value & 15)] = uint16_t(op.dst.value);
     set_result(pe_.tile->code[op.inst], at);
   }
-  if (op.config.activate >= 0) activate(op.config.activate, at);
-  if (op.config.unblock >= 0) unblock(op.config.unblock, at);
+  if (op.config.activate >= 0) activate(op.config.activate, at, last_group);
+  if (op.config.unblock >= 0) unblock(op.config.unblock, at, last_group);
   if (thread == kMainThread) {
+    pe_.last_group = last_group;
     pe_.ready = std::max(pe_.ready, at);
   } else {
     if (world_.trace) world_.trace->task({pe_.at, op.issued, last_group + 1, -1, -1, thread, op.inst});
@@ -298,16 +299,17 @@ void Core::retire(int thread, Cycle last_group) {
   }
 }
 
-// Operations on memory alone: all groups up to the horizon in one go while nothing else wants the datapath.
+// Operations on memory alone: all groups up to the limit in one go.
 void Core::run_memory_op(VectorOp& op) {
-  Cycle limit = pe_.active == (1u << kMainThread) && world_.run_ahead ? world_.horizon : now_ + 1;
+  Cycle limit = memory_op_limit(op);
   if (op.next >= limit || pe_.datapath_free > op.next) return;
+  if (limit > now_ + 1 && world_.watched && !logging_) remember();
   uint64_t left = (op.total - op.done + op.group - 1) / op.group;
   uint64_t groups = std::min<uint64_t>(left, (limit - op.next + op.group_cycles - 1) / op.group_cycles);
   uint32_t count = uint32_t(std::min<uint64_t>(op.total - op.done, groups * op.group));
   if (!run_memory_fast(op, count))
-    for (uint32_t i = 0; i < count && pe_.active != 0; ++i) execute_elements(op, 1);
-  if (pe_.active == 0) return;   // a fault
+    execute_elements(op, count);
+  if (faulted_) return;
   account_groups(op, groups);
   pe_.stats.elements += count;
   pe_.stats.flops += uint64_t(count) * op.flops;
@@ -315,7 +317,8 @@ void Core::run_memory_op(VectorOp& op) {
   Cycle last = op.next + groups * op.group_cycles - 1;
   op.next = last + 1;
   op.why = Stall::dependency;
-  if (op.holds_datapath) pe_.datapath_free = last + 1;
+  if (op.holds_datapath || last > now_) pe_.datapath_free = last + 1;
+  if (logging_) pe_.ahead->until = std::max(pe_.ahead->until, last + 1);
   if (op.done == op.total) retire(kMainThread, last);
 }
 
@@ -336,7 +339,7 @@ void Core::execute_group(VectorOp& op, int thread) {
   }
   uint32_t count = std::min(op.group, op.total - op.done);
   execute_elements(op, count);
-  if (pe_.active == 0) return;   // a fault
+  if (faulted_) return;
   account_busy(now_);
   pe_.stats.elements += count;
   pe_.stats.flops += uint64_t(count) * op.flops;

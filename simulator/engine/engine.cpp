@@ -101,7 +101,8 @@ void Engine::Impl::step(Cycle to, bool past_end) {
   if (!loaded || faulted) return;
   watch_fired = false;
   world.horizon = to;
-  world.run_ahead = !watching();
+  world.watched = watching();
+  world.run_ahead = !world.watched || world.trace == nullptr;   // a sink cannot take events back
   while (now < to) {
     Cycle t = next.empty() ? kNever : *std::min_element(next.begin(), next.end());
     if (pending && pending->cycle < std::min(t, to)) return declare_fault();
@@ -113,8 +114,8 @@ void Engine::Impl::step(Cycle to, bool past_end) {
     exchange(t);
     now = t + 1;
     after_cycle(t);
-    if (faulted || watch_fired) return;
-    if (commands_armed && commands_pending() == 0) return;
+    if (faulted) return;
+    if (watch_fired || (commands_armed && commands_pending() == 0)) return rewind_to_now();
   }
 }
 
@@ -170,6 +171,22 @@ void Engine::Impl::after_cycle(Cycle t) {
     b.watch_fired = false;
   }
   if (pending && pending->cycle <= t) declare_fault();
+}
+
+// An early stop: cores that have run ahead of it go back.
+void Engine::Impl::rewind_to_now() {
+  world.run_ahead = false;
+  for (auto& b : grid.blocks) {
+    if (!b) continue;
+    bool any = false;
+    for (auto& p : b->pes) {
+      if (!p || !p->ahead || p->ahead->until <= now) continue;
+      Core(*b, *p, now - 1).rewind();
+      any = true;
+    }
+    if (any) refresh(*b);
+  }
+  if (pending && pending->cycle >= now) pending.reset();
 }
 
 void Engine::Impl::declare_fault() {

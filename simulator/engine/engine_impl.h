@@ -32,6 +32,7 @@ struct Engine::Impl {
   void refresh(Block&);
   void after_cycle(Cycle t);
   void declare_fault();
+  void rewind_to_now();
   bool watching() const;
   size_t commands_pending() const;
   Block& block_of(Coord c) const;

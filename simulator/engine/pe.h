@@ -102,6 +102,29 @@ struct alignas(64) VectorOp {
   std::array<int8_t, 3> saves{-1, -1, -1};   // where they came from: index into Pe::dsrs, -1: no DSR
 };
 
+// Where the main thread was before it ran ahead of time while the host may stop the run at any cycle, and what it has
+// overwritten since; enough to go back and do it again up to the stop.
+struct Ahead {
+  Cycle until = 0;                    // the effects reach this far
+  Registers regs;
+  std::array<Cycle, 16> reg_ready{};
+  Cycle last_result = 0, ready = 0, accounted = 0, datapath_free = 0, last_group = 0;
+  uint32_t pc = 0;
+  uint16_t active = 0;
+  int8_t why = -1;
+  uint64_t blocked = 0, activated = 0;
+  uint64_t block_instructions = 0;    // issued since, to be taken back from the block's count
+  std::vector<Cycle> ready_at;
+  std::vector<Dsr> dsrs;
+  VectorOp op;                        // of the main thread, if it is active
+  PeStats stats;
+  struct Undo {
+    uint32_t address = 0, bytes = 0;
+  };
+  std::vector<Undo> undo;
+  std::vector<uint8_t> old;           // bytes of all undo entries, in order
+};
+
 // The order of the fields follows how often they are used.
 struct alignas(64) Pe {
   const TileImage* tile = nullptr;    // nullptr: routes only
@@ -130,6 +153,7 @@ struct alignas(64) Pe {
   uint32_t pc = 0;
   Cycle ready = 0;                    // the next instruction may issue
   Cycle free_at = 0;                  // not running: a task may start
+  Cycle last_group = 0;               // cycle of the main thread's last element group
   std::vector<Dsr> dsrs;
   // ---- tasks
   int16_t task = -1, function = -1;
@@ -151,6 +175,7 @@ struct alignas(64) Pe {
   Cycle tsc_base = 0;                 // count = now - base while on, else the frozen count
   std::array<uint16_t, 2> tsc_latch{};
   uint32_t lfsr = 0xdeadbeef & 0x7FFFFF;
+  std::unique_ptr<Ahead> ahead;       // only while the host may stop the run at any cycle
 };
 
 }  // namespace cs::sim

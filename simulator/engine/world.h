@@ -40,7 +40,8 @@ struct World {
   std::vector<Launch> launches;
   TraceSink* trace = nullptr;
   Cycle horizon = 0;       // step() runs no further: cores that run ahead stop here
-  bool run_ahead = true;   // false while the host may stop the run at any cycle
+  bool run_ahead = true;
+  bool watched = false;    // the host may stop the run at any cycle: cores that run ahead keep a way back
 };
 
 }  // namespace cs::sim

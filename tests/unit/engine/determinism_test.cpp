@@ -76,8 +76,11 @@ struct Traffic {
     t.dsd(16, mem(8192, 77)).dsd(24, mem(1024, 77));
     code += "loop: sub16 r2, r2, 1\nlddds d1, [16], {}\nlds0ds s0_1, [24], {}\nlds1ds s1_1, [16], {}\n"
             "add16 d1, s0_1, s1_1\njmpt r2, @loop\nyield\n"
-            "done: ld16 r0, [8000+0]\nadd16 r0, r0, 1\nst16 [8000+0], r0\nyield";
-    t.code(code).task(TaskKind::local, 8, "start").task(TaskKind::local, 9, "done").activated(8);
+            "done: ld16 r0, [8000+0]\nadd16 r0, r0, 1\nst16 [8000+0], r0\nactvt 10\nlddds d1, [16], {}\n"
+            "lds0ds s0_1, [24], {}\nlds1ds s1_1, [16], {}\nsub16 d1, s0_1, s1_1\nyield\n"
+            "after: lds1ds s1_2, [16], {}\nadd16 r5, r5, s1_2\nst16 [8002+0], r5\nyield";
+    t.code(code).task(TaskKind::local, 8, "start").task(TaskKind::local, 9, "done");
+    t.task(TaskKind::local, 10, "after").activated(8);
     return t;
   }
 
@@ -146,6 +149,56 @@ TEST(Determinism, block_sizes_threads_and_steps_do_not_matter) {
       EXPECT_TRUE(uneven.memory == want.memory);
       EXPECT_EQ(uneven.counters, want.counters);
     }
+}
+
+// A watch may stop the run while cores have run ahead: what the host then reads is what it reads in a run that is cut
+// at that cycle anyway.
+TEST(Determinism, early_stops_leave_memory_as_of_the_stop) {
+  for (uint32_t seed : {4u, 5u, 6u, 7u}) {
+    Traffic traffic(wse2(), seed);
+    std::mt19937 rng(seed);
+    // A host stream beside the traffic, on a color of its own, stops the run every few wavelets.
+    traffic.f.route({0, 3, kSide, 1}, 20, {"W>E"});
+    int in = traffic.f.port("in", true, Port::west, 3, 20), out = traffic.f.port("out", false, Port::east, 3, 20);
+    auto make = [&](int side) {
+      auto engine = std::make_unique<Engine>(traffic.f.machine, EngineOptions{side, side});
+      Diag diag;
+      EXPECT_TRUE(engine->load(traffic.f.p, {}, diag)) << diag.to_string();
+      for (Cycle t = 1; t < 900; t += 1 + rng() % 37) engine->send(in, std::vector<uint32_t>{1}, t);
+      return engine;
+    };
+    auto state = [](const Engine& e) {
+      std::vector<uint64_t> all{e.now(), e.instructions(), e.wavelet_hops()};
+      std::vector<uint8_t> m(1024);
+      for (int y = 0; y < kSide; ++y)
+        for (int x = 0; x < kSide; ++x) {
+          for (int base : {2048, 7680, 8192}) {
+            e.read({x, y}, uint16_t(base), m);
+            uint64_t hash = 0;
+            for (uint8_t b : m) hash = hash * 1099511628211u + b;
+            all.push_back(hash);
+          }
+          PeStats s = e.stats({x, y});
+          all.insert(all.end(), {s.busy, s.elements, s.instructions, s.tasks});
+          all.insert(all.end(), s.stalls.begin(), s.stalls.end());
+        }
+      return all;
+    };
+    rng.seed(seed);
+    auto watched = make(8);
+    rng.seed(seed);
+    auto plain = make(32);
+    size_t stops = 0;
+    for (;;) {
+      watched->watch(out, watched->received(out).size() + 1);
+      watched->step(3000);
+      plain->step(watched->now());
+      ASSERT_EQ(state(*watched), state(*plain)) << "seed " << seed << " stop " << stops;
+      if (!watched->watch_fired()) break;
+      ++stops;
+    }
+    EXPECT_GT(stops, 20u);
+  }
 }
 
 }  // namespace

@@ -1,0 +1,155 @@
+// Running ahead of the block's time, and back.
+//
+// Ahead: the main thread may use the cycles before the first one in which a microthread of the core could touch memory
+// or compete for the datapath. An operation that waits for wavelets cannot before one has departed to the ramp
+// (next cycle) and crossed it. A memory operation whose groups leave the datapath no gap even runs to its end if all
+// microthreads have a lower priority: they would not get the datapath anyway.
+//
+// Back: while the host may stop the run at any cycle (World::watched), the core first notes its state and logs what it
+// overwrites; only instructions that leave nothing else behind run ahead then. At a stop, rewind() restores all of it
+// and runs the instructions again up to the stop. So what the host reads is the same as without running ahead.
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "simulator/engine/core.h"
+
+namespace cs::sim {
+
+// The first cycle in which a microthread could act.
+Cycle Core::ahead_limit() const {
+  Cycle limit = world_.horizon;
+  for (uint16_t rest = pe_.active; rest != 0; rest &= uint16_t(rest - 1)) {
+    const VectorOp& op = *pe_.ops[size_t(std::countr_zero(rest))];
+    bool starved = op.waits && op.why == Stall::input;
+    limit = std::min(limit, starved ? now_ + 1 + Cycle(world_.machine.ramp.down_cycles) : std::max(op.next, now_ + 1));
+  }
+  return limit;
+}
+
+bool Core::can_issue_at(Cycle t) {
+  if (t <= now_) return true;
+  if (!world_.run_ahead || t >= ahead_limit()) return false;
+  return !world_.watched || may_run_ahead(t);
+}
+
+// Watched: scalars, jumps, DSR loads and operations on memory alone, from a state that is remembered.
+bool Core::may_run_ahead(Cycle t) {
+  if (pe_.pc >= pe_.tile->code.size() || !can_go_back()) return false;
+  const isa::Inst& inst = pe_.tile->program->code[pe_.pc];
+  switch (pe_.tile->code[pe_.pc].kind) {
+    case InstKind::scalar:
+    case InstKind::load_dsr: break;
+    case InstKind::jump:
+      for (const isa::Operand& o : inst.args)
+        if (o.kind == isa::OperandKind::label && o.value == isa::kReturnToScheduler) return false;
+      if (inst.op == isa::Op::jv && value16(inst.args[0]) == uint16_t(isa::kReturnToScheduler)) return false;
+      break;
+    case InstKind::vector:
+      for (const isa::Operand& o : inst.args)
+        if (o.is_dsr() && (dsr(o).dsd.is_fabric() || dsr(o).config.async)) return false;
+      break;
+    default: return false;
+  }
+  if (!logging_) remember();
+  pe_.ahead->until = std::max(pe_.ahead->until, t + 1);
+  return true;
+}
+
+// A microthread that a control wavelet may end at any time changes what cannot be restored.
+bool Core::can_go_back() const {
+  for (uint16_t rest = pe_.active & 0xFF; rest != 0; rest &= uint16_t(rest - 1))
+    if (pe_.ops[size_t(std::countr_zero(rest))]->config.on_control != isa::DsrConfig::OnControl::none) return false;
+  return logging_ || !is_ahead();
+}
+
+// The main thread stands still until what it did ahead of time has become the present.
+bool Core::is_ahead() const { return world_.watched && pe_.ahead && pe_.ahead->until > now_ + 1; }
+
+// How far a memory operation of the main thread may be taken now.
+Cycle Core::memory_op_limit(const VectorOp& op) const {
+  if (!world_.run_ahead || (world_.watched && !can_go_back())) return now_ + 1;
+  bool gaps = op.group_cycles > 1 && !op.holds_datapath;
+  for (uint16_t rest = pe_.active & 0xFF; rest != 0; rest &= uint16_t(rest - 1)) {
+    const VectorOp& other = *pe_.ops[size_t(std::countr_zero(rest))];
+    if (gaps || other.rank >= op.rank) return now_ + 1;
+  }
+  // The groups before op.next are nobody's: a microthread may use the datapath until then.
+  return op.next > now_ && (pe_.active & 0xFF) ? now_ + 1 : world_.horizon;
+}
+
+void Core::remember() {
+  if (!pe_.ahead) pe_.ahead = std::make_unique<Ahead>();
+  Ahead& a = *pe_.ahead;
+  a.until = now_ + 1;
+  a.regs = pe_.regs;
+  a.reg_ready = pe_.reg_ready;
+  a.last_result = pe_.last_result;
+  a.ready = pe_.ready;
+  a.accounted = pe_.accounted;
+  a.datapath_free = pe_.datapath_free;
+  a.last_group = pe_.last_group;
+  a.pc = pe_.pc;
+  a.active = pe_.active;
+  a.why = pe_.why;
+  a.blocked = pe_.blocked;
+  a.activated = pe_.activated;
+  a.block_instructions = pe_.stats.instructions;
+  a.ready_at = pe_.ready_at;
+  a.dsrs = pe_.dsrs;
+  if (pe_.active >> kMainThread & 1) a.op = *pe_.ops[kMainThread];
+  a.stats = pe_.stats;
+  a.undo.clear();
+  a.old.clear();
+  logging_ = true;
+}
+
+void Core::log_memory(uint32_t address, uint32_t bytes) {
+  if (address + bytes > pe_.memory.size() && !(grow_memory() && address + bytes <= pe_.memory.size())) return;
+  Ahead& a = *pe_.ahead;
+  a.undo.push_back({address, bytes});
+  a.old.insert(a.old.end(), pe_.memory.begin() + address, pe_.memory.begin() + address + bytes);
+}
+
+void Core::log_vector(const VectorOp& op, uint32_t count) {
+  const Cursor& c = op.dst;
+  if (c.kind != Cursor::Kind::memory) return;
+  int64_t first = c.address, last = first + int64_t(c.step) * (count - 1);
+  int64_t low = std::max<int64_t>(0, std::min(first, last)), high = std::max(first, last) + c.bytes;
+  high = std::min(high, int64_t(pe_.memory.size()));
+  if (high > low) log_memory(uint32_t(low), uint32_t(high - low));
+}
+
+void Core::rewind() {
+  Ahead& a = *pe_.ahead;
+  size_t end = a.old.size();
+  for (size_t i = a.undo.size(); i-- > 0;) {
+    end -= a.undo[i].bytes;
+    std::memcpy(pe_.memory.data() + a.undo[i].address, a.old.data() + end, a.undo[i].bytes);
+  }
+  block_.instructions -= pe_.stats.instructions - a.block_instructions;
+  pe_.regs = a.regs;
+  pe_.reg_ready = a.reg_ready;
+  pe_.last_result = a.last_result;
+  pe_.ready = a.ready;
+  pe_.accounted = a.accounted;
+  pe_.datapath_free = a.datapath_free;
+  pe_.last_group = a.last_group;
+  pe_.pc = a.pc;
+  pe_.active = uint16_t((pe_.active & 0xFF) | (a.active & 1u << kMainThread));
+  pe_.why = a.why;
+  pe_.blocked = a.blocked;
+  pe_.activated = a.activated;
+  pe_.ready_at = a.ready_at;
+  pe_.dsrs = a.dsrs;
+  if (pe_.active >> kMainThread & 1) *pe_.ops[kMainThread] = a.op;
+  pe_.stats = a.stats;
+  pe_.tasks_changed = true;
+  a.until = 0;
+  if (pe_.active >> kMainThread & 1 && !pe_.ops[kMainThread]->fabric) run_memory_op(*pe_.ops[kMainThread]);
+  run_main();
+  sleep();
+}
+
+}  // namespace cs::sim
