@@ -170,7 +170,9 @@ class Reader {
     m.required("name", n.name);
     m.required("op", n.op);
     m.optional("where", n.where);
-    if (n.where.empty()) n.where = fmt::format("{}:{}", std::filesystem::path(diag_.sources.path(n.loc.file)).filename().string(), n.loc.line);
+    if (n.where.empty())
+      n.where = fmt::format(
+          "{}:{}", std::filesystem::path(diag_.sources.path(n.loc.file)).filename().string(), n.loc.line);
     p.inputs = m.child("inputs");
     std::vector<std::string> outputs;
     if (!m.optional("outputs", outputs) || outputs.empty()) outputs = {n.name};

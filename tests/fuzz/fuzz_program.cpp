@@ -1,4 +1,5 @@
-// Any bytes as program.fb: a Program or a diagnostic; verify() judges whatever came out, and a valid Program has a text.
+// Any bytes as program.fb: a Program or a diagnostic; verify() judges whatever came out, and a valid Program
+// has a text.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

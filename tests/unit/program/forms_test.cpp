@@ -29,7 +29,8 @@ TEST(Bytes, ReadBackEqualAndAreTheSameEveryTime) {
   EXPECT_EQ(*nothing, empty);
 }
 
-// Every truncation and thousands of random changes: a diagnostic or a Program, never a crash (run under ASan too).
+// Every truncation and thousands of random changes: a diagnostic or a Program, never a crash (run under ASan
+// too).
 TEST(Bytes, SurviveAnyDamage) {
   const std::string bytes = program_bytes(sample_program());
   for (size_t keep = 0; keep + 3 < bytes.size(); ++keep) {  // up to three last bytes are padding
@@ -41,7 +42,8 @@ TEST(Bytes, SurviveAnyDamage) {
   const Machine wse2 = machine("wse2");
   for (int round = 0; round < 5000; ++round) {
     std::string changed = bytes;
-    for (uint32_t k = 0; k <= rng.below(4); ++k) changed[rng.below(uint32_t(bytes.size()))] = char(rng.below(256));
+    for (uint32_t k = 0; k <= rng.below(4); ++k)
+      changed[rng.below(uint32_t(bytes.size()))] = char(rng.below(256));
     Diag diag;
     const auto p = parse_program_bytes(changed, "program.fb", diag);
     EXPECT_TRUE(p || !diag.ok());
@@ -101,16 +103,17 @@ TEST(HostYaml, ReadsBackEqualWithItsPorts) {
   EXPECT_EQ(ports, p.ports);
   Diag wrong;
   std::vector<HostPort> none;
-  EXPECT_FALSE(host_part_from_yaml("model: m\npolicy: x\ndtype: fp32\nsteps:\n  - {kind: sent, port: p, tensor: t}\n",
-                                   "host.yaml", none, wrong));
+  EXPECT_FALSE(
+      host_part_from_yaml("model: m\npolicy: x\ndtype: fp32\nsteps:\n  - {kind: sent, port: p, tensor: t}\n",
+                          "host.yaml", none, wrong));
   EXPECT_THAT(wrong.to_string(), HasSubstr("host.yaml:5:12: error: 'kind' is 'sent'"));
 }
 
 class Folder : public ::testing::Test {
  protected:
   void SetUp() override {
-    dir_ = fs::path(::testing::TempDir()) / (std::string("folder_") +
-                                            ::testing::UnitTest::GetInstance()->current_test_info()->name());
+    dir_ = fs::path(::testing::TempDir()) /
+           (std::string("folder_") + ::testing::UnitTest::GetInstance()->current_test_info()->name());
     fs::remove_all(dir_);
     fs::create_directories(dir_);
     folder_ = (dir_ / "p.csp").string();
@@ -118,7 +121,8 @@ class Folder : public ::testing::Test {
   void TearDown() override { fs::remove_all(dir_); }
   void write() {
     Diag diag;
-    ASSERT_TRUE(write_program(folder_, sample_program(), weights_, {version(), "-m wse2", {{"policy", "medium"}}}, diag))
+    ASSERT_TRUE(write_program(folder_, sample_program(), weights_,
+                              {version(), "-m wse2", {{"policy", "medium"}}}, diag))
         << diag.to_string();
   }
   fs::path dir_;
@@ -171,8 +175,10 @@ TEST_F(Folder, EveryKindOfDamageIsADiagnostic) {
     std::ofstream(folder_ + "/" + file, std::ios::binary) << bytes;
     return complaint();
   };
-  EXPECT_THAT(replace("program.fb", [](std::string& b) { b.resize(b.size() / 2); }), HasSubstr("program.fb: error"));
-  EXPECT_THAT(replace("program.fb", [](std::string& b) { b[100] = char(b[100] ^ 1); }), HasSubstr("manifest says"));
+  EXPECT_THAT(replace("program.fb", [](std::string& b) { b.resize(b.size() / 2); }),
+              HasSubstr("program.fb: error"));
+  EXPECT_THAT(replace("program.fb", [](std::string& b) { b[100] = char(b[100] ^ 1); }),
+              HasSubstr("manifest says"));
   EXPECT_THAT(replace("program.fb", [](std::string& b) { b.clear(); }), HasSubstr("program.fb: error"));
   EXPECT_THAT(replace("weights.bin", [](std::string& b) { b += "x"; }), HasSubstr("weights.bin: error"));
   EXPECT_THAT(replace("manifest.json", [](std::string& b) { b = "{"; }), HasSubstr("manifest.json: error"));

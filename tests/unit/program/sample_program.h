@@ -1,4 +1,5 @@
-// A small valid Program that uses every part of the format: two tile programs, switches, ports, exports, a host part.
+// A small valid Program that uses every part of the format: two tile programs, switches, ports, exports, a
+// host part.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -56,11 +57,31 @@ inline HostPart sample_host() {
   h.host_constants = {{{"axis", DataType::i32, {2}, -1}, 64, 8}};
   h.steps = {{HostStep::Kind::send, "in", "in:0", "", {}, {}, {}},
              {HostStep::Kind::receive, "out", "v", "", {}, {}, {}},
-             {HostStep::Kind::op, "", "", "softmax", {"v", "axis", ""}, {"y"},
-              {{"alpha", 0.5}, {"axis", int64_t(1)}, {"beta", 2.0}, {"mode", std::string("true")},
-               {"pads", std::vector<int64_t>{}}, {"scale", std::vector<double>{1.0, -0.1}}}}};
-  h.kernels = {{"k0", "gemm+relu", "gemv", Origin::handwritten, "a kernel: exists", {0, 0, 4, 3}, 1000, 12.5, 20, 100,
-                {5, 6}, {"Gemm_0"}, "k0"},
+             {HostStep::Kind::op,
+              "",
+              "",
+              "softmax",
+              {"v", "axis", ""},
+              {"y"},
+              {{"alpha", 0.5},
+               {"axis", int64_t(1)},
+               {"beta", 2.0},
+               {"mode", std::string("true")},
+               {"pads", std::vector<int64_t>{}},
+               {"scale", std::vector<double>{1.0, -0.1}}}}};
+  h.kernels = {{"k0",
+                "gemm+relu",
+                "gemv",
+                Origin::handwritten,
+                "a kernel: exists",
+                {0, 0, 4, 3},
+                1000,
+                12.5,
+                20,
+                100,
+                {5, 6},
+                {"Gemm_0"},
+                "k0"},
                {"k1", "softmax", "host", Origin::host, "", {}, 40, 0, 0, 0, {}, {}, ""}};
   h.ops = {{"Gemm_0", "gemm", Origin::handwritten, "policy medium", {"k0"}, "model.onnx: node Gemm_0"},
            {"s", "softmax", Origin::primitive, "", {"k1"}, "model.yaml:12"}};
@@ -87,7 +108,8 @@ inline Program sample_program() {
   straight.positions[0] = {true, w, e};
   straight.teardown = true;
   p.routes = {{{0, 1, 4, 1}, 5, config}, {{0, 1, 4, 1}, 6, straight}};
-  p.ports = {{"in", true, Port::west, 1, 5}, {"out", false, Port::east, 1, 5}, {"out2", false, Port::east, 1, 6}};
+  p.ports = {
+      {"in", true, Port::west, 1, 5}, {"out", false, Port::east, 1, 5}, {"out2", false, Port::east, 1, 6}};
   p.exports = {{"x", false, DataType::f32, true}, {"run", true, DataType::f32, true}};
   p.host = sample_host();
   return p;

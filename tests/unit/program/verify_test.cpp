@@ -42,15 +42,21 @@ TEST(Verify, NamesWhatIsWrongWithPlaces) {
       {"tile rectangle [1, 1, 2147483647, 1]", [](Program& p) { p.rects[0].rect.w = 2147483647; }},
       {"there are 24 colors", [](Program& p) { p.routes[0].color = 24; }},
       {"PE (0, 1) has two routes of this color", [](Program& p) { p.routes[0].color = 6; }},
-      {"current switch position is 1, which is not valid", [](Program& p) { p.routes[0].config.current = 1; }},
+      {"current switch position is 1, which is not valid",
+       [](Program& p) { p.routes[0].config.current = 1; }},
       {"current switch position is 200", [](Program& p) { p.routes[0].config.current = 200; }},
       {"names a sixth port", [](Program& p) { p.routes[0].config.positions[0].tx = 0x21; }},
-      {"changes inputs and outputs", [](Program& p) { p.routes[0].config.positions[2] = {true, 16, 1}; }},
+      {"changes inputs and outputs",
+       [](Program& p) {
+         p.routes[0].config.positions[2] = {true, 16, 1};
+       }},
       {"leaves the fabric to the east at row 1", [](Program& p) { p.ports.pop_back(); }},
-      {"no route of color 7 at PE (0, 1) takes input from the west", [](Program& p) { p.ports[0].color = 7; }},
+      {"no route of color 7 at PE (0, 1) takes input from the west",
+       [](Program& p) { p.ports[0].color = 7; }},
       {"is at row 3, there are 3", [](Program& p) { p.ports[0].position = 3; }},
       {"port names must be unique", [](Program& p) { p.ports[1].name = "in"; }},
-      {"needs 61 host ports, machine wse2 has 60", [](Program& p) {
+      {"needs 61 host ports, machine wse2 has 60",
+       [](Program& p) {
          p.fabric_height = 100;
          for (int i = 0; i < 60; ++i) {
            p.ports.push_back({"w" + std::to_string(i), true, Port::west, 10 + i, 5});
@@ -59,7 +65,8 @@ TEST(Verify, NamesWhatIsWrongWithPlaces) {
        }},
       {"no tile program exports a variable", [](Program& p) { p.exports[0].name = "z"; }},
       {"is exported as i16", [](Program& p) { p.exports[0].type = DataType::i16; }},
-      {"memcpy uses the colors 21, 22, 23", [](Program& p) {
+      {"memcpy uses the colors 21, 22, 23",
+       [](Program& p) {
          p.memcpy = true;
          p.routes[1].color = 22;
        }},
@@ -68,15 +75,21 @@ TEST(Verify, NamesWhatIsWrongWithPlaces) {
 
 TEST(Verify, NamesWhatIsWrongWithATile) {
   expect_each({
-      {"needs 49200 bytes of memory, a PE has 49152", [](Program& p) { p.tiles[0].sections[1].bytes = 49136; }},
+      {"needs 49200 bytes of memory, a PE has 49152",
+       [](Program& p) { p.tiles[0].sections[1].bytes = 49136; }},
       {"section 'data' begins at 12, the one before it ends at 14",
        [](Program& p) { p.tiles[0].sections[1].address = 12; }},
-      {"code takes bytes 0 to 13, which lie in no section", [](Program& p) { p.tiles[0].sections[0].bytes = 12; }},
+      {"code takes bytes 0 to 13, which lie in no section",
+       [](Program& p) { p.tiles[0].sections[0].bytes = 12; }},
       {"two initial contents for byte 98", [](Program& p) { p.tiles[0].segments[1].address = 98; }},
       {"continues at instruction 9, there are 5", [](Program& p) { p.tiles[0].code[2].args[1].value = 9; }},
       {"from pe.csl:12", [](Program& p) { p.tiles[0].code[2].args[1].value = 9; }},
       {"instruction 1", [](Program& p) { p.tiles[0].code[1].args[0].value = 16; }},
-      {"last instruction can be run over", [](Program& p) { p.tiles[0].code.pop_back(); p.tiles[0].code.pop_back(); }},
+      {"last instruction can be run over",
+       [](Program& p) {
+         p.tiles[0].code.pop_back();
+         p.tiles[0].code.pop_back();
+       }},
       {"data task 'recv' (id 24): ids are 0 to 23", [](Program& p) { p.tiles[0].tasks[0].id = 24; }},
       {"begins at instruction 5, there are 5", [](Program& p) { p.tiles[0].tasks[0].entry = 5; }},
       {"the id is bound to task 'recv' already", [](Program& p) { p.tiles[0].tasks[2].id = 5; }},
@@ -87,7 +100,8 @@ TEST(Verify, NamesWhatIsWrongWithATile) {
       {"blocks the task id 64", [](Program& p) { p.tiles[0].blocked = {64}; }},
       {"symbol 'x' takes bytes 64 to 131", [](Program& p) { p.tiles[0].symbols[0].elements = 17; }},
       {"symbol 'n' is at the odd address", [](Program& p) { p.tiles[0].symbols[1].address = 121; }},
-      {"a parameter of function 'run'", [](Program& p) { p.tiles[0].functions[0].parameters[0].address = 126; }},
+      {"a parameter of function 'run'",
+       [](Program& p) { p.tiles[0].functions[0].parameters[0].address = 126; }},
       {"entry 1 of the line table", [](Program& p) { p.tiles[0].lines[1].file = 2; }},
   });
 }
@@ -95,16 +109,21 @@ TEST(Verify, NamesWhatIsWrongWithATile) {
 TEST(Verify, NamesWhatIsWrongWithTheHostPart) {
   expect_each({
       {"dtype 'fp64'", [](Program& p) { p.host->dtype = "fp64"; }},
-      {"uses tensor 'v' before any step gives it", [](Program& p) { std::swap(p.host->steps[1], p.host->steps[2]); }},
+      {"uses tensor 'v' before any step gives it",
+       [](Program& p) { std::swap(p.host->steps[1], p.host->steps[2]); }},
       {"there is no port 'inn'", [](Program& p) { p.host->steps[0].port = "inn"; }},
       {"port 'out' is an output port", [](Program& p) { p.host->steps[0].port = "out"; }},
       {"port 'in' is used by two steps", [](Program& p) { p.host->steps.push_back(p.host->steps[0]); }},
       {"there is no tensor 'w'", [](Program& p) { p.host->steps[0].tensor = "w"; }},
       {"no step gives the output 'y'", [](Program& p) { p.host->steps.pop_back(); }},
-      {"needs 33 bytes per PE, tile program 'pe.csl' has 32", [](Program& p) { p.host->constants[0].bytes_per_pe = 33; }},
+      {"needs 33 bytes per PE, tile program 'pe.csl' has 32",
+       [](Program& p) { p.host->constants[0].bytes_per_pe = 33; }},
       {"covers 3 PEs, of which 2 have a tile program", [](Program& p) { p.host->constants[0].rect.w = 3; }},
       {"needs 8 bytes, has 9", [](Program& p) { p.host->host_constants[0].bytes = 9; }},
-      {"dimension below 1", [](Program& p) { p.host->inputs[0].shape = {1, 0}; }},
+      {"dimension below 1",
+       [](Program& p) {
+         p.host->inputs[0].shape = {1, 0};
+       }},
       {"the sample dimension is 2, the rank 2", [](Program& p) { p.host->inputs[0].sample_dim = 2; }},
       {"no kernel 'k9'", [](Program& p) { p.host->ops[0].kernels = {"k9"}; }},
   });
@@ -113,7 +132,8 @@ TEST(Verify, NamesWhatIsWrongWithTheHostPart) {
 TEST(Verify, RulesOfTheMachineDecide) {
   Program p = sample_program();
   EXPECT_THAT(problems(p, "wse3"), HasSubstr("the program is for wse2, the machine is wse3"));
-  // WSE-3: instructions of 4 bytes, queues 0 to 7 for data tasks, one input per color, switches only on some colors.
+  // WSE-3: instructions of 4 bytes, queues 0 to 7 for data tasks, one input per color, switches only on some
+  // colors.
   p.arch = Arch::wse3;
   for (TileProgram& t : p.tiles) t.sections[0].bytes = 20;
   EXPECT_EQ(problems(p, "wse3"), "");
@@ -134,7 +154,7 @@ TEST(Verify, RulesOfTheMachineDecide) {
 
 TEST(Verify, WeightsMustLieInTheFile) {
   Diag diag;
-  EXPECT_TRUE(verify_weights(sample_program(), 72, diag));   // 2 PEs x 32 bytes, then 8 bytes at 64
+  EXPECT_TRUE(verify_weights(sample_program(), 72, diag));  // 2 PEs x 32 bytes, then 8 bytes at 64
   EXPECT_FALSE(verify_weights(sample_program(), 71, diag));
   EXPECT_THAT(diag.to_string(), HasSubstr("needs bytes 64 to 72 of weights.bin, which has 71"));
 }

@@ -22,7 +22,8 @@ TEST(Diag, PrintsPositionLineCaretAndHelp) {
 
 TEST(Diag, TabsAndUtf8KeepTheCaretUnderItsCharacter) {
   Diag diag;
-  const uint32_t file = diag.sources.add("a", "\t\xC3\xA9 = ?");  // tab, e acute (2 bytes), blank, =, blank, ?
+  const uint32_t file =
+      diag.sources.add("a", "\t\xC3\xA9 = ?");  // tab, e acute (2 bytes), blank, =, blank, ?
   diag.error({file, 1, 7}, "what");
   EXPECT_EQ(diag.to_string(), "a:1:7: error: what\n     \xC3\xA9 = ?\n         ^\n");
 }

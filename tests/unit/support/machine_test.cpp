@@ -25,7 +25,7 @@ TEST(Machine, ShippedMachinesHaveThePublishedValues) {
   const Machine w2 = load("wse2"), w3 = load("wse3"), small = load("small");
   EXPECT_EQ(w2.arch, Arch::wse2);
   EXPECT_EQ(w3.arch, Arch::wse3);
-  EXPECT_EQ(w2.fabric.width * w2.fabric.height, 753972);   // PEs of the program fabric, WSE-2 documentation
+  EXPECT_EQ(w2.fabric.width * w2.fabric.height, 753972);  // PEs of the program fabric, WSE-2 documentation
   EXPECT_EQ(w3.fabric.width * w3.fabric.height, 893064);
   EXPECT_EQ(w2.router.hop_cycles, 1);
   EXPECT_EQ(w3.router.hop_cycles, 2);

@@ -14,7 +14,9 @@ using ::testing::HasSubstr;
 TEST(Yaml, ReadsTypedValues) {
   Diag diag;
   const auto doc = YamlDoc::parse_text(
-      "i: -42\nh: 0x10\nd: 2.5\ne: 1e-3\nw: 3\nb: true\ns: \"8\"\nl: [1, 2, 3]\nn: ~\nm: {x: 1}\ninf: -.inf\n", "t", diag);
+      "i: -42\nh: 0x10\nd: 2.5\ne: 1e-3\nw: 3\nb: true\ns: \"8\"\nl: [1, 2, 3]\nn: ~\nm: {x: 1}\ninf: "
+      "-.inf\n",
+      "t", diag);
   ASSERT_TRUE(doc) << diag.to_string();
   YamlMap m(doc->root(), "test", diag);
   int64_t i = 0;
@@ -46,7 +48,8 @@ TEST(Yaml, ReadsTypedValues) {
 
 TEST(Yaml, MismatchesAreReportedAtTheirPosition) {
   Diag diag;
-  const auto doc = YamlDoc::parse_text("a: eight\nb: 99999999999\nc: yes\nd: \"8\"\ne: [1]\nf: 1.5\n", "t.yaml", diag);
+  const auto doc =
+      YamlDoc::parse_text("a: eight\nb: 99999999999\nc: yes\nd: \"8\"\ne: [1]\nf: 1.5\n", "t.yaml", diag);
   ASSERT_TRUE(doc);
   YamlMap m(doc->root(), "test", diag);
   int a = 7;
@@ -101,7 +104,8 @@ TEST(Yaml, AnEmptyTextIsReportedWithItsName) {
   ASSERT_TRUE(doc);
   YamlMap m(doc->root(), "machine", diag);
   EXPECT_FALSE(m.valid());
-  EXPECT_THAT(diag.to_string(), HasSubstr("empty.yaml:1:1: error: 'machine' must be a map of keys, got nothing"));
+  EXPECT_THAT(diag.to_string(),
+              HasSubstr("empty.yaml:1:1: error: 'machine' must be a map of keys, got nothing"));
 }
 
 TEST(Yaml, SyntaxErrorsHaveAPosition) {
@@ -140,8 +144,10 @@ TEST(Yaml, DepthIsBounded) {
 }
 
 TEST(Yaml, QuotedTextReadsBackAsItself) {
-  for (const std::string s : {"plain", "a b", "8", "true", "null", "~", "", "a: b", "x #y", "quote\"s", "back\\slash",
-                              "line\nbreak", "tab\there", "- dash", "\x01", "caf\xC3\xA9", "-1", "[x]", "1e3", "no"}) {
+  for (const std::string s :
+       {"plain", "a b",         "8",        "true",        "null",        "~",         "",
+        "a: b",  "x #y",        "quote\"s", "back\\slash", "line\nbreak", "tab\there", "- dash",
+        "\x01",  "caf\xC3\xA9", "-1",       "[x]",         "1e3",         "no"}) {
     Diag diag;
     const auto doc = YamlDoc::parse_text("k: " + yaml_quote(s) + "\n", "t", diag);
     ASSERT_TRUE(doc) << s << diag.to_string();
