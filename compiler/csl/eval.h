@@ -184,6 +184,7 @@ class Evaluator {
   void declare(std::string_view name, Value, bool is_const);
   const Type* target_type(const ast::Assign&);
   int find_target(std::string_view label, bool loop);
+  bool always_reached(size_t first_target) const;
   // eval_call.cpp
   Value call_comptime(const FunctionRef&, const Type*, std::vector<Value>&, const std::vector<SourceLoc>&,
                       SourceLoc);

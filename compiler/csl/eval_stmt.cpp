@@ -164,7 +164,8 @@ Flow Evaluator::exec_return(const ast::Return& n) {
       b.ret();
     return Flow::return_;
   }
-  if (f.inlined && f.depth == 0 && !f.has_result) {  // the only return that is reached: no copy
+  if (f.inlined && f.depth == 0 && !f.has_result &&
+      always_reached(f.targets)) {  // the only return that is reached: no copy
     f.result = keep(v);
     f.has_result = true;
     return Flow::return_;
@@ -185,6 +186,16 @@ Flow Evaluator::exec_return(const ast::Return& n) {
   else
     b.ret();
   return Flow::return_;
+}
+
+// No jump of emitted code went past this point to a label of these targets.
+bool Evaluator::always_reached(size_t first_target) const {
+  for (size_t i = first_target; i < targets_.size(); ++i) {
+    const Target& t = targets_[i];
+    if (t.emitting && t.break_label >= 0 && builder_->label_used(t.break_label)) return false;
+    if (t.emitting && t.continue_label >= 0 && builder_->label_used(t.continue_label)) return false;
+  }
+  return true;
 }
 
 int Evaluator::find_target(std::string_view label, bool loop) {
@@ -216,7 +227,7 @@ Flow Evaluator::exec_break(const ast::Break& n) {
     return Flow::break_;
   }
   if (n.value) {
-    if (frame_->depth == t.depth && !t.has_result) {
+    if (frame_->depth == t.depth && !t.has_result && always_reached(size_t(index) + 1)) {
       Value kept = keep(t.want ? coerce(v, t.want, n.loc, "value") : v);
       targets_[size_t(index)].result = kept;
       targets_[size_t(index)].has_result = true;

@@ -84,7 +84,11 @@ void Evaluator::evaluate_declarations(ModuleInstance& m) {
     const std::string_view name = name_of(*d);
     if (!name.empty()) {
       Entry& entry = m.entries.find(name)->second;
-      if (entry.decl == d) global_value(m, entry, d->loc);
+      const auto* v = ast::try_as<ast::Variable>(d);
+      const bool unset =
+          v && v->variable_kind == ast::VariableKind::parameter && !v->value && !named_item(m.params, name);
+      if (entry.decl == d && !unset)
+        global_value(m, entry, d->loc);  // an unset parameter is wrong when it is used
     } else if (const auto* block = ast::try_as<ast::ComptimeBlock>(d)) {
       unit_.comptime_blocks.emplace_back(&m, block);
     } else if (!unit_.is_layout && &m == unit_.modules[0].get() && d->kind == ast::DeclKind::layout) {
@@ -132,7 +136,12 @@ void Evaluator::bind_param(ModuleInstance& m, Entry& entry, const ast::Variable&
   const Type* t = n.type ? eval_type(n.type) : nullptr;
   if (n.type && !t) return;
   if (const Value* given = named_item(m.params, n.name)) {
-    entry.value = t ? coerce(*given, t, n.loc, "parameter") : *given;
+    // The command line has numbers alone: they become colors and other ids of the layout.
+    const bool id = t && t->is_id() && unit_.is_layout && &m == unit_.modules[0].get();
+    if (id && given->is(ValueKind::integer) && given->type->is_int() && given->i >= 0 && given->i < 64)
+      entry.value = Value::integer(t, given->i);
+    else
+      entry.value = t ? coerce(*given, t, n.loc, "parameter") : *given;
   } else if (n.value) {
     entry.value = t ? eval_as(n.value, t, "default value") : rvalue(n.value);
   } else if (&m == unit_.modules[0].get() && unit_.is_layout) {

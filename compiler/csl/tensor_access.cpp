@@ -119,12 +119,16 @@ bool check_bounds(Evaluator& e, const Type& array, const std::vector<int64_t>& e
     (strides[k] < 0 ? low : high) += strides[k] * (extents[k] - 1);
   }
   const int64_t size = array.kind == TypeKind::array ? int64_t(array.elements()) : INT64_MAX;
-  if (low >= 0 && high < size) return true;
-  e.fail(where,
-         fmt::format("this access reaches element {} of '{}', which has {}", low < 0 ? low : high, array.name,
-                     size),
-         "make the extent or the offset smaller");
-  return false;
+  const std::string reach = fmt::format("this access reaches element {} of '{}', which has {}",
+                                        low < 0 ? low : high, array.name, size);
+  if (low < 0) {
+    e.fail(where, reach, "make the offset larger");
+    return false;
+  }
+  // Programs make descriptors over a small array and give them their base address later, so this is no error.
+  if (high >= size)
+    e.diag().warning(where, reach, "@set_dsd_base_addr gives another array; else make the extent smaller");
+  return true;
 }
 
 }  // namespace

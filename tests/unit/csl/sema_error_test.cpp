@@ -66,10 +66,9 @@ TEST(SemaErrors, Builtins) {
 }
 
 TEST(SemaErrors, Dsds) {
-  EXPECT_THAT(
-      pe_errors(
-          "var a = @zeros([4]f32);\nconst d = @get_dsd(mem1d_dsd, .{ .tensor_access = |i|{5} -> a[i] });\n"),
-      HasSubstr("this access reaches element 4 of '[4]f32', which has 4"));
+  EXPECT_THAT(pe_errors("var a = @zeros([4]f32);\n"
+                        "const d = @get_dsd(mem1d_dsd, .{ .tensor_access = |i|{5} -> a[i - 1] });\n"),
+              HasSubstr("this access reaches element -1 of '[4]f32', which has 4"));
   EXPECT_THAT(pe_errors("var a = @zeros([4]f32);\nconst d = @get_dsd(mem1d_dsd, .{ .tensor_access = |i|{3} "
                         "-> a[i * i] });\n"),
               HasSubstr("this access is not affine in its variables"));
@@ -87,6 +86,27 @@ TEST(SemaErrors, Dsds) {
           "const c = @get_color(1);\nconst d = @get_dsd(fabin_dsd, .{ .fabric_color = c, .extent = 4 });\n",
           "wse3"),
       HasSubstr("field 'input_queue' is missing"));
+}
+
+// Public programs make descriptors that are longer than their first array and move them before use.
+TEST(SemaErrors, LongAccessIsAWarning) {
+  Diag diag;
+  const auto files = std::map<std::string, std::string>{
+      {"layout.csl", kOnePe},
+      {"pe.csl", std::string(kPrologue) +
+                     "var a = @zeros([4]f32);\n"
+                     "const d = @get_dsd(mem1d_dsd, .{ .tensor_access = |i|{5} -> a[i] });\n"}};
+  EXPECT_TRUE(compile_csl(options_for(files), load("wse2"), diag).has_value());
+  EXPECT_THAT(diag.to_string(), HasSubstr("warning: this access reaches element 4 of '[4]f32', which has 4"));
+}
+
+TEST(SemaErrors, UnsetParameterIsWrongWhenUsed) {
+  EXPECT_THAT(pe_errors("param n: i16;\nconst m = n + 1;\n"),
+              HasSubstr("parameter 'n' of 'pe.csl' has no value"));
+  Diag diag;
+  const std::map<std::string, std::string> files{{"layout.csl", kOnePe},
+                                                 {"pe.csl", std::string(kPrologue) + "param n: i16;\n"}};
+  EXPECT_TRUE(compile_csl(options_for(files), load("wse2"), diag).has_value()) << diag.to_string();
 }
 
 TEST(SemaErrors, Tasks) {

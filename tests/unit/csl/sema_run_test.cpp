@@ -167,6 +167,38 @@ comptime { @export_symbol(out); }
   EXPECT_EQ(run.i16("out"), (I{16, -1, 8, 7, 6, 21, 1, 17}));
 }
 
+// A return or break that an earlier jump can skip is not the only one.
+TEST(SemaRun, ReturnsBehindJumps) {
+  CslRun run = one_pe(R"(
+var v: i16 = 3;
+var out = @zeros([4]i16);
+inline fn first_above(limit: i16) i16 {
+  inline for (@range(i16, 5)) |i| {
+    if (i * v < limit) { continue; }
+    return i;
+  }
+  return -1;
+}
+inline fn block(n: i16) i16 {
+  blk: {
+    if (n == 3) { break :blk; }
+    return 10;
+  }
+  return 20;
+}
+fn main() void {
+  out[0] = first_above(7);      // 3 * 3 = 9 is the first multiple from 7 on
+  out[1] = first_above(100);    // none
+  out[2] = block(v);
+  out[3] = block(v + 1);
+  sys.unblock_cmd_stream();
+}
+comptime { @export_symbol(out); }
+)");
+  run.launch("main");
+  EXPECT_EQ(run.i16("out"), (I{3, -1, 20, 10}));
+}
+
 TEST(SemaRun, PointersStructsEnums) {
   CslRun run = one_pe(R"(
 const Point = struct { x: i16, y: i16 };
