@@ -10,7 +10,8 @@
 
 namespace cs::algo {
 
-std::vector<int> color_graph(size_t vertices, const std::vector<Edge>& edges, const std::vector<bool>& early) {
+std::vector<int> color_graph(size_t vertices, const std::vector<Edge>& edges,
+                             const std::vector<bool>& early) {
   using Undirected = boost::adjacency_list<boost::setS, boost::vecS, boost::undirectedS>;
   Undirected graph(vertices);
   for (const Edge& e : edges) {

@@ -16,9 +16,10 @@ using graph::Graph;
 using graph::NodeId;
 using graph::ValueId;
 
-constexpr int kMaxOperands = 3;   // streams into one PE: each takes an input queue, a microthread and a color
+constexpr int kMaxOperands = 3;  // streams into one PE: each takes an input queue, a microthread and a color
 
-// An operand reaches every element of the result by repeating each of its elements in place: its shape ends in ones.
+// An operand reaches every element of the result by repeating each of its elements in place: its shape ends
+// in ones.
 bool repeats_inner(const ops::TensorType& from, const ops::TensorType& to) {
   std::vector<int64_t> strides = ops::broadcast_strides(from.shape, to.shape);
   bool inner = true;
@@ -93,7 +94,8 @@ bool can_generate(const Graph& g, NodeId id, std::string& why) {
   if (!work) return false;
   if (op.kind == ops::OpKind::contraction) return true;
   if (!elementwise_operands(g, id, why)) return false;
-  return expression_supported(ops::bind_attrs(ops::op_expression(op), ops::with_defaults(op, g.node(id).attrs)), why);
+  return expression_supported(
+      ops::bind_attrs(ops::op_expression(op), ops::with_defaults(op, g.node(id).attrs)), why);
 }
 
 bool can_fuse(const Graph& g, std::span<const NodeId> group, NodeId next, std::string& why) {
@@ -105,7 +107,8 @@ bool can_fuse(const Graph& g, std::span<const NodeId> group, NodeId next, std::s
   const graph::Node& node = g.node(next);
   const graph::Value& between = g.value(last.outputs[0]);
   bool used = std::find(node.inputs.begin(), node.inputs.end(), last.outputs[0]) != node.inputs.end();
-  bool only = std::all_of(between.users.begin(), between.users.end(), [&](NodeId user) { return user == next; });
+  bool only =
+      std::all_of(between.users.begin(), between.users.end(), [&](NodeId user) { return user == next; });
   if (!used || !only || between.is_output) {
     why = "the value between them is needed elsewhere";
     return false;

@@ -9,7 +9,7 @@ namespace cs::autogen {
 
 namespace {
 
-constexpr int kUnrollAll = 32;   // shorter reductions have no loop at all
+constexpr int kUnrollAll = 32;  // shorter reductions have no loop at all
 constexpr int kUnroll = 8;
 
 ExpressionResult epilogue_code(const ContractionSpec& spec, const Machine& machine) {
@@ -48,9 +48,11 @@ std::string data(const ContractionSpec& spec) {
       "var xb = @zeros([{0}]f32);\n"
       "const xa_dsd = @get_dsd(mem1d_dsd, .{{ .tensor_access = |i|{{{0}}} -> xa[i] }});\n"
       "const xb_dsd = @get_dsd(mem1d_dsd, .{{ .tensor_access = |i|{{{0}}} -> xb[i] }});\n"
-      "const x_in = @get_dsd(fabin_dsd, .{{ .extent = {0}, .fabric_color = x_color, .input_queue = x_queue }});\n",
+      "const x_in = @get_dsd(fabin_dsd, .{{ .extent = {0}, .fabric_color = x_color, .input_queue = x_queue "
+      "}});\n",
       spec.n);
-  // W starts 4 bytes beyond a multiple of 8, y at one: the two are read in the same cycle without a bank conflict.
+  // W starts 4 bytes beyond a multiple of 8, y at one: the two are read in the same cycle without a bank
+  // conflict.
   out += fmt::format(
       "const w_column = @get_dsd(mem1d_dsd, .{{ .base_address = w, .offset = 1, .extent = {1} }});\n"
       "var y: [{1}]f32 align(8) = @zeros([{1}]f32);\n"
@@ -58,7 +60,8 @@ std::string data(const ContractionSpec& spec) {
       "const y_dsd = @get_dsd(mem1d_dsd, .{{ .tensor_access = |i|{{{0}}} -> y[i] }});\n",
       spec.m, spec.m_padded);
   if (spec.first) {
-    out += fmt::format("const b_dsd = @get_dsd(mem1d_dsd, .{{ .base_address = b, .extent = {} }});\n", spec.m_padded);
+    out += fmt::format("const b_dsd = @get_dsd(mem1d_dsd, .{{ .base_address = b, .extent = {} }});\n",
+                       spec.m_padded);
   } else {
     out += fmt::format(
         "const west = @get_dsd(fabin_dsd, .{{ .extent = {}, .fabric_color = west_color, "

@@ -1,9 +1,11 @@
-// DTG for one contraction loop nest: y[m] = W[m, n] x[n] + b, output rows over PE rows, reduction over PE columns.
+// DTG for one contraction loop nest: y[m] = W[m, n] x[n] + b, output rows over PE rows, reduction over PE
+// columns.
 //
-// The generator writes one CSL module per role (place in the row, extents) with every extent and every branch on the
-// role already decided, the inner loop unrolled and the epilogue inlined. Parameters of the module:
+// The generator writes one CSL module per role (place in the row, extents) with every extent and every branch
+// on the role already decided, the inner loop unrolled and the epilogue inlined. Parameters of the module:
 //   w, b: [*]f32 · c<j>: [*]f32 · x_color, x_queue · west_color, west_queue · east_color, east_queue ·
-//   control: u32 · compute_id, start_id   (as in the library's gemv.csl; those a role does not need are absent)
+//   control: u32 · compute_id, start_id   (as in the library's gemv.csl; those a role does not need are
+//   absent)
 #pragma once
 
 #include <optional>
@@ -15,8 +17,8 @@ namespace cs::autogen {
 
 struct ContractionSpec {
   std::string title, sharding;
-  int m = 1, m_padded = 2, n = 1;   // outputs and inputs of this PE; columns of W are m_padded elements apart
-  bool first = true, last = true;   // column of the rectangle
+  int m = 1, m_padded = 2, n = 1;  // outputs and inputs of this PE; columns of W are m_padded elements apart
+  bool first = true, last = true;  // column of the rectangle
   bool send_control = false;
   std::optional<ops::Expr> epilogue;  // operand 0 is y, then constants
   int constants = 0;

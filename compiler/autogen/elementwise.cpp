@@ -18,7 +18,8 @@ std::string header(const ElementwiseSpec& spec, const ExpressionCode& code) {
 }
 
 std::string dsd(const std::string& name, int n) {
-  return fmt::format("const {0}_dsd = @get_dsd(mem1d_dsd, .{{ .tensor_access = |i|{{{1}}} -> {0}[i] }});\n", name, n);
+  return fmt::format("const {0}_dsd = @get_dsd(mem1d_dsd, .{{ .tensor_access = |i|{{{1}}} -> {0}[i] }});\n",
+                     name, n);
 }
 
 std::string array(const std::string& name, int n) {
@@ -66,7 +67,8 @@ std::string ask(const ElementwiseSpec& spec, char half) {
   std::string out = fmt::format("fn ask_{}() void {{\n", half);
   for (int i = 0; i < spec.operands; ++i) {
     std::string task = spec.operands == 1 ? "compute_id" : fmt::format("arrived{}_id", i);
-    out += fmt::format("  @fmovs({0}{1}_dsd, x{1}_in, .{{ .async = true, .activate = {2} }});\n", half, i, task);
+    out +=
+        fmt::format("  @fmovs({0}{1}_dsd, x{1}_in, .{{ .async = true, .activate = {2} }});\n", half, i, task);
   }
   return out + "}\n\n";
 }
@@ -175,12 +177,14 @@ std::string declare_helpers(const ExpressionCode& code) {
 
 std::string elementwise_module(const ElementwiseSpec& spec, const Machine& machine) {
   ExpressionResult a = apply_code(spec, 'a', machine), b = apply_code(spec, 'b', machine);
-  std::string out = header(spec, a.code) + parameters(spec) + constant_parameters(spec.constants, spec.n) + "\n";
+  std::string out =
+      header(spec, a.code) + parameters(spec) + constant_parameters(spec.constants, spec.n) + "\n";
   out += declare_helpers(a.code) + operand_buffers(spec);
   if (!a.to_fabric) out += array("y", spec.n);
   out += declare_temporaries(a.code, spec.n);
   out += fmt::format(
-      "const y_out = @get_dsd(fabout_dsd, .{{ .extent = {}, .fabric_color = y_color, .output_queue = y_queue }});\n"
+      "const y_out = @get_dsd(fabout_dsd, .{{ .extent = {}, .fabric_color = y_color, .output_queue = y_queue "
+      "}});\n"
       "const y_control = @get_dsd(fabout_dsd, .{{\n"
       "  .extent = 1, .fabric_color = y_color, .output_queue = y_queue, .control = true }});\n\n",
       spec.n);
@@ -196,7 +200,8 @@ std::string epilogue_module(const ElementwiseSpec& spec, const Machine& machine)
   target.out = {"y", "y_dsd"};
   target.n = spec.n;
   ExpressionResult result = generate_expression(spec.expr, target, machine);
-  std::string out = header(spec, result.code) + "param y: [*]f32;\n" + constant_parameters(spec.constants, spec.n);
+  std::string out =
+      header(spec, result.code) + "param y: [*]f32;\n" + constant_parameters(spec.constants, spec.n);
   out += declare_helpers(result.code);
   out += fmt::format("const y_dsd = @get_dsd(mem1d_dsd, .{{ .base_address = y, .extent = {} }});\n", spec.n);
   out += declare_temporaries(result.code, spec.n);

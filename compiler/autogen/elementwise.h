@@ -1,8 +1,8 @@
 // DTG for elementwise chains: one CSL module for one PE of a row of PEs, from the expression of the chain.
 //
 // Parameters of the module (the same for every chain; <i> counts operands, <j> constants):
-//   x<i>_color, x<i>_queue · y_color, y_queue · send_control, control · compute_id, start_id · arrived<i>_id (if there
-//   are several operands) · c<j>: [*]f32, elementwise constants
+//   x<i>_color, x<i>_queue · y_color, y_queue · send_control, control · compute_id, start_id · arrived<i>_id
+//   (if there are several operands) · c<j>: [*]f32, elementwise constants
 // And the epilogue form: a module that works on `y` in place, run() being called by the kernel it belongs to.
 #pragma once
 
@@ -13,11 +13,11 @@
 namespace cs::autogen {
 
 struct ElementwiseSpec {
-  std::string title;       // "LeakyRelu_1: leaky_relu of f32[1, 20]"
-  std::string sharding;    // "20 elements on 1 x 1 PEs, 20 each"
-  ops::Expr expr;          // operands first, then constants
+  std::string title;     // "LeakyRelu_1: leaky_relu of f32[1, 20]"
+  std::string sharding;  // "20 elements on 1 x 1 PEs, 20 each"
+  ops::Expr expr;        // operands first, then constants
   int operands = 1, constants = 0;
-  int n = 1;               // elements on this PE
+  int n = 1;  // elements on this PE
 };
 
 std::string elementwise_module(const ElementwiseSpec&, const Machine&);

@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "compiler/autogen/scalar_loop.h"
+
 namespace cs::autogen {
 
 namespace {
@@ -18,8 +20,6 @@ using ops::ExprNode;
 
 bool is_leaf(ExprKind k) { return k == ExprKind::constant || k == ExprKind::input; }
 
-bool is_compare(ExprKind k) { return k >= ExprKind::lt && k <= ExprKind::ne; }
-
 // Computed by vector instructions, given that at most one operand is a constant.
 bool has_vector_form(ExprKind k) {
   switch (k) {
@@ -29,33 +29,17 @@ bool has_vector_form(ExprKind k) {
     case ExprKind::neg:
     case ExprKind::abs:
     case ExprKind::min:
-    case ExprKind::max: return true;
-    default: return false;
-  }
-}
-
-// Rough cycles of one scalar operation in the loop.
-double scalar_cycles(ExprKind k, const Machine& m) {
-  switch (k) {
-    case ExprKind::exp: return 90;
-    case ExprKind::log:
-    case ExprKind::sin:
-    case ExprKind::cos: return 110;
-    case ExprKind::tanh:
-    case ExprKind::erf: return 150;
-    case ExprKind::pow: return 220;
-    case ExprKind::sqrt: return 60;
-    case ExprKind::div: return m.core.fp32_divide_cycles + 2;
-    case ExprKind::floor:
-    case ExprKind::ceil: return 25;
-    case ExprKind::select: return m.core.jump_taken_cycles + m.core.jump_not_taken_cycles;
-    default: return 2;
+    case ExprKind::max:
+      return true;
+    default:
+      return false;
   }
 }
 
 class Scheduler {
  public:
-  Scheduler(const Expr& e, const ExpressionTarget& target, const Machine& m) : e_(e), target_(target), machine_(m) {
+  Scheduler(const Expr& e, const ExpressionTarget& target, const Machine& m)
+      : e_(e), target_(target), machine_(m) {
     names_.resize(e.nodes.size());
     place_.assign(e.nodes.size(), Place::unused);
     uses_.assign(e.nodes.size(), 0);
@@ -210,8 +194,10 @@ class Scheduler {
       line(fmt::format("@{}({}, {});", name, destination(i), source), wide);
       return;
     }
-    const char* name = n.kind == ExprKind::add ? "fadds" : n.kind == ExprKind::sub ? "fsubs"
-                       : n.kind == ExprKind::mul ? "fmuls" : "fmaxs";
+    const char* name = n.kind == ExprKind::add   ? "fadds"
+                       : n.kind == ExprKind::sub ? "fsubs"
+                       : n.kind == ExprKind::mul ? "fmuls"
+                                                 : "fmaxs";
     std::string a = operand_text(n.a), b = operand_text(n.b);
     line(fmt::format("@{}({}, {}, {});", name, destination(i), a, b), machine_.simd(name));
   }
@@ -257,105 +243,24 @@ class Scheduler {
   void emit_copy() {
     bool fabric = !target_.fabric_out.empty();
     result_.to_fabric = fabric;
-    line(fmt::format("@fmovs({}, {});", fabric ? target_.fabric_out : target_.out.descriptor, operand_text(e_.root)),
+    line(fmt::format("@fmovs({}, {});", fabric ? target_.fabric_out : target_.out.descriptor,
+                     operand_text(e_.root)),
          machine_.simd("fmovs"));
   }
 
-  // ---- the loop
-
-  std::string scalar(int i) const {
-    if (constant(i)) return float_literal(node(i).value);
-    if (place_[size_t(i)] == Place::loop) return fmt::format("v{}", i);
-    return buffer(i).array + "[i]";
-  }
-  std::string condition(int i) const {
-    const ExprNode& n = node(i);
-    if (!is_compare(n.kind)) return scalar(i) + " != 0.0";
-    const char* symbol = n.kind == ExprKind::lt   ? "<"
-                         : n.kind == ExprKind::le ? "<="
-                         : n.kind == ExprKind::gt ? ">"
-                         : n.kind == ExprKind::ge ? ">="
-                         : n.kind == ExprKind::eq ? "=="
-                                                  : "!=";
-    return fmt::format("{} {} {}", scalar(n.a), symbol, scalar(n.b));
-  }
-
-  std::string scalar_expression(int i) {
-    const ExprNode& n = node(i);
-    auto call = [&](const char* name) {
-      result_.code.uses_math = true;
-      return fmt::format("math.{}_f32({})", name, scalar(n.a));
-    };
-    switch (n.kind) {
-      case ExprKind::add: return fmt::format("{} + {}", scalar(n.a), scalar(n.b));
-      case ExprKind::sub: return fmt::format("{} - {}", scalar(n.a), scalar(n.b));
-      case ExprKind::mul: return fmt::format("{} * {}", scalar(n.a), scalar(n.b));
-      case ExprKind::div: return fmt::format("{} / {}", scalar(n.a), scalar(n.b));
-      case ExprKind::neg: return fmt::format("-{}", scalar(n.a));
-      case ExprKind::abs: return call("abs");
-      case ExprKind::min: return fmt::format("if ({0} < {1}) {0} else {1}", scalar(n.a), scalar(n.b));
-      case ExprKind::max: return fmt::format("if ({0} > {1}) {0} else {1}", scalar(n.a), scalar(n.b));
-      case ExprKind::exp: return call("exp");
-      case ExprKind::log: return call("log");
-      case ExprKind::sqrt: return call("sqrt");
-      case ExprKind::tanh: return call("tanh");
-      case ExprKind::erf: return call("erf");
-      case ExprKind::sin: return call("sin");
-      case ExprKind::cos: return call("cos");
-      case ExprKind::floor: return call("floor");
-      case ExprKind::ceil: return call("ceil");
-      case ExprKind::pow:
-        result_.code.uses_math = true;
-        return fmt::format("math.pow_f32({}, {})", scalar(n.a), scalar(n.b));
-      case ExprKind::round:
-        result_.code.uses_round = true;
-        return fmt::format("round_even({})", scalar(n.a));
-      case ExprKind::logical_not: return fmt::format("if ({}) 0.0 else 1.0", condition(n.a));
-      case ExprKind::select:
-        return fmt::format("if ({}) {} else {}", condition(n.a), scalar(n.b), scalar(n.c));
-      default: return fmt::format("if ({}) 1.0 else 0.0", condition(i));
-    }
-  }
-
-  // A comparison that only selects use is written into their conditions.
-  bool only_condition(int i) const {
-    if (!is_compare(node(i).kind) || i == e_.root) return false;
-    for (size_t j = 0; j < e_.nodes.size(); ++j) {
-      if (place_[j] == Place::unused) continue;
-      const ExprNode& n = e_.nodes[j];
-      bool condition_only = (n.kind == ExprKind::select && n.b != i && n.c != i) || n.kind == ExprKind::logical_not;
-      for (int o : operands(n)) {
-        if (o == i && !condition_only) return false;
-      }
-    }
-    return true;
-  }
-
   void emit_loop() {
-    std::vector<std::string>& lines = result_.code.lines;
-    result_.code.in_loop = true;
-    lines.push_back("var i: u16 = 0;");
-    lines.push_back(fmt::format("while (i < {}) : (i += 1) {{", target_.n));
-    double cycles = machine_.core.jump_taken_cycles + 4;
-    for (size_t i = 0; i < e_.nodes.size(); ++i) {
-      if (place_[i] != Place::loop) continue;
-      cycles += scalar_cycles(e_.nodes[i].kind, machine_);
-      if (only_condition(int(i))) continue;
-      std::string value = scalar_expression(int(i));
-      if (int(i) == e_.root) {
-        lines.push_back(fmt::format("  {}[i] = {};", target_.out.array, value));
-      } else {
-        lines.push_back(fmt::format("  const v{}: f32 = {};", i, value));
-      }
-    }
-    lines.push_back("}");
-    result_.code.cycles_per_element += cycles;
+    std::vector<bool> in_loop;
+    for (Place p : place_) in_loop.push_back(p == Place::loop);
+    std::vector<std::string> arrays;
+    for (size_t i = 0; i < e_.nodes.size(); ++i)
+      arrays.push_back(is_leaf(e_.nodes[i].kind) && constant(int(i)) ? "" : buffer(int(i)).array);
+    append_loop({e_, in_loop, arrays, target_.out.array, target_.n}, machine_, result_.code);
   }
 
   const Expr& e_;
   const ExpressionTarget& target_;
   const Machine& machine_;
-  std::vector<Buffer> names_;     // of vector nodes
+  std::vector<Buffer> names_;  // of vector nodes
   std::vector<Place> place_;
   std::vector<int> uses_, multiply_add_;
   std::vector<Buffer> temporaries_, scratch_;
@@ -369,7 +274,8 @@ std::string float_literal(double value) {
   if (!std::isfinite(f)) return fmt::format("@bitcast(f32, @as(u32, 0x{:08x}))", std::bit_cast<uint32_t>(f));
   std::string text = fmt::format("{}", f);
   size_t exponent = text.find('e');
-  if (text.find('.') == std::string::npos) text.insert(exponent == std::string::npos ? text.size() : exponent, ".0");
+  if (text.find('.') == std::string::npos)
+    text.insert(exponent == std::string::npos ? text.size() : exponent, ".0");
   return text;
 }
 
@@ -383,7 +289,8 @@ bool expression_supported(const ops::Expr& e, std::string& why) {
   return true;
 }
 
-ExpressionResult generate_expression(const ops::Expr& e, const ExpressionTarget& target, const Machine& machine) {
+ExpressionResult generate_expression(const ops::Expr& e, const ExpressionTarget& target,
+                                     const Machine& machine) {
   Expr rewritten = rewrite_for_vectors(e);
   ExpressionResult result = Scheduler(rewritten, target, machine).run();
   result.code.text = ops::expr_text(rewritten);

@@ -1,7 +1,9 @@
-// From an expression tree to CSL: vector instructions as far as the tree allows, then at most one loop of scalars.
+// From an expression tree to CSL: vector instructions as far as the tree allows, then at most one loop of
+// scalars.
 //
 //   1. rewrite   selects that are a maximum or minimum, divisions by powers of two, min as -max(-a, -b)
-//   2. split     a node that no vector instruction computes, and all that depends on it, go into one loop over the
+//   2. split     a node that no vector instruction computes, and all that depends on it, go into one loop
+//   over the
 //                elements that calls <math>; everything else is a sequence of vector instructions before it
 //   3. fuse      b + a * constant becomes one multiply-add instruction
 //   4. buffers   temporaries are reused after the last use of their value
@@ -24,17 +26,17 @@ struct Buffer {
 };
 
 struct ExpressionCode {
-  std::vector<std::string> lines;  // statements, without indentation of their own level
+  std::vector<std::string> lines;        // statements, without indentation of their own level
   std::vector<std::string> temporaries;  // buffers to declare: arrays t0 … with descriptors t0_dsd …
-  bool uses_math = false;          // needs `const math = @import_module("<math>");`
-  bool uses_round = false;         // needs fn round_even
-  bool in_loop = false;            // the result was made by the scalar loop
-  double cycles_per_element = 0;   // estimate
-  std::string text;                // the expression, for comments
+  bool uses_math = false;                // needs `const math = @import_module("<math>");`
+  bool uses_round = false;               // needs fn round_even
+  bool in_loop = false;                  // the result was made by the scalar loop
+  double cycles_per_element = 0;         // estimate
+  std::string text;                      // the expression, for comments
 };
 
-// Code for out[i] = expr(inputs[0][i], inputs[1][i], ...), i < n. If `fabric_out` is not empty and the last step is a
-// vector instruction, it writes to that descriptor instead of `out`, and `to_fabric` says so.
+// Code for out[i] = expr(inputs[0][i], inputs[1][i], ...), i < n. If `fabric_out` is not empty and the last
+// step is a vector instruction, it writes to that descriptor instead of `out`, and `to_fabric` says so.
 struct ExpressionTarget {
   std::vector<Buffer> inputs;
   Buffer out;

@@ -1,7 +1,8 @@
 // Rewriting of expressions so that vector instructions can compute more of them.
 //
-// Nodes are visited in order and rebuilt; a rule looks at the rebuilt operands. Rules keep the value of every element
-// exact (a division by a power of two is a multiplication; select(x >= 0, x, a * x) is max(x, a * x) for a <= 1).
+// Nodes are visited in order and rebuilt; a rule looks at the rebuilt operands. Rules keep the value of every
+// element exact (a division by a power of two is a multiplication; select(x >= 0, x, a * x) is max(x, a * x)
+// for a <= 1).
 #include <cmath>
 
 #include "compiler/autogen/expression.h"
@@ -40,7 +41,8 @@ bool is_multiple_of(const Expr& e, int node, int x, double& factor) {
   return false;
 }
 
-// select(x >= 0, x, c * x) for c <= 1 is max(x, c * x); for c > 1 it is min. Also with > and swapped branches.
+// select(x >= 0, x, c * x) for c <= 1 is max(x, c * x); for c > 1 it is min. Also with > and swapped
+// branches.
 int rewrite_select(Expr& e, int condition, int yes, int no) {
   const ExprNode c = e.nodes[size_t(condition)];
   bool greater = c.kind == ExprKind::ge || c.kind == ExprKind::gt;
@@ -73,10 +75,17 @@ ops::Expr rewrite_for_vectors(const ops::Expr& in) {
   for (size_t i = 0; i < in.nodes.size(); ++i) {
     const ExprNode& n = in.nodes[i];
     switch (n.kind) {
-      case ExprKind::constant: moved[i] = out.constant(n.value); break;
-      case ExprKind::input: moved[i] = out.input(n.index); break;
-      case ExprKind::attr: moved[i] = out.attr(n.name); break;
-      default: moved[i] = rewrite_node(out, n, at(n.a), at(n.b), at(n.c));
+      case ExprKind::constant:
+        moved[i] = out.constant(n.value);
+        break;
+      case ExprKind::input:
+        moved[i] = out.input(n.index);
+        break;
+      case ExprKind::attr:
+        moved[i] = out.attr(n.name);
+        break;
+      default:
+        moved[i] = rewrite_node(out, n, at(n.a), at(n.b), at(n.c));
     }
   }
   out.root = at(in.root);

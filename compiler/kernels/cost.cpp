@@ -1,7 +1,8 @@
-// Costs: how a work is cut for a rectangle, what it needs there, how long it takes, and the bound it cannot beat.
+// Costs: how a work is cut for a rectangle, what it needs there, how long it takes, and the bound it cannot
+// beat.
 //
-// The estimates add up what docs/timing.md says for the instructions of the library kernels, with the machine's
-// numbers; generated kernels use the same formulas, their inner loops being of the same kind.
+// The estimates add up what docs/timing.md says for the instructions of the library kernels, with the
+// machine's numbers; generated kernels use the same formulas, their inner loops being of the same kind.
 #include <algorithm>
 #include <cmath>
 
@@ -17,7 +18,8 @@ constexpr double kLoopCycles = 8;  // per element: more means that there is such
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// A vector instruction over `elements` at `rate` per cycle: two descriptor loads, their latency, start, elements.
+// A vector instruction over `elements` at `rate` per cycle: two descriptor loads, their latency, start,
+// elements.
 double vector_cycles(double elements, double rate, const Machine& m) {
   return 2 * m.core.dsr_load_cycles + m.core.dsr_load_use_cycles + elements / rate;
 }
@@ -31,7 +33,8 @@ double feed_cycles(const Work& work, const Cut& cut, const Machine& m) {
 
 double contraction_cycles(const Work& work, const Cut& cut, const Machine& m) {
   double rows = cut.m_slice + cut.m_slice % 2;
-  double per_column = rows / m.simd("fmacs") + 1 + m.core.load_result_cycles + (m.core.jump_taken_cycles + 5.0) / 8;
+  double per_column =
+      rows / m.simd("fmacs") + 1 + m.core.load_result_cycles + (m.core.jump_taken_cycles + 5.0) / 8;
   double cycles = m.core.task_start_cycles + 8 + vector_cycles(rows, m.simd("fmovs"), m) +
                   m.core.dsr_load_use_cycles + 3 + cut.n_slice * per_column;
   cycles += cut.w > 1 ? vector_cycles(cut.m_slice, 1, m) : 0;
@@ -42,15 +45,18 @@ double contraction_cycles(const Work& work, const Cut& cut, const Machine& m) {
 double pe_cycles(const Work& work, const Cut& cut, const Machine& m) {
   double start = m.core.task_start_cycles + 8;
   switch (work.pattern) {
-    case Pattern::contraction: return contraction_cycles(work, cut, m);
+    case Pattern::contraction:
+      return contraction_cycles(work, cut, m);
     case Pattern::elementwise:
       return start + vector_cycles(0, 1, m) + cut.n_slice * work.cycles_per_element +
              vector_cycles(cut.n_slice, 1, m) + (cut.w > 1 ? vector_cycles(1, 1, m) : 0);
     case Pattern::reduction:
       return start + vector_cycles(cut.n_slice * m.core.reduction_cycles_per_element, 1, m) +
              vector_cycles(1, 1, m) + 4;
-    case Pattern::broadcast: return start + vector_cycles(double(work.m), 1, m);
-    case Pattern::relay: return start + vector_cycles(double(work.n), 1, m);
+    case Pattern::broadcast:
+      return start + vector_cycles(double(work.m), 1, m);
+    case Pattern::relay:
+      return start + vector_cycles(double(work.n), 1, m);
   }
   return 0;
 }
@@ -68,16 +74,21 @@ Memory memory_of(const Work& work, const Cut& cut) {
       add_user(memory, "weights", 4 * padded * cut.n_slice);
       add_user(memory, "input buffers", 8 * int64_t(cut.n_slice));
       add_user(memory, "output and bias", 4 * (2 * padded + 1));
-      add_user(memory, "epilogue", 4 * int64_t(2 + work.constants) * cut.m_slice * (work.flops_per_element > 0));
+      add_user(memory, "epilogue",
+               4 * int64_t(2 + work.constants) * cut.m_slice * (work.flops_per_element > 0));
       break;
     case Pattern::elementwise:
       add_user(memory, "input buffers", 8 * int64_t(cut.n_slice) * work.operands);
       add_user(memory, "temporaries and output", 12 * int64_t(cut.n_slice));
       add_user(memory, "constants", 4 * int64_t(cut.n_slice) * work.constants);
       break;
-    case Pattern::reduction: add_user(memory, "input buffers", 8 * int64_t(cut.n_slice)); break;
+    case Pattern::reduction:
+      add_user(memory, "input buffers", 8 * int64_t(cut.n_slice));
+      break;
     case Pattern::broadcast:
-    case Pattern::relay: add_user(memory, "input buffers", 4); break;
+    case Pattern::relay:
+      add_user(memory, "input buffers", 4);
+      break;
   }
   add_user(memory, "code", work.cycles_per_element > kLoopCycles ? kMathCodeBytes : kCodeBytes);
   std::stable_sort(memory.users.begin(), memory.users.end(),
@@ -91,7 +102,8 @@ Memory memory_of(const Work& work, const Cut& cut) {
 }  // namespace
 
 int64_t Work::flops() const {
-  if (pattern == Pattern::contraction) return rows * m * (2 * n) + int64_t(double(rows * m) * flops_per_element);
+  if (pattern == Pattern::contraction)
+    return rows * m * (2 * n) + int64_t(double(rows * m) * flops_per_element);
   if (pattern == Pattern::reduction) return rows * n;
   if (pattern == Pattern::elementwise) return int64_t(double(rows * m) * flops_per_element);
   return 0;

@@ -1,9 +1,10 @@
 // The kernel library: one row per handwritten CSL kernel, and what the compiler must know to place one.
 //
-// A kernel computes a `Work` per sample on a rectangle. All kernels, handwritten or generated, follow one protocol
-// (docs/kernels.md): every operand arrives as one stream of wavelets in C order at a feeder PE west of the rectangle,
-// the feeder hands it out slice by slice, and the result leaves as one stream in C order at the south-east corner.
-// So two kernels for the same work can be exchanged, and a stream does not care who made it.
+// A kernel computes a `Work` per sample on a rectangle. All kernels, handwritten or generated, follow one
+// protocol (docs/autogen.md): every operand arrives as one stream of wavelets in C order at a feeder PE west
+// of the rectangle, the feeder hands it out slice by slice, and the result leaves as one stream in C order at
+// the south-east corner. So two kernels for the same work can be exchanged, and a stream does not care who
+// made it.
 //
 //   match_handwritten   can this node be computed by a library kernel?
 //   plan_kernel         bytes, interval, latency of a work on a rectangle
@@ -34,13 +35,13 @@ std::string_view pattern_name(Pattern);
 // What one kernel instance computes per sample, in numbers.
 struct Work {
   Pattern pattern = Pattern::elementwise;
-  int64_t rows = 1;         // how often per sample (vectors of a matrix, rows of a reduction)
-  int64_t n = 1;            // elements in per row and operand
-  int64_t m = 1;            // elements out per row
-  int operands = 1;         // streams in
+  int64_t rows = 1;               // how often per sample (vectors of a matrix, rows of a reduction)
+  int64_t n = 1;                  // elements in per row and operand
+  int64_t m = 1;                  // elements out per row
+  int operands = 1;               // streams in
   double flops_per_element = 1;   // elementwise and epilogue: per output element
   double cycles_per_element = 1;  // of the elementwise part, on one PE
-  int constants = 0;        // elementwise constants kept per output element (sharded like the output)
+  int constants = 0;              // elementwise constants kept per output element (sharded like the output)
   bool operator==(const Work&) const = default;
   int64_t words_in() const { return rows * n * operands; }
   int64_t words_out() const { return rows * m; }
@@ -57,7 +58,7 @@ struct Cut {
 // The cut with exactly this rectangle, nothing if a column or row would be empty.
 std::optional<Cut> cut_work(const Work&, int w, int h);
 
-struct Memory {               // bytes of the fullest PE, largest users first
+struct Memory {  // bytes of the fullest PE, largest users first
   uint32_t total = 0;
   std::vector<std::pair<std::string, uint32_t>> users;
 };
@@ -71,16 +72,17 @@ struct Plan {
 // The estimate for a rectangle; uses the constants of docs/timing.md, as the report's estimated_cycles does.
 std::optional<Plan> plan_kernel(const Work&, int w, int h, const Machine&);
 
-// max(operations / (PEs · rate), bytes / (PEs · bytes per cycle), words in and out / links of the perimeter) + hops.
+// max(operations / (PEs · rate), bytes / (PEs · bytes per cycle), words in and out / links of the perimeter)
+// + hops.
 double ideal_cycles(const Work&, int element_bytes, int w, int h, const Machine&);
 
 // ---- the table
 
 struct Row {
-  std::string_view name;       // "gemv"
-  std::string_view file;       // "gemv.csl"
+  std::string_view name;  // "gemv"
+  std::string_view file;  // "gemv.csl"
   Pattern pattern{};
-  std::vector<std::string_view> ops;   // rows of the operator table it can compute
+  std::vector<std::string_view> ops;  // rows of the operator table it can compute
   std::string_view summary;
 };
 std::span<const Row> table();

@@ -119,12 +119,21 @@ std::optional<Work> elementwise(const graph::Graph& g, const graph::Node& node, 
 
 const std::array<Row, 5>& rows() {
   static const std::array<Row, 5> table = {{
-      {"gemv", "gemv.csl", Pattern::contraction, {"gemm", "matmul"},
+      {"gemv",
+       "gemv.csl",
+       Pattern::contraction,
+       {"gemm", "matmul"},
        "matrix × vector with bias on a rectangle, double-buffered input, chain reduction along rows"},
-      {"gemm", "gemv.csl", Pattern::contraction, {"gemm", "matmul"},
+      {"gemm",
+       "gemv.csl",
+       Pattern::contraction,
+       {"gemm", "matmul"},
        "matrix × matrix with bias: rows stream one after another through the rectangle of gemv"},
       {"relu", "relu.csl", Pattern::elementwise, {"relu"}, "max(x, 0) on a row of PEs"},
-      {"row_reduce", "row_reduce.csl", Pattern::reduction, {"reduce_sum", "reduce_max", "reduce_mean"},
+      {"row_reduce",
+       "row_reduce.csl",
+       Pattern::reduction,
+       {"reduce_sum", "reduce_max", "reduce_mean"},
        "sum, maximum or mean of the innermost dimensions along a row of PEs"},
       {"broadcast", "broadcast.csl", Pattern::broadcast, {"expand"}, "every element n times, on one PE"},
   }};
@@ -135,11 +144,16 @@ const std::array<Row, 5>& rows() {
 
 std::string_view pattern_name(Pattern p) {
   switch (p) {
-    case Pattern::contraction: return "contraction";
-    case Pattern::elementwise: return "elementwise";
-    case Pattern::reduction: return "reduction";
-    case Pattern::broadcast: return "broadcast";
-    case Pattern::relay: return "relay";
+    case Pattern::contraction:
+      return "contraction";
+    case Pattern::elementwise:
+      return "elementwise";
+    case Pattern::reduction:
+      return "reduction";
+    case Pattern::broadcast:
+      return "broadcast";
+    case Pattern::relay:
+      return "relay";
   }
   return "unknown";
 }
@@ -197,7 +211,9 @@ std::optional<Work> work_of(const graph::Graph& g, graph::NodeId id, std::string
 
 const Row* match_handwritten(const graph::Graph& g, graph::NodeId id, std::string& why) {
   const graph::Node& node = g.node(id);
-  auto lists = [&](const Row& row) { return std::find(row.ops.begin(), row.ops.end(), node.op) != row.ops.end(); };
+  auto lists = [&](const Row& row) {
+    return std::find(row.ops.begin(), row.ops.end(), node.op) != row.ops.end();
+  };
   if (std::none_of(rows().begin(), rows().end(), lists)) {
     why = fmt::format("no library kernel computes {}", node.op);
     return nullptr;

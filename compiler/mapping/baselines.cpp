@@ -1,9 +1,11 @@
 // Baselines: every generated kernel alone, beside its handwritten counterpart on the same rectangle.
 //
-//   1. the nodes of the kernel are copied into a graph of their own: operands become inputs, the result the output
-//   2. `self` maps that graph as it is; `base` maps it with the handwritten origin, elementwise parts being replaced
-//      by relu, the handwritten kernel of the same kind; a chain over several streams has no handwritten kind, its
-//      base is the composition: every operator a kernel of its own
+//   1. the nodes of the kernel are copied into a graph of their own: operands become inputs, the result the
+//   output
+//   2. `self` maps that graph as it is; `base` maps it with the handwritten origin, elementwise parts being
+//   replaced
+//      by relu, the handwritten kernel of the same kind; a chain over several streams has no handwritten
+//      kind, its base is the composition: every operator a kernel of its own
 //   3. both are forced onto the rectangle that the kernel has in the whole network
 #include <algorithm>
 #include <map>
@@ -98,7 +100,7 @@ class Copier {
 };
 
 struct Counterpart {
-  std::string name;                 // empty: there is none
+  std::string name;  // empty: there is none
   Form form = Form::handwritten;
 };
 
@@ -129,8 +131,8 @@ Counterpart counterpart(const Graph& g, const std::vector<NodeId>& nodes) {
 
 }  // namespace
 
-std::vector<Baseline> make_baselines(const Graph& g, Mapped& mapped, const Machine& machine, const MapOptions& options,
-                                     Diag& diag) {
+std::vector<Baseline> make_baselines(const Graph& g, Mapped& mapped, const Machine& machine,
+                                     const MapOptions& options, Diag& diag) {
   std::vector<Baseline> list;
   for (KernelRow& row : mapped.host.kernels) {
     if (row.origin != Origin::autogen || row.nodes.empty()) continue;

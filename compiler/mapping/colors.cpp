@@ -1,5 +1,5 @@
-// Colors of flows: two flows that share a router need different colors. Flows with switches may use only colors whose
-// switches have positions, so they choose first and such colors come first in the palette.
+// Colors of flows: two flows that share a router need different colors. Flows with switches may use only
+// colors whose switches have positions, so they choose first and such colors come first in the palette.
 #include <algorithm>
 #include <bit>
 #include <map>

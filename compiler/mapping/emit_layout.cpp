@@ -12,11 +12,16 @@ namespace {
 
 const char* direction_name(Port p) {
   switch (p) {
-    case Port::east: return "EAST";
-    case Port::west: return "WEST";
-    case Port::south: return "SOUTH";
-    case Port::north: return "NORTH";
-    case Port::ramp: return "RAMP";
+    case Port::east:
+      return "EAST";
+    case Port::west:
+      return "WEST";
+    case Port::south:
+      return "SOUTH";
+    case Port::north:
+      return "NORTH";
+    case Port::ramp:
+      return "RAMP";
   }
   return "";
 }
@@ -24,15 +29,16 @@ const char* direction_name(Port p) {
 std::string port_list(PortSet set) {
   std::string out;
   for (int p = 0; p < kPorts; ++p) {
-    if ((set & port_bit(Port(p))) != 0) out += fmt::format("{}{}", out.empty() ? "" : ", ", direction_name(Port(p)));
+    if ((set & port_bit(Port(p))) != 0)
+      out += fmt::format("{}{}", out.empty() ? "" : ", ", direction_name(Port(p)));
   }
   return out;
 }
 
 // Positions beyond the first change one side only, to one direction: what every architecture can do.
 std::string config_text(const RouteConfig& c) {
-  std::string out = fmt::format(".{{ .routes = .{{ .rx = .{{ {} }}, .tx = .{{ {} }} }}", port_list(c.positions[0].rx),
-                                port_list(c.positions[0].tx));
+  std::string out = fmt::format(".{{ .routes = .{{ .rx = .{{ {} }}, .tx = .{{ {} }} }}",
+                                port_list(c.positions[0].rx), port_list(c.positions[0].tx));
   if (c.positions[1].valid) {
     bool rx = c.positions[1].rx != c.positions[0].rx;
     out += fmt::format(", .switches = .{{ .pos1 = .{{ .{} = {} }}", rx ? "rx" : "tx",
@@ -54,7 +60,8 @@ std::string loops(const Run& r, const std::string& call) {
   put("{x}", many_x ? "x" : std::to_string(r.x));
   put("{y}", many_y ? "y" : std::to_string(r.y));
   if (many_x) {
-    text = fmt::format("for (@range(i16, {}, {}, {})) |x| {{ {} }}", r.x, r.x + (r.count - 1) * r.step + 1, r.step, text);
+    text = fmt::format("for (@range(i16, {}, {}, {})) |x| {{ {} }}", r.x, r.x + (r.count - 1) * r.step + 1,
+                       r.step, text);
   }
   if (many_y) text = fmt::format("for (@range(i16, {}, {}, 1)) |y| {{ {} }}", r.y, r.y + r.h, text);
   return "  " + text + "\n";
@@ -112,14 +119,16 @@ std::vector<Run> runs_of(const std::vector<RouterKey>& pes) {
     open = next;
   }
   done.insert(done.end(), open.begin(), open.end());
-  std::sort(done.begin(), done.end(), [](const Run& a, const Run& b) { return std::pair(a.y, a.x) < std::pair(b.y, b.x); });
+  std::sort(done.begin(), done.end(),
+            [](const Run& a, const Run& b) { return std::pair(a.y, a.x) < std::pair(b.y, b.x); });
   return done;
 }
 
 std::string layout_text(const std::string& model, const Extent& fabric, const std::vector<Role>& roles,
                         const FlowPlan& plan, const Parts& parts) {
   std::string out = fmt::format(
-      "// layout.csl: {}, placed on {} x {} PEs.\n//\n// Which PE runs which file, and what every router does with "
+      "// layout.csl: {}, placed on {} x {} PEs.\n//\n// Which PE runs which file, and what every router "
+      "does with "
       "every color.\n\nlayout {{\n  @set_rectangle({}, {});\n\n",
       model, fabric.width, fabric.height, fabric.width, fabric.height);
   for (const Role& role : roles) {

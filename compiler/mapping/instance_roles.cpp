@@ -1,7 +1,8 @@
 // Which roles an instance has, and with which parameters each of them imports its kernel.
 //
 //   feeder       one PE per operand, if the kernel has more than one PE
-//   contraction  first, middle (two: chain colors alternate) and last columns; PEs of the last column differ by their
+//   contraction  first, middle (two: chain colors alternate) and last columns; PEs of the last column differ
+//   by their
 //                turn, those of the last row by their extent
 //   others       first, middle and last PE of the row
 #include <fmt/format.h>
@@ -17,32 +18,47 @@ namespace {
 using kernels::Cut;
 using kernels::Pattern;
 
-struct Span {   // columns or rows of the rectangle with one role
+struct Span {  // columns or rows of the rectangle with one role
   int first = 0, count = 1, step = 1;
 };
 
 struct Place {
-  bool first = true, last = true;      // column of the rectangle
-  int parity = 0;                      // of the column
+  bool first = true, last = true;  // column of the rectangle
+  int parity = 0;                  // of the column
   bool last_row = true;
-  int turn = -1, turns = 1;            // of PEs that send in turns; -1: does not send
+  int turn = -1, turns = 1;  // of PEs that send in turns; -1: does not send
 };
 
 class Maker {
  public:
   Maker(const Instance& inst, const InstanceFlows& flows, const std::vector<int>& in_colors, int out_color,
         const FlowPlan& plan, const Machine& machine)
-      : inst_(inst), cut_(inst.plan.cut), flows_(flows), in_colors_(in_colors), out_color_(out_color), plan_(plan),
+      : inst_(inst),
+        cut_(inst.plan.cut),
+        flows_(flows),
+        in_colors_(in_colors),
+        out_color_(out_color),
+        plan_(plan),
         machine_(machine) {}
 
   InstanceRoles run() {
     for (int k = 0; k < inst_.feeders(); ++k) feeder(k);
     switch (inst_.work.pattern) {
-      case Pattern::contraction: contraction(); break;
-      case Pattern::elementwise: row([&](const Place& p, Role& r) { elementwise(p, r); }); break;
-      case Pattern::reduction: row([&](const Place& p, Role& r) { reduction(p, r); }); break;
-      case Pattern::broadcast: single("broadcast.csl", "x", "y", true); break;
-      case Pattern::relay: single("relay.csl", "in", "out", false); break;
+      case Pattern::contraction:
+        contraction();
+        break;
+      case Pattern::elementwise:
+        row([&](const Place& p, Role& r) { elementwise(p, r); });
+        break;
+      case Pattern::reduction:
+        row([&](const Place& p, Role& r) { reduction(p, r); });
+        break;
+      case Pattern::broadcast:
+        single("broadcast.csl", "x", "y", true);
+        break;
+      case Pattern::relay:
+        single("relay.csl", "in", "out", false);
+        break;
     }
     return std::move(result_);
   }
@@ -50,7 +66,9 @@ class Maker {
  private:
   int color(int flow) const { return flow < 0 ? 0 : plan_.flows[size_t(flow)].color; }
   // Color on which operand k reaches the kernel's PEs.
-  int x_color(int k) const { return flows_.scatter.empty() ? in_colors_[size_t(k)] : color(flows_.scatter[size_t(k)]); }
+  int x_color(int k) const {
+    return flows_.scatter.empty() ? in_colors_[size_t(k)] : color(flows_.scatter[size_t(k)]);
+  }
   int n_here(const Place& p) const { return p.last ? cut_.n_last : cut_.n_slice; }
 
   static Need queue(bool output, const std::string& name, int color) {
@@ -64,8 +82,8 @@ class Maker {
 
   std::string sharding() const {
     if (inst_.work.pattern == Pattern::contraction) {
-      return fmt::format("{} x {} on {} x {} PEs, at most {} x {} each", inst_.work.m, inst_.work.n, cut_.h, cut_.w,
-                         cut_.m_slice, cut_.n_slice);
+      return fmt::format("{} x {} on {} x {} PEs, at most {} x {} each", inst_.work.m, inst_.work.n, cut_.h,
+                         cut_.w, cut_.m_slice, cut_.n_slice);
     }
     return fmt::format("{} elements on {} PEs, at most {} each", inst_.work.n, cut_.w, cut_.n_slice);
   }
@@ -75,11 +93,13 @@ class Maker {
   void feeder(int k) {
     Role role;
     role.name = fmt::format("{}_feeder{}", inst_.name, k > 0 ? std::to_string(k) : "");
-    role.what = fmt::format("{}: feeder of operand {}, {} elements to {} columns", inst_.name, k, inst_.work.n, cut_.w);
+    role.what = fmt::format("{}: feeder of operand {}, {} elements to {} columns", inst_.name, k,
+                            inst_.work.n, cut_.w);
     Coord at = inst_.entry(k);
     role.runs = {{at.x, at.y, 1, 1, 1}};
     ModuleUse use{"feeder.csl", "feeder", {}, {}};
-    use.parameters = {{"slices", number(cut_.w)}, {"slice", number(cut_.n_slice)}, {"last_slice", number(cut_.n_last)}};
+    use.parameters = {
+        {"slices", number(cut_.w)}, {"slice", number(cut_.n_slice)}, {"last_slice", number(cut_.n_last)}};
     use.needs = {queue(false, "in", in_colors_[size_t(k)]), queue(true, "out", x_color(k))};
     add_tasks(use, {"send"});
     role.modules.push_back(use);
@@ -173,7 +193,8 @@ class Maker {
     } else {
       use.file = inst_.name + (p.last && cut_.n_last != cut_.n_slice ? "_kernel_last.csl" : "_kernel.csl");
       constants(use, role, n);
-      autogen::ElementwiseSpec spec{inst_.title, sharding(), *inst_.expr, inst_.work.operands, inst_.expr_constants, n};
+      autogen::ElementwiseSpec spec{inst_.title,         sharding(),           *inst_.expr,
+                                    inst_.work.operands, inst_.expr_constants, n};
       result_.files[use.file] = autogen::elementwise_module(spec, machine_);
     }
     role.modules.push_back(use);
@@ -202,8 +223,8 @@ class Maker {
     role.modules.push_back(use);
   }
 
-  // x, the partial sums of the western neighbour, and what goes east. A library kernel names all of them, whether its
-  // role uses them or not; unused ones get what is certainly there.
+  // x, the partial sums of the western neighbour, and what goes east. A library kernel names all of them,
+  // whether its role uses them or not; unused ones get what is certainly there.
   void chain_queues(const Place& p, ModuleUse& use, bool library) {
     use.needs.push_back(queue(false, "x", x_color(0)));
     int east = p.last ? out_color_ : color(flows_.chain[p.parity]);
@@ -235,7 +256,8 @@ class Maker {
     }
   }
 
-  // The last column sends in turns: 0 the northernmost PE, 1 those between, 2 the southernmost, which is the exit.
+  // The last column sends in turns: 0 the northernmost PE, 1 those between, 2 the southernmost, which is the
+  // exit.
   void last_column(Place p, const Span& s, int turn) {
     int row = turn == 0 ? 0 : turn == 1 ? 1 : cut_.h - 1;
     int rows = turn == 1 ? cut_.h - 2 : 1;
@@ -254,7 +276,8 @@ class Maker {
     role.name = inst_.name + suffix;
     role.what = fmt::format("{}: {}; here {} outputs from {} inputs", inst_.title, sharding(), m, n);
     role.runs = {{inst_.rect.x + s.first, inst_.rect.y + row, s.count, s.step, rows}};
-    role.buffers.push_back({"w", padded * n + 1, true, inst_.name + "_w", "weights, column by column, behind one unused element"});
+    role.buffers.push_back({"w", padded * n + 1, true, inst_.name + "_w",
+                            "weights, column by column, behind one unused element"});
     if (p.first) role.buffers.push_back({"b", padded, false, inst_.name + "_b", "bias"});
     if (inst_.row != nullptr) {
       library_contraction(p, role, m, padded, n);
@@ -286,7 +309,8 @@ class Maker {
     role.needs_no_epilogue = !epilogue;
     use.parameters.push_back({"epilogue", epilogue ? "epilogue.run" : "no_epilogue"});
     if (epilogue) {
-      ModuleUse module{inst_.name + (m != cut_.m_slice ? "_epilogue_last.csl" : "_epilogue.csl"), "epilogue", {}, {}};
+      ModuleUse module{
+          inst_.name + (m != cut_.m_slice ? "_epilogue_last.csl" : "_epilogue.csl"), "epilogue", {}, {}};
       module.parameters.push_back({"y", "&y"});
       if (inst_.library_epilogue) {
         module.file = "relu_epilogue.csl";

@@ -93,7 +93,8 @@ void attach_expression(const Graph& g, const Group& group, std::span<const NodeI
   }
   inst.work.cycles_per_element = autogen::expression_cycles(*inst.expr, machine);
   inst.work.flops_per_element = 0;
-  for (NodeId id : nodes) inst.work.flops_per_element += double(g.flops(id)) / double(inst.work.rows * inst.work.m);
+  for (NodeId id : nodes)
+    inst.work.flops_per_element += double(g.flops(id)) / double(inst.work.rows * inst.work.m);
 }
 
 void describe(const Graph& g, const Group& group, Instance& inst) {
@@ -156,17 +157,28 @@ HostTensor host_tensor(const Graph& g, ValueId id) {
   t.name = v.name;
   switch (v.type.dtype) {
     case ops::DType::f16:
-    case ops::DType::bf16: t.type = DataType::f16; break;
-    case ops::DType::i16: t.type = DataType::i16; break;
-    case ops::DType::u16: t.type = DataType::u16; break;
+    case ops::DType::bf16:
+      t.type = DataType::f16;
+      break;
+    case ops::DType::i16:
+      t.type = DataType::i16;
+      break;
+    case ops::DType::u16:
+      t.type = DataType::u16;
+      break;
     case ops::DType::i32:
     case ops::DType::i64:
     case ops::DType::i8:
-    case ops::DType::boolean: t.type = DataType::i32; break;
+    case ops::DType::boolean:
+      t.type = DataType::i32;
+      break;
     case ops::DType::u32:
     case ops::DType::u64:
-    case ops::DType::u8: t.type = DataType::u32; break;
-    default: t.type = DataType::f32;
+    case ops::DType::u8:
+      t.type = DataType::u32;
+      break;
+    default:
+      t.type = DataType::f32;
   }
   t.shape = v.type.shape;
   t.sample_dim = v.sample_dim;
@@ -186,14 +198,17 @@ bool make_instance(const Graph& g, const Group& group, const Machine& machine, I
   describe(g, group, inst);
   const graph::Node& node = g.node(front);
   switch (work->pattern) {
-    case kernels::Pattern::contraction: make_contraction(g, group, machine, inst); return true;
+    case kernels::Pattern::contraction:
+      make_contraction(g, group, machine, inst);
+      return true;
     case kernels::Pattern::reduction:
       inst.row = kernels::find_row("row_reduce");
       inst.kernel = "row_reduce";
       inst.maximum = node.op == "reduce_max";
       inst.scale = node.op == "reduce_mean" ? 1.0F / float(work->n) : 1.0F;
       return true;
-    default: break;
+    default:
+      break;
   }
   attach_expression(g, group, group.nodes, false, inst, machine);
   bool library = node.assignment.origin == Origin::handwritten && group.nodes.size() == 1;

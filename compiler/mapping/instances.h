@@ -1,10 +1,13 @@
 // Instances and streams: the wafer part of a graph as mapping sees it.
 //
-// 1. Every group of nodes on the wafer becomes one instance with its Work, constants packed as floats, and the
+// 1. Every group of nodes on the wafer becomes one instance with its Work, constants packed as floats, and
+// the
 //    expression that a generator needs.
 // 2. A runtime operand that has to be repeated gets a broadcast instance before it.
-// 3. Every value that leaves an instance, or comes from the host, becomes one stream with all its takers; a stream
-//    that an instance sends in turns (control wavelets between the turns) passes a relay before it leaves for the host.
+// 3. Every value that leaves an instance, or comes from the host, becomes one stream with all its takers; a
+// stream
+//    that an instance sends in turns (control wavelets between the turns) passes a relay before it leaves for
+//    the host.
 // 4. Everything else becomes host steps, in an order that satisfies their dependences.
 #pragma once
 
@@ -20,56 +23,56 @@ namespace cs::mapping {
 
 // A constant that lives in PE memory: one float per output (bias, epilogue constants) or a matrix (weights).
 struct PackedConstant {
-  std::string name;              // symbol below the instance's name: "w", "b", "c0"
-  std::vector<float> values;     // w: row-major [m][n]; others [m] (elementwise: all elements)
+  std::string name;           // symbol below the instance's name: "w", "b", "c0"
+  std::vector<float> values;  // w: row-major [m][n]; others [m] (elementwise: all elements)
 };
 
 struct Instance {
-  std::string name;              // identifier in CSL, unique
-  std::string op;                // "gemm+leaky_relu"
-  std::string kernel;            // "gemv", "gemv+dtg-elementwise", "dtg-contraction", "dtg-elementwise"
+  std::string name;    // identifier in CSL, unique
+  std::string op;      // "gemm+leaky_relu"
+  std::string kernel;  // "gemv", "gemv+dtg-elementwise", "dtg-contraction", "dtg-elementwise"
   std::string reason;
   Origin origin = Origin::autogen;
-  const kernels::Row* row = nullptr;     // library kernel; null: generated
-  bool infrastructure = false;           // inserted by mapping (broadcast, relay)
+  const kernels::Row* row = nullptr;  // library kernel; null: generated
+  bool infrastructure = false;        // inserted by mapping (broadcast, relay)
   std::vector<graph::NodeId> nodes;
   std::vector<graph::ValueId> operands;  // values streamed in
   std::string title;                     // for the header of generated text
   kernels::Work work;
-  std::optional<ops::Expr> expr;         // elementwise: the chain; contraction: the epilogue (operand 0 = y)
+  std::optional<ops::Expr> expr;  // elementwise: the chain; contraction: the epilogue (operand 0 = y)
   int expr_constants = 0;
-  bool library_epilogue = false;         // the epilogue is relu_epilogue.csl
+  bool library_epilogue = false;  // the epilogue is relu_epilogue.csl
   std::vector<PackedConstant> constants;
-  float scale = 1;                       // reduction
-  bool maximum = false;                  // reduction
+  float scale = 1;       // reduction
+  bool maximum = false;  // reduction
   // Filled by sizing and placing.
   kernels::Plan plan;
-  Rect rect;                             // the kernel's PEs; feeders lie west of it
+  Rect rect;  // the kernel's PEs; feeders lie west of it
   int feeders() const { return plan.cut.w * plan.cut.h > 1 ? work.operands : 0; }
-  bool in_turns() const;                 // its result is sent by several PEs, with control wavelets
+  bool in_turns() const;  // its result is sent by several PEs, with control wavelets
   Coord exit() const { return {rect.x + rect.w - 1, rect.y + rect.h - 1}; }
   // Where operand k's stream has to arrive.
   Coord entry(int operand) const { return {rect.x - (feeders() > 0 ? 1 + operand : 0), rect.y}; }
 };
 
 struct Taker {
-  int instance = -1;             // index of the instance, -1: the host
+  int instance = -1;  // index of the instance, -1: the host
   int operand = 0;
 };
 
 struct Stream {
-  std::string name;              // "Gemm_0 -> Gemm_1", for reports
-  int producer = -1;             // instance, -1: the host
-  std::string tensor;            // host tensor sent or received, empty if none
-  std::string port_in, port_out; // names of the HostPorts, empty if none
+  std::string name;               // "Gemm_0 -> Gemm_1", for reports
+  int producer = -1;              // instance, -1: the host
+  std::string tensor;             // host tensor sent or received, empty if none
+  std::string port_in, port_out;  // names of the HostPorts, empty if none
   std::vector<Taker> takers;
 };
 
 struct Parts {
-  std::vector<Instance> instances;   // along the dataflow
+  std::vector<Instance> instances;  // along the dataflow
   std::vector<Stream> streams;
-  HostPart host;                     // tensors, steps, host rows; kernel rows of instances come later
-  std::vector<uint8_t> weights;      // host constants; PE constants are appended when placed
+  HostPart host;                 // tensors, steps, host rows; kernel rows of instances come later
+  std::vector<uint8_t> weights;  // host constants; PE constants are appended when placed
 };
 
 bool build_parts(const graph::Graph&, const MapOptions&, const Machine&, Parts&, Diag&);

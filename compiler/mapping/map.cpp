@@ -10,7 +10,8 @@ namespace cs::mapping {
 namespace {
 
 // Sizes and places; when the shelves do not fit, slower and smaller kernels are tried.
-bool size_and_place(Parts& parts, const MapOptions& options, const Machine& machine, Extent& fabric, Diag& diag) {
+bool size_and_place(Parts& parts, const MapOptions& options, const Machine& machine, Extent& fabric,
+                    Diag& diag) {
   Extent limit = fabric_limit(options, machine);
   Parts sized;
   Extent used;
@@ -24,9 +25,11 @@ bool size_and_place(Parts& parts, const MapOptions& options, const Machine& mach
     return true;
   }
   int64_t need = 0;
-  for (const Instance& inst : sized.instances) need += int64_t(inst.plan.cut.w + inst.feeders()) * inst.plan.cut.h;
-  diag.error_at(parts.host.model, fmt::format("needs {} PEs in rectangles, the fabric has {} x {}", need, limit.width,
-                                              limit.height),
+  for (const Instance& inst : sized.instances)
+    need += int64_t(inst.plan.cut.w + inst.feeders()) * inst.plan.cut.h;
+  diag.error_at(parts.host.model,
+                fmt::format("its rectangles ({} PEs) cannot be packed on the fabric of {} x {} PEs", need,
+                            limit.width, limit.height),
                 "use a larger --fabric");
   return false;
 }
@@ -72,7 +75,8 @@ void add_graph_nodes(const graph::Graph& g, const Parts& parts, HostPart& host) 
 
 }  // namespace
 
-std::optional<Mapped> map_graph(const graph::Graph& g, const Machine& machine, const MapOptions& options, Diag& diag) {
+std::optional<Mapped> map_graph(const graph::Graph& g, const Machine& machine, const MapOptions& options,
+                                Diag& diag) {
   Parts parts;
   Extent fabric;
   if (!build_parts(g, options, machine, parts, diag)) return std::nullopt;

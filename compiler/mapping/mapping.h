@@ -1,6 +1,7 @@
 // Mapping: from a graph whose nodes have an origin to CSL text, host part and weights.
 //
-//   1. instances   groups of the graph become kernel instances and host steps; runtime broadcasts are inserted
+//   1. instances   groups of the graph become kernel instances and host steps; runtime broadcasts are
+//   inserted
 //   2. size        rectangles that minimise the interval, then PEs, within 48 KB and the fabric
 //   3. place       shelves along the dataflow, west to east, north to south
 //   4. route       every stream in dimension order; colors by graph coloring over flows that share a router
@@ -22,37 +23,38 @@
 namespace cs::mapping {
 
 struct MapOptions {
-  int fabric_width = 0, fabric_height = 0;  // --fabric; 0: the machine's. The Program's fabric shrinks to the need
-  std::string policy = "default";           // for the host part
+  int fabric_width = 0,
+      fabric_height = 0;           // --fabric; 0: the machine's. The Program's fabric shrinks to the need
+  std::string policy = "default";  // for the host part
   std::string dtype = "fp32";
-  int force_width = 0, force_height = 0;    // rectangle of every kernel (baselines); 0: sized
-  int max_pes_per_kernel = 4096;            // sizing does not look beyond
+  int force_width = 0, force_height = 0;  // rectangle of every kernel (baselines); 0: sized
+  int max_pes_per_kernel = 4096;          // sizing does not look beyond
 };
 
 // One line of `--explain placement`: an instance or stream and why it is where it is.
 struct Placement {
-  std::string name, kernel, role;   // role: "kernel", "feeder", "relay"
+  std::string name, kernel, role;  // role: "kernel", "feeder", "relay"
   Rect rect;
   double interval_cycles = 0;
   uint32_t bytes = 0;
 };
 struct FlowReport {
-  std::string name;                 // "Gemm_0 -> Gemm_1"
+  std::string name;  // "Gemm_0 -> Gemm_1"
   int color = 0;
   int hops = 0;
 };
 
 struct Mapped {
-  std::string layout;                         // path of the layout in `files`
-  std::map<std::string, std::string> files;   // every CSL file of the program, library kernels included
+  std::string layout;                        // path of the layout in `files`
+  std::map<std::string, std::string> files;  // every CSL file of the program, library kernels included
   HostPart host;
   std::vector<HostPort> ports;
   std::vector<uint8_t> weights;
   int fabric_width = 0, fabric_height = 0;
   std::vector<Placement> placement;
   std::vector<FlowReport> flows;
-  std::string floorplan;                      // ASCII picture
-  std::string fit;                            // memory by kernel, for --explain fit
+  std::string floorplan;  // ASCII picture
+  std::string fit;        // memory by kernel, for --explain fit
 };
 
 // The graph must be verified and every node must have an origin. All errors are in diag.
@@ -63,12 +65,13 @@ void attach(const Mapped&, Program&);
 
 // A generated kernel alone and its counterpart: same op, shape, dtype and rectangle.
 struct Baseline {
-  std::string kernel;       // KernelRow::name; also KernelRow::baseline and the folder's name
-  std::string counterpart;  // what the base is: "gemv", "gemv + relu"
+  std::string kernel;                   // KernelRow::name; also KernelRow::baseline and the folder's name
+  std::string counterpart;              // what the base is: "gemv", "gemv + relu"
   Origin origin = Origin::handwritten;  // handwritten or primitive
   Mapped self, base;
 };
 // Fills KernelRow::baseline of `mapped` too.
-std::vector<Baseline> make_baselines(const graph::Graph&, Mapped& mapped, const Machine&, const MapOptions&, Diag&);
+std::vector<Baseline> make_baselines(const graph::Graph&, Mapped& mapped, const Machine&, const MapOptions&,
+                                     Diag&);
 
 }  // namespace cs::mapping

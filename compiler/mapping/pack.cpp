@@ -1,5 +1,5 @@
-// Constants as PEs hold them. A contraction's rectangle falls into at most four parts with equal extents (ragged last
-// row and column); the bias lives in the first column, constants of an epilogue in the last.
+// Constants as PEs hold them. A contraction's rectangle falls into at most four parts with equal extents
+// (ragged last row and column); the bias lives in the first column, constants of an epilogue in the last.
 #include <cstring>
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@ void put(std::vector<uint8_t>& weights, float value) {
   std::memcpy(weights.data() + at, &value, 4);
 }
 
-struct Part {          // rows and columns of the rectangle with equal extents
+struct Part {  // rows and columns of the rectangle with equal extents
   int row = 0, rows = 1, column = 0, columns = 1, m = 1, n = 1;
 };
 
@@ -61,7 +61,8 @@ class Packer {
       int padded = pad ? p.m + p.m % 2 : p.m;
       begin(c, p, 4 * padded);
       for (int r = p.row; r < p.row + p.rows; ++r) {
-        for (int i = 0; i < padded; ++i) put(weights_, i < p.m ? c.values[size_t(r * cut_.m_slice + i)] : 0.0F);
+        for (int i = 0; i < padded; ++i)
+          put(weights_, i < p.m ? c.values[size_t(r * cut_.m_slice + i)] : 0.0F);
       }
     }
   }

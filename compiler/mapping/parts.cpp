@@ -1,7 +1,8 @@
 // Streams and host steps of a graph: who sends what to whom, and what the host does in which order.
 //
-// Groups are visited in topological order. A host group demands its operands on the host, which makes receive steps
-// for values of the wafer; a wafer group demands streams, which makes send steps for values of the host.
+// Groups are visited in topological order. A host group demands its operands on the host, which makes receive
+// steps for values of the wafer; a wafer group demands streams, which makes send steps for values of the
+// host.
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -302,7 +303,8 @@ class Builder {
 // Whether a kernel sends in turns is known only when it has been cut, so that relays are added after sizing.
 }  // namespace
 
-bool build_parts(const Graph& g, const MapOptions& options, const Machine& machine, Parts& parts, Diag& diag) {
+bool build_parts(const Graph& g, const MapOptions& options, const Machine& machine, Parts& parts,
+                 Diag& diag) {
   return Builder(g, options, machine, parts, diag).run();
 }
 

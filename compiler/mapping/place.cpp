@@ -1,8 +1,9 @@
-// Placing: shelves along the dataflow. Instances stand in their order from west to east; when a shelf is full, the
-// next one starts south of it. A block is the kernel's rectangle with its feeders to the west of it.
+// Placing: shelves along the dataflow. Instances stand in their order from west to east; when a shelf is
+// full, the next one starts south of it. A block is the kernel's rectangle with its feeders to the west of
+// it.
 //
-// The shelf width is the widest block or about twice the side of a square with the whole area, whichever is larger:
-// streams stay short and the fabric that has to be simulated stays compact.
+// The shelf width is the widest block or about twice the side of a square with the whole area, whichever is
+// larger: streams stay short and the fabric that has to be simulated stays compact.
 #include <algorithm>
 #include <cmath>
 

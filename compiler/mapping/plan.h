@@ -13,8 +13,8 @@ namespace cs::mapping {
 
 // ---- sizing
 
-// Gives every instance the rectangle with the fewest PEs whose interval is at most `slack` times the best interval
-// of the slowest instance. False if one fits nowhere: need, have and largest users are reported.
+// Gives every instance the rectangle with the fewest PEs whose interval is at most `slack` times the best
+// interval of the slowest instance. False if one fits nowhere: need, have and largest users are reported.
 bool size_instances(std::vector<Instance>&, const MapOptions&, const Machine&, double slack, Diag&);
 // Streams that are sent in turns pass a relay before they leave for the host; adds the relays.
 void add_relays(Parts&);
@@ -31,35 +31,35 @@ bool place_instances(std::vector<Instance>&, const Extent& limit, Extent& used);
 
 // ---- flows
 
-struct RouterKey {                 // row-major order
+struct RouterKey {  // row-major order
   int y = 0, x = 0;
   auto operator<=>(const RouterKey&) const = default;
 };
-struct Flow {                      // wavelets of one color, from one source to all its sinks
+struct Flow {  // wavelets of one color, from one source to all its sinks
   std::string name;
   std::map<RouterKey, RouteConfig> routers;
-  bool switches = false;           // uses positions 1 to 3
+  bool switches = false;  // uses positions 1 to 3
   int color = -1;
-  int stream = -1;                 // index of the stream, -1: inside an instance
+  int stream = -1;  // index of the stream, -1: inside an instance
 };
 struct InstanceFlows {
-  std::vector<int> scatter;        // feeder to columns, by operand; empty if the stream arrives directly
-  int chain[2] = {-1, -1};         // partial sums, by parity of the sending column
+  std::vector<int> scatter;  // feeder to columns, by operand; empty if the stream arrives directly
+  int chain[2] = {-1, -1};   // partial sums, by parity of the sending column
 };
 struct FlowPlan {
   std::vector<Flow> flows;
-  std::vector<int> of_stream;              // flow of each stream
+  std::vector<int> of_stream;  // flow of each stream
   std::vector<InstanceFlows> of_instance;
-  std::vector<HostPort> ports;             // colors are set by color_flows
+  std::vector<HostPort> ports;  // colors are set by color_flows
   std::vector<int> port_flow;
 };
 bool route_flows(const Parts&, const Extent& fabric, const Machine&, FlowPlan&, Diag&);
 
 // Colors for all flows; reports where too many meet.
 bool color_flows(FlowPlan&, const Machine&, Diag&);
-// Checks routes and colors from the result alone, knowing nothing of how they were made: at every router each color
-// has one configuration; every wavelet that can leave by a link is expected on the other side; switches are on
-// switchable colors; streams do not wait for each other in a circle. Reports all violations.
+// Checks routes and colors from the result alone, knowing nothing of how they were made: at every router each
+// color has one configuration; every wavelet that can leave by a link is expected on the other side; switches
+// are on switchable colors; streams do not wait for each other in a circle. Reports all violations.
 bool verify_flows(const FlowPlan&, const Parts&, const Extent& fabric, const Machine&, Diag&);
 
 }  // namespace cs::mapping

@@ -52,8 +52,8 @@ std::string floorplan(const Parts& parts, const Extent& fabric) {
       for (int x = inst.rect.x; x < inst.rect.x + inst.rect.w; ++x) rows[size_t(y)][size_t(x)] = letter;
     }
     for (int k = 0; k < inst.feeders(); ++k) rows[size_t(inst.entry(k).y)][size_t(inst.entry(k).x)] = '>';
-    legend += fmt::format("  {}  {:<24} {:<28} {} x {} at ({}, {})\n", letter, inst.name, inst.kernel, inst.rect.w,
-                          inst.rect.h, inst.rect.x, inst.rect.y);
+    legend += fmt::format("  {}  {:<24} {:<28} {} x {} at ({}, {})\n", letter, inst.name, inst.kernel,
+                          inst.rect.w, inst.rect.h, inst.rect.x, inst.rect.y);
   }
   std::string out;
   for (size_t y = 0; y < rows.size() && y < size_t(kMaxHeight); ++y) {
@@ -86,8 +86,12 @@ void fill_reports(const Parts& parts, const FlowPlan& plan, const Extent& fabric
         {inst.name, inst.kernel, "kernel", inst.rect, inst.plan.interval_cycles, inst.plan.memory.total});
     for (int k = 0; k < inst.feeders(); ++k) {
       Coord at = inst.entry(k);
-      mapped.placement.push_back({fmt::format("{}_feeder", inst.name), "feeder", "feeder", {at.x, at.y, 1, 1},
-                                  inst.plan.interval_cycles, 0});
+      mapped.placement.push_back({fmt::format("{}_feeder", inst.name),
+                                  "feeder",
+                                  "feeder",
+                                  {at.x, at.y, 1, 1},
+                                  inst.plan.interval_cycles,
+                                  0});
     }
   }
   for (const Flow& f : plan.flows) {

@@ -1,9 +1,11 @@
 // Allocation and text of roles.
 //
-//   queues  the deepest free queue first, in the order of the needs: streams of elements come before single results
-//   tasks   from id 24 upwards, beyond every routable color; then ids of colors that do not reach the PE, since a
+//   queues  the deepest free queue first, in the order of the needs: streams of elements come before single
+//   results tasks   from id 24 upwards, beyond every routable color; then ids of colors that do not reach the
+//   PE, since a
 //           color's data task has the same id
-//   DSRs    explicit ones are numbered in the kernels (0, and 15 for control); everything else is the CSL compiler's
+//   DSRs    explicit ones are numbered in the kernels (0, and 15 for control); everything else is the CSL
+//   compiler's
 #include "compiler/mapping/roles.h"
 
 #include <algorithm>
@@ -39,9 +41,12 @@ int next_task(const Machine& machine, const std::set<int>& used, const std::set<
 
 const char* resource_name(Resource r) {
   switch (r) {
-    case Resource::input_queue: return "input queues";
-    case Resource::output_queue: return "output queues";
-    case Resource::local_task: return "local task ids";
+    case Resource::input_queue:
+      return "input queues";
+    case Resource::output_queue:
+      return "output queues";
+    case Resource::local_task:
+      return "local task ids";
   }
   return "";
 }
@@ -60,8 +65,8 @@ bool allocate_role(Role& role, const Machine& machine, Diag& diag) {
                 : need.kind == Resource::output_queue ? deepest_free(machine.queues.output_words, taken)
                                                       : next_task(machine, taken, colors);
       if (need.id < 0) {
-        diag.error_at(role.name, fmt::format("needs {} {}, a PE has {}", taken.size() + 1, resource_name(need.kind),
-                                             taken.size()));
+        diag.error_at(role.name, fmt::format("needs {} {}, a PE has {}", taken.size() + 1,
+                                             resource_name(need.kind), taken.size()));
         return false;
       }
       taken.insert(need.id);
@@ -77,14 +82,16 @@ bool verify_role(const Role& role, const Machine& machine, Diag& diag) {
   for (const ModuleUse& module : role.modules) {
     for (const Need& need : module.needs) {
       if (!ids.insert({int(need.kind), need.id}).second) {
-        diag.error_at(role.name, fmt::format("{} of '{}' is used twice: {}", resource_name(need.kind), need.name, need.id));
+        diag.error_at(role.name, fmt::format("{} of '{}' is used twice: {}", resource_name(need.kind),
+                                             need.name, need.id));
       }
       if (need.kind == Resource::local_task) {
         bool range = need.id >= machine.task_ids.local_first && need.id <= machine.task_ids.local_last;
         if (!range) diag.error_at(role.name, fmt::format("task id {} does not exist", need.id));
         for (const ModuleUse& other : role.modules) {
           for (const Need& n : other.needs) {
-            if (n.color == need.id) diag.error_at(role.name, fmt::format("task id {} is a color of this PE", need.id));
+            if (n.color == need.id)
+              diag.error_at(role.name, fmt::format("task id {} is a color of this PE", need.id));
           }
         }
         continue;
@@ -106,7 +113,8 @@ std::string role_text(const Role& role) {
   std::string out = fmt::format("// {}\n\n", role.what);
   for (const Buffer& b : role.buffers) {
     if (!b.comment.empty()) out += fmt::format("// {}\n", b.comment);
-    out += fmt::format("var {0}: [{1}]f32{2} = @zeros([{1}]f32);\n", b.name, b.elements, b.aligned ? " align(8)" : "");
+    out += fmt::format("var {0}: [{1}]f32{2} = @zeros([{1}]f32);\n", b.name, b.elements,
+                       b.aligned ? " align(8)" : "");
     if (!b.symbol.empty()) out += fmt::format("var {0}_ptr: [*]f32 = &{0};\n", b.name);
   }
   if (role.needs_no_epilogue) out += "\nfn no_epilogue() void {}\n";
@@ -118,8 +126,8 @@ std::string role_text(const Role& role) {
         out += fmt::format("  .{}_id = @get_local_task_id({}),\n", need.name, need.id);
         continue;
       }
-      out += fmt::format("  .{0}_color = @get_color({1}), .{0}_queue = @get_{2}_queue({3}),\n", need.name, need.color,
-                         need.kind == Resource::input_queue ? "input" : "output", need.id);
+      out += fmt::format("  .{0}_color = @get_color({1}), .{0}_queue = @get_{2}_queue({3}),\n", need.name,
+                         need.color, need.kind == Resource::input_queue ? "input" : "output", need.id);
     }
     out += "});\n";
   }

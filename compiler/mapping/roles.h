@@ -1,7 +1,9 @@
-// Roles: PEs that run the same program. Each gets one PE file, with queues, task ids and registers of its own.
+// Roles: PEs that run the same program. Each gets one PE file, with queues, task ids and registers of its
+// own.
 //
-// A kernel asks for what it needs by name (input queue "x", task "compute"); allocate_role() gives ids, over all
-// instances that live in the role; verify_role() checks them against the machine without looking at how they came.
+// A kernel asks for what it needs by name (input queue "x", task "compute"); allocate_role() gives ids, over
+// all instances that live in the role; verify_role() checks them against the machine without looking at how
+// they came.
 #pragma once
 
 #include <map>
@@ -16,12 +18,12 @@ enum class Resource : uint8_t { input_queue, output_queue, local_task };
 
 struct Need {
   Resource kind{};
-  std::string name;       // "x" -> parameters x_color and x_queue; tasks: "compute" -> compute_id
-  int color = -1;         // queues
-  int id = -1;            // allocated
+  std::string name;  // "x" -> parameters x_color and x_queue; tasks: "compute" -> compute_id
+  int color = -1;    // queues
+  int id = -1;       // allocated
 };
 
-struct Run {              // PEs (x, y), (x + step, y) … in rows y … y + h - 1
+struct Run {  // PEs (x, y), (x + step, y) … in rows y … y + h - 1
   int x = 0, y = 0, count = 1, step = 1, h = 1;
 };
 
@@ -31,26 +33,26 @@ struct Parameter {
 
 // One kernel module in a role: which file, with which parameters (resources are added from the needs).
 struct ModuleUse {
-  std::string file;                    // "gemv.csl", "Gemm_0_first.csl"
-  std::string alias;                   // name of the import in the PE file
+  std::string file;   // "gemv.csl", "Gemm_0_first.csl"
+  std::string alias;  // name of the import in the PE file
   std::vector<Parameter> parameters;
   std::vector<Need> needs;
 };
 
-struct Buffer {           // an array of the PE file
+struct Buffer {  // an array of the PE file
   std::string name;
   int elements = 0;
-  bool aligned = false;   // to 8 bytes
-  std::string symbol;     // exported under this name, empty if not
+  bool aligned = false;  // to 8 bytes
+  std::string symbol;    // exported under this name, empty if not
   std::string comment;
 };
 
 struct Role {
-  std::string name;                    // file stem
-  std::string what;                    // for the header
+  std::string name;  // file stem
+  std::string what;  // for the header
   std::vector<Run> runs;
   std::vector<Buffer> buffers;
-  std::vector<ModuleUse> modules;      // in order of import
+  std::vector<ModuleUse> modules;  // in order of import
   bool needs_no_epilogue = false;
 };
 
@@ -63,8 +65,8 @@ struct InstanceRoles {
   std::vector<Role> roles;
   std::map<std::string, std::string> files;
 };
-InstanceRoles roles_of(const Instance&, const InstanceFlows&, const std::vector<int>& in_colors, int out_color,
-                       const FlowPlan&, const Machine&);
+InstanceRoles roles_of(const Instance&, const InstanceFlows&, const std::vector<int>& in_colors,
+                       int out_color, const FlowPlan&, const Machine&);
 
 // A control wavelet with these commands, none of which any core sees: 1 advance, 2 reset, 0 nothing.
 uint32_t control_wavelet(std::initializer_list<int> commands);

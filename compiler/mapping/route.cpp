@@ -1,14 +1,16 @@
 // Routing: the routers that every flow passes, and what each of them does with it.
 //
-// Inside an instance (docs/kernels.md):
-//   scatter   the feeder's color runs along the first row; a router takes its slice and multicasts it down its column
+// Inside an instance (docs/autogen.md):
+//   scatter   the feeder's color runs along the first row; a router takes its slice and multicasts it down
+//   its column
 //             (position 0), and after an ADVANCE passes the rest to the east (position 1)
 //   chain     two colors alternate from column to column
-//   turns     PEs that send one after another: a router first passes what comes from upstream (position 0), then
+//   turns     PEs that send one after another: a router first passes what comes from upstream (position 0),
+//   then
 //             takes from its own core (position 1); a control wavelet of the upstream PE makes the change
-// Between instances: from the exit of the producer to every taker in dimension order, x first (y first where x
-// first would meet the flow itself). Paths of one flow share their beginning and form a tree.
-// Streams of the host enter and leave at the nearest edge PE that has no other port.
+// Between instances: from the exit of the producer to every taker in dimension order, x first (y first where
+// x first would meet the flow itself). Paths of one flow share their beginning and form a tree. Streams of
+// the host enter and leave at the nearest edge PE that has no other port.
 #include <algorithm>
 #include <set>
 
@@ -28,7 +30,7 @@ RouteConfig fixed_route(PortSet rx, PortSet tx) {
 
 PortSet bit(Port p) { return port_bit(p); }
 
-struct Site {                       // an edge PE with the side a host stream crosses
+struct Site {  // an edge PE with the side a host stream crosses
   Port side = Port::west;
   int position = 0;
   Coord pe;
@@ -81,7 +83,8 @@ class Planner {
       int x = inst.rect.x + c;
       for (int r = 0; r < inst.rect.h; ++r) {
         PortSet down = r + 1 < inst.rect.h ? bit(Port::south) : PortSet(0);
-        RouteConfig config = fixed_route(bit(r == 0 ? Port::west : Port::north), PortSet(bit(Port::ramp) | down));
+        RouteConfig config =
+            fixed_route(bit(r == 0 ? Port::west : Port::north), PortSet(bit(Port::ramp) | down));
         if (r == 0 && c + 1 < inst.rect.w) {
           config.positions[1] = {true, bit(Port::west), bit(Port::east)};
           flow(f).switches = true;
@@ -156,7 +159,8 @@ class Planner {
     }
   }
 
-  // Extends the flow by a path that leaves it by `last` at its end. False if the path meets the flow from aside.
+  // Extends the flow by a path that leaves it by `last` at its end. False if the path meets the flow from
+  // aside.
   static bool extend(Flow& f, const std::vector<Coord>& way, Port last) {
     for (size_t i = 1; i < way.size(); ++i) {
       Port from = opposite(direction(way[i - 1], way[i]));
@@ -185,13 +189,16 @@ class Planner {
     std::vector<Site> list;
     for (int x = 0; x < fabric_.width; ++x) {
       list.push_back({Port::north, x, {x, 0}, std::abs(x - near.x) + near.y});
-      list.push_back({Port::south, x, {x, fabric_.height - 1}, std::abs(x - near.x) + fabric_.height - 1 - near.y});
+      list.push_back(
+          {Port::south, x, {x, fabric_.height - 1}, std::abs(x - near.x) + fabric_.height - 1 - near.y});
     }
     for (int y = 0; y < fabric_.height; ++y) {
       list.push_back({Port::west, y, {0, y}, std::abs(y - near.y) + near.x});
-      list.push_back({Port::east, y, {fabric_.width - 1, y}, std::abs(y - near.y) + fabric_.width - 1 - near.x});
+      list.push_back(
+          {Port::east, y, {fabric_.width - 1, y}, std::abs(y - near.y) + fabric_.width - 1 - near.x});
     }
-    std::stable_sort(list.begin(), list.end(), [](const Site& a, const Site& b) { return a.distance < b.distance; });
+    std::stable_sort(list.begin(), list.end(),
+                     [](const Site& a, const Site& b) { return a.distance < b.distance; });
     return list;
   }
 
@@ -264,7 +271,8 @@ class Planner {
 
 }  // namespace
 
-bool route_flows(const Parts& parts, const Extent& fabric, const Machine& machine, FlowPlan& plan, Diag& diag) {
+bool route_flows(const Parts& parts, const Extent& fabric, const Machine& machine, FlowPlan& plan,
+                 Diag& diag) {
   plan = {};
   return Planner(parts, fabric, machine, plan, diag).run();
 }

@@ -27,7 +27,8 @@ std::vector<int> extents(int64_t n, int limit) {
   return list;
 }
 
-std::vector<kernels::Plan> candidates(const Instance& inst, const MapOptions& options, const Machine& machine) {
+std::vector<kernels::Plan> candidates(const Instance& inst, const MapOptions& options,
+                                      const Machine& machine) {
   std::vector<kernels::Plan> list;
   Extent limit = fabric_limit(options, machine);
   int max_w = limit.width - inst.work.operands - 1;
@@ -50,24 +51,26 @@ bool fits(const kernels::Plan& plan, const Machine& machine) {
   return plan.memory.total <= uint32_t(machine.core.memory_bytes);
 }
 
-void report_memory(const Instance& inst, const std::vector<kernels::Plan>& plans, const Machine& machine, Diag& diag) {
+void report_memory(const Instance& inst, const std::vector<kernels::Plan>& plans, const Machine& machine,
+                   Diag& diag) {
   if (plans.empty()) {
     diag.error_at(inst.title, "no rectangle of the fabric can hold this kernel", "use a larger --fabric");
     return;
   }
-  auto least = std::min_element(plans.begin(), plans.end(), [](const auto& a, const auto& b) {
-    return a.memory.total < b.memory.total;
-  });
+  auto least = std::min_element(plans.begin(), plans.end(),
+                                [](const auto& a, const auto& b) { return a.memory.total < b.memory.total; });
   std::string users;
   for (size_t i = 0; i < least->memory.users.size() && i < 3; ++i) {
-    users += fmt::format("{}{} {} B", i > 0 ? ", " : "", least->memory.users[i].first, least->memory.users[i].second);
+    users += fmt::format("{}{} {} B", i > 0 ? ", " : "", least->memory.users[i].first,
+                         least->memory.users[i].second);
   }
   double factor = double(least->memory.total) / machine.core.memory_bytes;
-  diag.error_at(inst.title,
-                fmt::format("needs {} B per PE on {} x {} PEs, a PE has {} B; largest: {}", least->memory.total,
-                            least->cut.w, least->cut.h, machine.core.memory_bytes, users),
-                fmt::format("use a --fabric with {:.1f} times as many PEs, or make the operator smaller by that much",
-                            factor));
+  diag.error_at(
+      inst.title,
+      fmt::format("needs {} B per PE on {} x {} PEs, a PE has {} B; largest: {}", least->memory.total,
+                  least->cut.w, least->cut.h, machine.core.memory_bytes, users),
+      fmt::format("use a --fabric with {:.1f} times as many PEs, or make the operator smaller by that much",
+                  factor));
 }
 
 }  // namespace
@@ -79,8 +82,8 @@ Extent fabric_limit(const MapOptions& options, const Machine& machine) {
   return e;
 }
 
-bool size_instances(std::vector<Instance>& instances, const MapOptions& options, const Machine& machine, double slack,
-                    Diag& diag) {
+bool size_instances(std::vector<Instance>& instances, const MapOptions& options, const Machine& machine,
+                    double slack, Diag& diag) {
   std::vector<std::vector<kernels::Plan>> plans;
   double target = 0;
   bool ok = true;

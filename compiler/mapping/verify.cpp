@@ -82,9 +82,11 @@ class Verifier {
     }
     for (const SwitchPosition& p : config.positions) {
       if (!p.valid) continue;
-      if (std::popcount(p.rx) != 1) fail(f.name, fmt::format("({}, {}) has {} inputs", key.x, key.y, std::popcount(p.rx)));
+      if (std::popcount(p.rx) != 1)
+        fail(f.name, fmt::format("({}, {}) has {} inputs", key.x, key.y, std::popcount(p.rx)));
       if (p.tx == 0) fail(f.name, fmt::format("({}, {}) has no output", key.x, key.y));
-      if ((p.rx & p.tx) != 0) fail(f.name, fmt::format("({}, {}) sends back where it came from", key.x, key.y));
+      if ((p.rx & p.tx) != 0)
+        fail(f.name, fmt::format("({}, {}) sends back where it came from", key.x, key.y));
     }
     for (Port link : kLinks) side(f, key, config, link);
   }
@@ -131,7 +133,8 @@ class Verifier {
 
 }  // namespace
 
-bool verify_flows(const FlowPlan& plan, const Parts& parts, const Extent& fabric, const Machine& machine, Diag& diag) {
+bool verify_flows(const FlowPlan& plan, const Parts& parts, const Extent& fabric, const Machine& machine,
+                  Diag& diag) {
   return Verifier(plan, parts, fabric, machine, diag).run();
 }
 

@@ -1,5 +1,6 @@
-// Contractions through the CSL compiler and the engine: values against double precision, for every shape of rectangle,
-// both kernels and both architectures. Several samples, so that both buffers and all switches are used again.
+// Contractions through the CSL compiler and the engine: values against double precision, for every shape of
+// rectangle, both kernels and both architectures. Several samples, so that both buffers and all switches are
+// used again.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -42,17 +43,17 @@ TEST_P(Contraction, ComputesTheProduct) {
 }
 
 const Shape kShapes[] = {
-    {1, 3, 4, 1, 1, ""},         {1, 20, 10, 1, 1, "relu"},     {1, 7, 5, 2, 1, ""},
-    {1, 7, 5, 3, 1, "relu"},     {1, 9, 6, 3, 3, ""},           {1, 10, 7, 4, 2, "leaky_relu"},
-    {1, 33, 7, 5, 4, "sigmoid"}, {4, 12, 6, 3, 2, "relu"},      {2, 70, 3, 1, 1, "leaky_relu"},
+    {1, 3, 4, 1, 1, ""},         {1, 20, 10, 1, 1, "relu"}, {1, 7, 5, 2, 1, ""},
+    {1, 7, 5, 3, 1, "relu"},     {1, 9, 6, 3, 3, ""},       {1, 10, 7, 4, 2, "leaky_relu"},
+    {1, 33, 7, 5, 4, "sigmoid"}, {4, 12, 6, 3, 2, "relu"},  {2, 70, 3, 1, 1, "leaky_relu"},
     {1, 12, 9, 1, 3, ""},
 };
 
 std::string case_name(const testing::TestParamInfo<Contraction::ParamType>& info) {
   const auto& [s, origin, arch] = info.param;
-  return std::string(arch) + (origin == Origin::autogen ? "_generated_" : "_handwritten_") + std::to_string(s.rows) +
-         "x" + std::to_string(s.n) + "x" + std::to_string(s.m) + "_on_" + std::to_string(s.w) + "x" +
-         std::to_string(s.h);
+  return std::string(arch) + (origin == Origin::autogen ? "_generated_" : "_handwritten_") +
+         std::to_string(s.rows) + "x" + std::to_string(s.n) + "x" + std::to_string(s.m) + "_on_" +
+         std::to_string(s.w) + "x" + std::to_string(s.h);
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, Contraction,

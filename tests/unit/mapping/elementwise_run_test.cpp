@@ -1,4 +1,5 @@
-// Elementwise chains, reductions and broadcasts through the CSL compiler and the engine, against double precision.
+// Elementwise chains, reductions and broadcasts through the CSL compiler and the engine, against double
+// precision.
 #include <cmath>
 #include <functional>
 
@@ -55,7 +56,8 @@ TEST_P(Elementwise, ComputesEveryElement) {
   ASSERT_TRUE(r.ok) << r.message;
   const std::vector<float>& out = r.outputs.at("op_out");
   ASSERT_EQ(out.size(), in.size());
-  for (size_t i = 0; i < in.size(); ++i) EXPECT_NEAR(out[i], unary.reference(in[i]), unary.tolerance) << in[i];
+  for (size_t i = 0; i < in.size(); ++i)
+    EXPECT_NEAR(out[i], unary.reference(in[i]), unary.tolerance) << in[i];
 }
 
 // Four PEs take 3, 3, 3 and 2 elements and send in turns; the switches are used again for every sample.
@@ -67,7 +69,8 @@ INSTANTIATE_TEST_SUITE_P(Operators, Elementwise,
                                   std::to_string(std::get<1>(info.param)) + "_" + std::get<2>(info.param);
                          });
 
-// y = (a + b) * c with c constant and different in every element; then the same with b a single number per row.
+// y = (a + b) * c with c constant and different in every element; then the same with b a single number per
+// row.
 TEST(ElementwiseRun, TwoStreamsAndAConstant) {
   for (int width : {1, 3}) {
     graph::Graph g;
@@ -88,7 +91,8 @@ TEST(ElementwiseRun, TwoStreamsAndAConstant) {
     const std::vector<float>& out = r.outputs.at("product_out");
     ASSERT_EQ(out.size(), in_a.size());
     for (size_t i = 0; i < out.size(); ++i) {
-      EXPECT_NEAR(out[i], (double(in_a[i]) + in_b[i / 4]) * c[i % 8], 1e-6) << "width " << width << " element " << i;
+      EXPECT_NEAR(out[i], (double(in_a[i]) + in_b[i / 4]) * c[i % 8], 1e-6)
+          << "width " << width << " element " << i;
     }
   }
 }
@@ -116,15 +120,17 @@ TEST(ElementwiseRun, ReductionsAlongARow) {
           sum += in[i];
           most = std::max(most, double(in[i]));
         }
-        double expected = op == std::string("reduce_sum") ? sum : op == std::string("reduce_max") ? most : sum / 13;
+        double expected = op == std::string("reduce_sum")   ? sum
+                          : op == std::string("reduce_max") ? most
+                                                            : sum / 13;
         EXPECT_NEAR(out[row], expected, 1e-5) << op << " on " << width;
       }
     }
   }
 }
 
-// A value that two kernels need: y = relu(x) and z = x * relu(x). The stream is multicast; the second operand of the
-// product comes later than the first, which must not stop the first.
+// A value that two kernels need: y = relu(x) and z = x * relu(x). The stream is multicast; the second operand
+// of the product comes later than the first, which must not stop the first.
 TEST(ElementwiseRun, ReconvergingStreams) {
   graph::Graph g;
   g.name = "diamond";

@@ -1,3 +1,4 @@
+// Helpers of the mapping tests: see harness.h.
 #include "tests/unit/mapping/harness.h"
 
 #include <bit>
@@ -11,7 +12,8 @@ namespace cs::test {
 
 Machine machine(const std::string& name) {
   Diag diag;
-  std::optional<Machine> m = load_machine(std::string(CS_SOURCE_DIR) + "/configs/machines/" + name + ".yaml", diag);
+  std::optional<Machine> m =
+      load_machine(std::string(CS_SOURCE_DIR) + "/configs/machines/" + name + ".yaml", diag);
   if (!m) throw std::runtime_error(diag.to_string());
   return *m;
 }
@@ -35,7 +37,8 @@ RunResult run(const mapping::Mapped& mapped, const Machine& machine,
   std::vector<std::pair<std::string, int>> receives;
   size_t need = 0;
   for (const HostStep& step : mapped.host.steps) {
-    if (step.kind == HostStep::Kind::op) return {false, "the graph needs the host operator " + step.op, {}, {}};
+    if (step.kind == HostStep::Kind::op)
+      return {false, "the graph needs the host operator " + step.op, {}, {}};
     int port = ports.at(step.port);
     if (step.kind == HostStep::Kind::receive) {
       receives.emplace_back(step.tensor, port);
@@ -56,7 +59,10 @@ RunResult run(const mapping::Mapped& mapped, const Machine& machine,
     }
     need = values.size() / size_t(samples);
     if (values.size() != need * size_t(samples) || need == 0) {
-      return {false, "received " + std::to_string(values.size()) + " elements\n" + engine.deadlock_report(), {}, {}};
+      return {false,
+              "received " + std::to_string(values.size()) + " elements\n" + engine.deadlock_report(),
+              {},
+              {}};
     }
     if (result.sample_ends.empty()) {
       for (int s = 1; s <= samples; ++s) {
@@ -124,7 +130,8 @@ std::vector<double> gemm_reference(const GemmCase& c, const std::vector<float>& 
   for (size_t row = 0; row * size_t(c.n) < x.size(); ++row) {
     for (int i = 0; i < c.m; ++i) {
       double sum = c.b[size_t(i)];
-      for (int j = 0; j < c.n; ++j) sum += double(x[row * size_t(c.n) + size_t(j)]) * c.w[size_t(j * c.m + i)];
+      for (int j = 0; j < c.n; ++j)
+        sum += double(x[row * size_t(c.n) + size_t(j)]) * c.w[size_t(j * c.m + i)];
       if (c.activation == "relu") sum = std::max(sum, 0.0);
       if (c.activation == "leaky_relu") sum = sum >= 0 ? sum : 0.01 * sum;
       if (c.activation == "sigmoid") sum = 1 / (1 + std::exp(-sum));

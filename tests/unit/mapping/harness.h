@@ -1,5 +1,5 @@
-// Runs a graph on the engine: maps it, compiles the CSL, feeds the input streams of several samples and collects the
-// output streams. Only graphs that need no host operator.
+// Runs a graph on the engine: maps it, compiles the CSL, feeds the input streams of several samples and
+// collects the output streams. Only graphs that need no host operator.
 #pragma once
 
 #include <map>
@@ -14,8 +14,8 @@ namespace cs::test {
 struct RunResult {
   bool ok = false;
   std::string message;
-  std::map<std::string, std::vector<float>> outputs;   // by tensor, samples one after another
-  std::vector<uint64_t> sample_ends;                   // of the first output: cycle of each sample's last element
+  std::map<std::string, std::vector<float>> outputs;  // by tensor, samples one after another
+  std::vector<uint64_t> sample_ends;  // of the first output: cycle of each sample's last element
 };
 
 Machine machine(const std::string& name);
@@ -28,12 +28,13 @@ RunResult run_graph(const graph::Graph&, const Machine&, const mapping::MapOptio
 // Numbers in [-1, 1) from a linear congruential generator: the same everywhere.
 std::vector<float> numbers(size_t count, uint32_t seed);
 
-// x [rows, n] -> gemm with weights and bias -> activation (an elementwise operator without attributes, or none).
+// x [rows, n] -> gemm with weights and bias -> activation (an elementwise operator without attributes, or
+// none).
 struct GemmCase {
   int rows = 1, n = 1, m = 1;
   std::string activation;
   Origin origin = Origin::handwritten;
-  std::vector<float> w, b;   // filled by make: w is [n][m]
+  std::vector<float> w, b;  // filled by make: w is [n][m]
 };
 graph::Graph gemm_graph(GemmCase&);
 // What it computes, in double precision.

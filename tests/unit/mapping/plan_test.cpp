@@ -40,7 +40,7 @@ TEST(Kernels, CutIsRaggedAtTheEnds) {
   ASSERT_TRUE(cut);
   EXPECT_EQ(cut->n_slice, 28);
   EXPECT_EQ(cut->n_last, 28);
-  EXPECT_EQ(cut->m_slice, 7);   // 7 + 7 + 6
+  EXPECT_EQ(cut->m_slice, 7);  // 7 + 7 + 6
   EXPECT_EQ(cut->m_last, 6);
   // Ceil(20 / 11) = 2, and ten rows hold everything: the eleventh would be empty.
   EXPECT_FALSE(kernels::cut_work(work, 1, 11));
@@ -83,14 +83,16 @@ TEST(Kernels, LibraryMatchesOnlyWhatItComputes) {
 
 TEST(Roles, ControlWaveletsByHand) {
   // Advance: opcode 1 in bits 23:22. Ignore bits of all eight commands: 24, 27, 0, 3, 6, 9, 12, 15.
-  constexpr uint32_t kIgnore = 1U << 24 | 1U << 27 | 1U << 0 | 1U << 3 | 1U << 6 | 1U << 9 | 1U << 12 | 1U << 15;
+  constexpr uint32_t kIgnore =
+      1U << 24 | 1U << 27 | 1U << 0 | 1U << 3 | 1U << 6 | 1U << 9 | 1U << 12 | 1U << 15;
   EXPECT_EQ(mapping::control_wavelet({1}), kIgnore | 1U << 22);
   EXPECT_EQ(mapping::control_wavelet({2, 1}), kIgnore | 2U << 22 | 1U << 25);
 }
 
 TEST(Emit, RunsCoverExactlyThePes) {
   // A 3 x 2 block, a row with step 2, and one PE alone.
-  std::vector<mapping::RouterKey> pes = {{0, 1}, {0, 2}, {0, 3}, {1, 1}, {1, 2}, {1, 3}, {4, 0}, {4, 2}, {4, 4}, {6, 5}};
+  std::vector<mapping::RouterKey> pes = {{0, 1}, {0, 2}, {0, 3}, {1, 1}, {1, 2},
+                                         {1, 3}, {4, 0}, {4, 2}, {4, 4}, {6, 5}};
   std::set<mapping::RouterKey> covered;
   std::vector<mapping::Run> runs = mapping::runs_of(pes);
   EXPECT_EQ(runs.size(), 3U);
@@ -115,9 +117,9 @@ Planned planned(const Machine& machine) {
   graph::ValueId v = g.add_input("x", {ops::DType::f32, {1, 24}});
   int sizes[] = {24, 16, 12, 8};
   for (int l = 0; l < 3; ++l) {
-    graph::ValueId w = g.add_constant("w" + std::to_string(l),
-                                      ops::Tensor::from_floats({sizes[l], sizes[l + 1]},
-                                                               test::numbers(size_t(sizes[l] * sizes[l + 1]), 1)));
+    graph::ValueId w = g.add_constant(
+        "w" + std::to_string(l), ops::Tensor::from_floats({sizes[l], sizes[l + 1]},
+                                                          test::numbers(size_t(sizes[l] * sizes[l + 1]), 1)));
     v = test::add_op(g, "fc" + std::to_string(l), "matmul", {v, w}, {1, sizes[l + 1]}, Origin::handwritten);
   }
   g.set_output(v);
@@ -201,7 +203,8 @@ TEST(Plan, NoRouterHasTwoFlowsOfOneColorAndSwitchesHavePositions) {
   Planned p = planned(machine);
   std::set<std::tuple<int, int, int>> seen;
   for (const mapping::Flow& f : p.plan.flows) {
-    for (const auto& [key, config] : f.routers) EXPECT_TRUE(seen.insert({key.x, key.y, f.color}).second) << f.name;
+    for (const auto& [key, config] : f.routers)
+      EXPECT_TRUE(seen.insert({key.x, key.y, f.color}).second) << f.name;
     if (!f.switches) continue;
     EXPECT_THAT(machine.router.switchable_colors, testing::Contains(f.color)) << f.name;
   }
@@ -253,8 +256,9 @@ TEST(Size, TooLargeForTheFabricSaysWhatItNeeds) {
   Diag diag;
   EXPECT_FALSE(mapping::map_graph(g, test::machine("wse2"), options, diag));
   // 2000 × 2000 weights of 4 bytes on 2 × 4 PEs are 2 MB each; a PE has 49152 bytes.
-  EXPECT_THAT(diag.to_string(), testing::AllOf(testing::HasSubstr("a PE has 49152 B"), testing::HasSubstr("weights"),
-                                               testing::HasSubstr("--fabric")));
+  EXPECT_THAT(diag.to_string(),
+              testing::AllOf(testing::HasSubstr("a PE has 49152 B"), testing::HasSubstr("weights"),
+                             testing::HasSubstr("--fabric")));
 }
 
 TEST(Size, TheIntervalIsTheEstimatedOne) {
@@ -299,10 +303,12 @@ TEST(Map, HostOperatorsBecomeStepsBetweenTransfers) {
   ASSERT_TRUE(m) << diag.to_string();
   std::vector<std::string> steps;
   for (const HostStep& s : m->host.steps) {
-    steps.push_back(s.kind == HostStep::Kind::op ? s.op : s.kind == HostStep::Kind::send ? "send " + s.tensor
-                                                                                         : "receive " + s.tensor);
+    steps.push_back(s.kind == HostStep::Kind::op     ? s.op
+                    : s.kind == HostStep::Kind::send ? "send " + s.tensor
+                                                     : "receive " + s.tensor);
   }
-  EXPECT_THAT(steps, testing::ElementsAre("send x", "receive fc_out", "sigmoid", "send act_out", "receive fc2_out"));
+  EXPECT_THAT(steps,
+              testing::ElementsAre("send x", "receive fc_out", "sigmoid", "send act_out", "receive fc2_out"));
   EXPECT_EQ(m->ports.size(), 4U);
 }
 
