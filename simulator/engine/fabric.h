@@ -65,6 +65,9 @@ struct alignas(64) Lane {
   uint8_t color = 0;
 };
 
+// Place of a lane in the fixed order of arbitration.
+inline uint8_t lane_key(const Lane& l) { return uint8_t(int(l.port) * 32 + l.color); }
+
 struct ColorNode {
   std::array<Ref, 4> down{kNoRef, kNoRef, kNoRef, kNoRef};
   uint32_t target = 0;
@@ -89,6 +92,7 @@ struct alignas(64) Router {
   uint32_t first_node = 0;
   std::array<uint64_t, kPorts> sent{};   // plus what the lanes have moved
   std::array<uint64_t, kPorts> blocked{};
+  bool listed = false;           // among the contested routers of this cycle
   bool multicast = false;        // somebody asked for several outputs in this cycle
   uint32_t contest = 0;          // then: the contested candidates, as a list: index + 1 of the last one
   std::array<uint32_t, kPorts> best{};  // else: by output the contested lane that is ahead, plus 1

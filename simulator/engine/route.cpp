@@ -18,26 +18,14 @@ namespace {
 
 constexpr int kRampIndex = int(Port::ramp);
 
-uint8_t lane_key(const Lane& l) { return uint8_t(int(l.port) * 32 + l.color); }
-
-// How soon `key` comes after `last` in the fixed circular order: the smallest wins.
-int turn(uint8_t key, uint8_t last) { return (int(key) - int(last) - 1) & 0xFF; }
-
 }  // namespace
 
 // The game is memory latency: lanes, then their nodes, then what these lead to are asked for ahead of their turn.
 inline void Block::prefetch_lane(const std::vector<uint32_t>& due, size_t i) {
   if (i + 8 < due.size()) __builtin_prefetch(&lanes[due[i + 8]]);
-  if (i + 5 < due.size()) __builtin_prefetch(&nodes[lanes[due[i + 5]].node]);
-  if (i + 2 >= due.size()) return;
-  const ColorNode& n = nodes[lanes[due[i + 2]].node];
-  if (!n.alone) __builtin_prefetch(&routers[n.pe]);
-  int port = std::countr_zero(unsigned(n.tx | 16));
-  if (port == kRampIndex) {
-    if (pes[n.pe]) __builtin_prefetch(pes[n.pe].get());
-  } else if (ref_kind(n.down[size_t(port)]) == RefKind::lane) {
-    __builtin_prefetch(&lanes[ref_index(n.down[size_t(port)])]);
-  }
+  if (i + 4 >= due.size()) return;
+  const uint32_t node = lanes[due[i + 4]].node;
+  __builtin_prefetch(&nodes[node]);
 }
 
 inline void Block::prefetch_core(const std::vector<uint32_t>& cores, size_t i) const {
@@ -199,87 +187,6 @@ void Block::check_conflict(const ColorNode& n, const Lane& self, Cycle now) {
   }
 }
 
-// Lanes that want one output each: of those met so far the next in the order of that output stays ahead, the others try
-// again. With a multicast among them the router's candidates are collected.
-void Block::contend(const Candidate& c, Router& r, Cycle now) {
-  const bool first = r.contest == 0 && r.best == std::array<uint32_t, kPorts>{};
-  if (first) contested_routers_.push_back(uint32_t(&r - routers.data()));
-  if (r.multicast) {
-    contested_.push_back({c.lane, c.tx, r.contest});
-    r.contest = uint32_t(contested_.size());
-    return;
-  }
-  size_t p = size_t(std::countr_zero(c.tx));
-  uint32_t& best = r.best[p];
-  if (best == 0) {
-    best = c.lane + 1;
-  } else if (turn(lane_key(lanes[c.lane]), r.last[p]) < turn(lane_key(lanes[best - 1]), r.last[p])) {
-    retry(best - 1, now);
-    best = c.lane + 1;
-  } else {
-    retry(c.lane, now);
-  }
-}
-
-void Block::arbitrate(Cycle now) {
-  for (uint32_t pe_index : contested_routers_) {
-    Router& r = routers[pe_index];
-    if (!r.multicast) {
-      for (size_t p = 0; p < kPorts; ++p)
-        if (r.best[p] != 0) depart(r.best[p] - 1, PortSet(1u << p), now);
-      r.best = {};
-      continue;
-    }
-    group_.clear();
-    for (uint32_t at = r.contest; at != 0; at = contested_[at - 1].next) group_.push_back(contested_[at - 1]);
-    r.contest = 0;
-    arbitrate_router(r, group_, now);
-  }
-  contested_routers_.clear();
-}
-
-// Rounds: every output names the next lane in its order; lanes named by all their outputs leave, their rivals
-// drop out. If no lane is named by all of its outputs, the lane named by the lowest contested output beats its
-// rivals there, and the round is repeated.
-void Block::arbitrate_router(const Router& r, std::vector<Candidate>& asking, Cycle now) {
-  auto drop_rivals = [&](const Candidate& winner, PortSet outputs, bool leaves) {
-    std::erase_if(asking, [&](const Candidate& c) {
-      if (c.lane == winner.lane) return leaves;
-      if (!(c.tx & outputs)) return false;
-      retry(c.lane, now);
-      return true;
-    });
-  };
-  while (!asking.empty()) {
-    std::array<int, kPorts> named, users{};
-    named.fill(-1);
-    for (size_t i = 0; i < asking.size(); ++i)
-      for (PortSet rest = asking[i].tx; rest != 0; rest &= PortSet(rest - 1)) {
-        size_t p = size_t(std::countr_zero(rest));
-        auto key = [&](int c) { return turn(lane_key(lanes[asking[size_t(c)].lane]), r.last[p]); };
-        if (named[p] < 0 || key(int(i)) < key(named[p])) named[p] = int(i);
-        ++users[p];
-      }
-    int winner = -1, first = -1;
-    for (size_t i = 0; i < asking.size() && winner < 0; ++i) {
-      bool all_outputs = true;
-      for (PortSet rest = asking[i].tx; rest != 0; rest &= PortSet(rest - 1))
-        all_outputs &= named[size_t(std::countr_zero(rest))] == int(i);
-      if (all_outputs) winner = int(i);
-    }
-    for (size_t p = 0; p < kPorts && first < 0; ++p)
-      if (users[p] > 1) first = int(p);
-    if (winner >= 0) {
-      Candidate c = asking[size_t(winner)];
-      drop_rivals(c, c.tx, true);
-      depart(c.lane, c.tx, now);
-    } else {
-      Candidate c = asking[size_t(named[size_t(first)])];
-      drop_rivals(c, PortSet(1u << first), false);
-    }
-  }
-}
-
 void Block::retry(uint32_t id, Cycle now) {
   Lane& l = lanes[id];
   l.flags = uint8_t((l.flags & ~Lane::asking) | Lane::queued);
@@ -291,12 +198,23 @@ void Block::depart(uint32_t id, PortSet tx, Cycle now) {
   ColorNode& n = nodes[l.node];
   const Entry e = lane_front(l);
   const uint32_t waited = uint32_t(now) - l.head_since;
+  Router& r = routers[n.pe];
+  if ((tx & (tx - 1)) == 0 && tx != 0 && !(e & (kEntryControl | kEntryAdvance)) && !world.trace && l.moved != ~0u) {
+    const int p = std::countr_zero(tx);
+    r.blocked[size_t(p)] += waited;
+    r.last[size_t(p)] = lane_key(l);
+    ++l.moved;
+    free_entry(l, id, now);
+    if (p == kRampIndex)
+      deliver_to_core(n, e, now);
+    else
+      deliver(n, p, e, now);
+    return;
+  }
   if (waited != 0) {
-    Router& r = routers[n.pe];
     for (PortSet rest = tx; rest != 0; rest &= PortSet(rest - 1)) r.blocked[size_t(std::countr_zero(rest))] += waited;
   }
   if (!n.alone) {
-    Router& r = routers[n.pe];
     for (PortSet rest = tx; rest != 0; rest &= PortSet(rest - 1)) r.last[size_t(std::countr_zero(rest))] = lane_key(l);
   }
   if (world.trace) [[unlikely]]
@@ -308,7 +226,7 @@ void Block::depart(uint32_t id, PortSet tx, Cycle now) {
   }
   if (++l.moved == 0) {   // wrapped
     for (PortSet rest = n.tx; rest != 0; rest &= PortSet(rest - 1))
-      routers[n.pe].sent[size_t(std::countr_zero(rest))] += uint64_t(1) << 32;
+      r.sent[size_t(std::countr_zero(rest))] += uint64_t(1) << 32;
   }
   for (PortSet rest = tx; rest != 0; rest &= PortSet(rest - 1)) {
     int p = std::countr_zero(rest);
