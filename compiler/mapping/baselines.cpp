@@ -129,17 +129,28 @@ Counterpart counterpart(const Graph& g, const std::vector<NodeId>& nodes) {
   return {};
 }
 
+std::vector<NodeId> nodes_of(const Graph& g, const KernelRow& row) {
+  std::vector<NodeId> nodes;
+  for (const std::string& name : row.nodes) nodes.push_back(*g.find_node(name));
+  return nodes;
+}
+
 }  // namespace
 
-std::vector<Baseline> make_baselines(const Graph& g, Mapped& mapped, const Machine& machine,
+void name_baselines(const Graph& g, HostPart& host) {
+  for (KernelRow& row : host.kernels) {
+    if (row.origin != Origin::autogen || row.nodes.empty()) continue;
+    if (!counterpart(g, nodes_of(g, row)).name.empty()) row.baseline = row.name;
+  }
+}
+
+std::vector<Baseline> make_baselines(const Graph& g, const Mapped& mapped, const Machine& machine,
                                      const MapOptions& options, Diag& diag) {
   std::vector<Baseline> list;
-  for (KernelRow& row : mapped.host.kernels) {
-    if (row.origin != Origin::autogen || row.nodes.empty()) continue;
-    std::vector<NodeId> nodes;
-    for (const std::string& name : row.nodes) nodes.push_back(*g.find_node(name));
+  for (const KernelRow& row : mapped.host.kernels) {
+    if (row.baseline.empty()) continue;
+    std::vector<NodeId> nodes = nodes_of(g, row);
     Counterpart other = counterpart(g, nodes);
-    if (other.name.empty()) continue;
     MapOptions forced = options;
     forced.fabric_width = forced.fabric_height = 0;
     forced.force_width = row.rect.w;
@@ -147,7 +158,6 @@ std::vector<Baseline> make_baselines(const Graph& g, Mapped& mapped, const Machi
     std::optional<Mapped> self = map_graph(Copier(g, nodes, Form::self).run(row.name), machine, forced, diag);
     std::optional<Mapped> base = map_graph(Copier(g, nodes, other.form).run(row.name), machine, forced, diag);
     if (!self || !base) continue;
-    row.baseline = row.name;
     Origin origin = other.form == Form::composition ? Origin::primitive : Origin::handwritten;
     list.push_back({row.name, other.name, origin, std::move(*self), std::move(*base)});
   }

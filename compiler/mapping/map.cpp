@@ -98,6 +98,7 @@ std::optional<Mapped> map_graph(const graph::Graph& g, const Machine& machine, c
   mapped.fabric_height = fabric.height;
   fill_reports(parts, plan, fabric, machine, mapped);
   add_graph_nodes(g, parts, mapped.host);
+  name_baselines(g, mapped.host);
   return mapped;
 }
 

@@ -70,8 +70,10 @@ struct Baseline {
   Origin origin = Origin::handwritten;  // handwritten or primitive
   Mapped self, base;
 };
-// Fills KernelRow::baseline of `mapped` too.
-std::vector<Baseline> make_baselines(const graph::Graph&, Mapped& mapped, const Machine&, const MapOptions&,
+// One for every kernel row that names a baseline, which map_graph does wherever there is a counterpart: so
+// the Program is the same whether the baselines are made or not.
+std::vector<Baseline> make_baselines(const graph::Graph&, const Mapped&, const Machine&, const MapOptions&,
                                      Diag&);
+void name_baselines(const graph::Graph&, HostPart&);
 
 }  // namespace cs::mapping
