@@ -12,18 +12,21 @@ int turn(uint8_t key, uint8_t last) { return (int(key) - int(last) - 1) & 0xFF; 
 
 }  // namespace
 
-// Lanes that want one output each: of those met so far the next in the order of that output stays ahead, the others try
-// again. With a multicast among them the router's candidates are collected.
+// Lanes that want one output each: of those met so far the next in the order of that output stays ahead, the
+// others try again. With a multicast among them the router's candidates are collected.
 void Block::contend(const Candidate& c, Router& r, Cycle now) {
-  if (!r.listed) contested_routers_.push_back(uint32_t(&r - routers.data()));
-  r.listed = true;
+  if (r.contest == 0) {
+    contests_.push_back({uint32_t(&r - routers.data())});
+    r.contest = uint32_t(contests_.size());
+  }
+  Contest& contest = contests_[r.contest - 1];
   if (r.multicast) {
-    contested_.push_back({c.lane, c.tx, r.contest});
-    r.contest = uint32_t(contested_.size());
+    contested_.push_back({c.lane, c.tx, contest.list});
+    contest.list = uint32_t(contested_.size());
     return;
   }
   size_t p = size_t(std::countr_zero(c.tx));
-  uint32_t& best = r.best[p];
+  uint32_t& best = contest.best[p];
   if (best == 0) {
     best = c.lane + 1;
   } else if (turn(lane_key(lanes[c.lane]), r.last[p]) < turn(lane_key(lanes[best - 1]), r.last[p])) {
@@ -35,26 +38,25 @@ void Block::contend(const Candidate& c, Router& r, Cycle now) {
 }
 
 void Block::arbitrate(Cycle now) {
-  for (uint32_t pe_index : contested_routers_) {
-    Router& r = routers[pe_index];
-    r.listed = false;
+  for (const Contest& contest : contests_) {
+    Router& r = routers[contest.router];
+    r.contest = 0;
     if (!r.multicast) {
       for (size_t p = 0; p < kPorts; ++p)
-        if (r.best[p] != 0) depart(r.best[p] - 1, PortSet(1u << p), now);
-      r.best = {};
+        if (contest.best[p] != 0) depart(contest.best[p] - 1, PortSet(1u << p), now);
       continue;
     }
     group_.clear();
-    for (uint32_t at = r.contest; at != 0; at = contested_[at - 1].next) group_.push_back(contested_[at - 1]);
-    r.contest = 0;
+    for (uint32_t at = contest.list; at != 0; at = contested_[at - 1].next)
+      group_.push_back(contested_[at - 1]);
     arbitrate_router(r, group_, now);
   }
-  contested_routers_.clear();
+  contests_.clear();
 }
 
 // Rounds: every output names the next lane in its order; lanes named by all their outputs leave, their rivals
-// drop out. If no lane is named by all of its outputs, the lane named by the lowest contested output beats its
-// rivals there, and the round is repeated.
+// drop out. If no lane is named by all of its outputs, the lane named by the lowest contested output beats
+// its rivals there, and the round is repeated.
 void Block::arbitrate_router(const Router& r, std::vector<Candidate>& asking, Cycle now) {
   auto drop_rivals = [&](const Candidate& winner, PortSet outputs, bool leaves) {
     std::erase_if(asking, [&](const Candidate& c) {

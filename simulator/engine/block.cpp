@@ -1,4 +1,5 @@
-// Building and looking after a block's PEs: made when first needed, memory from the tile's image and the weights.
+// Building and looking after a block's PEs: made when first needed, memory from the tile's image and the
+// weights.
 
 #include "simulator/engine/block.h"
 
@@ -76,7 +77,8 @@ void Block::initial_memory(uint32_t index, std::vector<uint8_t>& memory) const {
     if (!constant.rect.contains(at)) continue;
     const Symbol* symbol = tile.program->symbol(constant.symbol);
     if (symbol == nullptr) continue;
-    size_t pe_number = size_t(at.y - constant.rect.y) * size_t(constant.rect.w) + size_t(at.x - constant.rect.x);
+    size_t pe_number =
+        size_t(at.y - constant.rect.y) * size_t(constant.rect.w) + size_t(at.x - constant.rect.x);
     size_t from = constant.offset + pe_number * constant.bytes_per_pe;
     size_t n = constant.bytes_per_pe;
     if (from > world.weights.size() || n > world.weights.size() - from) continue;
@@ -123,13 +125,12 @@ void Block::deliver_to_core(ColorNode& n, Entry e, Cycle now) {
   Pe& p = pe(n.pe);
   InputQueue& q = p.inputs[n.queue];
   q.push(make_entry(entry_data(e), e & kEntryControl, now));
-  if (q.count > 1 || p.tile == nullptr) return;   // whoever took the one before looks for this one
+  if (q.count > 1 || p.tile == nullptr) return;  // whoever took the one before looks for this one
   const Machine& m = world.machine;
   if (q.readers != 0) wake(p, now + Cycle(m.ramp.down_cycles));
   if (q.task_id < 0 || (p.blocked >> q.task_id & 1)) return;
   p.tasks_changed = true;
-  if (!p.running)
-    wake(p, now + Cycle(std::max(m.ramp.down_cycles, m.core.task_start_cycles)));
+  if (!p.running) wake(p, now + Cycle(std::max(m.ramp.down_cycles, m.core.task_start_cycles)));
 }
 
 }  // namespace cs::sim

@@ -1,10 +1,11 @@
 // Block: a rectangle of PEs that is stepped as one unit, with everything it owns.
 //
 // step(now) does one cycle:
-//   1. route    lanes whose oldest wavelet is due ask for their outputs (route.cpp); those that got them depart
+//   1. route    lanes whose oldest wavelet is due ask for their outputs (route.cpp); those that got them
+//   depart
 //   2. execute  cores that are due issue instructions and execute element groups (core*.cpp)
-// A step changes the block alone. What leaves it lies in `out` until the engine hands it to the neighbours, which
-// see it in the next cycle; so blocks may be stepped in any order or at the same time.
+// A step changes the block alone. What leaves it lies in `out` until the engine hands it to the neighbours,
+// which see it in the next cycle; so blocks may be stepped in any order or at the same time.
 #pragma once
 
 #include <array>
@@ -24,34 +25,38 @@ class Block {
  public:
   Block(World& world, Rect rect);
 
-  Cycle next_event() const { return std::min(lane_wheel.next(), std::min(pe_wheel.next(), port_and_switch_next())); }
+  Cycle next_event() const {
+    return std::min(lane_wheel.next(), std::min(pe_wheel.next(), port_and_switch_next()));
+  }
   void step(Cycle now);
   // From the engine, between cycles.
   void take_push(const Outbox::Push&, Cycle now);
   void take_credit(uint32_t mirror, Cycle now);
 
   uint32_t index_of(Coord c) const { return uint32_t((c.y - rect.y) * rect.w + (c.x - rect.x)); }
-  Coord coord_of(uint32_t index) const { return {rect.x + int(index) % rect.w, rect.y + int(index) / rect.w}; }
+  Coord coord_of(uint32_t index) const {
+    return {rect.x + int(index) % rect.w, rect.y + int(index) / rect.w};
+  }
 
   // ---- PEs
-  Pe& pe(uint32_t index);                       // made when first needed
+  Pe& pe(uint32_t index);  // made when first needed
   Pe* find_pe(uint32_t index) { return pes[index].get(); }
   const Pe* find_pe(uint32_t index) const { return pes[index].get(); }
   void ensure_memory(Pe&);
   void initial_memory(uint32_t index, std::vector<uint8_t>& out) const;
   void wake(Pe&, Cycle at);
-  uint8_t resolve_queue(ColorNode&);            // input queue of the color, made if the color has none
+  uint8_t resolve_queue(ColorNode&);  // input queue of the color, made if the color has none
 
   // ---- fabric
   ColorNode* find_node(uint32_t pe_index, int color);
   const ColorNode* find_node(uint32_t pe_index, int color) const;
-  uint32_t lane_of(const ColorNode&, Port) const;   // ~0u: no such lane
+  uint32_t lane_of(const ColorNode&, Port) const;  // ~0u: no such lane
   const Entry& lane_front(const Lane& l) const {
     return l.capacity <= Lane::kInline ? l.ring[l.head] : entries[l.long_ring + l.head];
   }
   void push_lane(uint32_t lane, Entry entry, Cycle lands);
-  void flush_counters(const ColorNode&);            // before tx changes
-  void wake_node(uint32_t node, Cycle now);         // lanes that wait try again in the next cycle
+  void flush_counters(const ColorNode&);     // before tx changes
+  void wake_node(uint32_t node, Cycle now);  // lanes that wait try again in the next cycle
   void raise(std::string name, Cycle, Coord, std::string message);
 
   World& world;
@@ -63,13 +68,13 @@ class Block {
   std::vector<Mirror> mirrors;
   std::vector<PortState> ports;
   std::vector<std::unique_ptr<Pe>> pes;
-  std::vector<int32_t> tile_of;                     // by PE: index into World::tiles, -1: none
-  std::vector<uint32_t> constants;                  // indices into HostPart::constants that touch this block
+  std::vector<int32_t> tile_of;     // by PE: index into World::tiles, -1: none
+  std::vector<uint32_t> constants;  // indices into HostPart::constants that touch this block
   std::array<Outbox, 4> out;
   std::optional<Fault> fault;
   TimeWheel lane_wheel, pe_wheel, port_wheel, switch_wheel;
   uint64_t instructions = 0;
-  size_t work = 0;                                  // lanes and cores looked at in the last step
+  size_t work = 0;  // lanes and cores looked at in the last step
   size_t commands_waiting = 0, streams_not_ready = 0;
   bool watch_fired = false;
 
@@ -77,7 +82,13 @@ class Block {
   struct Candidate {
     uint32_t lane;
     PortSet tx;
-    uint32_t next;   // in the list of a router with multicast: the one before, index + 1
+    uint32_t next;  // in the list of a router with multicast: the one before, index + 1
+  };
+  // A router with contested outputs in this cycle.
+  struct Contest {
+    uint32_t router = 0;
+    std::array<uint32_t, kPorts> best{};  // by output: the contested lane that is ahead, plus 1
+    uint32_t list = 0;                    // with multicast instead: its candidates, index + 1 of the last one
   };
   Cycle port_and_switch_next() const { return std::min(port_wheel.next(), switch_wheel.next()); }
 
@@ -108,14 +119,15 @@ class Block {
   void push_sources(Cycle now);
 
   std::vector<Candidate> candidates_, contested_, group_;
-  std::vector<uint32_t> contested_routers_, sources_;
+  std::vector<Contest> contests_;
+  std::vector<uint32_t> sources_;
   Cycle hop_ = 1;
 };
 
 // ---- control wavelets (the payload's layout is in docs/timing.md §4)
 struct ControlCommand {
-  int opcode = 0;        // 0 nop, 1 advance, 2 reset, 3 teardown
-  bool ignore = false;   // do not deliver to this PE's core
+  int opcode = 0;       // 0 nop, 1 advance, 2 reset, 3 teardown
+  bool ignore = false;  // do not deliver to this PE's core
 };
 ControlCommand first_command(uint32_t payload);
 uint32_t drop_command(uint32_t payload);

@@ -34,7 +34,8 @@ struct Builder {
   Diag& diag;
 
   bool inside(const Rect& r) const {
-    return r.x >= 0 && r.y >= 0 && r.w >= 0 && r.h >= 0 && r.x + r.w <= grid.width && r.y + r.h <= grid.height;
+    return r.x >= 0 && r.y >= 0 && r.w >= 0 && r.h >= 0 && r.x + r.w <= grid.width &&
+           r.y + r.h <= grid.height;
   }
 
   bool make_blocks() {
@@ -192,7 +193,8 @@ struct Builder {
 
   void find_straight(ColorNode& n) {
     const auto& positions = world.program.routes[n.config].config.positions;
-    auto valid = std::count_if(positions.begin(), positions.end(), [](const SwitchPosition& p) { return p.valid; });
+    auto valid =
+        std::count_if(positions.begin(), positions.end(), [](const SwitchPosition& p) { return p.valid; });
     if (valid != 1 || n.teardown || n.rx != n.inputs || !std::has_single_bit(n.inputs)) return;
     if (!std::has_single_bit(n.tx) || n.tx == port_bit(Port::ramp)) return;
     Ref ref = n.down[size_t(std::countr_zero(n.tx))];
@@ -209,10 +211,14 @@ struct Builder {
 
   Coord edge_of(const HostPort& p) const {
     switch (p.side) {
-      case Port::west: return {0, p.position};
-      case Port::east: return {grid.width - 1, p.position};
-      case Port::north: return {p.position, 0};
-      default: return {p.position, grid.height - 1};
+      case Port::west:
+        return {0, p.position};
+      case Port::east:
+        return {grid.width - 1, p.position};
+      case Port::north:
+        return {p.position, 0};
+      default:
+        return {p.position, grid.height - 1};
     }
   }
 
@@ -225,9 +231,11 @@ struct Builder {
       ColorNode* n = b ? b->find_node(b->index_of(at), p.color) : nullptr;
       uint32_t lane = n ? b->lane_of(*n, p.side) : ~0u;
       if (n == nullptr || (p.input && lane == ~0u)) {
-        diag.error({}, "host port '" + p.name + "' has no route of color " + std::to_string(p.color) +
-                           " at its edge router (" + std::to_string(at.x) + ", " + std::to_string(at.y) + ")",
-                   p.input ? "let the router accept the color from that side" : "route the color off that side");
+        diag.error(
+            {},
+            "host port '" + p.name + "' has no route of color " + std::to_string(p.color) +
+                " at its edge router (" + std::to_string(at.x) + ", " + std::to_string(at.y) + ")",
+            p.input ? "let the router accept the color from that side" : "route the color off that side");
         continue;
       }
       PortState state;

@@ -9,10 +9,10 @@
 namespace cs::sim {
 
 struct Grid {
-  int width = 0, height = 0;               // PEs
+  int width = 0, height = 0;  // PEs
   int block_width = 1, block_height = 1;
   int columns = 0, rows = 0;
-  std::vector<std::unique_ptr<Block>> blocks;   // nullptr: neither routes nor programs
+  std::vector<std::unique_ptr<Block>> blocks;  // nullptr: neither routes nor programs
   Rect rect_of(int column, int row) const;
   Block* block_at(Coord c) const {
     if (c.x < 0 || c.y < 0 || c.x >= width || c.y >= height) return nullptr;

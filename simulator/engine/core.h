@@ -2,11 +2,12 @@
 //
 // run():
 //   1. datapath  at most one element group, of the thread that is served next (core_vector.cpp)
-//   2. main      the instructions of the main thread that are due; tasks start here (core_issue.cpp, core_tasks.cpp)
+//   2. main      the instructions of the main thread that are due; tasks start here (core_issue.cpp,
+//   core_tasks.cpp)
 //   3. sleep     find out when to look again, and as what the cycles until then count (core_tasks.cpp)
-// Nothing outside can touch what scalar code and memory vectors touch, except the microthreads of the same core. So
-// the main thread runs ahead of the block's time, each instruction charged its own cycle: up to World::horizon, or up
-// to the first cycle in which a microthread could do something (core_ahead.cpp).
+// Nothing outside can touch what scalar code and memory vectors touch, except the microthreads of the same
+// core. So the main thread runs ahead of the block's time, each instruction charged its own cycle: up to
+// World::horizon, or up to the first cycle in which a microthread could do something (core_ahead.cpp).
 #pragma once
 
 #include "simulator/engine/block.h"
@@ -24,7 +25,7 @@ class Core {
  private:
   // ---- core_issue.cpp
   void run_main();
-  bool issue(Cycle t);                      // false: it has to wait
+  bool issue(Cycle t);  // false: it has to wait
   void issue_scalar(const isa::Inst&, const Decoded&, Cycle t);
   void issue_jump(const isa::Inst&, const Decoded&, Cycle t);
   bool issue_vector(const isa::Inst&, const Decoded&, Cycle t);
@@ -105,7 +106,7 @@ class Core {
   World& world_;
   Cycle now_;
   bool faulted_ = false;
-  bool logging_ = false;   // what is overwritten goes into Pe::ahead
+  bool logging_ = false;  // what is overwritten goes into Pe::ahead
 };
 
 inline void run_core(Block& block, Pe& pe, Cycle now) { Core(block, pe, now).run(); }

@@ -1,13 +1,14 @@
 // Running ahead of the block's time, and back.
 //
-// Ahead: the main thread may use the cycles before the first one in which a microthread of the core could touch memory
-// or compete for the datapath. An operation that waits for wavelets cannot before one has departed to the ramp
-// (next cycle) and crossed it. A memory operation whose groups leave the datapath no gap even runs to its end if all
-// microthreads have a lower priority: they would not get the datapath anyway.
+// Ahead: the main thread may use the cycles before the first one in which a microthread of the core could
+// touch memory or compete for the datapath. An operation that waits for wavelets cannot before one has
+// departed to the ramp (next cycle) and crossed it. A memory operation whose groups leave the datapath no gap
+// even runs to its end if all microthreads have a lower priority: they would not get the datapath anyway.
 //
-// Back: while the host may stop the run at any cycle (World::watched), the core first notes its state and logs what it
-// overwrites; only instructions that leave nothing else behind run ahead then. At a stop, rewind() restores all of it
-// and runs the instructions again up to the stop. So what the host reads is the same as without running ahead.
+// Back: while the host may stop the run at any cycle (World::watched), the core first notes its state and
+// logs what it overwrites; only instructions that leave nothing else behind run ahead then. At a stop,
+// rewind() restores all of it and runs the instructions again up to the stop. So what the host reads is the
+// same as without running ahead.
 
 #include <algorithm>
 #include <bit>
@@ -23,7 +24,8 @@ Cycle Core::ahead_limit() const {
   for (uint16_t rest = pe_.active; rest != 0; rest &= uint16_t(rest - 1)) {
     const VectorOp& op = *pe_.ops[size_t(std::countr_zero(rest))];
     bool starved = op.waits && op.why == Stall::input;
-    limit = std::min(limit, starved ? now_ + 1 + Cycle(world_.machine.ramp.down_cycles) : std::max(op.next, now_ + 1));
+    limit = std::min(
+        limit, starved ? now_ + 1 + Cycle(world_.machine.ramp.down_cycles) : std::max(op.next, now_ + 1));
   }
   return limit;
 }
@@ -40,7 +42,8 @@ bool Core::may_run_ahead(Cycle t) {
   const isa::Inst& inst = pe_.tile->program->code[pe_.pc];
   switch (pe_.tile->code[pe_.pc].kind) {
     case InstKind::scalar:
-    case InstKind::load_dsr: break;
+    case InstKind::load_dsr:
+      break;
     case InstKind::jump:
       for (const isa::Operand& o : inst.args)
         if (o.kind == isa::OperandKind::label && o.value == isa::kReturnToScheduler) return false;
@@ -50,7 +53,8 @@ bool Core::may_run_ahead(Cycle t) {
       for (const isa::Operand& o : inst.args)
         if (o.is_dsr() && (dsr(o).dsd.is_fabric() || dsr(o).config.async)) return false;
       break;
-    default: return false;
+    default:
+      return false;
   }
   if (!logging_) remember();
   pe_.ahead->until = std::max(pe_.ahead->until, t + 1);
@@ -60,7 +64,8 @@ bool Core::may_run_ahead(Cycle t) {
 // A microthread that a control wavelet may end at any time changes what cannot be restored.
 bool Core::can_go_back() const {
   for (uint16_t rest = pe_.active & 0xFF; rest != 0; rest &= uint16_t(rest - 1))
-    if (pe_.ops[size_t(std::countr_zero(rest))]->config.on_control != isa::DsrConfig::OnControl::none) return false;
+    if (pe_.ops[size_t(std::countr_zero(rest))]->config.on_control != isa::DsrConfig::OnControl::none)
+      return false;
   return logging_ || !is_ahead();
 }
 

@@ -1,7 +1,7 @@
 // The main thread: issue of one instruction after the other, each at its own cycle.
 //
-// issue(t): wait for the operands (scoreboard of registers and DSRs), execute, note when the result may be used and
-// when the next instruction may issue. Vector instructions become operations (core_vector.cpp).
+// issue(t): wait for the operands (scoreboard of registers and DSRs), execute, note when the result may be
+// used and when the next instruction may issue. Vector instructions become operations (core_vector.cpp).
 
 #include <algorithm>
 #include <bit>
@@ -73,14 +73,25 @@ bool Core::issue(Cycle t) {
   ++block_.instructions;
   pe_.ready = t + d.next;
   switch (d.kind) {
-    case InstKind::scalar: issue_scalar(inst, d, t); break;
-    case InstKind::jump: issue_jump(inst, d, t); return true;
-    case InstKind::load_dsr: load_dsr(inst, d, t); break;
-    case InstKind::yield: end_task(t); return true;
+    case InstKind::scalar:
+      issue_scalar(inst, d, t);
+      break;
+    case InstKind::jump:
+      issue_jump(inst, d, t);
+      return true;
+    case InstKind::load_dsr:
+      load_dsr(inst, d, t);
+      break;
+    case InstKind::yield:
+      end_task(t);
+      return true;
     case InstKind::trap:
-      raise("assertion", t, pe_.pc, inst.args[0].value == 1 ? "unreachable code was reached" : "an assertion failed");
+      raise("assertion", t, pe_.pc,
+            inst.args[0].value == 1 ? "unreachable code was reached" : "an assertion failed");
       return false;
-    case InstKind::activate: activate(value16(inst.args[0]), t); break;
+    case InstKind::activate:
+      activate(value16(inst.args[0]), t);
+      break;
     case InstKind::block:
     case InstKind::unblock: {
       int id = value16(inst.args[1]);
@@ -96,9 +107,15 @@ bool Core::issue(Cycle t) {
       }
       break;
     }
-    case InstKind::read_config: read_config(inst, t); set_result(d, t + d.latency); break;
-    case InstKind::write_config: write_config(inst, t); break;
-    case InstKind::vector: break;
+    case InstKind::read_config:
+      read_config(inst, t);
+      set_result(d, t + d.latency);
+      break;
+    case InstKind::write_config:
+      write_config(inst, t);
+      break;
+    case InstKind::vector:
+      break;
   }
   ++pe_.pc;
   return !faulted_;
@@ -115,14 +132,17 @@ void Core::issue_scalar(const isa::Inst& inst, const Decoded& d, Cycle t) {
   if (logging_ && d.plan.kind == ScalarPlan::Kind::store)
     log_memory((value16(inst.args[0]) + uint32_t(inst.args[1].value)) & 0xFFFF, d.plan.bytes);
   ScalarResult result = execute_plan(d.plan, pe_.regs, pe_.memory);
-  if (result.fault == ExecFault::out_of_bounds && grow_memory()) result = execute_plan(d.plan, pe_.regs, pe_.memory);
+  if (result.fault == ExecFault::out_of_bounds && grow_memory())
+    result = execute_plan(d.plan, pe_.regs, pe_.memory);
   if (result.fault != ExecFault::none) {
     bool bounds = result.fault == ExecFault::out_of_bounds;
-    raise(bounds || result.fault == ExecFault::misaligned ? "out-of-bounds" : "illegal-instruction", t, pe_.pc,
+    raise(bounds || result.fault == ExecFault::misaligned ? "out-of-bounds" : "illegal-instruction", t,
+          pe_.pc,
           bounds ? "access to address " + std::to_string(result.address) + "; the memory has " +
                        std::to_string(world_.machine.core.memory_bytes) + " bytes"
-          : result.fault == ExecFault::misaligned ? "misaligned access to address " + std::to_string(result.address)
-                                                  : "not an instruction: " + isa::print(inst));
+          : result.fault == ExecFault::misaligned
+              ? "misaligned access to address " + std::to_string(result.address)
+              : "not an instruction: " + isa::print(inst));
     return;
   }
   pe_.stats.flops += result.flops;
@@ -147,15 +167,18 @@ void Core::issue_jump(const isa::Inst& inst, const Decoded& d, Cycle t) {
 }
 
 void Core::load_dsr(const isa::Inst& inst, const Decoded& d, Cycle t) {
-  uint32_t base = inst.args[1].kind == isa::OperandKind::imm ? uint32_t(inst.args[1].value) : value16(inst.args[1]);
+  uint32_t base =
+      inst.args[1].kind == isa::OperandKind::imm ? uint32_t(inst.args[1].value) : value16(inst.args[1]);
   uint32_t address = (base + uint32_t(inst.args[2].value)) & 0xFFFF;
   std::array<uint16_t, isa::kDsd4dBytes / 2> words{};
   if (address + isa::kDsd4dBytes > pe_.memory.size()) grow_memory();
-  size_t have = std::min<size_t>(words.size(), address < pe_.memory.size() ? (pe_.memory.size() - address) / 2 : 0);
+  size_t have =
+      std::min<size_t>(words.size(), address < pe_.memory.size() ? (pe_.memory.size() - address) / 2 : 0);
   for (size_t i = 0; i < have; ++i)
     words[i] = uint16_t(pe_.memory[address + 2 * i] | pe_.memory[address + 2 * i + 1] << 8);
   if (have * 2 < size_t(isa::kDsdBytes)) {
-    raise("out-of-bounds", t, pe_.pc, "descriptor at address " + std::to_string(address) + " lies outside the memory");
+    raise("out-of-bounds", t, pe_.pc,
+          "descriptor at address " + std::to_string(address) + " lies outside the memory");
     return;
   }
   Dsr& target = dsr(inst.args[0]);
@@ -189,13 +212,27 @@ void Core::read_config(const isa::Inst& inst, Cycle t) {
       pe_.tsc_latch = {uint16_t(count >> 16), uint16_t(count >> 32)};
       break;
     }
-    case isa::ConfigReg::tsc_mid: value = pe_.tsc_latch[0]; break;
-    case isa::ConfigReg::tsc_high: value = pe_.tsc_latch[1]; break;
-    case isa::ConfigReg::tsc_enable: value = pe_.tsc_on; break;
-    case isa::ConfigReg::coord_x: value = uint16_t(pe_.at.x - user.x); break;
-    case isa::ConfigReg::coord_y: value = uint16_t(pe_.at.y - user.y); break;
-    case isa::ConfigReg::command_stream_ready: value = pe_.command_ready; break;
-    case isa::ConfigReg::random: value = random_bits(); break;
+    case isa::ConfigReg::tsc_mid:
+      value = pe_.tsc_latch[0];
+      break;
+    case isa::ConfigReg::tsc_high:
+      value = pe_.tsc_latch[1];
+      break;
+    case isa::ConfigReg::tsc_enable:
+      value = pe_.tsc_on;
+      break;
+    case isa::ConfigReg::coord_x:
+      value = uint16_t(pe_.at.x - user.x);
+      break;
+    case isa::ConfigReg::coord_y:
+      value = uint16_t(pe_.at.y - user.y);
+      break;
+    case isa::ConfigReg::command_stream_ready:
+      value = pe_.command_ready;
+      break;
+    case isa::ConfigReg::random:
+      value = random_bits();
+      break;
     case isa::ConfigReg::count:
       raise("illegal-instruction", t, pe_.pc, "no such configuration register");
       return;
@@ -208,7 +245,7 @@ void Core::write_config(const isa::Inst& inst, Cycle t) {
   switch (isa::ConfigReg(inst.args[0].value)) {
     case isa::ConfigReg::tsc_enable:
       if (pe_.tsc_on == (value != 0)) break;
-      pe_.tsc_base = t - pe_.tsc_base;   // count -> base and back
+      pe_.tsc_base = t - pe_.tsc_base;  // count -> base and back
       pe_.tsc_on = value != 0;
       break;
     case isa::ConfigReg::command_stream_ready:

@@ -1,4 +1,5 @@
-// Operands of vector operations: cursors made from DSRs and registers, and elements read and written through them.
+// Operands of vector operations: cursors made from DSRs and registers, and elements read and written through
+// them.
 //
 // 16-bit elements travel one per wavelet (index in the upper half if the DSD gives an offset), or two with
 // simd_32/simd_64, the first in the lower half.
@@ -45,8 +46,10 @@ bool Core::make_cursor(VectorOp& op, Cursor& c, const isa::Operand& o, int bytes
       c.step = 1;
       return true;
     case isa::DsdKind::fabin:
-    case isa::DsdKind::fabout: return make_fabric_cursor(c, d, position == 0);
-    case isa::DsdKind::none: break;
+    case isa::DsdKind::fabout:
+      return make_fabric_cursor(c, d, position == 0);
+    case isa::DsdKind::none:
+      break;
   }
   raise("illegal-instruction", pe_.ready, op.inst, "a DSR was used before it was loaded");
   return false;
@@ -145,7 +148,9 @@ bool Core::read_element(VectorOp& op, Cursor& c, int position, uint32_t& value) 
       value = c.bytes == 4 ? c.value : (c.half ? c.value >> 16 : c.value & 0xFFFF);
       if (c.packed) c.half ^= 1;
       return true;
-    default: value = c.value; return true;
+    default:
+      value = c.value;
+      return true;
   }
 }
 
@@ -177,7 +182,9 @@ bool Core::write_element(VectorOp& op, uint32_t value, bool last) {
         c.half ^= 1;
       }
       return true;
-    default: c.value = value; return true;
+    default:
+      c.value = value;
+      return true;
   }
 }
 
@@ -223,11 +230,11 @@ bool Core::run_memory_fast(VectorOp& op, uint32_t count) {
     if (end > int64_t(pe_.memory.size())) grow_memory();
   }
   if (logging_) log_vector(op, count);
-  VectorResult result =
-      execute_memory_vector(code, v, pe_.memory, pe_.tile->program->fp16, pe_.regs.carry);
+  VectorResult result = execute_memory_vector(code, v, pe_.memory, pe_.tile->program->fp16, pe_.regs.carry);
   if (result.fault != ExecFault::none) {
     raise("out-of-bounds", op.next + result.executed / op.group * op.group_cycles, op.inst,
-          "element " + std::to_string(op.done + result.executed) + " at address " + std::to_string(result.address) +
+          "element " + std::to_string(op.done + result.executed) + " at address " +
+              std::to_string(result.address) +
               (result.fault == ExecFault::misaligned ? " is misaligned" : ""));
     return true;
   }

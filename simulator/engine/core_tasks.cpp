@@ -1,8 +1,8 @@
 // Scheduling of tasks, sleeping until something can happen, and accounting of cycles.
 //
-// Candidates for the main thread: activated local tasks, wavelets at queue heads (data and control tasks), the next
-// launched function. Each has the cycle from which it may start; among those that may, the next in the circular
-// order of (kind, id) after the one chosen last runs.
+// Candidates for the main thread: activated local tasks, wavelets at queue heads (data and control tasks),
+// the next launched function. Each has the cycle from which it may start; among those that may, the next in
+// the circular order of (kind, id) after the one chosen last runs.
 
 #include <algorithm>
 #include <bit>
@@ -116,14 +116,19 @@ void Core::start_task(int kind, int id, size_t queue) {
   } else {
     auto& table = kind == kData ? tile.data_task : kind == kControl ? tile.control_task : tile.local_task;
     pe_.task = table[size_t(id)];
-    if (pe_.task < 0) return;   // a control wavelet for nobody: taken and forgotten
+    if (pe_.task < 0) return;  // a control wavelet for nobody: taken and forgotten
     pe_.pc = tile.program->tasks[size_t(pe_.task)].entry;
   }
   if (pe_.task >= 0 && kind != kLocal) {
     switch (tile.program->tasks[size_t(pe_.task)].args) {
-      case TaskArgs::none: break;
-      case TaskArgs::word: pe_.regs.set_pair(0, data); break;
-      case TaskArgs::half: pe_.regs.r[0] = uint16_t(data); break;
+      case TaskArgs::none:
+        break;
+      case TaskArgs::word:
+        pe_.regs.set_pair(0, data);
+        break;
+      case TaskArgs::half:
+        pe_.regs.r[0] = uint16_t(data);
+        break;
       case TaskArgs::half_and_index:
         pe_.regs.r[0] = uint16_t(data);
         pe_.regs.r[1] = uint16_t(data >> 16);
@@ -166,7 +171,8 @@ void Core::pop_input(size_t queue) {
   if (q.task_id >= 0 && !(pe_.blocked >> q.task_id & 1)) pe_.tasks_changed = true;
   if (!q.lane_waits) return;
   q.lane_waits = false;
-  if (ColorNode* n = block_.find_node(pe_.index, q.color)) block_.wake_node(uint32_t(n - block_.nodes.data()), now_);
+  if (ColorNode* n = block_.find_node(pe_.index, q.color))
+    block_.wake_node(uint32_t(n - block_.nodes.data()), now_);
 }
 
 // `t` is the cycle of the task's last instruction.
@@ -175,7 +181,8 @@ void Core::end_task(Cycle t) {
   pe_.tasks_changed = true;
   pe_.free_at = std::max(t + Cycle(std::max(1, world_.machine.core.task_switch_cycles)), pe_.last_group);
   pe_.stats.last_task_end = t + 1;
-  if (world_.trace) world_.trace->task({pe_.at, pe_.task_begin, t + 1, pe_.task, pe_.function, -1, pe_.task_entry});
+  if (world_.trace)
+    world_.trace->task({pe_.at, pe_.task_begin, t + 1, pe_.task, pe_.function, -1, pe_.task_entry});
 }
 
 // The next cycle worth looking at, and what the time until then counts as.

@@ -1,11 +1,13 @@
 // Vector operations: issue, one element group per cycle, retirement.
 //
-//   issue    cursors for the operands from their DSRs, group size and cycles (docs/timing.md §6), thread, queues
-//   groups   run_datapath picks among the threads whose operands are there; operations of the main thread on memory
+//   issue    cursors for the operands from their DSRs, group size and cycles (docs/timing.md §6), thread,
+//   queues groups   run_datapath picks among the threads whose operands are there; operations of the main
+//   thread on memory
 //            alone run many groups at once when no microthread is active (run_memory_op)
-//   retire   with x the cycle of the last group, at x + 1 - dsd_start: then the thread goes on and completion events
-//            happen. That is before x, but nothing of it can act before x + 1 - dsd_start + task_start or the next
-//            operation's first group, so it is enough to know it at x.
+//   retire   with x the cycle of the last group, at x + 1 - dsd_start: then the thread goes on and completion
+//   events
+//            happen. That is before x, but nothing of it can act before x + 1 - dsd_start + task_start or the
+//            next operation's first group, so it is enough to know it at x.
 
 #include <algorithm>
 #include <bit>
@@ -190,7 +192,7 @@ bool Core::group_ready(VectorOp& op, int thread) {
   op.waits = false;
   op.waits_queue = -1;
   if (op.a.kind == Cursor::Kind::fabin && !input_ready(op, thread, op.a)) return false;
-  if (!(pe_.active >> thread & 1)) return false;   // a control wavelet ended it
+  if (!(pe_.active >> thread & 1)) return false;  // a control wavelet ended it
   if (op.b.kind == Cursor::Kind::fabin && !input_ready(op, thread, op.b)) return false;
   if (!(pe_.active >> thread & 1)) return false;
   return op.dst.kind != Cursor::Kind::fabout || output_ready(op, op.dst);
@@ -199,7 +201,7 @@ bool Core::group_ready(VectorOp& op, int thread) {
 bool Core::input_ready(VectorOp& op, int thread, Cursor& c) {
   InputQueue& q = pe_.inputs[c.queue];
   op.why = Stall::input;
-  op.waits_queue = int8_t(q.id);   // 0xFF: -1
+  op.waits_queue = int8_t(q.id);  // 0xFF: -1
   if (q.count == 0 && c.half == 0) {
     op.waits = true;
     return false;
@@ -214,14 +216,15 @@ bool Core::input_ready(VectorOp& op, int thread, Cursor& c) {
   return !(w & kEntryControl) || take_control(op, thread, c);
 }
 
-// A control wavelet at the head of a queue that an operation reads. Without on_control the scheduler may have it if
-// a task is bound and not blocked; if not, the operation drops it.
+// A control wavelet at the head of a queue that an operation reads. Without on_control the scheduler may have
+// it if a task is bound and not blocked; if not, the operation drops it.
 bool Core::take_control(VectorOp& op, int thread, Cursor& c) {
   InputQueue& q = pe_.inputs[c.queue];
   op.next = now_ + 1;
   if (op.config.on_control == isa::DsrConfig::OnControl::none) {
     int entry = control_entry(entry_data(q.front()));
-    bool bound = pe_.tile->control_task[size_t(entry)] >= 0 && q.task_id >= 0 && !(pe_.blocked >> q.task_id & 1);
+    bool bound =
+        pe_.tile->control_task[size_t(entry)] >= 0 && q.task_id >= 0 && !(pe_.blocked >> q.task_id & 1);
     if (!bound || thread == kMainThread) pop_input(c.queue);
     return false;
   }
@@ -235,8 +238,8 @@ bool Core::take_control(VectorOp& op, int thread, Cursor& c) {
   return false;
 }
 
-// Room as of the start of the cycle: an entry freed in it does not count. An output queue holds words of one color;
-// those of the color before must have reached its lane.
+// Room as of the start of the cycle: an entry freed in it does not count. An output queue holds words of one
+// color; those of the color before must have reached its lane.
 bool Core::output_ready(VectorOp& op, Cursor& c) {
   op.why = Stall::output;
   op.waits_queue = int8_t(c.queue);
@@ -307,8 +310,7 @@ void Core::run_memory_op(VectorOp& op) {
   uint64_t left = (op.total - op.done + op.group - 1) / op.group;
   uint64_t groups = std::min<uint64_t>(left, (limit - op.next + op.group_cycles - 1) / op.group_cycles);
   uint32_t count = uint32_t(std::min<uint64_t>(op.total - op.done, groups * op.group));
-  if (!run_memory_fast(op, count))
-    execute_elements(op, count);
+  if (!run_memory_fast(op, count)) execute_elements(op, count);
   if (faulted_) return;
   account_groups(op, groups);
   pe_.stats.elements += count;
@@ -327,8 +329,8 @@ void Core::account_groups(const VectorOp& op, uint64_t groups) {
   account_gap(op.next, int(Stall::dependency), -1, -1, op.inst);
   account_busy(op.next, groups);
   if (op.group_cycles > 1)
-    account_gap(op.next + groups * op.group_cycles, int(op.holds_datapath ? Stall::memory : Stall::dependency), -1, -1,
-                op.inst);
+    account_gap(op.next + groups * op.group_cycles,
+                int(op.holds_datapath ? Stall::memory : Stall::dependency), -1, -1, op.inst);
 }
 
 void Core::execute_group(VectorOp& op, int thread) {

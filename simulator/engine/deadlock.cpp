@@ -1,10 +1,13 @@
 // Who waits for whom when nothing can happen any more.
 //
-//   1. collect what waits: operations (for wavelets or room), launches that found no ready command stream, host
+//   1. collect what waits: operations (for wavelets or room), launches that found no ready command stream,
+//   host
 //      inputs that could not enter
-//   2. an operation that waits for room follows its color downstream, over full lanes, to the PE whose queue is full;
+//   2. an operation that waits for room follows its color downstream, over full lanes, to the PE whose queue
+//   is full;
 //      one that waits for wavelets follows its color upstream to the PEs that could send them
-//   3. from PE to PE that is a graph; a cycle in it is the deadlock, else the chains are printed from the lowest PE on
+//   3. from PE to PE that is a graph; a cycle in it is the deadlock, else the chains are printed from the
+//   lowest PE on
 
 #include <fmt/format.h>
 
@@ -19,17 +22,17 @@ namespace cs::sim {
 namespace {
 
 constexpr size_t kMaxLines = 12;
-constexpr size_t kMaxSteps = 4096;   // of a route that is followed
+constexpr size_t kMaxSteps = 4096;  // of a route that is followed
 
 std::string pe_name(Coord c) { return fmt::format("PE ({}, {})", c.x, c.y); }
 
 struct Waiter {
   Coord pe;
   std::string text;
-  std::vector<Coord> on;   // PEs that would have to act
+  std::vector<Coord> on;  // PEs that would have to act
 };
 
-using Key = std::pair<int, int>;   // (y, x)
+using Key = std::pair<int, int>;  // (y, x)
 Key key(Coord c) { return {c.y, c.x}; }
 
 class Report {
@@ -70,17 +73,20 @@ class Report {
       waiters_.push_back(operation(b, p, *p.ops[size_t(thread)], thread));
     }
     if (p.next_command < p.commands.size())
-      waiters_.push_back({p.at,
-                          fmt::format("{}: {} launched function{} wait{} ('{}' first); the command stream is {}",
-                                      pe_name(p.at), p.commands.size() - p.next_command,
-                                      p.commands.size() - p.next_command == 1 ? "" : "s",
-                                      p.commands.size() - p.next_command == 1 ? "s" : "",
-                                      world_.launches[p.commands[p.next_command]].name,
-                                      p.command_ready ? "ready" : "not given back by the function before"),
-                          {}});
+      waiters_.push_back(
+          {p.at,
+           fmt::format("{}: {} launched function{} wait{} ('{}' first); the command stream is {}",
+                       pe_name(p.at), p.commands.size() - p.next_command,
+                       p.commands.size() - p.next_command == 1 ? "" : "s",
+                       p.commands.size() - p.next_command == 1 ? "s" : "",
+                       world_.launches[p.commands[p.next_command]].name,
+                       p.command_ready ? "ready" : "not given back by the function before"),
+           {}});
     else if (!p.command_ready && p.active == 0)
       waiters_.push_back(
-          {p.at, pe_name(p.at) + ": the launched function never gave the command stream back (unblock_cmd_stream)", {}});
+          {p.at,
+           pe_name(p.at) + ": the launched function never gave the command stream back (unblock_cmd_stream)",
+           {}});
   }
 
   std::string thread_name(const Pe& p, int thread) const {
@@ -94,8 +100,9 @@ class Report {
   Waiter operation(const Block& b, const Pe& p, const VectorOp& op, int thread) {
     Waiter w{p.at, {}, {}};
     std::string where = p.tile->program->where(op.inst);
-    std::string head = fmt::format("{}: {}{}{}, {} of {} elements done, ", pe_name(p.at), thread_name(p, thread),
-                                   where.empty() ? "" : " at ", where, op.done, op.total);
+    std::string head =
+        fmt::format("{}: {}{}{}, {} of {} elements done, ", pe_name(p.at), thread_name(p, thread),
+                    where.empty() ? "" : " at ", where, op.done, op.total);
     if (thread < kMainThread && (p.threads_blocked >> thread & 1)) {
       w.text = head + "is blocked";
     } else if (op.why == Stall::output) {
@@ -103,16 +110,18 @@ class Report {
       std::string end;
       w.on = downstream(p.at, color, end);
       const Lane& l = b.lanes[op.dst.lane];
-      w.text = head + fmt::format("waits for room on color {} ({} wavelets wait at its router); {}", color, l.count, end);
+      w.text = head + fmt::format("waits for room on color {} ({} wavelets wait at its router); {}", color,
+                                  l.count, end);
     } else {
-      const Cursor& c = op.a.kind == Cursor::Kind::fabin && (op.b.kind != Cursor::Kind::fabin ||
-                                                             p.inputs[op.a.queue].count == 0)
+      const Cursor& c = op.a.kind == Cursor::Kind::fabin &&
+                                (op.b.kind != Cursor::Kind::fabin || p.inputs[op.a.queue].count == 0)
                             ? op.a
                             : op.b;
       const InputQueue& q = p.inputs[c.queue];
       w.on = upstream(p.at, q.color);
-      w.text = head + fmt::format("waits for wavelets of color {}{} ({} of {} words)", q.color,
-                                  q.id == 0xFF ? "" : fmt::format(" on input queue {}", q.id), q.count, q.depth);
+      w.text =
+          head + fmt::format("waits for wavelets of color {}{} ({} of {} words)", q.color,
+                             q.id == 0xFF ? "" : fmt::format(" on input queue {}", q.id), q.count, q.depth);
       if (w.on.empty()) w.text += "; no PE has a route that sends there";
     }
     return w;
@@ -136,8 +145,8 @@ class Report {
         return {c};
       }
       if (!(n->rx & port_bit(in))) {
-        end = fmt::format("the switch at {} is in position {}, which does not accept {}", pe_name(c), n->position,
-                          kNames[int(in)]);
+        end = fmt::format("the switch at {} is in position {}, which does not accept {}", pe_name(c),
+                          n->position, kNames[int(in)]);
         return upstream(c, color);
       }
       if (n->teardown) {
@@ -210,7 +219,7 @@ class Report {
     std::map<Key, std::vector<Key>> edges;
     for (const Waiter& w : waiters_)
       for (Coord c : w.on) edges[key(w.pe)].push_back(key(c));
-    std::map<Key, int> state;   // 1 on the path, 2 done
+    std::map<Key, int> state;  // 1 on the path, 2 done
     std::vector<Key> path;
     for (const auto& [start, unused] : edges) {
       if (state[start] != 0) continue;
@@ -253,8 +262,10 @@ class Report {
       const HostPort& port = world_.program.ports[size_t(p.program_port)];
       Coord at = home.block->coord_of(home.block->nodes[home.block->lanes[p.lane].node].pe);
       std::string end;
-      waiters_.push_back({at, fmt::format("host input '{}': {} wavelets of color {} cannot enter at {}", port.name, left,
-                                          port.color, pe_name(at)), {}});
+      waiters_.push_back({at,
+                          fmt::format("host input '{}': {} wavelets of color {} cannot enter at {}",
+                                      port.name, left, port.color, pe_name(at)),
+                          {}});
     }
   }
 
@@ -299,12 +310,14 @@ std::vector<std::string> Engine::leftovers() const {
       if (!p) continue;
       for (const InputQueue& q : p->inputs)
         if (q.count != 0)
-          found.emplace_back(key(p->at), fmt::format("{}: input queue{}, color {}: {} wavelet{}", pe_name(p->at),
-                                                     q.id == 0xFF ? "" : fmt::format(" {}", q.id), q.color, q.count,
-                                                     q.count == 1 ? "" : "s"));
+          found.emplace_back(key(p->at),
+                             fmt::format("{}: input queue{}, color {}: {} wavelet{}", pe_name(p->at),
+                                         q.id == 0xFF ? "" : fmt::format(" {}", q.id), q.color, q.count,
+                                         q.count == 1 ? "" : "s"));
     }
   }
-  std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::stable_sort(found.begin(), found.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<std::string> lines;
   for (auto& [unused, text] : found) lines.push_back(std::move(text));
   return lines;

@@ -1,10 +1,9 @@
-// The engine's clock: find the next cycle in which a block has something to do, step those blocks (in parallel when
-// there is enough to do), hand over what crossed borders, look for faults and watches.
+// The engine's clock: find the next cycle in which a block has something to do, step those blocks (in
+// parallel when there is enough to do), hand over what crossed borders, look for faults and watches.
 
 #include "simulator/engine/engine.h"
 
 #include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
 
 #include <algorithm>
 
@@ -39,8 +38,9 @@ bool Engine::load(const Program& program, std::span<const uint8_t> weights, Diag
   if (r.hop_cycles < 1 || r.hop_cycles > 1000 || r.lane_depth_wavelets < 1 || r.lane_depth_wavelets > 200 ||
       machine.ramp.up_cycles < 0 || machine.ramp.up_cycles > 1000 || machine.ramp.down_cycles < 0 ||
       machine.host.host_wavelets_per_cycle <= 0) {
-    diag.error({}, "the machine's router or ramp numbers are outside what the engine can run",
-               "hop_cycles 1-1000, lane_depth_wavelets 1-200, ramp cycles 0-1000, host_wavelets_per_cycle above 0");
+    diag.error(
+        {}, "the machine's router or ramp numbers are outside what the engine can run",
+        "hop_cycles 1-1000, lane_depth_wavelets 1-200, ramp cycles 0-1000, host_wavelets_per_cycle above 0");
     return false;
   }
   w.tiles.reserve(program.tiles.size());
@@ -102,7 +102,7 @@ void Engine::Impl::step(Cycle to, bool past_end) {
   watch_fired = false;
   world.horizon = to;
   world.watched = watching();
-  world.run_ahead = !world.watched || world.trace == nullptr;   // a sink cannot take events back
+  world.run_ahead = !world.watched || world.trace == nullptr;  // a sink cannot take events back
   while (now < to) {
     Cycle t = next.empty() ? kNever : *std::min_element(next.begin(), next.end());
     if (pending && pending->cycle < std::min(t, to)) return declare_fault();
@@ -127,11 +127,11 @@ void Engine::Impl::step_blocks(Cycle t) {
       due.push_back(uint32_t(i));
       work += grid.blocks[i]->work;
     }
-  if (options.threads > 1 && due.size() > 1 && work >= size_t(std::max(0, options.parallel_work)) && world.trace == nullptr) {
-    tbb::task_arena arena(options.threads);
-    arena.execute([&] {
-      tbb::parallel_for(size_t(0), due.size(), [&](size_t i) { grid.blocks[due[i]]->step(t); });
-    });
+  if (options.threads > 1 && due.size() > 1 && work >= size_t(std::max(0, options.parallel_work)) &&
+      world.trace == nullptr) {
+    if (!arena) arena = std::make_unique<tbb::task_arena>(options.threads);
+    arena->execute(
+        [&] { tbb::parallel_for(size_t(0), due.size(), [&](size_t i) { grid.blocks[due[i]]->step(t); }); });
   } else {
     for (uint32_t i : due) grid.blocks[i]->step(t);
   }
@@ -156,7 +156,8 @@ void Engine::Impl::exchange(Cycle t) {
 }
 
 void Engine::Impl::refresh(Block& b) {
-  size_t i = size_t(b.rect.y / grid.block_height) * size_t(grid.columns) + size_t(b.rect.x / grid.block_width);
+  size_t i =
+      size_t(b.rect.y / grid.block_height) * size_t(grid.columns) + size_t(b.rect.x / grid.block_width);
   next[i] = b.next_event();
 }
 
@@ -195,8 +196,8 @@ void Engine::Impl::declare_fault() {
   status.reason = StopReason::fault;
   status.now = now;
   status.fault = pending->name;
-  status.message = "cycle " + std::to_string(pending->cycle) + ", PE (" + std::to_string(pending->pe.x) + ", " +
-                   std::to_string(pending->pe.y) + "): " + pending->message;
+  status.message = "cycle " + std::to_string(pending->cycle) + ", PE (" + std::to_string(pending->pe.x) +
+                   ", " + std::to_string(pending->pe.y) + "): " + pending->message;
 }
 
 }  // namespace cs::sim

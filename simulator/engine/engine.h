@@ -1,9 +1,10 @@
-// The engine: wavelet-exact simulation of routers, ramps, queues, tasks and vector instructions by plain arrays.
+// The engine: wavelet-exact simulation of routers, ramps, queues, tasks and vector instructions by plain
+// arrays.
 //
-// It knows no SystemC. docs/timing.md is the law it follows. Time is event-driven: a PE or lane with nothing to do
-// costs nothing, and step() jumps over cycles in which nothing can happen. The fabric is cut into blocks that are
-// stepped in parallel; a block sees its neighbours as of the start of the cycle, so that values and cycles do not
-// depend on the block size or the number of threads.
+// It knows no SystemC. docs/timing.md is the law it follows. Time is event-driven: a PE or lane with nothing
+// to do costs nothing, and step() jumps over cycles in which nothing can happen. The fabric is cut into
+// blocks that are stepped in parallel; a block sees its neighbours as of the start of the cycle, so that
+// values and cycles do not depend on the block size or the number of threads.
 #pragma once
 
 #include <cstdint>
@@ -23,15 +24,15 @@ namespace cs::sim {
 struct EngineOptions {
   int block_width = 32, block_height = 32;
   int threads = 1;
-  int parallel_work = 1500;   // lanes and cores per cycle below which one thread does them all
+  int parallel_work = 1500;  // lanes and cores per cycle below which one thread does them all
 };
 
 // What the shell shows of one PE in waveforms.
 struct PeProbe {
-  bool running = false;     // main thread has a task
-  int task = -1;            // index into TileProgram::tasks
-  uint32_t inst = 0;        // instruction of the main thread
-  uint8_t microthreads = 0; // active microthreads, a bit each
+  bool running = false;                      // main thread has a task
+  int task = -1;                             // index into TileProgram::tasks
+  uint32_t inst = 0;                         // instruction of the main thread
+  uint8_t microthreads = 0;                  // active microthreads, a bit each
   std::vector<int> input_fill, output_fill;  // wavelets in each queue
 };
 
@@ -47,20 +48,20 @@ class Engine {
   const Machine& machine() const;
 
   // ---- time
-  Cycle now() const;                 // everything before this cycle has happened
-  Cycle next_event() const;          // earliest cycle >= now() in which something can happen; kNever if none
-  // Runs all cycles in [now(), to). Stops early (now() < to) after a fault, or at the end of the cycle in which
-  // an armed watch fired.
-  // With `past_end` false the clock also stays behind the last event when nothing can happen before or after `to`.
+  Cycle now() const;         // everything before this cycle has happened
+  Cycle next_event() const;  // earliest cycle >= now() in which something can happen; kNever if none
+  // Runs all cycles in [now(), to). Stops early (now() < to) after a fault, or at the end of the cycle in
+  // which an armed watch fired. With `past_end` false the clock also stays behind the last event when nothing
+  // can happen before or after `to`.
   void step(Cycle to, bool past_end = true);
   // Nothing can happen without the host; `blocked` tells a deadlock (work is waiting) from a clean end.
   bool idle() const { return next_event() == kNever; }
   bool blocked() const;
-  std::string deadlock_report() const;   // who waits for whom: PE, task, color, queue fill, source line
+  std::string deadlock_report() const;  // who waits for whom: PE, task, color, queue fill, source line
   // Wavelets left in lanes and queues, one line per place ("PE (3, 0): input queue 2, color 5: 3 wavelets").
   std::vector<std::string> leftovers() const;
   bool faulted() const;
-  const RunStatus& fault() const;        // fault name, cycle, PE, source line
+  const RunStatus& fault() const;  // fault name, cycle, PE, source line
 
   // ---- blocks, for the SystemC shell
   int block_columns() const;
@@ -71,7 +72,7 @@ class Engine {
   void read(Coord, uint16_t address, std::span<uint8_t> out) const;
   void write(Coord, uint16_t address, std::span<const uint8_t> in);
   void launch(int function_export, std::span<const uint32_t> args, Rect pes, Cycle not_before);
-  size_t commands_pending() const;       // launches not started plus PEs whose command stream is not ready again
+  size_t commands_pending() const;  // launches not started plus PEs whose command stream is not ready again
   void send(int port, std::span<const uint32_t> data, Cycle not_before);
   const std::vector<PortEvent>& received(int port) const;
   Cycle entered(int port, size_t i) const;
@@ -81,10 +82,10 @@ class Engine {
   void watch_commands(bool armed);
 
   // ---- results
-  PeStats stats(Coord) const;            // up to now(); zeros for PEs that never did anything
-  uint64_t wavelet_hops() const;         // wavelets that left a router, ejections included
+  PeStats stats(Coord) const;     // up to now(); zeros for PEs that never did anything
+  uint64_t wavelet_hops() const;  // wavelets that left a router, ejections included
   uint64_t instructions() const;
-  void set_trace(TraceSink*);            // nullptr: off
+  void set_trace(TraceSink*);  // nullptr: off
   PeProbe probe(Coord) const;
 
  private:

@@ -1,7 +1,10 @@
-// Engine::Impl: the blocks, the clock, the host's side. Split over engine.cpp (time), host_side.cpp (memory, streams,
-// launches, results) and deadlock.cpp (who waits for whom).
+// Engine::Impl: the blocks, the clock, the host's side. Split over engine.cpp (time), host_side.cpp (memory,
+// streams, launches, results) and deadlock.cpp (who waits for whom).
 #pragma once
 
+#include <tbb/task_arena.h>
+
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -16,12 +19,13 @@ struct Engine::Impl {
   World world;
   Grid grid;
   std::vector<PortHome> ports;
-  std::vector<Cycle> next;               // next event by block
-  std::vector<uint32_t> due;             // blocks of the present cycle
+  std::vector<Cycle> next;                 // next event by block
+  std::vector<uint32_t> due;               // blocks of the present cycle
+  std::unique_ptr<tbb::task_arena> arena;  // made at the first cycle that is worth several threads
   Cycle now = 0;
   bool loaded = false;
   bool watch_fired = false, commands_armed = false;
-  std::optional<Fault> pending;          // earliest fault found; becomes `status` when its cycle is over
+  std::optional<Fault> pending;  // earliest fault found; becomes `status` when its cycle is over
   bool faulted = false;
   RunStatus status;
 

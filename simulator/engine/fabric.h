@@ -5,8 +5,8 @@
 //   Router    what the colors of one router share: output arbitration and counters
 //   Mirror    the sending side's copy of a lane in the next block: how many entries it believes to be taken
 //
-// A wavelet enters the ring of its next lane when it departs, stamped with its landing; so the entries of a lane
-// plus those in flight towards it are simply its count.
+// A wavelet enters the ring of its next lane when it departs, stamped with its landing; so the entries of a
+// lane plus those in flight towards it are simply its count.
 #pragma once
 
 #include <array>
@@ -18,7 +18,8 @@
 
 namespace cs::sim {
 
-// ---- wavelets in a lane: data in bits 0-31, control bit 32, advance bit 33, landing cycle (low 30 bits) above.
+// ---- wavelets in a lane: data in bits 0-31, control bit 32, advance bit 33, landing cycle (low 30 bits)
+// above.
 using Entry = uint64_t;
 inline constexpr Entry kEntryControl = Entry(1) << 32;
 inline constexpr Entry kEntryAdvance = Entry(1) << 33;
@@ -48,14 +49,14 @@ constexpr uint32_t ref_index(Ref r) { return r & ((1u << kRefShift) - 1); }
 inline constexpr Ref kNoRef = make_ref(RefKind::none);
 
 struct alignas(64) Lane {
-  // queued: in the wheel; asking: it asked in this cycle and waits for the answer; waiter, core_waits: somebody
-  // waits for room here.
+  // queued: in the wheel; asking: it asked in this cycle and waits for the answer; waiter, core_waits:
+  // somebody waits for room here.
   enum Flags : uint8_t { queued = 1, asking = 2, waiter = 4, core_waits = 8 };
   static constexpr int kInline = 4;
-  std::array<Entry, kInline> ring{};   // rings of up to so many entries; longer ones lie in Block::entries
+  std::array<Entry, kInline> ring{};  // rings of up to so many entries; longer ones lie in Block::entries
   uint32_t node = 0;
-  uint32_t long_ring = 0;   // first entry in Block::entries
-  Ref up = kNoRef;          // lane: the node that feeds it (index of a node); mirror: of the block beyond; port
+  uint32_t long_ring = 0;  // first entry in Block::entries
+  Ref up = kNoRef;  // lane: the node that feeds it (index of a node); mirror: of the block beyond; port
   uint32_t head_since = 0;  // low bits of the first cycle in which the oldest wavelet could leave
   uint32_t last_pop = ~0u;  // low bits of the last departure
   uint32_t moved = 0;       // departures to all of the node's tx, not yet in Router::sent
@@ -71,31 +72,29 @@ inline uint8_t lane_key(const Lane& l) { return uint8_t(int(l.port) * 32 + l.col
 struct ColorNode {
   std::array<Ref, 4> down{kNoRef, kNoRef, kNoRef, kNoRef};
   uint32_t target = 0;
-  uint32_t pe = 0;          // index in the block
+  uint32_t pe = 0;  // index in the block
   uint32_t first_lane = 0;
-  uint32_t config = 0;      // index into Program::routes
-  PortSet inputs = 0;       // ports that have a lane, in the order of Port
-  PortSet rx = 0, tx = 0;   // of the position in force
+  uint32_t config = 0;     // index into Program::routes
+  PortSet inputs = 0;      // ports that have a lane, in the order of Port
+  PortSet rx = 0, tx = 0;  // of the position in force
   uint8_t color = 0;
   uint8_t position = 0;
-  uint8_t queue = 0xFF;     // index into Pe::inputs, 0xFF: not resolved yet
-  bool alone = false;       // no other lane of the router ever asks for these outputs: nothing to arbitrate
-  bool straight = false;    // one position, one input, one output to a lane of this block: `target`
-  bool teardown = false;    // rx is then empty
+  uint8_t queue = 0xFF;   // index into Pe::inputs, 0xFF: not resolved yet
+  bool alone = false;     // no other lane of the router ever asks for these outputs: nothing to arbitrate
+  bool straight = false;  // one position, one input, one output to a lane of this block: `target`
+  bool teardown = false;  // rx is then empty
 };
 
-struct alignas(64) Router {
-  uint32_t claim_cycle = ~0u;    // low bits of the cycle that `claimed` belongs to
-  PortSet claimed = 0, contested = 0;
-  std::array<uint8_t, kPorts> last{};  // per output: lane key granted last (input * 32 + color)
-  uint8_t nodes = 0;
+struct Router {
+  uint32_t claim_cycle = ~0u;  // low bits of the cycle that `claimed` belongs to
   uint32_t first_node = 0;
-  std::array<uint64_t, kPorts> sent{};   // plus what the lanes have moved
+  PortSet claimed = 0, contested = 0;
+  std::array<uint8_t, kPorts> last{};  // per output: lane key granted last
+  uint8_t nodes = 0;
+  bool multicast = false;               // somebody asked for several outputs in this cycle
+  uint32_t contest = 0;                 // outputs are contested: index into Block::contests_, plus 1
+  std::array<uint64_t, kPorts> sent{};  // plus what the lanes have moved
   std::array<uint64_t, kPorts> blocked{};
-  bool listed = false;           // among the contested routers of this cycle
-  bool multicast = false;        // somebody asked for several outputs in this cycle
-  uint32_t contest = 0;          // then: the contested candidates, as a list: index + 1 of the last one
-  std::array<uint32_t, kPorts> best{};  // else: by output the contested lane that is ahead, plus 1
 };
 
 struct Mirror {
@@ -125,16 +124,16 @@ struct Outbox {
 struct PortState {
   int program_port = 0;
   bool input = true;
-  uint32_t lane = 0;             // input: the lane it feeds; output: the node that leads here
+  uint32_t lane = 0;  // input: the lane it feeds; output: the node that leads here
   struct Chunk {
     std::vector<uint32_t> data;
     Cycle not_before = 0;
   };
-  std::vector<Chunk> chunks;     // input: what is still to be sent, from (chunk, offset)
+  std::vector<Chunk> chunks;  // input: what is still to be sent, from (chunk, offset)
   size_t chunk = 0, offset = 0;
-  double next_free = 0;          // rate: the port is taken until this cycle
+  double next_free = 0;  // rate: the port is taken until this cycle
   bool waits_for_room = false;
-  std::vector<Cycle> entered;    // input: departure onto the edge link
+  std::vector<Cycle> entered;  // input: departure onto the edge link
   std::vector<PortEvent> received;
   size_t watch = 0;
 };

@@ -37,8 +37,10 @@ void Engine::launch(int function_export, std::span<const uint32_t> args, Rect pe
   const auto& exports = m.world.program.exports;
   CS_CHECK(function_export >= 0 && size_t(function_export) < exports.size(), "no such export");
   uint32_t number = uint32_t(m.world.launches.size());
-  m.world.launches.push_back(
-      {function_export, exports[size_t(function_export)].name, {args.begin(), args.end()}, std::max(not_before, m.now)});
+  m.world.launches.push_back({function_export,
+                              exports[size_t(function_export)].name,
+                              {args.begin(), args.end()},
+                              std::max(not_before, m.now)});
   const Launch& launch = m.world.launches.back();
   Cycle start = Cycle(m.world.machine.core.task_start_cycles);
   std::vector<bool> has(m.world.tiles.size());

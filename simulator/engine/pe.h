@@ -1,7 +1,7 @@
 // Pe: the state of one core that has ever had something to do. PEs that never do have none.
 //
-// Times are cycles. `wake` is the next cycle in which the core must be looked at; everything that could change
-// earlier (a wavelet for a queue it waits for, room in a lane) lowers it.
+// Times are cycles. `wake` is the next cycle in which the core must be looked at; everything that could
+// change earlier (a wavelet for a queue it waits for, room in a lane) lowers it.
 #pragma once
 
 #include <array>
@@ -17,23 +17,23 @@
 
 namespace cs::sim {
 
-inline constexpr int kMainThread = 8;   // threads 0-7 are the microthreads
+inline constexpr int kMainThread = 8;  // threads 0-7 are the microthreads
 inline constexpr int kThreads = 9;
 
 // Words are entries as in lanes (fabric.h); their stamp is the departure from the router to the ramp.
 struct InputQueue {
   static constexpr size_t kInline = 8;
   uint16_t head = 0, count = 0;
-  uint16_t depth = 0;                // in force
-  uint16_t readers = 0;              // threads with an operation on this queue, a bit each
+  uint16_t depth = 0;    // in force
+  uint16_t readers = 0;  // threads with an operation on this queue, a bit each
   uint8_t color = 0;
-  uint8_t id = 0xFF;                 // queue id, 0xFF: a color without a queue
-  uint8_t words = 0;                 // depth as configured
-  int8_t task_id = -1;               // data task id (bound or not)
+  uint8_t id = 0xFF;    // queue id, 0xFF: a color without a queue
+  uint8_t words = 0;    // depth as configured
+  int8_t task_id = -1;  // data task id (bound or not)
   uint8_t priority = 0;
-  bool lane_waits = false;           // a lane found it full
+  bool lane_waits = false;  // a lane found it full
   std::array<Entry, kInline> ring{};
-  std::vector<Entry> large;          // instead of `ring` for deeper queues
+  std::vector<Entry> large;  // instead of `ring` for deeper queues
   void set_depth(int n) {
     depth = uint16_t(n);
     if (size_t(n) > kInline) large.assign(size_t(n), 0);
@@ -55,41 +55,41 @@ struct InputQueue {
 struct Dsr {
   isa::Dsd dsd;
   isa::DsrConfig config;
-  Cycle ready = 0;       // an instruction that uses it may issue
+  Cycle ready = 0;  // an instruction that uses it may issue
 };
 
 // An operand of a running vector operation, walked element by element.
 struct Cursor {
   enum class Kind : uint8_t { none, value, reg, memory, memory4, fabin, fabout };
   Kind kind = Kind::none;
-  uint8_t bytes = 0;                  // of one element
-  uint8_t queue = 0;                  // fabin: index into Pe::inputs; fabout: output queue id
+  uint8_t bytes = 0;  // of one element
+  uint8_t queue = 0;  // fabin: index into Pe::inputs; fabout: output queue id
   uint8_t color = 0;
-  bool packed = false;                // two 16-bit elements per wavelet
-  uint8_t half = 0;                   // packed: which half of the wavelet is next
+  bool packed = false;  // two 16-bit elements per wavelet
+  uint8_t half = 0;     // packed: which half of the wavelet is next
   bool control = false, advance = false, indexed = false;
-  uint16_t index = 0;                 // wavelet index of the next element
-  int32_t address = 0, step = 0;      // memory: next element and stride in bytes
-  uint32_t value = 0;                 // value; reg: running result; fabin: present wavelet
-  uint32_t lane = 0;                  // fabout: our ramp lane of the color
-  std::array<uint16_t, 4> at{};       // memory4: position per dimension, outermost first
+  uint16_t index = 0;             // wavelet index of the next element
+  int32_t address = 0, step = 0;  // memory: next element and stride in bytes
+  uint32_t value = 0;             // value; reg: running result; fabin: present wavelet
+  uint32_t lane = 0;              // fabout: our ramp lane of the color
+  std::array<uint16_t, 4> at{};   // memory4: position per dimension, outermost first
 };
 
 struct alignas(64) VectorOp {
   bool active = false;
   bool sync = false;
-  bool fabric = false;                // has a fabric operand
-  bool waits = false;                 // for wavelets or room; whoever brings them wakes the PE
-  bool holds_datapath = false;        // a group of several cycles keeps the datapath (bank conflict)
+  bool fabric = false;          // has a fabric operand
+  bool waits = false;           // for wavelets or room; whoever brings them wakes the PE
+  bool holds_datapath = false;  // a group of several cycles keeps the datapath (bank conflict)
   bool reduction = false;
-  uint8_t flops = 0;                  // per element
-  uint8_t rank = 0;                   // priority among the threads
+  uint8_t flops = 0;  // per element
+  uint8_t rank = 0;   // priority among the threads
   Stall why = Stall::dependency;
   int8_t waits_queue = -1;
   uint32_t total = 0, done = 0;
-  uint32_t group = 1;                 // elements per group
-  uint32_t group_cycles = 1;          // cycles per group
-  Cycle next = 0;                     // earliest cycle of the next group
+  uint32_t group = 1;         // elements per group
+  uint32_t group_cycles = 1;  // cycles per group
+  Cycle next = 0;             // earliest cycle of the next group
   Cycle served = 0;
   const ElementOp* element = nullptr;
   uint32_t scalar = 0;
@@ -98,14 +98,14 @@ struct alignas(64) VectorOp {
   // Needed at issue and retirement, and by mem4d.
   Cycle issued = 0;
   isa::DsrConfig config;
-  std::array<isa::Dsd, 3> dsds;       // of destination, a and b, as of the issue
-  std::array<int8_t, 3> saves{-1, -1, -1};   // where they came from: index into Pe::dsrs, -1: no DSR
+  std::array<isa::Dsd, 3> dsds;             // of destination, a and b, as of the issue
+  std::array<int8_t, 3> saves{-1, -1, -1};  // where they came from: index into Pe::dsrs, -1: no DSR
 };
 
-// Where the main thread was before it ran ahead of time while the host may stop the run at any cycle, and what it has
-// overwritten since; enough to go back and do it again up to the stop.
+// Where the main thread was before it ran ahead of time while the host may stop the run at any cycle, and
+// what it has overwritten since; enough to go back and do it again up to the stop.
 struct Ahead {
-  Cycle until = 0;                    // the effects reach this far
+  Cycle until = 0;  // the effects reach this far
   Registers regs;
   std::array<Cycle, 16> reg_ready{};
   Cycle last_result = 0, ready = 0, accounted = 0, datapath_free = 0, last_group = 0;
@@ -113,69 +113,69 @@ struct Ahead {
   uint16_t active = 0;
   int8_t why = -1;
   uint64_t blocked = 0, activated = 0;
-  uint64_t block_instructions = 0;    // issued since, to be taken back from the block's count
+  uint64_t block_instructions = 0;  // issued since, to be taken back from the block's count
   std::vector<Cycle> ready_at;
   std::vector<Dsr> dsrs;
-  VectorOp op;                        // of the main thread, if it is active
+  VectorOp op;  // of the main thread, if it is active
   PeStats stats;
   struct Undo {
     uint32_t address = 0, bytes = 0;
   };
   std::vector<Undo> undo;
-  std::vector<uint8_t> old;           // bytes of all undo entries, in order
+  std::vector<uint8_t> old;  // bytes of all undo entries, in order
 };
 
 // The order of the fields follows how often they are used.
 struct alignas(64) Pe {
-  const TileImage* tile = nullptr;    // nullptr: routes only
+  const TileImage* tile = nullptr;  // nullptr: routes only
   // ---- every time the core is looked at
   Cycle wake = kNever;
-  Cycle accounted = 0;                // cycles before are in `stats`
-  int8_t why = -1;                    // Stall of the cycles since, -1: idle
+  Cycle accounted = 0;  // cycles before are in `stats`
+  int8_t why = -1;      // Stall of the cycles since, -1: idle
   int8_t why_thread = -1, why_queue = -1;
   uint8_t threads_blocked = 0;
-  uint16_t active = 0;                // operations, a bit per thread
-  bool running = false;               // the main thread has a task
-  bool waits_thread = false;          // its next instruction needs a busy microthread, this one:
+  uint16_t active = 0;        // operations, a bit per thread
+  bool running = false;       // the main thread has a task
+  bool waits_thread = false;  // its next instruction needs a busy microthread, this one:
   uint8_t wanted_thread = 0;
-  bool tasks_changed = true;          // next_task is out of date
+  bool tasks_changed = true;  // next_task is out of date
   uint32_t why_inst = 0;
-  Cycle next_task = 0;                // not running: when a task may start, kNever: none is in sight
+  Cycle next_task = 0;  // not running: when a task may start, kNever: none is in sight
   Cycle datapath_free = 0;
   std::array<std::unique_ptr<VectorOp>, kThreads> ops;
   std::vector<InputQueue> inputs;
   PeStats stats;
   // ---- main thread
-  std::vector<uint8_t> memory;        // empty until first used
+  std::vector<uint8_t> memory;  // empty until first used
   Registers regs;
   std::array<Cycle, 16> reg_ready{};
-  Cycle last_result = 0;              // latest of reg_ready
+  Cycle last_result = 0;  // latest of reg_ready
   uint32_t pc = 0;
-  Cycle ready = 0;                    // the next instruction may issue
-  Cycle free_at = 0;                  // not running: a task may start
-  Cycle last_group = 0;               // cycle of the main thread's last element group
+  Cycle ready = 0;       // the next instruction may issue
+  Cycle free_at = 0;     // not running: a task may start
+  Cycle last_group = 0;  // cycle of the main thread's last element group
   std::vector<Dsr> dsrs;
   // ---- tasks
   int16_t task = -1, function = -1;
   Cycle task_begin = 0;
   uint32_t task_entry = 0;
   uint64_t blocked = 0, activated = 0;
-  std::vector<Cycle> ready_at;        // by slot
-  uint16_t last_choice = 0;           // (kind, id) that ran last
-  std::vector<uint32_t> commands;     // launches not started, indices into World::launches; from next_command
+  std::vector<Cycle> ready_at;     // by slot
+  uint16_t last_choice = 0;        // (kind, id) that ran last
+  std::vector<uint32_t> commands;  // launches not started, indices into World::launches; from next_command
   size_t next_command = 0;
   bool command_ready = true;
   Cycle command_ready_at = 0;
   // ---- the rest
-  uint32_t index = 0;                 // in the block
+  uint32_t index = 0;  // in the block
   Coord at;
-  std::array<uint8_t, 32> input_of_color{};   // index into inputs, 0xFF: none
-  std::array<int8_t, 16> output_last{};       // color an output queue holds words of, -1: none
+  std::array<uint8_t, 32> input_of_color{};  // index into inputs, 0xFF: none
+  std::array<int8_t, 16> output_last{};      // color an output queue holds words of, -1: none
   bool tsc_on = false;
-  Cycle tsc_base = 0;                 // count = now - base while on, else the frozen count
+  Cycle tsc_base = 0;  // count = now - base while on, else the frozen count
   std::array<uint16_t, 2> tsc_latch{};
   uint32_t lfsr = 0xdeadbeef & 0x7FFFFF;
-  std::unique_ptr<Ahead> ahead;       // only while the host may stop the run at any cycle
+  std::unique_ptr<Ahead> ahead;  // only while the host may stop the run at any cycle
 };
 
 }  // namespace cs::sim

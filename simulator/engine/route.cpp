@@ -1,6 +1,7 @@
 // The route phase of a block: which wavelets leave their routers in this cycle.
 //
-//   1. ask        every due lane looks at its outputs as they were at the start of the cycle; lanes that cannot leave
+//   1. ask        every due lane looks at its outputs as they were at the start of the cycle; lanes that
+//   cannot leave
 //                 are parked, and whoever frees what they wait for wakes them
 //   2. depart     lanes whose outputs nobody else asked for leave at once
 //   3. arbitrate  the others, router by router, by the rotating priority of each output
@@ -20,7 +21,8 @@ constexpr int kRampIndex = int(Port::ramp);
 
 }  // namespace
 
-// The game is memory latency: lanes, then their nodes, then what these lead to are asked for ahead of their turn.
+// The game is memory latency: lanes, then their nodes, then what these lead to are asked for ahead of their
+// turn.
 inline void Block::prefetch_lane(const std::vector<uint32_t>& due, size_t i) {
   if (i + 8 < due.size()) __builtin_prefetch(&lanes[due[i + 8]]);
   if (i + 4 >= due.size()) return;
@@ -71,12 +73,12 @@ void Block::route(Cycle now) {
     else
       depart(c.lane, c.tx, now);
   }
-  if (!contested_routers_.empty()) arbitrate(now);
+  if (!contests_.empty()) arbitrate(now);
   push_sources(now);
 }
 
-// The common case in a few instructions: a data wavelet with nothing to arbitrate and one way to go. False if it is
-// not that case; nothing has changed then.
+// The common case in a few instructions: a data wavelet with nothing to arbitrate and one way to go. False if
+// it is not that case; nothing has changed then.
 inline bool Block::go_straight(uint32_t id, Lane& l, ColorNode& n, Cycle now) {
   Lane& next = lanes[n.target];
   const Entry e = lane_front(l);
@@ -92,7 +94,8 @@ inline bool Block::go_straight(uint32_t id, Lane& l, ColorNode& n, Cycle now) {
 }
 
 void Block::step(Cycle now) {
-  for (uint32_t item : switch_wheel.take(now)) apply_position(ref_index(item), int(item >> kRefShift), now - 1);
+  for (uint32_t item : switch_wheel.take(now))
+    apply_position(ref_index(item), int(item >> kRefShift), now - 1);
   route(now);
   const std::vector<uint32_t>& cores = pe_wheel.take(now);
   work = candidates_.size() + cores.size();
@@ -130,7 +133,8 @@ inline void Block::claim(Router& r, PortSet tx, Cycle now) {
   }
 }
 
-// Room in all outputs at the start of the cycle. If one has none, whoever makes some will wake the lanes of the node.
+// Room in all outputs at the start of the cycle. If one has none, whoever makes some will wake the lanes of
+// the node.
 inline bool Block::room(const Lane& l, ColorNode& n, PortSet tx, Cycle now) {
   for (PortSet rest = tx; rest != 0; rest &= PortSet(rest - 1)) {
     int port = std::countr_zero(rest);
@@ -138,7 +142,7 @@ inline bool Block::room(const Lane& l, ColorNode& n, PortSet tx, Cycle now) {
       Lane& next = lanes[ref_index(n.down[size_t(port)])];
       if (next.count + (next.last_pop == uint32_t(now)) < next.capacity) continue;
       if (next.count < next.capacity) {
-        retry(uint32_t(&l - lanes.data()), now);   // freed in this very cycle: room in the next
+        retry(uint32_t(&l - lanes.data()), now);  // freed in this very cycle: room in the next
         return false;
       }
       next.flags |= Lane::waiter;
@@ -181,8 +185,8 @@ void Block::check_conflict(const ColorNode& n, const Lane& self, Cycle now) {
     if (entry_wait(lane_front(other), now) != 0) continue;
     static constexpr const char* kNames[] = {"EAST", "WEST", "SOUTH", "NORTH", "RAMP"};
     raise("colour-conflict", now, coord_of(n.pe),
-          "wavelets of color " + std::to_string(n.color) + " arrived from " + kNames[int(self.port)] + " and " +
-              kNames[int(other.port)] + " at the same time, and the current position accepts both");
+          "wavelets of color " + std::to_string(n.color) + " arrived from " + kNames[int(self.port)] +
+              " and " + kNames[int(other.port)] + " at the same time, and the current position accepts both");
     return;
   }
 }
@@ -199,7 +203,8 @@ void Block::depart(uint32_t id, PortSet tx, Cycle now) {
   const Entry e = lane_front(l);
   const uint32_t waited = uint32_t(now) - l.head_since;
   Router& r = routers[n.pe];
-  if ((tx & (tx - 1)) == 0 && tx != 0 && !(e & (kEntryControl | kEntryAdvance)) && !world.trace && l.moved != ~0u) {
+  if ((tx & (tx - 1)) == 0 && tx != 0 && !(e & (kEntryControl | kEntryAdvance)) && !world.trace &&
+      l.moved != ~0u) {
     const int p = std::countr_zero(tx);
     r.blocked[size_t(p)] += waited;
     r.last[size_t(p)] = lane_key(l);
@@ -212,19 +217,22 @@ void Block::depart(uint32_t id, PortSet tx, Cycle now) {
     return;
   }
   if (waited != 0) {
-    for (PortSet rest = tx; rest != 0; rest &= PortSet(rest - 1)) r.blocked[size_t(std::countr_zero(rest))] += waited;
+    for (PortSet rest = tx; rest != 0; rest &= PortSet(rest - 1))
+      r.blocked[size_t(std::countr_zero(rest))] += waited;
   }
   if (!n.alone) {
-    for (PortSet rest = tx; rest != 0; rest &= PortSet(rest - 1)) r.last[size_t(std::countr_zero(rest))] = lane_key(l);
+    for (PortSet rest = tx; rest != 0; rest &= PortSet(rest - 1))
+      r.last[size_t(std::countr_zero(rest))] = lane_key(l);
   }
   if (world.trace) [[unlikely]]
-    world.trace->wavelet({coord_of(n.pe), now, now - waited, l.color, (e & kEntryControl) != 0, entry_data(e), l.port, tx});
+    world.trace->wavelet(
+        {coord_of(n.pe), now, now - waited, l.color, (e & kEntryControl) != 0, entry_data(e), l.port, tx});
   free_entry(l, id, now);
   if (e & (kEntryControl | kEntryAdvance)) [[unlikely]] {
     depart_with_commands(l, n, e, tx, now);
     return;
   }
-  if (++l.moved == 0) {   // wrapped
+  if (++l.moved == 0) {  // wrapped
     for (PortSet rest = n.tx; rest != 0; rest &= PortSet(rest - 1))
       r.sent[size_t(std::countr_zero(rest))] += uint64_t(1) << 32;
   }
@@ -237,7 +245,8 @@ void Block::depart(uint32_t id, PortSet tx, Cycle now) {
   }
 }
 
-// Control wavelets and the last one of an advancing send: they may leave by fewer outputs and change the position.
+// Control wavelets and the last one of an advancing send: they may leave by fewer outputs and change the
+// position.
 void Block::depart_with_commands(Lane& l, ColorNode& n, Entry e, PortSet tx, Cycle now) {
   Entry onward = e & ~kEntryAdvance;
   if (e & kEntryControl) onward = (onward & ~Entry(0xFFFFFFFF)) | control_after(l.node, entry_data(e));
@@ -271,7 +280,8 @@ inline void Block::free_entry(Lane& l, uint32_t id, Cycle now) {
     l.flags |= Lane::queued;
     lane_wheel.push(at, id);
   }
-  if ((l.flags & (Lane::waiter | Lane::core_waits)) || ref_kind(l.up) == RefKind::mirror) wake_upstream(l, now);
+  if ((l.flags & (Lane::waiter | Lane::core_waits)) || ref_kind(l.up) == RefKind::mirror)
+    wake_upstream(l, now);
 }
 
 void Block::wake_upstream(Lane& l, Cycle now) {

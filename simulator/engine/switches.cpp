@@ -1,8 +1,8 @@
 // Switches and host ports of a block.
 //
-// A control wavelet carries up to eight commands of three bits (opcode, ignore) as one string of 24 bits: payload
-// bits 22-29, then bits 0-15. Bits 16-21 are the entry point. The first command acts on this router when the wavelet
-// departs; dropping it shifts the string by three bits.
+// A control wavelet carries up to eight commands of three bits (opcode, ignore) as one string of 24 bits:
+// payload bits 22-29, then bits 0-15. Bits 16-21 are the entry point. The first command acts on this router
+// when the wavelet departs; dropping it shifts the string by three bits.
 
 #include <algorithm>
 #include <bit>
@@ -12,9 +12,7 @@
 
 namespace cs::sim {
 
-ControlCommand first_command(uint32_t payload) {
-  return {int(payload >> 22 & 3), (payload >> 24 & 1) != 0};
-}
+ControlCommand first_command(uint32_t payload) { return {int(payload >> 22 & 3), (payload >> 24 & 1) != 0}; }
 
 uint32_t drop_command(uint32_t payload) {
   uint32_t string = (payload >> 22 & 0xFF) | (payload & 0xFFFF) << 8;
@@ -45,10 +43,17 @@ uint32_t Block::control_after(uint32_t node, uint32_t payload) const {
   bool changed = next_position(config, n.position, opcode) != n.position;
   bool drop = false;
   switch (config.pop_mode) {
-    case PopMode::no_pop: break;
-    case PopMode::always_pop: drop = true; break;
-    case PopMode::pop_on_advance: drop = changed; break;
-    case PopMode::pop_on_advance_nop: drop = changed || opcode == kNop; break;
+    case PopMode::no_pop:
+      break;
+    case PopMode::always_pop:
+      drop = true;
+      break;
+    case PopMode::pop_on_advance:
+      drop = changed;
+      break;
+    case PopMode::pop_on_advance_nop:
+      drop = changed || opcode == kNop;
+      break;
   }
   return drop ? drop_command(payload) : payload;
 }

@@ -25,14 +25,22 @@ void decode_registers(const isa::Inst& inst, const isa::Row& row, Decoded& d) {
 
 InstKind kind_of(const isa::Inst& inst, const isa::Row& row) {
   switch (inst.op) {
-    case isa::Op::yield: return InstKind::yield;
-    case isa::Op::trap: return InstKind::trap;
-    case isa::Op::actvt: return InstKind::activate;
-    case isa::Op::blk: return InstKind::block;
-    case isa::Op::ublk: return InstKind::unblock;
-    case isa::Op::ldcfg16: return InstKind::read_config;
-    case isa::Op::stcfg16: return InstKind::write_config;
-    default: break;
+    case isa::Op::yield:
+      return InstKind::yield;
+    case isa::Op::trap:
+      return InstKind::trap;
+    case isa::Op::actvt:
+      return InstKind::activate;
+    case isa::Op::blk:
+      return InstKind::block;
+    case isa::Op::ublk:
+      return InstKind::unblock;
+    case isa::Op::ldcfg16:
+      return InstKind::read_config;
+    case isa::Op::stcfg16:
+      return InstKind::write_config;
+    default:
+      break;
   }
   if (row.cost == isa::Cost::jump) return InstKind::jump;
   if (row.cost == isa::Cost::dsr) return InstKind::load_dsr;
@@ -41,20 +49,33 @@ InstKind kind_of(const isa::Inst& inst, const isa::Row& row) {
 
 int divide_cycles(isa::Type type, const Machine::Core& core) {
   switch (type) {
-    case isa::Type::f32: return core.fp32_divide_cycles;
-    case isa::Type::f16: return core.fp16_divide_cycles;
-    default: return core.int_divide_cycles;
+    case isa::Type::f32:
+      return core.fp32_divide_cycles;
+    case isa::Type::f16:
+      return core.fp16_divide_cycles;
+    default:
+      return core.int_divide_cycles;
   }
 }
 
 void decode_cycles(const isa::Row& row, const Machine::Core& core, Decoded& d) {
   int next = core.issue_cycles, latency = core.result_cycles;
   switch (row.cost) {
-    case isa::Cost::fp: latency = core.fp_result_cycles; break;
-    case isa::Cost::load: latency = core.load_result_cycles; break;
-    case isa::Cost::dsr: next = core.dsr_load_cycles; latency = core.dsr_load_use_cycles; break;
-    case isa::Cost::divide: next = latency = divide_cycles(row.type, core); break;
-    default: break;
+    case isa::Cost::fp:
+      latency = core.fp_result_cycles;
+      break;
+    case isa::Cost::load:
+      latency = core.load_result_cycles;
+      break;
+    case isa::Cost::dsr:
+      next = core.dsr_load_cycles;
+      latency = core.dsr_load_use_cycles;
+      break;
+    case isa::Cost::divide:
+      next = latency = divide_cycles(row.type, core);
+      break;
+    default:
+      break;
   }
   d.next = uint16_t(std::max(1, next));
   d.latency = uint16_t(std::max(1, latency));
@@ -106,7 +127,8 @@ void fill_tasks(const TileProgram& tile, const Machine& machine, TileImage& imag
     add_slot(image, int(id));
   }
   // Data ids without a task start blocked.
-  int data_ids = machine.queues.data_task_on_queue ? int(machine.queues.input_words.size()) : machine.router.colors;
+  int data_ids =
+      machine.queues.data_task_on_queue ? int(machine.queues.input_words.size()) : machine.router.colors;
   for (int id = 0; id < data_ids && id < 64; ++id)
     if (!(bound >> id & 1)) image.blocked |= uint64_t(1) << id;
   for (uint8_t id : tile.blocked) image.blocked |= uint64_t(1) << (id & 63);
@@ -135,7 +157,8 @@ void fill_memory(const TileProgram& tile, const Machine& machine, TileImage& ima
   for (const Symbol& s : tile.symbols)
     end = std::max(end, s.address + s.elements * uint32_t(data_type_bytes(s.type)));
   for (const Function& f : tile.functions)
-    for (const Parameter& p : f.parameters) end = std::max(end, p.address + uint32_t(data_type_bytes(p.type)));
+    for (const Parameter& p : f.parameters)
+      end = std::max(end, p.address + uint32_t(data_type_bytes(p.type)));
   image.memory.assign(std::min<uint32_t>((end + 7) & ~7u, uint32_t(machine.core.memory_bytes)), 0);
   for (const Segment& s : tile.segments)
     for (size_t i = 0; i < s.bytes.size() && s.address + i < image.memory.size(); ++i)

@@ -16,35 +16,45 @@
 namespace cs::sim {
 
 enum class InstKind : uint8_t {
-  scalar, jump, vector, load_dsr, yield, trap, activate, block, unblock, read_config, write_config
+  scalar,
+  jump,
+  vector,
+  load_dsr,
+  yield,
+  trap,
+  activate,
+  block,
+  unblock,
+  read_config,
+  write_config
 };
 
 struct Decoded {
   InstKind kind = InstKind::scalar;
   uint8_t flops = 0;
-  uint16_t reads = 0, writes = 0;      // registers, a bit each
-  uint16_t latency = 1;                // issue -> the result may be used
-  uint16_t next = 1;                   // issue -> the following instruction may issue
+  uint16_t reads = 0, writes = 0;  // registers, a bit each
+  uint16_t latency = 1;            // issue -> the result may be used
+  uint16_t next = 1;               // issue -> the following instruction may issue
   // vectors
-  uint8_t width = 1;                   // SIMD width of the mnemonic
+  uint8_t width = 1;  // SIMD width of the mnemonic
   bool reduction = false;
   const ElementOp* element = nullptr;
-  ScalarPlan plan;                     // scalars
+  ScalarPlan plan;  // scalars
 };
 
 struct TileImage {
   const TileProgram* program = nullptr;
   std::vector<Decoded> code;
   std::vector<uint8_t> memory;
-  std::array<uint8_t, 3> dsrs{};       // entries used of the destination, source-0 and source-1 file
+  std::array<uint8_t, 3> dsrs{};  // entries used of the destination, source-0 and source-1 file
   // Index into TileProgram::tasks, -1: none.
   std::array<int16_t, 64> data_task{}, control_task{}, local_task{};
-  std::array<int8_t, 64> slot{};       // of ids that become runnable at some cycle, -1: none
+  std::array<int8_t, 64> slot{};  // of ids that become runnable at some cycle, -1: none
   int slots = 0;
   uint64_t blocked = 0, activated = 0;
   uint64_t local_ids = 0;
-  std::vector<QueueBinding> inputs;    // in queue order
-  std::array<int8_t, 16> output_color{};   // color of an output queue, -1: not bound
+  std::vector<QueueBinding> inputs;       // in queue order
+  std::array<int8_t, 16> output_color{};  // color of an output queue, -1: not bound
   std::array<uint8_t, 16> output_priority{};
 };
 

@@ -1,9 +1,9 @@
 // TimeWheel: items due at a cycle, for small numbers (lanes, PEs) that come and go every cycle.
 //
-// Near items (less than kSpan cycles ahead) lie in one bucket per cycle, with a bit mask that finds the next bucket;
-// far ones in a heap, from which they move into the buckets as time comes near. An item may be in the wheel several
-// times; who takes it decides whether it still means anything. What is due comes sorted and without repetition (when it
-// is much, over a bitmap), because neighbours in number are neighbours in memory.
+// Near items (less than kSpan cycles ahead) lie in one bucket per cycle, with a bit mask that finds the next
+// bucket; far ones in a heap, from which they move into the buckets as time comes near. An item may be in the
+// wheel several times; who takes it decides whether it still means anything. What is due comes sorted and
+// without repetition (when it is much, over a bitmap), because neighbours in number are neighbours in memory.
 #pragma once
 
 #include <algorithm>
@@ -38,7 +38,8 @@ class TimeWheel {
     return far_.empty() ? near : std::min(near, far_.front().first);
   }
 
-  // Moves the clock to `now` (nothing may be due before) and hands out what is due; valid until the next take().
+  // Moves the clock to `now` (nothing may be due before) and hands out what is due; valid until the next
+  // take().
   std::vector<uint32_t>& take(Cycle now) {
     base_ = now;
     while (!far_.empty() && far_.front().first - now < kSpan) {
@@ -81,7 +82,7 @@ class TimeWheel {
   uint64_t mask_ = 0;
   std::array<std::vector<uint32_t>, kSpan> buckets_;
   std::vector<uint32_t> current_;
-  std::vector<uint64_t> bits_;   // all zero between uses
+  std::vector<uint64_t> bits_;  // all zero between uses
   std::vector<Far> far_;
 };
 

@@ -1,4 +1,5 @@
-// World: what all blocks share and only the host side or load changes: machine, program, prepared tiles, launches.
+// World: what all blocks share and only the host side or load changes: machine, program, prepared tiles,
+// launches.
 #pragma once
 
 #include <cstdint>
@@ -39,9 +40,9 @@ struct World {
   std::vector<TileImage> tiles;
   std::vector<Launch> launches;
   TraceSink* trace = nullptr;
-  Cycle horizon = 0;       // step() runs no further: cores that run ahead stop here
+  Cycle horizon = 0;  // step() runs no further: cores that run ahead stop here
   bool run_ahead = true;
-  bool watched = false;    // the host may stop the run at any cycle: cores that run ahead keep a way back
+  bool watched = false;  // the host may stop the run at any cycle: cores that run ahead keep a way back
 };
 
 }  // namespace cs::sim

@@ -1,5 +1,5 @@
-// Speed of the engine: wavelet-hops per second streaming and contended, scalar instructions and vector elements per
-// second, loading a whole wafer, what idle PEs cost. The goals stand in docs/engine.md.
+// Speed of the engine: wavelet-hops per second streaming and contended, scalar instructions and vector
+// elements per second, loading a whole wafer, what idle PEs cost. The goals stand in docs/engine.md.
 #include <benchmark/benchmark.h>
 
 #include <random>
@@ -42,7 +42,8 @@ void streaming(benchmark::State& state) {
   }
   state.counters["hops/s"] = benchmark::Counter(double(hops), benchmark::Counter::kIsRate);
 }
-BENCHMARK(streaming)->Args({64, 1})->Args({64, 2})->Args({128, 1})->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(streaming)->Args({64, 1})->Args({64, 2})->Args({128, 1})->UseRealTime()->Unit(
+    benchmark::kMillisecond);
 
 // Six random flows of up to 8 hops per PE and color: links are shared, lanes block. The sources are endless
 // self-feeding operations of the cores.
@@ -55,8 +56,10 @@ void contended(benchmark::State& state) {
   for (int color = 0; color < kColors; ++color)
     for (int tries = 0; tries < side * side; ++tries) {
       int x0 = int(rng() % uint32_t(side)), y0 = int(rng() % uint32_t(side));
-      int x1 = std::clamp(x0 + int(rng() % 17) - 8, 0, side - 1), y1 = std::clamp(y0 + int(rng() % 17) - 8, 0, side - 1);
-      if ((x0 == x1 && y0 == y1) || ends[size_t(y0 * side + x0)].size() > 1 || ends[size_t(y1 * side + x1)].size() > 1)
+      int x1 = std::clamp(x0 + int(rng() % 17) - 8, 0, side - 1),
+          y1 = std::clamp(y0 + int(rng() % 17) - 8, 0, side - 1);
+      if ((x0 == x1 && y0 == y1) || ends[size_t(y0 * side + x0)].size() > 1 ||
+          ends[size_t(y1 * side + x1)].size() > 1)
         continue;
       std::vector<std::tuple<int, int, std::string>> steps;
       char in = 'R';
@@ -86,8 +89,10 @@ void contended(benchmark::State& state) {
     for (auto [color, receives] : ends[size_t(i)]) {
       std::string n = std::to_string(q), data = std::to_string(at), fab = std::to_string(at + 8);
       t.dsd(at, mem(1024, 30000, 0)).dsd(at + 8, receives ? fabin(q, color, 30000) : fabout(q, color, 30000));
-      if (receives) t.input(q, color);
-      else t.output(q, color);
+      if (receives)
+        t.input(q, color);
+      else
+        t.output(q, color);
       code += "lddds d0, [" + (receives ? data : fab) + "], {async ut=" + n + "}\nlds0ds s0_0, [" +
               (receives ? fab : data) + "], {}\nmov32 d0, s0_0\n";
       at += 16;
@@ -111,13 +116,15 @@ void contended(benchmark::State& state) {
   state.counters["hops/s"] = benchmark::Counter(double(hops), benchmark::Counter::kIsRate);
   state.counters["hops/cycle"] = double(hops) / cycles;
 }
-BENCHMARK(contended)->Args({32, 1})->Args({64, 1})->Args({64, 2})->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(contended)->Args({32, 1})->Args({64, 1})->Args({64, 2})->UseRealTime()->Unit(
+    benchmark::kMillisecond);
 
 void scalar(benchmark::State& state) {
   const int side = int(state.range(0));
   Tile t("loop");
   std::string code = "start: mov16 r0, 0\nloop: ";
-  for (int i = 0; i < 12; ++i) code += "add16 r1, r1, r2\nld16 r3, [512+0]\nst16 [516+0], r1\nxor16 r2, r1, r3\n";
+  for (int i = 0; i < 12; ++i)
+    code += "add16 r1, r1, r2\nld16 r3, [512+0]\nst16 [516+0], r1\nxor16 r2, r1, r3\n";
   t.code(code + "jmp @loop").task(TaskKind::local, 8, "start").activated(8);
   Fabric f(wse2_machine(), side, side);
   f.place({0, 0, side, side}, t);

@@ -23,27 +23,30 @@ Tile three_vectors(int n, int dst, int a, int b) {
 }
 const std::string kLoads = "lddds d0, [96], {}\nlds0ds s0_0, [104], {}\nlds1ds s1_0, [112], {}\n";
 
-// pr0f3ss/SpMM_Cerebras fmacs_test on the WSE-2 simulator: 5130 cycles for 5124 elements and 1034 for 1028 (n + 6)
-// without a bank conflict, 10254 and 2062 (2n + 6) with one.
+// pr0f3ss/SpMM_Cerebras fmacs_test on the WSE-2 simulator: 5130 cycles for 5124 elements and 1034 for 1028 (n
+// + 6) without a bank conflict, 10254 and 2062 (2n + 6) with one.
 TEST(CoreTiming, vector_over_memory_takes_n_plus_6) {
   const std::string kFmacs = kLoads + "fmacs d0, s0_0, s1_0, 1065353216";
-  // The second source lies one 32-bit element further modulo the banks: words 2 apart, so banks differ modulo 4.
+  // The second source lies one 32-bit element further modulo the banks: words 2 apart, so banks differ
+  // modulo 4.
   EXPECT_EQ(body_cycles(wse2(), three_vectors(5124, 256, 256, 20756), kFmacs), 5130u);
   EXPECT_EQ(body_cycles(wse2(), three_vectors(1028, 256, 256, 20756), kFmacs), 1034u);
   EXPECT_EQ(body_cycles(wse2(), three_vectors(5124, 256, 256, 20752), kFmacs), 10254u);
   EXPECT_EQ(body_cycles(wse2(), three_vectors(1028, 256, 256, 20752), kFmacs), 2062u);
 }
 
-// Same source: operations of width 2 take 2597 for 5124 elements, half a cycle per element and some 35 cycles of the
-// test itself. The law gives 5124 / 2 + 6 = 2568.
+// Same source: operations of width 2 take 2597 for 5124 elements, half a cycle per element and some 35 cycles
+// of the test itself. The law gives 5124 / 2 + 6 = 2568.
 TEST(CoreTiming, width_two_operations_take_half_a_cycle_per_element) {
-  EXPECT_EQ(body_cycles(wse2(), three_vectors(5124, 256, 256, 20756), kLoads + "fadds d0, s0_0, s1_0"), 2568u);
+  EXPECT_EQ(body_cycles(wse2(), three_vectors(5124, 256, 256, 20756), kLoads + "fadds d0, s0_0, s1_0"),
+            2568u);
 }
 
 // FABRICA, WSE-3, fp16 add over n elements: the next dispatch is at 6 + 2 (n / 8) from the first DSR load.
 TEST(CoreTiming, half_precision_add_takes_a_quarter_cycle_per_element) {
   EXPECT_EQ(body_cycles(wse3(), three_vectors(8, 256, 256, 1028), kLoads + "faddh d0, s0_0, s1_0"), 8u);
-  EXPECT_EQ(body_cycles(wse3(), three_vectors(512, 256, 256, 4100), kLoads + "faddh d0, s0_0, s1_0"), 6u + 128u);
+  EXPECT_EQ(body_cycles(wse3(), three_vectors(512, 256, 256, 4100), kLoads + "faddh d0, s0_0, s1_0"),
+            6u + 128u);
 }
 
 // FABRICA: fp16 copies 8 per cycle on WSE-3; 4 per cycle by the width table on WSE-2.
@@ -64,12 +67,15 @@ TEST(CoreTiming, reductions_take_two_cycles_per_element) {
 
 // FABRICA: an isolated scalar operation on memory is ld16, ld16, op, st16: the next operation 4 cycles later.
 TEST(CoreTiming, independent_scalars_issue_every_cycle) {
-  EXPECT_EQ(body_cycles(wse3(), Tile("s"), "ld16 r0, [256+0]\nld16 r1, [256+2]\nadd16 r2, r0, r1\nst16 [256+4], r2"), 4u);
+  EXPECT_EQ(body_cycles(wse3(), Tile("s"),
+                        "ld16 r0, [256+0]\nld16 r1, [256+2]\nadd16 r2, r0, r1\nst16 [256+4], r2"),
+            4u);
 }
 
 // FABRICA: dependent floating-point instructions issue 2 cycles apart, independent ones 1.
 TEST(CoreTiming, dependent_floats_wait) {
-  EXPECT_EQ(body_cycles(wse3(), Tile("s"), "fadds p0, p2, p4\nfadds p6, p0, p4\nfadds p8, p6, p4"), 1u + 2 + 2);
+  EXPECT_EQ(body_cycles(wse3(), Tile("s"), "fadds p0, p2, p4\nfadds p6, p0, p4\nfadds p8, p6, p4"),
+            1u + 2 + 2);
   EXPECT_EQ(body_cycles(wse3(), Tile("s"), "fadds p0, p2, p4\nfadds p6, p2, p4\nfadds p8, p2, p4"), 3u);
 }
 
@@ -78,7 +84,8 @@ TEST(CoreTiming, jumps) {
   EXPECT_EQ(body_cycles(wse3(), Tile("s"), "jmpt 0, @end\nmov16 r0, 1\nend: mov16 r1, 1"), 3u + 1 + 1);
   EXPECT_EQ(body_cycles(wse3(), Tile("s"), "jmpt 1, @end\nmov16 r0, 1\nend: mov16 r1, 1"), 6u + 1);
   // A loop of three trips: sub, jump; 2 * (1 + 6) + 1 + 3.
-  EXPECT_EQ(body_cycles(wse3(), Tile("s"), "mov16 r0, 3\nloop: sub16 r0, r0, 1\njmpt r0, @loop"), 1u + 2 * 7 + 4);
+  EXPECT_EQ(body_cycles(wse3(), Tile("s"), "mov16 r0, 3\nloop: sub16 r0, r0, 1\njmpt r0, @loop"),
+            1u + 2 * 7 + 4);
 }
 
 TEST(CoreTiming, divisions_block_the_thread) {
@@ -104,7 +111,8 @@ TEST(CoreTiming, busy_and_stalls_of_a_vector) {
   EXPECT_EQ(s.flops, 200u);
   // 3 loads, the vector, 100 elements; the yield issues while the last elements execute.
   EXPECT_EQ(s.busy, 3u + 1 + 100);
-  EXPECT_EQ(s.stalls[size_t(Stall::dependency)], 3u + 3);   // load-use after the third load; start of the vector
+  EXPECT_EQ(s.stalls[size_t(Stall::dependency)],
+            3u + 3);  // load-use after the third load; start of the vector
   EXPECT_EQ(run.engine.now(), 1000u);
 }
 

@@ -1,5 +1,5 @@
-// The same program gives the same values, cycles and counters for every block size and number of threads, and however
-// the run is cut into steps.
+// The same program gives the same values, cycles and counters for every block size and number of threads, and
+// however the run is cut into steps.
 #include <random>
 
 #include "tests/unit/engine/program_builder.h"
@@ -10,8 +10,8 @@ namespace {
 constexpr int kSide = 14;
 constexpr int kColors = 10;
 
-// Random L-shaped streams, one or two per color where they do not meet, over a square fabric; every PE sends what it
-// has to asynchronously, adds what it receives into memory, and computes in between.
+// Random L-shaped streams, one or two per color where they do not meet, over a square fabric; every PE sends
+// what it has to asynchronously, adds what it receives into memory, and computes in between.
 struct Traffic {
   struct Flow {
     int color, x0, y0, x1, y1, n;
@@ -22,7 +22,11 @@ struct Traffic {
     std::vector<Flow> flows;
     for (int color = 0; color < kColors; ++color)
       for (int tries = 0; tries < 4; ++tries) {
-        Flow w{color, int(rng() % kSide), int(rng() % kSide), int(rng() % kSide), int(rng() % kSide),
+        Flow w{color,
+               int(rng() % kSide),
+               int(rng() % kSide),
+               int(rng() % kSide),
+               int(rng() % kSide),
                int(20 + rng() % 60)};
         if ((w.x0 == w.x1 && w.y0 == w.y1) || !add_route(w)) continue;
         flows.push_back(w);
@@ -74,11 +78,12 @@ struct Traffic {
     for (int i = 0; i < 100; ++i) words_[size_t(i)] = uint32_t(1000 * y + 100 * x + i);
     t.words(1024, {words_.begin(), words_.end()});
     t.dsd(16, mem(8192, 77)).dsd(24, mem(1024, 77));
-    code += "loop: sub16 r2, r2, 1\nlddds d1, [16], {}\nlds0ds s0_1, [24], {}\nlds1ds s1_1, [16], {}\n"
-            "add16 d1, s0_1, s1_1\njmpt r2, @loop\nyield\n"
-            "done: ld16 r0, [8000+0]\nadd16 r0, r0, 1\nst16 [8000+0], r0\nactvt 10\nlddds d1, [16], {}\n"
-            "lds0ds s0_1, [24], {}\nlds1ds s1_1, [16], {}\nsub16 d1, s0_1, s1_1\nyield\n"
-            "after: lds1ds s1_2, [16], {}\nadd16 r5, r5, s1_2\nst16 [8002+0], r5\nyield";
+    code +=
+        "loop: sub16 r2, r2, 1\nlddds d1, [16], {}\nlds0ds s0_1, [24], {}\nlds1ds s1_1, [16], {}\n"
+        "add16 d1, s0_1, s1_1\njmpt r2, @loop\nyield\n"
+        "done: ld16 r0, [8000+0]\nadd16 r0, r0, 1\nst16 [8000+0], r0\nactvt 10\nlddds d1, [16], {}\n"
+        "lds0ds s0_1, [24], {}\nlds1ds s1_1, [16], {}\nsub16 d1, s0_1, s1_1\nyield\n"
+        "after: lds1ds s1_2, [16], {}\nadd16 r5, r5, s1_2\nst16 [8002+0], r5\nyield";
     t.code(code).task(TaskKind::local, 8, "start").task(TaskKind::local, 9, "done");
     t.task(TaskKind::local, 10, "after").activated(8);
     return t;
@@ -151,15 +156,63 @@ TEST(Determinism, block_sizes_threads_and_steps_do_not_matter) {
     }
 }
 
-// A watch may stop the run while cores have run ahead: what the host then reads is what it reads in a run that is cut
-// at that cycle anyway.
+// Three streams over one router: two multicasts to EAST and RAMP, one stream to EAST. All want EAST, so it
+// carries 3 n wavelets one per cycle, in fair shares, whatever the block size.
+TEST(Determinism, contending_multicasts_share_and_finish) {
+  const int n = 90;
+  Tile t("taps");
+  for (int i = 0; i < 2; ++i)
+    t.dsd(96 + 16 * i, mem(1024 + 1024 * i, n)).dsd(104 + 16 * i, fabin(2 + i, 1 + i, n)).input(2 + i, 1 + i);
+  t.code(
+      "start: lddds d0, [96], {async ut=2}\nlds0ds s0_0, [104], {}\nmov32 d0, s0_0\n"
+      "lddds d1, [112], {async ut=3}\nlds0ds s0_1, [120], {}\nmov32 d1, s0_1\nyield");
+  t.task(TaskKind::local, 8, "start").activated(8);
+  Fabric f(wse2(), 3, 1);
+  f.place({1, 0, 1, 1}, t);
+  for (int color : {1, 2}) {
+    f.route({0, 0, 1, 1}, color, {"W>E"});
+    f.route({1, 0, 1, 1}, color, {"W>ER"});
+    f.route({2, 0, 1, 1}, color, {"W>E"});
+  }
+  f.route({1, 0, 1, 1}, 3, {"N>E"});
+  f.route({2, 0, 1, 1}, 3, {"W>E"});
+  const int in[] = {f.port("a", true, Port::west, 0, 1), f.port("b", true, Port::west, 0, 2),
+                    f.port("c", true, Port::north, 1, 3)};
+  const int out[] = {f.port("x", false, Port::east, 0, 1), f.port("y", false, Port::east, 0, 2),
+                     f.port("z", false, Port::east, 0, 3)};
+  std::vector<std::vector<Cycle>> cycles;
+  for (int side : {1, 2, 32}) {
+    Engine engine(f.machine, EngineOptions{side, side});
+    Diag diag;
+    ASSERT_TRUE(engine.load(f.p, {}, diag)) << diag.to_string();
+    for (int i = 0; i < 3; ++i) engine.send(in[i], std::vector<uint32_t>(n, uint32_t(i + 1)), 20);
+    engine.step(5000);
+    EXPECT_FALSE(engine.blocked());
+    std::vector<Cycle> all, seen(5001);
+    for (int i = 0; i < 3; ++i) {
+      ASSERT_EQ(engine.received(out[i]).size(), size_t(n));
+      for (const PortEvent& e : engine.received(out[i])) {
+        all.push_back(e.cycle);
+        EXPECT_EQ(seen[e.cycle]++, 0u) << "two wavelets on one link in a cycle";
+      }
+      EXPECT_LE(engine.received(out[i]).back().cycle, 20u + 3 + 3 * n + 8);
+    }
+    cycles.push_back(all);
+  }
+  EXPECT_EQ(cycles[0], cycles[1]);
+  EXPECT_EQ(cycles[0], cycles[2]);
+}
+
+// A watch may stop the run while cores have run ahead: what the host then reads is what it reads in a run
+// that is cut at that cycle anyway.
 TEST(Determinism, early_stops_leave_memory_as_of_the_stop) {
   for (uint32_t seed : {4u, 5u, 6u, 7u}) {
     Traffic traffic(wse2(), seed);
     std::mt19937 rng(seed);
     // A host stream beside the traffic, on a color of its own, stops the run every few wavelets.
     traffic.f.route({0, 3, kSide, 1}, 20, {"W>E"});
-    int in = traffic.f.port("in", true, Port::west, 3, 20), out = traffic.f.port("out", false, Port::east, 3, 20);
+    int in = traffic.f.port("in", true, Port::west, 3, 20),
+        out = traffic.f.port("out", false, Port::east, 3, 20);
     auto make = [&](int side) {
       auto engine = std::make_unique<Engine>(traffic.f.machine, EngineOptions{side, side});
       Diag diag;

@@ -21,7 +21,9 @@ Tile sender(int n, int color) {
 Tile receiver(int n, int color) {
   Tile t("receiver");
   t.dsd(96, mem(256, n)).dsd(104, fabin(2, isa::kQueueColor, n)).input(2, color);
-  t.code("start: lddds d0, [96], {async activate=9 ut=2}\nlds0ds s0_0, [104], {}\nmov32 d0, s0_0\nyield\ndone: yield");
+  t.code(
+      "start: lddds d0, [96], {async activate=9 ut=2}\nlds0ds s0_0, [104], {}\nmov32 d0, s0_0\nyield\ndone: "
+      "yield");
   t.task(TaskKind::local, 8, "start").task(TaskKind::local, 9, "done").activated(8);
   return t;
 }
@@ -36,12 +38,13 @@ Fabric path(const Machine& m, int hops, int n, int color) {
   return f;
 }
 
-// FABRICA, WSE-3 simulator: 8 words to the east neighbour: first wavelet on the link 7 cycles after dispatch, at the
-// neighbour's router 2 later, the receive 3 later, the completion task 3 after the last wavelet: 19 in all.
+// FABRICA, WSE-3 simulator: 8 words to the east neighbour: first wavelet on the link 7 cycles after dispatch,
+// at the neighbour's router 2 later, the receive 3 later, the completion task 3 after the last wavelet: 19 in
+// all.
 TEST(FabricTiming, one_hop_of_eight_words_takes_19_cycles_on_wse3) {
   Simulation run(path(wse3(), 1, 8, 1));
   run.finish();
-  Cycle dispatch = run.trace.tasks_of(0)[0].begin + 1 + 4;   // two DSR loads, then the load-use time
+  Cycle dispatch = run.trace.tasks_of(0)[0].begin + 1 + 4;  // two DSR loads, then the load-use time
   auto sent = run.trace.wavelets_of(0), arrived = run.trace.wavelets_of(1);
   ASSERT_EQ(sent.size(), 8u);
   EXPECT_EQ(sent[0].cycle, dispatch + 7);
@@ -87,14 +90,14 @@ TEST(FabricTiming, shallow_queues_do_not_limit_the_rate) {
   EXPECT_EQ(done(600) - done(100), 500u);
 }
 
-// A row in which every PE adds its vector to what comes from the east and sends the sum west: SPMM's chain reduce
-// with two colors. Measured on the WSE-2 simulator: B + 6 (P - 1) + a constant (61 with its harness).
+// A row in which every PE adds its vector to what comes from the east and sends the sum west: SPMM's chain
+// reduce with two colors. Measured on the WSE-2 simulator: B + 6 (P - 1) + a constant (61 with its harness).
 Fabric chain(int P, int B) {
   Fabric f(wse2(), P, 1);
   std::vector<float> v;
   for (int i = 0; i < B; ++i) v.push_back(float(i));
   for (int x = 0; x < P; ++x) {
-    int out = x % 2, in = 1 - out;   // color by the parity of the sender
+    int out = x % 2, in = 1 - out;  // color by the parity of the sender
     Tile t("pe" + std::to_string(x));
     t.floats(1024, v);
     if (x == P - 1) {
@@ -103,7 +106,9 @@ Fabric chain(int P, int B) {
     } else {
       t.dsd(96, x == 0 ? mem(1024, B) : fabout(2, out, B)).dsd(104, fabin(2, in, B)).dsd(112, mem(1024, B));
       t.input(2, in);
-      t.code("start: lddds d0, [96], {}\nlds0ds s0_0, [104], {}\nlds1ds s1_0, [112], {}\nfadds d0, s0_0, s1_0\nyield");
+      t.code(
+          "start: lddds d0, [96], {}\nlds0ds s0_0, [104], {}\nlds1ds s1_0, [112], {}\nfadds d0, s0_0, "
+          "s1_0\nyield");
     }
     t.output(2, out).task(TaskKind::local, 8, "start").activated(8);
     f.place({x, 0, 1, 1}, t);
@@ -123,7 +128,8 @@ TEST(FabricTiming, chain_reduce_takes_six_cycles_per_stage) {
   };
   Cycle base = cycles(2, 1);
   for (int P : {3, 4, 16, 64})
-    for (int B : {1, 2, 16, 256}) EXPECT_EQ(cycles(P, B), base + Cycle(B - 1) + 6 * Cycle(P - 2)) << P << " " << B;
+    for (int B : {1, 2, 16, 256})
+      EXPECT_EQ(cycles(P, B), base + Cycle(B - 1) + 6 * Cycle(P - 2)) << P << " " << B;
 }
 
 // HPDC'24: a broadcast along a row reaches one more PE per cycle; multicast to the core costs nothing.
@@ -142,8 +148,9 @@ TEST(FabricTiming, broadcast_takes_one_hop_per_pe) {
 }
 
 // FABRICA, WSE-3: a relay that receives the whole message and sends it on in the completion task:
-// 1.001 N B + 16.1 N + 16.5 cycles for N stages of B words. By the law a stage costs B + 16: task start, two DSR loads
-// (1 + 4), vector start 4, result 1 + ramp up 2, hop 2, ramp down 3, less the cycle that B words overlap.
+// 1.001 N B + 16.1 N + 16.5 cycles for N stages of B words. By the law a stage costs B + 16: task start, two
+// DSR loads (1 + 4), vector start 4, result 1 + ramp up 2, hop 2, ramp down 3, less the cycle that B words
+// overlap.
 TEST(FabricTiming, store_and_forward_relay) {
   auto cycles = [](int N, int B) {
     Fabric f(wse3(), N + 1, 1);
@@ -151,10 +158,16 @@ TEST(FabricTiming, store_and_forward_relay) {
       int out = x % 2, in = 1 - out;
       Tile t("pe");
       t.dsd(96, mem(1024, B)).dsd(104, fabin(2, in, B)).dsd(112, fabout(3, out, B)).dsd(120, mem(1024, B));
-      std::string receive = "lddds d0, [96], {async activate=9 ut=2}\nlds0ds s0_0, [104], {}\nmov32 d0, s0_0\n";
+      std::string receive =
+          "lddds d0, [96], {async activate=9 ut=2}\nlds0ds s0_0, [104], {}\nmov32 d0, s0_0\n";
       std::string send = "lddds d1, [112], {}\nlds0ds s0_1, [120], {}\nmov32 d1, s0_1\n";
-      t.code("start: " + std::string(x > 0 ? receive : send) + "yield\ndone: " + (x < N ? send : "") + "yield");
-      t.input(2, in).output(3, out).task(TaskKind::local, 8, "start").task(TaskKind::local, 9, "done").activated(8);
+      t.code("start: " + std::string(x > 0 ? receive : send) + "yield\ndone: " + (x < N ? send : "") +
+             "yield");
+      t.input(2, in)
+          .output(3, out)
+          .task(TaskKind::local, 8, "start")
+          .task(TaskKind::local, 9, "done")
+          .activated(8);
       f.place({x, 0, 1, 1}, t);
       if (x < N) f.route({x, 0, 1, 1}, out, {"R>E"});
       if (x > 0) f.route({x, 0, 1, 1}, in, {"W>R"});
@@ -167,7 +180,8 @@ TEST(FabricTiming, store_and_forward_relay) {
   auto published = [](int N, int B) { return 1.001 * N * B + 16.1 * N + 16.5; };
   for (int N : {1, 2, 4, 8})
     for (int B : {64, 512})
-      EXPECT_NEAR(double(cycles(N, B) - cycles(1, 64)), published(N, B) - published(1, 64), 0.04 * published(N, B));
+      EXPECT_NEAR(double(cycles(N, B) - cycles(1, 64)), published(N, B) - published(1, 64),
+                  0.04 * published(N, B));
   EXPECT_EQ(cycles(8, 64) - cycles(7, 64), 64u + 16);
   EXPECT_EQ(cycles(8, 512) - cycles(2, 512), 6u * (512 + 16));
 }
@@ -180,8 +194,9 @@ TEST(FabricTiming, two_streams_over_one_link_alternate) {
   Tile r("receiver");
   r.dsd(96, mem(4096, B)).dsd(104, fabin(2, 1, B)).dsd(112, mem(8192, B)).dsd(120, fabin(3, 2, B));
   r.input(2, 1).input(3, 2);
-  r.code("start: lddds d0, [96], {async ut=2}\nlds0ds s0_0, [104], {}\nmov32 d0, s0_0\n"
-         "lddds d1, [112], {async ut=3}\nlds0ds s0_1, [120], {}\nmov32 d1, s0_1\nyield");
+  r.code(
+      "start: lddds d0, [96], {async ut=2}\nlds0ds s0_0, [104], {}\nmov32 d0, s0_0\n"
+      "lddds d1, [112], {async ut=3}\nlds0ds s0_1, [120], {}\nmov32 d1, s0_1\nyield");
   r.task(TaskKind::local, 8, "start").activated(8);
   f.place({2, 0, 1, 1}, r);
   f.route({0, 0, 1, 1}, 1, {"R>E"});
@@ -201,14 +216,16 @@ TEST(FabricTiming, two_streams_over_one_link_alternate) {
   EXPECT_NEAR(first, B / 2, 1);
 }
 
-// docs/timing.md §3: a multicast waits until all of its outputs have room, so one blocked branch stops the other.
+// docs/timing.md §3: a multicast waits until all of its outputs have room, so one blocked branch stops the
+// other.
 TEST(FabricTiming, multicast_moves_to_all_outputs_or_not_at_all) {
   Fabric f(wse2(), 3, 1);
   const int B = 20;
   f.place({0, 0, 1, 1}, sender(B, 1));
   f.place({2, 0, 1, 1}, receiver(B, 1));
   f.route({0, 0, 1, 1}, 1, {"R>E"});
-  f.route({1, 0, 1, 1}, 1, {"W>ER"});   // the core of PE 1 has no program: its lane-deep queue fills and stays full
+  f.route({1, 0, 1, 1}, 1,
+          {"W>ER"});  // the core of PE 1 has no program: its lane-deep queue fills and stays full
   f.route({2, 0, 1, 1}, 1, {"W>R"});
   Simulation run(f);
   run.finish();
@@ -220,8 +237,8 @@ TEST(FabricTiming, multicast_moves_to_all_outputs_or_not_at_all) {
   EXPECT_NE(report.find("PE (1, 0)"), std::string::npos) << report;
 }
 
-// EX pipeline-01 on WSE-2: a host stream into input queue 2 (4 words), an asynchronous move, output queue 3 (6 words),
-// nobody takes the result: 14 wavelets go in. 4 + 6 and two lanes of 2.
+// EX pipeline-01 on WSE-2: a host stream into input queue 2 (4 words), an asynchronous move, output queue 3
+// (6 words), nobody takes the result: 14 wavelets go in. 4 + 6 and two lanes of 2.
 TEST(FabricTiming, fourteen_wavelets_fit_between_the_host_and_a_blocked_output) {
   Tile t("pipeline");
   t.dsd(96, fabout(3, 2, 100)).dsd(104, fabin(2, 1, 100)).input(2, 1).output(3, 2);

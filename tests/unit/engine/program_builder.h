@@ -1,8 +1,8 @@
 // Small Programs in assembly for tests of the engine, a recorder of what happens, and ways to run them.
 //
 //   Tile t("worker");
-//   t.dsd(96, mem(256, 16)).code("start: lddds d0, [96], {}\n ... \n yield").task(TaskKind::local, 8, "start");
-//   Fabric f(wse2(), 2, 1); f.place({0, 0, 1, 1}, t); f.route({0, 0, 1, 1}, 3, "R", "E");
+//   t.dsd(96, mem(256, 16)).code("start: lddds d0, [96], {}\n ... \n yield").task(TaskKind::local, 8,
+//   "start"); Fabric f(wse2(), 2, 1); f.place({0, 0, 1, 1}, t); f.route({0, 0, 1, 1}, 3, "R", "E");
 // Labels are names before a colon and after an @.
 #pragma once
 
@@ -43,8 +43,12 @@ inline isa::Dsd fabric(isa::DsdKind kind, int queue, int color, int extent) {
   d.extent[0] = uint16_t(extent);
   return d;
 }
-inline isa::Dsd fabin(int queue, int color, int extent) { return fabric(isa::DsdKind::fabin, queue, color, extent); }
-inline isa::Dsd fabout(int queue, int color, int extent) { return fabric(isa::DsdKind::fabout, queue, color, extent); }
+inline isa::Dsd fabin(int queue, int color, int extent) {
+  return fabric(isa::DsdKind::fabin, queue, color, extent);
+}
+inline isa::Dsd fabout(int queue, int color, int extent) {
+  return fabric(isa::DsdKind::fabout, queue, color, extent);
+}
 
 struct Tile {
   explicit Tile(const std::string& name) { t.name = name; }
@@ -94,8 +98,12 @@ struct Tile {
     t.functions.push_back({label, labels.at(label), std::move(parameters)});
     return *this;
   }
-  Tile& input(int queue, int color) { return t.queues.push_back({false, uint8_t(queue), uint8_t(color), 0}), *this; }
-  Tile& output(int queue, int color) { return t.queues.push_back({true, uint8_t(queue), uint8_t(color), 0}), *this; }
+  Tile& input(int queue, int color) {
+    return t.queues.push_back({false, uint8_t(queue), uint8_t(color), 0}), *this;
+  }
+  Tile& output(int queue, int color) {
+    return t.queues.push_back({true, uint8_t(queue), uint8_t(color), 0}), *this;
+  }
   Tile& activated(int id) { return t.activated.push_back(uint8_t(id)), *this; }
   Tile& blocked(int id) { return t.blocked.push_back(uint8_t(id)), *this; }
 
@@ -105,7 +113,8 @@ struct Tile {
 
 // Sends a literal through the fabout DSD at an address.
 inline std::string send_word(int dsd_address, uint32_t word) {
-  return "lddds d0, [" + std::to_string(dsd_address) + "], {}\nmov32 d0, " + std::to_string(int32_t(word)) + "\n";
+  return "lddds d0, [" + std::to_string(dsd_address) + "], {}\nmov32 d0, " + std::to_string(int32_t(word)) +
+         "\n";
 }
 
 inline PortSet ports(const std::string& names) {
@@ -133,7 +142,8 @@ struct Fabric {
     run.color = uint8_t(color);
     for (size_t i = 0; i < positions.size(); ++i) {
       size_t arrow = positions[i].find('>');
-      run.config.positions[i] = {true, ports(positions[i].substr(0, arrow)), ports(positions[i].substr(arrow + 1))};
+      run.config.positions[i] = {true, ports(positions[i].substr(0, arrow)),
+                                 ports(positions[i].substr(arrow + 1))};
     }
     p.routes.push_back(run);
     return p.routes.back().config;

@@ -5,8 +5,8 @@
 namespace cs::sim::test {
 namespace {
 
-// Layout of three independent encoders: entry 21:16; command i at 22 + 3 i for i < 2, the third one split over bits
-// 29:28 and 0, the others from bit 1 on. A command is opcode (2 bits) and ignore (1 bit).
+// Layout of three independent encoders: entry 21:16; command i at 22 + 3 i for i < 2, the third one split
+// over bits 29:28 and 0, the others from bit 1 on. A command is opcode (2 bits) and ignore (1 bit).
 uint32_t control(int entry, const std::vector<std::pair<int, bool>>& commands) {
   uint32_t string = 0;
   for (size_t i = 0; i < commands.size(); ++i)
@@ -15,8 +15,9 @@ uint32_t control(int entry, const std::vector<std::pair<int, bool>>& commands) {
 }
 
 TEST(ControlWavelets, commands_are_read_and_dropped_in_order) {
-  uint32_t w = control(40, {{1, false}, {2, true}, {3, true}, {0, false}, {1, true}, {2, false}, {3, false}, {1, true}});
-  const std::pair<int, bool> kWant[] = {{1, false}, {2, true}, {3, true}, {0, false},
+  uint32_t w = control(
+      40, {{1, false}, {2, true}, {3, true}, {0, false}, {1, true}, {2, false}, {3, false}, {1, true}});
+  const std::pair<int, bool> kWant[] = {{1, false}, {2, true},  {3, true},  {0, false},
                                         {1, true},  {2, false}, {3, false}, {1, true}};
   for (auto [opcode, ignore] : kWant) {
     EXPECT_EQ(control_entry(w), 40);
@@ -44,7 +45,8 @@ Tile talker(const std::vector<std::pair<uint32_t, bool>>& words) {
   return t;
 }
 
-// A receiver that stores each word it gets by a data task at 1024, 1028, ...; the next address is kept at 512.
+// A receiver that stores each word it gets by a data task at 1024, 1028, ...; the next address is kept at
+// 512.
 Tile listener(const Machine& m, const std::string& more = "", int control_id = -1) {
   Tile t("listener");
   t.words(512, {1024});
@@ -61,7 +63,8 @@ std::vector<uint32_t> heard(const Simulation& run, int x, int y) {
   return got;
 }
 
-// PE (1,1) in the middle of a cross; PE (0,1) talks; listeners in the east, south and north, and in the middle.
+// PE (1,1) in the middle of a cross; PE (0,1) talks; listeners in the east, south and north, and in the
+// middle.
 struct Cross {
   Cross(const Machine& m, const std::vector<std::pair<uint32_t, bool>>& words,
         const std::vector<std::string>& positions, bool ring, PopMode pop)
@@ -84,11 +87,18 @@ const uint32_t kAdvance = control(40, {{1, false}});
 
 TEST(Switches, control_wavelets_are_routed_with_the_old_position_and_move_it) {
   for (const Machine& m : {wse2(), wse3()}) {
-    Cross cross(m, {{11, false}, {kAdvance, true}, {12, false}, {kAdvance, true}, {13, false}, {kAdvance, true}, {14, false}},
+    Cross cross(m,
+                {{11, false},
+                 {kAdvance, true},
+                 {12, false},
+                 {kAdvance, true},
+                 {13, false},
+                 {kAdvance, true},
+                 {14, false}},
                 {"W>E", "W>S", "W>N"}, true, PopMode::no_pop);
     Simulation run(cross.f);
     run.finish();
-    EXPECT_EQ(heard(run, 2, 1), (std::vector<uint32_t>{11, 14}));   // ring: back to the first position
+    EXPECT_EQ(heard(run, 2, 1), (std::vector<uint32_t>{11, 14}));  // ring: back to the first position
     EXPECT_EQ(heard(run, 1, 2), (std::vector<uint32_t>{12}));
     EXPECT_EQ(heard(run, 1, 0), (std::vector<uint32_t>{13}));
     // Each of them got one control wavelet too; its argument is the low half of the payload.
@@ -114,7 +124,8 @@ TEST(Switches, reset_goes_to_the_first_position_and_invalid_ones_are_skipped) {
   EXPECT_EQ(heard(run, 2, 1), (std::vector<uint32_t>{13}));
 }
 
-// With always_pop the second command of the list meets the next router: PE (1,1) advances, and so does what follows.
+// With always_pop the second command of the list meets the next router: PE (1,1) advances, and so does what
+// follows.
 TEST(Switches, pop_modes_decide_what_the_next_router_sees) {
   struct Case {
     PopMode mode;
@@ -147,7 +158,8 @@ TEST(Switches, ignored_commands_do_not_reach_the_core) {
 }
 
 TEST(Switches, a_closed_input_holds_its_traffic_back) {
-  // Position 0 takes from the core only: what comes from the west waits until the core's control wavelet opens it.
+  // Position 0 takes from the core only: what comes from the west waits until the core's control wavelet
+  // opens it.
   Cross cross(wse2(), {{11, false}}, {"R>E", "W>E"}, false, PopMode::no_pop);
   Tile opener("opener");
   isa::Dsd d = fabout(2, 1, 1);
@@ -155,7 +167,9 @@ TEST(Switches, a_closed_input_holds_its_traffic_back) {
   opener.dsd(96, d).output(2, 1);
   std::string wait;
   for (int i = 0; i < 100; ++i) wait += "mov16 r0, 1\n";
-  opener.code("start: " + wait + send_word(96, kAdvance) + "yield").task(TaskKind::local, 8, "start").activated(8);
+  opener.code("start: " + wait + send_word(96, kAdvance) + "yield")
+      .task(TaskKind::local, 8, "start")
+      .activated(8);
   cross.f.p.tiles[1] = opener.t;
   Simulation run(cross.f);
   run.finish();
@@ -163,7 +177,7 @@ TEST(Switches, a_closed_input_holds_its_traffic_back) {
   auto through = run.trace.wavelets_of(1, 1);
   ASSERT_EQ(through.size(), 2u);
   EXPECT_EQ(through[0].from, Port::ramp);
-  EXPECT_EQ(through[1].cycle, through[0].cycle + 1);   // the new position is in force from the next cycle on
+  EXPECT_EQ(through[1].cycle, through[0].cycle + 1);  // the new position is in force from the next cycle on
   EXPECT_GT(run.engine.stats({1, 1}).blocked[int(Port::east)], 50u);
 }
 
@@ -201,8 +215,9 @@ TEST(Faults, two_inputs_of_one_color_at_once_are_a_colour_conflict) {
 TEST(Faults, two_operations_on_one_queue_are_a_queue_conflict) {
   Tile t("conflict");
   t.dsd(96, mem(256, 4)).dsd(104, fabin(2, 1, 4)).input(2, 1);
-  t.code("start: lddds d0, [96], {async ut=2}\nlds0ds s0_0, [104], {}\nmov32 d0, s0_0\n"
-         "lddds d0, [96], {async ut=3}\nmov32 d0, s0_0\nyield");
+  t.code(
+      "start: lddds d0, [96], {async ut=2}\nlds0ds s0_0, [104], {}\nmov32 d0, s0_0\n"
+      "lddds d0, [96], {async ut=3}\nmov32 d0, s0_0\nyield");
   t.task(TaskKind::local, 8, "start").activated(8);
   Fabric f(wse2(), 1, 1);
   f.place({0, 0, 1, 1}, t);

@@ -1,4 +1,5 @@
-// Tasks, launches, microthreads, deadlock reports, counters: the core's scheduler by docs/timing.md §7, §8, §10.
+// Tasks, launches, microthreads, deadlock reports, counters: the core's scheduler by docs/timing.md §7, §8,
+// §10.
 #include "tests/unit/engine/program_builder.h"
 
 namespace cs::sim::test {
@@ -14,7 +15,7 @@ TEST(Tasks, an_activated_task_starts_task_start_cycles_after_the_activating_inst
   run.finish();
   ASSERT_EQ(run.trace.tasks.size(), 2u);
   Cycle begin = run.trace.tasks[0].begin;
-  EXPECT_EQ(begin, 3u);   // active at cycle 0
+  EXPECT_EQ(begin, 3u);  // active at cycle 0
   // actvt at begin + 1, ready at begin + 4; the yield issues at begin + 4, task_switch 1: begin + 5.
   EXPECT_EQ(run.trace.tasks[1].begin, begin + 5);
 }
@@ -31,7 +32,7 @@ TEST(Tasks, a_blocked_task_waits_for_its_unblock) {
   ASSERT_EQ(run.trace.tasks.size(), 3u);
   EXPECT_EQ(run.trace.tasks[1].task, 2);
   EXPECT_EQ(run.trace.tasks[2].task, 1);
-  EXPECT_EQ(run.trace.tasks[2].begin, run.trace.tasks[1].begin + 3);   // from the issue of ublk
+  EXPECT_EQ(run.trace.tasks[2].begin, run.trace.tasks[1].begin + 3);  // from the issue of ublk
 }
 
 // Three tasks that keep activating themselves get equal turns.
@@ -51,7 +52,8 @@ TEST(Tasks, equal_tasks_take_turns) {
   EXPECT_NEAR(turns[0], turns[2], 1);
 }
 
-// A wavelet that departs to the ramp at t starts its data task at t + max(down, task_start); arguments in registers.
+// A wavelet that departs to the ramp at t starts its data task at t + max(down, task_start); arguments in
+// registers.
 TEST(Tasks, data_tasks_start_by_wavelets_with_their_arguments) {
   for (const Machine& m : {wse2(), wse3()}) {
     Tile t("t");
@@ -84,13 +86,14 @@ TEST(Tasks, a_blocked_data_task_leaves_its_wavelets_in_the_queue) {
   EXPECT_TRUE(run.trace.tasks.empty());
   ASSERT_EQ(run.engine.leftovers().size(), 1u);
   EXPECT_EQ(run.engine.leftovers()[0], "PE (0, 0): input queue 2, color 4: 2 wavelets");
-  EXPECT_FALSE(run.engine.blocked());   // nobody waits: leftovers, not a deadlock
+  EXPECT_FALSE(run.engine.blocked());  // nobody waits: leftovers, not a deadlock
 }
 
 Tile launched() {
   Tile t("t");
-  t.code("add: ld32 p0, [256+0]\nld32 p2, [260+0]\nadd32 p4, p0, p2\nst32 [260+0], p4\n"
-         "mov16 r6, 1\nstcfg16 6, r6\nyield\nforever: yield");
+  t.code(
+      "add: ld32 p0, [256+0]\nld32 p2, [260+0]\nadd32 p4, p0, p2\nst32 [260+0], p4\n"
+      "mov16 r6, 1\nstcfg16 6, r6\nyield\nforever: yield");
   t.function("add", {{DataType::u32, 256}}).function("forever");
   t.words(256, {0, 100});
   return t;
@@ -111,8 +114,8 @@ TEST(Launches, functions_get_arguments_and_run_in_order) {
   EXPECT_EQ(run.word(0, 0, 260), 112u);
   EXPECT_EQ(run.word(1, 0, 260), 105u);
   auto tasks = run.trace.tasks_of(0);
-  ASSERT_EQ(tasks.size(), 1u);   // the second still has its yield to do, or is done in the same cycle
-  EXPECT_EQ(tasks[0].begin, 53u);   // arrival at 50, task_start 3
+  ASSERT_EQ(tasks.size(), 1u);     // the second still has its yield to do, or is done in the same cycle
+  EXPECT_EQ(tasks[0].begin, 53u);  // arrival at 50, task_start 3
   EXPECT_EQ(tasks[0].function, 0);
 }
 
@@ -128,12 +131,14 @@ TEST(Launches, a_function_that_keeps_the_command_stream_is_reported) {
   EXPECT_NE(run.engine.deadlock_report().find("'add'"), std::string::npos) << run.engine.deadlock_report();
 }
 
-// Two asynchronous copies from the fabric share the datapath with scalar code of the main thread, which does not wait.
+// Two asynchronous copies from the fabric share the datapath with scalar code of the main thread, which does
+// not wait.
 TEST(Microthreads, scalar_code_runs_beside_them) {
   Tile t("t");
   t.dsd(96, mem(1024, 20)).dsd(104, fabin(2, 1, 20)).input(2, 1);
-  t.code("start: lddds d0, [96], {async ut=2 activate=9}\nlds0ds s0_0, [104], {}\nmov32 d0, s0_0\n"
-         "mov16 r0, 40\nloop: sub16 r0, r0, 1\njmpt r0, @loop\nyield\ndone: yield");
+  t.code(
+      "start: lddds d0, [96], {async ut=2 activate=9}\nlds0ds s0_0, [104], {}\nmov32 d0, s0_0\n"
+      "mov16 r0, 40\nloop: sub16 r0, r0, 1\njmpt r0, @loop\nyield\ndone: yield");
   t.task(TaskKind::local, 8, "start").task(TaskKind::local, 9, "done").activated(8);
   Fabric f(wse2(), 1, 1);
   f.place({0, 0, 1, 1}, t);
@@ -162,8 +167,9 @@ TEST(Microthreads, priority_decides_and_equals_alternate) {
       out.priority = high && i == 1 ? 3 : 1;
       t.dsd(96 + 16 * i, out).dsd(104 + 16 * i, mem(1024, n)).output(2 + i, 1 + i);
     }
-    t.code("start: lddds d0, [96], {async ut=2}\nlds0ds s0_0, [104], {}\nlddds d1, [112], {async ut=3}\n"
-           "lds0ds s0_1, [120], {}\nmov32 d0, s0_0\nmov32 d1, s0_1\nyield");
+    t.code(
+        "start: lddds d0, [96], {async ut=2}\nlds0ds s0_0, [104], {}\nlddds d1, [112], {async ut=3}\n"
+        "lds0ds s0_1, [120], {}\nmov32 d0, s0_0\nmov32 d1, s0_1\nyield");
     t.task(TaskKind::local, 8, "start").activated(8);
     Fabric f(wse2(), 3, 1);
     f.place({1, 0, 1, 1}, t);
@@ -195,8 +201,9 @@ TEST(Deadlock, the_report_names_the_cycle) {
     Tile t("pe");
     t.dsd(96, mem(256, 4)).dsd(104, fabin(2, in, 4)).dsd(112, fabout(3, out, 4)).dsd(120, mem(256, 4));
     t.input(2, in).output(3, out);
-    t.code("exchange: lddds d0, [96], {}\nlds0ds s0_0, [104], {}\nmov32 d0, s0_0\n"
-           "lddds d1, [112], {}\nlds0ds s0_1, [120], {}\nmov32 d1, s0_1\nyield");
+    t.code(
+        "exchange: lddds d0, [96], {}\nlds0ds s0_0, [104], {}\nmov32 d0, s0_0\n"
+        "lddds d1, [112], {}\nlds0ds s0_1, [120], {}\nmov32 d1, s0_1\nyield");
     t.task(TaskKind::local, 8, "exchange").activated(8);
     t.t.files = {"ring.csl"};
     t.t.lines = {{0, 0, 20, 1}, {2, 0, 21, 1}, {5, 0, 22, 1}};
@@ -209,7 +216,8 @@ TEST(Deadlock, the_report_names_the_cycle) {
   EXPECT_TRUE(run.engine.idle());
   EXPECT_TRUE(run.engine.blocked());
   std::string report = run.engine.deadlock_report();
-  EXPECT_NE(report.find("cycle of waiting: PE (0, 0) -> PE (1, 0) -> PE (0, 0)"), std::string::npos) << report;
+  EXPECT_NE(report.find("cycle of waiting: PE (0, 0) -> PE (1, 0) -> PE (0, 0)"), std::string::npos)
+      << report;
   EXPECT_NE(report.find("task 'exchange' at ring.csl:21"), std::string::npos) << report;
   EXPECT_NE(report.find("color 1 on input queue 2 (0 of 4 words)"), std::string::npos) << report;
 }
@@ -259,13 +267,16 @@ TEST(Steps, memory_is_what_it_is_at_the_cycle_of_the_stop) {
     EXPECT_EQ(run.word(0, 0, 512) & 0xFFFF, uint32_t(k + 1));
   }
   PeStats s = run.engine.stats({0, 0});
-  EXPECT_EQ(s.busy + s.stalls[size_t(Stall::dependency)] + s.stalls[size_t(Stall::dispatch)], run.engine.now());
+  EXPECT_EQ(s.busy + s.stalls[size_t(Stall::dependency)] + s.stalls[size_t(Stall::dispatch)],
+            run.engine.now());
 }
 
 TEST(Steps, timestamps_count_cycles) {
   Tile t("t");
-  t.code("start: mov16 r0, 1\nstcfg16 3, r0\nldcfg16 r1, 0\nmov16 r2, 1\nmov16 r2, 1\nldcfg16 r3, 0\nldcfg16 r4, 1\n"
-         "sub16 r5, r3, r1\nst16 [512+0], r5\nst16 [514+0], r4\nldcfg16 r6, 4\nst16 [516+0], r6\nyield");
+  t.code(
+      "start: mov16 r0, 1\nstcfg16 3, r0\nldcfg16 r1, 0\nmov16 r2, 1\nmov16 r2, 1\nldcfg16 r3, 0\nldcfg16 "
+      "r4, 1\n"
+      "sub16 r5, r3, r1\nst16 [512+0], r5\nst16 [514+0], r4\nldcfg16 r6, 4\nst16 [516+0], r6\nyield");
   t.task(TaskKind::local, 8, "start").activated(8);
   Fabric f(wse2(), 3, 1);
   f.place({0, 0, 3, 1}, t);
