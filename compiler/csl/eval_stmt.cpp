@@ -10,7 +10,18 @@ using ast::StmtKind;
 
 Flow Evaluator::exec(const ast::Stmt* s) {
   if (!step(s->loc)) return Flow::stopped;
-  if (emitting()) builder_->loc = s->loc;
+  if (emitting()) {
+    builder_->loc = s->loc;
+    constexpr size_t kMostInstructions = 100'000;  // four times what fits into a PE
+    if (const size_t size = builder_->function().code.size(); size > kMostInstructions) {
+      fail(s->loc,
+           fmt::format("this function has more than {} instructions, far beyond a PE's {} bytes",
+                       kMostInstructions, machine().core.memory_bytes),
+           "unroll and inline less");
+      session_.stopped = true;
+      return Flow::stopped;
+    }
+  }
   return exec_node(s);
 }
 

@@ -12,7 +12,7 @@ using ast::ExprKind;
 
 namespace {
 
-constexpr int64_t kLargestDimension = 1 << 24;
+constexpr int64_t kLargestDimension = 1 << 21;
 
 }  // namespace
 

@@ -150,6 +150,14 @@ TEST(SemaErrors, EndlessComptime) {
   EXPECT_THAT(diag.to_string(), HasSubstr("comptime evaluation does not end"));
 }
 
+TEST(SemaErrors, EndlessUnrolling) {
+  EXPECT_THAT(
+      pe_errors("var v: i16 = 0;\nfn main() void {\n"
+                "  inline for (@range(u16, 1000)) |i| { inline for (@range(u16, 1000)) |j| { v += 1; } }\n}\n"
+                "comptime { @export_symbol(main); }\n"),
+      HasSubstr("this function has more than 100000 instructions, far beyond a PE's 49152 bytes"));
+}
+
 TEST(SemaErrors, SeveralPerRun) {
   const std::string all = pe_errors("const a: u8 = 300;\nconst b = nothing;\nconst c = @get_color(99);\n");
   EXPECT_THAT(all, HasSubstr("pe.csl:3:"));
