@@ -143,6 +143,7 @@ class Evaluator {
   void export_linkage(ModuleInstance&, const ast::Decl&, const Value&);
   // eval_expr.cpp
   Value eval_node(const ast::Expr*, const Type* want);
+  Value eval_literal(const ast::Expr*, const Type* want);
   Value eval_identifier(const ast::Identifier&);
   Value eval_binary(const ast::Binary&, const Type* want);
   Value eval_short_circuit(const ast::Binary&);

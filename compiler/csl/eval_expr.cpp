@@ -71,7 +71,7 @@ bool Evaluator::eval_int(const ast::Expr* e, int64_t low, int64_t high, const ch
   return true;
 }
 
-Value Evaluator::eval_node(const ast::Expr* e, const Type* want) {
+Value Evaluator::eval_literal(const ast::Expr* e, const Type* want) {
   switch (e->kind) {
     case ExprKind::integer: {
       const auto& n = static_cast<const ast::Integer&>(*e);
@@ -96,6 +96,23 @@ Value Evaluator::eval_node(const ast::Expr* e, const Type* want) {
       v.type = types_.get(TypeKind::enum_literal);
       return want && want->kind == TypeKind::enumeration ? coerce(v, want, e->loc, "value") : v;
     }
+    default:
+      return {};
+  }
+}
+
+Value Evaluator::eval_node(const ast::Expr* e, const Type* want) {
+  switch (e->kind) {
+    case ExprKind::integer:
+    case ExprKind::floating:
+    case ExprKind::string:
+    case ExprKind::boolean:
+    case ExprKind::undefined:
+    case ExprKind::null:
+    case ExprKind::enum_literal:
+      return eval_literal(e, want);
+    case ExprKind::identifier:
+      return eval_identifier(static_cast<const ast::Identifier&>(*e));
     case ExprKind::builtin:
       return eval_builtin(static_cast<const ast::Builtin&>(*e), want);
     case ExprKind::call:
