@@ -14,6 +14,7 @@ namespace cs::sim {
 Block::Block(World& w, Rect r)
     : world(w), rect(r), routers(size_t(r.area())), pes(size_t(r.area())), tile_of(size_t(r.area()), -1) {
   hop_ = Cycle(w.machine.router.hop_cycles);
+  pe_wheel.grow(pes.size());
 }
 
 Pe& Block::pe(uint32_t index) {

@@ -72,7 +72,9 @@ class Block {
   std::vector<uint32_t> constants;  // indices into HostPart::constants that touch this block
   std::array<Outbox, 4> out;
   std::optional<Fault> fault;
-  TimeWheel lane_wheel, pe_wheel, port_wheel, switch_wheel;
+  IndexWheel<8> lane_wheel;
+  IndexWheel<16> pe_wheel;
+  TimeWheel port_wheel, switch_wheel;
   uint64_t instructions = 0;
   size_t work = 0;  // lanes and cores looked at in the last step
   size_t commands_waiting = 0, streams_not_ready = 0;
@@ -93,10 +95,11 @@ class Block {
   Cycle port_and_switch_next() const { return std::min(port_wheel.next(), switch_wheel.next()); }
 
   void route(Cycle now);
-  void prefetch_lane(const std::vector<uint32_t>& due, size_t i);
-  void prefetch_core(const std::vector<uint32_t>& cores, size_t i) const;
+  void prefetch_lane(std::span<const uint32_t> due, size_t i);
+  void prefetch_core(std::span<const uint32_t> cores, size_t i) const;
   bool ask(Lane&, ColorNode&, Cycle now, PortSet& tx);
-  bool go_straight(uint32_t lane, Lane&, ColorNode&, Cycle now);
+  bool go_straight(uint32_t lane, Lane&, Cycle now);
+  void arrive(Lane&, uint32_t lane, Cycle lands);
   void contend(const Candidate&, Router&, Cycle now);
   bool room(const Lane&, ColorNode&, PortSet tx, Cycle now);
   bool room_at(ColorNode&, int port, Cycle now);

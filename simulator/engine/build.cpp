@@ -142,12 +142,15 @@ struct Builder {
         l.port = Port(std::countr_zero(rest));
         l.color = n.color;
         l.capacity = uint8_t(std::min(255, l.port == Port::ramp ? depth + most : depth));
-        l.long_ring = ring;
-        if (l.capacity > Lane::kInline) ring += l.capacity;
+        if (l.capacity > Lane::kInline) {
+          l.long_ring = ring;
+          ring += l.capacity;
+        }
         b.lanes.push_back(l);
       }
     }
     b.entries.assign(ring, 0);
+    b.lane_wheel.grow(b.lanes.size());
   }
 
   // Resolves the outputs of a node and tells the lanes found who feeds them.
@@ -186,20 +189,24 @@ struct Builder {
         b.nodes[i].alone = true;
         for (int p = 0; p < kPorts; ++p)
           if ((outputs_of(b.nodes[i]) >> p & 1) && users[size_t(p)] > 1) b.nodes[i].alone = false;
-        find_straight(b.nodes[i]);
+        if (b.nodes[i].alone) find_straight(b, b.nodes[i]);
       }
     }
   }
 
-  void find_straight(ColorNode& n) {
+  // Lane::straight: most hops of most programs, and route() needs nothing but the lane for them.
+  void find_straight(Block& b, const ColorNode& n) {
     const auto& positions = world.program.routes[n.config].config.positions;
     auto valid =
         std::count_if(positions.begin(), positions.end(), [](const SwitchPosition& p) { return p.valid; });
     if (valid != 1 || n.teardown || n.rx != n.inputs || !std::has_single_bit(n.inputs)) return;
     if (!std::has_single_bit(n.tx) || n.tx == port_bit(Port::ramp)) return;
-    Ref ref = n.down[size_t(std::countr_zero(n.tx))];
-    n.straight = ref_kind(ref) == RefKind::lane;
-    n.target = ref_index(ref);
+    const Ref ref = n.down[size_t(std::countr_zero(n.tx))];
+    Lane& lane = b.lanes[n.first_lane];
+    if (ref_kind(ref) != RefKind::lane || lane.capacity > Lane::kInline) return;
+    if (b.lanes[ref_index(ref)].capacity > Lane::kInline) return;
+    lane.flags |= Lane::straight;
+    lane.next = ref_index(ref);
   }
 
   PortSet outputs_of(const ColorNode& n) const {

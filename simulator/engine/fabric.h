@@ -50,12 +50,16 @@ inline constexpr Ref kNoRef = make_ref(RefKind::none);
 
 struct alignas(64) Lane {
   // queued: in the wheel; asking: it asked in this cycle and waits for the answer; waiter, core_waits:
-  // somebody waits for room here.
-  enum Flags : uint8_t { queued = 1, asking = 2, waiter = 4, core_waits = 8 };
+  // somebody waits for room here; straight: the only input of a color with one position and one output, to a
+  // lane of this block (`next`), for which nobody else ever asks.
+  enum Flags : uint8_t { queued = 1, asking = 2, waiter = 4, core_waits = 8, straight = 16 };
   static constexpr int kInline = 4;
   std::array<Entry, kInline> ring{};  // rings of up to so many entries; longer ones lie in Block::entries
   uint32_t node = 0;
-  uint32_t long_ring = 0;  // first entry in Block::entries
+  union {
+    uint32_t long_ring = 0;  // capacity > kInline: first entry in Block::entries
+    uint32_t next;           // straight (never with a long ring): the lane it leads to
+  };
   Ref up = kNoRef;  // lane: the node that feeds it (index of a node); mirror: of the block beyond; port
   uint32_t head_since = 0;  // low bits of the first cycle in which the oldest wavelet could leave
   uint32_t last_pop = ~0u;  // low bits of the last departure
@@ -71,7 +75,6 @@ inline uint8_t lane_key(const Lane& l) { return uint8_t(int(l.port) * 32 + l.col
 
 struct ColorNode {
   std::array<Ref, 4> down{kNoRef, kNoRef, kNoRef, kNoRef};
-  uint32_t target = 0;
   uint32_t pe = 0;  // index in the block
   uint32_t first_lane = 0;
   uint32_t config = 0;     // index into Program::routes
@@ -81,7 +84,6 @@ struct ColorNode {
   uint8_t position = 0;
   uint8_t queue = 0xFF;   // index into Pe::inputs, 0xFF: not resolved yet
   bool alone = false;     // no other lane of the router ever asks for these outputs: nothing to arbitrate
-  bool straight = false;  // one position, one input, one output to a lane of this block: `target`
   bool teardown = false;  // rx is then empty
 };
 

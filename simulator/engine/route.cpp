@@ -23,14 +23,17 @@ constexpr int kRampIndex = int(Port::ramp);
 
 // The game is memory latency: lanes, then their nodes, then what these lead to are asked for ahead of their
 // turn.
-inline void Block::prefetch_lane(const std::vector<uint32_t>& due, size_t i) {
+inline void Block::prefetch_lane(std::span<const uint32_t> due, size_t i) {
   if (i + 8 < due.size()) __builtin_prefetch(&lanes[due[i + 8]]);
   if (i + 4 >= due.size()) return;
-  const uint32_t node = lanes[due[i + 4]].node;
-  __builtin_prefetch(&nodes[node]);
+  const Lane& l = lanes[due[i + 4]];
+  if (l.flags & Lane::straight)
+    __builtin_prefetch(&lanes[l.next]);
+  else
+    __builtin_prefetch(&nodes[l.node]);
 }
 
-inline void Block::prefetch_core(const std::vector<uint32_t>& cores, size_t i) const {
+inline void Block::prefetch_core(std::span<const uint32_t> cores, size_t i) const {
   if (i + 7 < cores.size()) {
     const char* p = reinterpret_cast<const char*>(pes[cores[i + 7]].get());
     for (size_t line = 0; line < 7; ++line) __builtin_prefetch(p + 64 * line);
@@ -48,14 +51,15 @@ inline void Block::prefetch_core(const std::vector<uint32_t>& cores, size_t i) c
 void Block::route(Cycle now) {
   candidates_.clear();
   contested_.clear();
-  const std::vector<uint32_t>& due = lane_wheel.take(now);
+  const std::span<const uint32_t> due = lane_wheel.take(now);
+  const int straight = world.trace ? 0 : Lane::straight;  // traced wavelets take the road that reports them
   for (size_t i = 0; i < due.size(); ++i) {
     prefetch_lane(due, i);
     const uint32_t id = due[i];
     Lane& l = lanes[id];
-    ColorNode& n = nodes[l.node];
     l.flags &= uint8_t(~Lane::queued);
-    if (n.straight && n.alone && go_straight(id, l, n, now)) continue;
+    if ((l.flags & straight) && go_straight(id, l, now)) continue;
+    ColorNode& n = nodes[l.node];
     PortSet tx = 0;
     if (!ask(l, n, now, tx)) continue;
     if (n.alone)
@@ -79,25 +83,38 @@ void Block::route(Cycle now) {
 
 // The common case in a few instructions: a data wavelet with nothing to arbitrate and one way to go. False if
 // it is not that case; nothing has changed then.
-inline bool Block::go_straight(uint32_t id, Lane& l, ColorNode& n, Cycle now) {
-  Lane& next = lanes[n.target];
-  const Entry e = lane_front(l);
+inline bool Block::go_straight(uint32_t id, Lane& l, Cycle now) {
+  Lane& next = lanes[l.next];
+  const Entry e = l.ring[l.head];
   if (next.count + (next.last_pop == uint32_t(now)) >= next.capacity) return false;
-  if ((e & (kEntryControl | kEntryAdvance)) || l.moved == ~0u || world.trace) return false;
-  if (uint32_t waited = uint32_t(now) - l.head_since; waited != 0)
+  if ((e & (kEntryControl | kEntryAdvance)) || l.moved == ~0u) return false;
+  if (uint32_t waited = uint32_t(now) - l.head_since; waited != 0) {
+    const ColorNode& n = nodes[l.node];
     routers[n.pe].blocked[size_t(std::countr_zero(n.tx))] += waited;
+  }
   ++l.moved;
+  const uint32_t to = l.next;
   free_entry(l, id, now);
   const Cycle lands = now + hop_;
-  push_lane(n.target, make_entry(entry_data(e), 0, lands), lands);
+  int at = next.head + next.count;
+  if (at >= next.capacity) at -= next.capacity;
+  next.ring[size_t(at)] = make_entry(entry_data(e), 0, lands);
+  if (next.count++ == 0) arrive(next, to, lands);
   return true;
+}
+
+// The lane was empty: what lands now is its oldest wavelet.
+inline void Block::arrive(Lane& l, uint32_t id, Cycle lands) {
+  l.head_since = uint32_t(lands);
+  l.flags |= Lane::queued;
+  lane_wheel.push(lands, id);
 }
 
 void Block::step(Cycle now) {
   for (uint32_t item : switch_wheel.take(now))
     apply_position(ref_index(item), int(item >> kRefShift), now - 1);
   route(now);
-  const std::vector<uint32_t>& cores = pe_wheel.take(now);
+  const std::span<const uint32_t> cores = pe_wheel.take(now);
   work = candidates_.size() + cores.size();
   for (size_t i = 0; i < cores.size(); ++i) {
     prefetch_core(cores, i);
@@ -323,11 +340,7 @@ void Block::push_lane(uint32_t id, Entry entry, Cycle lands) {
   int at = l.head + l.count;
   if (at >= l.capacity) at -= l.capacity;
   (l.capacity <= Lane::kInline ? l.ring[size_t(at)] : entries[l.long_ring + uint32_t(at)]) = entry;
-  if (l.count++ == 0) {
-    l.head_since = uint32_t(lands);
-    l.flags |= Lane::queued;
-    lane_wheel.push(lands, id);
-  }
+  if (l.count++ == 0) arrive(l, id, lands);
 }
 
 void Block::wake_node(uint32_t node, Cycle now) {

@@ -68,7 +68,7 @@ void Block::move_switch(uint32_t node, int opcode, Cycle now) {
   const RouteConfig& config = world.program.routes[n.config].config;
   if (opcode == kTeardown) {
     n.teardown = true;
-    n.straight = false;
+    lanes[n.first_lane].flags &= uint8_t(~Lane::straight);
     n.rx = 0;
     return;
   }
