@@ -212,7 +212,7 @@ Value get_dsd(Evaluator& e, const ast::Builtin& n, const Type*) {
   if (!f.good()) return {};
   const bool good = d.dsd.is_fabric() ? fabric_fields(e, f, d) : memory_fields(e, f, d);
   if (!good || !f.finish()) return {};
-  return Value::with(t, ValueKind::dsd, std::move(d));
+  return Value::with(t, ValueKind::dsd, d);
 }
 
 // ---- changed copies

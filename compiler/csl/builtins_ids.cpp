@@ -57,7 +57,7 @@ Value get_output_queue(Evaluator& e, const ast::Builtin& n, const Type*) {
 }
 
 Value get_ut_id(Evaluator& e, const ast::Builtin& n, const Type*) {
-  const Value v = make_id(e, n, TypeKind::ut_id, 0, e.machine().core.microthreads - 1, "a microthread id");
+  Value v = make_id(e, n, TypeKind::ut_id, 0, e.machine().core.microthreads - 1, "a microthread id");
   if (v.ok()) e.unit().used_microthreads.insert(int(v.i));
   return v;
 }

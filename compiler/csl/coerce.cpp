@@ -151,8 +151,7 @@ Value Evaluator::coerce(const Value& v, const Type* t, SourceLoc where, const ch
   if (t->kind == TypeKind::comptime_struct && (v.is(ValueKind::aggregate) || v.is(ValueKind::module)))
     return v;
   if (v.type->kind == TypeKind::enum_literal && t->kind == TypeKind::enumeration) {
-    const Value r = member(type_value(types_, t), v.text(), where);
-    return r;
+    return member(type_value(types_, t), v.text(), where);
   }
   if (v.type->kind == TypeKind::function && t->kind == TypeKind::function) {
     bool fits = v.type->params.size() == t->params.size() && v.type->element == t->element;
@@ -200,7 +199,7 @@ const Type* Evaluator::peer(const Value& a, const Value& b) {
 }
 
 Value Evaluator::convert(const Value& value, const Type* t, SourceLoc where) {
-  const Value v = load(value, where);
+  Value v = load(value, where);
   if (!v.ok() || v.type == t) return v;
   const bool target = t->is_number() || t->kind == TypeKind::boolean || t->kind == TypeKind::enumeration;
   const bool source =

@@ -11,7 +11,6 @@
 namespace cs::csl {
 
 using isa::Operand;
-using isa::OperandKind;
 
 namespace {
 

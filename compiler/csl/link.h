@@ -41,7 +41,7 @@ class Rewriter {
     out_.reserve(code.lines.size());
   }
   void begin(size_t old) { starts_[old] = uint32_t(out_.size()); }
-  void push(Line line) { out_.push_back(std::move(line)); }
+  void push(Line line) { out_.push_back(line); }
   void finish();  // lines that were never begun are gone; their labels stand before the next one
 
  private:

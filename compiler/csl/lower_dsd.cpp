@@ -62,7 +62,7 @@ Value with_word(const Type* t, DsdValue d, int word, const Operand& value) {
   } else {
     d.words[size_t(word)] = value;
   }
-  return Value::with(t, ValueKind::dsd, std::move(d));
+  return Value::with(t, ValueKind::dsd, d);
 }
 
 void store_dsd(Evaluator& e, const Location& to, const Value& v, SourceLoc where) {
@@ -113,7 +113,7 @@ DsdValue block_dsd(Evaluator& e, const Location& at, uint32_t elements, int stri
 }
 
 Value mem1d(Evaluator& e, DsdValue d) {
-  return Value::with(e.types().get(TypeKind::mem1d_dsd), ValueKind::dsd, std::move(d));
+  return Value::with(e.types().get(TypeKind::mem1d_dsd), ValueKind::dsd, d);
 }
 
 }  // namespace

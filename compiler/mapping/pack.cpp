@@ -62,7 +62,7 @@ class Packer {
       begin(c, p, 4 * padded);
       for (int r = p.row; r < p.row + p.rows; ++r) {
         for (int i = 0; i < padded; ++i)
-          put(weights_, i < p.m ? c.values[size_t(r * cut_.m_slice + i)] : 0.0F);
+          put(weights_, i < p.m ? c.values[size_t(r) * size_t(cut_.m_slice) + size_t(i)] : 0.0F);
       }
     }
   }
@@ -73,7 +73,7 @@ class Packer {
       if (p.row + p.rows != cut_.h) continue;
       begin(c, p, 4 * p.n);
       for (int q = p.column; q < p.column + p.columns; ++q) {
-        for (int i = 0; i < p.n; ++i) put(weights_, c.values[size_t(q * cut_.n_slice + i)]);
+        for (int i = 0; i < p.n; ++i) put(weights_, c.values[size_t(q) * size_t(cut_.n_slice) + size_t(i)]);
       }
     }
   }
@@ -92,7 +92,7 @@ class Packer {
     put(weights_, 0.0F);
     for (int j = 0; j < p.n; ++j) {
       for (int i = 0; i < padded; ++i) {
-        size_t at = size_t(r * cut_.m_slice + i) * size_t(inst_.work.n) + size_t(q * cut_.n_slice + j);
+        size_t at = size_t(r) * size_t(cut_.m_slice) + size_t(i) * size_t(inst_.work.n) + size_t(q * cut_.n_slice + j);
         put(weights_, i < p.m ? c.values[at] : 0.0F);
       }
     }

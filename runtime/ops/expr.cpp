@@ -147,7 +147,7 @@ std::string number_text(double v) {
 
 std::string text_of(const Expr& e, int i, int outer, std::span<const std::string> names) {
   const ExprNode& n = e.nodes[size_t(i)];
-  auto wrap = [&](int strength, std::string s) { return strength < outer ? "(" + s + ")" : s; };
+  auto wrap = [&](int strength, const std::string& s) { return strength < outer ? "(" + s + ")" : s; };
   if (n.kind == ExprKind::constant) {
     return std::signbit(n.value) ? wrap(4, number_text(n.value)) : number_text(n.value);
   }

@@ -13,6 +13,7 @@ sc_core::sc_time cycles_to_time(Cycle cycles) { return sc_core::sc_time(double(c
 
 }  // namespace
 
+// By value, as SystemC wants its names.  NOLINTNEXTLINE(performance-unnecessary-value-param)
 WaferModule::WaferModule(sc_core::sc_module_name name, Engine& engine, const ShellOptions& options)
     : sc_module(name),
       engine_(engine),

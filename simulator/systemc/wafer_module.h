@@ -28,7 +28,7 @@ class WaferModule : public sc_core::sc_module {
   WaferModule(sc_core::sc_module_name name, Engine& engine, const ShellOptions& options);
   ~WaferModule() override;
 
-  BlockModule& block(int column, int row) { return *blocks_[size_t(row * columns_ + column)]; }
+  BlockModule& block(int column, int row) { return *blocks_[size_t(row) * size_t(columns_) + size_t(column)]; }
   int columns() const { return columns_; }
   int rows() const { return rows_; }
 

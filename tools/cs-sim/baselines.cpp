@@ -38,7 +38,7 @@ std::string key_of(const SimOptions& o, const std::string& program, Diag& diag) 
 std::string origin_of(const Json& stats) {
   for (const char* list : {"ops", "kernels"})
     for (const Json& row : stats.value(list, Json::array()))
-      if (const std::string origin = row.value("origin", ""); !origin.empty()) return origin;
+      if (std::string origin = row.value("origin", ""); !origin.empty()) return origin;
   return "handwritten";
 }
 
