@@ -92,7 +92,8 @@ class Packer {
     put(weights_, 0.0F);
     for (int j = 0; j < p.n; ++j) {
       for (int i = 0; i < padded; ++i) {
-        size_t at = size_t(r) * size_t(cut_.m_slice) + size_t(i) * size_t(inst_.work.n) + size_t(q * cut_.n_slice + j);
+        const size_t row = size_t(r) * size_t(cut_.m_slice) + size_t(i);
+        const size_t at = row * size_t(inst_.work.n) + size_t(q) * size_t(cut_.n_slice) + size_t(j);
         put(weights_, i < p.m ? c.values[at] : 0.0F);
       }
     }
