@@ -31,7 +31,7 @@ std::optional<graph::Graph> Importer::run() {
   if (opset_ == 0) fail("the model does not say which operator set it uses", "");
   name_nodes();
   check_support();
-  find_sample_symbol();
+  sample_ = sample_symbol(proto_, options_.dims);
   add_inputs();
   add_initializers();
   if (diag_.errors() != before) return std::nullopt;
@@ -73,53 +73,11 @@ void Importer::check_support() {
        "cs-compile --list-ops lists the operators");
 }
 
-std::optional<int64_t> Importer::given(const std::string& symbol) const {
-  for (const auto& [name, value] : options_.dims) {
-    if (name == symbol) return value;
-  }
-  return std::nullopt;
-}
-
-std::string Importer::symbol(const onnx::TensorShapeProto::Dimension& d) {
-  return d.has_dim_param() && !d.dim_param().empty() ? d.dim_param() : "?";
-}
-
-bool Importer::is_initializer(const std::string& name) const {
-  for (const onnx::TensorProto& t : proto_.initializer()) {
-    if (t.name() == name) return true;
-  }
-  return false;
-}
-
-std::optional<std::string> Importer::first_symbol(const onnx::ValueInfoProto& v) {
-  const auto& shape = v.type().tensor_type().shape();
-  if (shape.dim_size() == 0 || !symbolic(shape.dim(0))) return std::nullopt;
-  return symbol(shape.dim(0));
-}
-
-void Importer::find_sample_symbol() {
-  std::optional<std::string> found;
-  for (const onnx::ValueInfoProto& v : proto_.input()) {
-    if (is_initializer(v.name())) continue;
-    std::optional<std::string> s = first_symbol(v);
-    if (!s || given(*s) || (found && *found != *s)) return;
-    found = s;
-  }
-  for (const onnx::ValueInfoProto& v : proto_.output()) {
-    // An output without a shape is taken to have it; propagate_samples() decides.
-    if (v.type().tensor_type().has_shape() && v.type().tensor_type().shape().dim_size() > 0) {
-      std::optional<std::string> s = first_symbol(v);
-      if (!s || (*s != *found && *s != "?")) return;
-    }
-  }
-  sample_ = found;
-}
-
 void Importer::add_inputs() {
   std::map<std::string, bool> used;
   for (const auto& [name, value] : options_.dims) used[name] = false;
-  for (const onnx::ValueInfoProto& v : proto_.input()) {
-    if (is_initializer(v.name())) continue;
+  for (const onnx::ValueInfoProto* input : runtime_inputs(proto_)) {
+    const onnx::ValueInfoProto& v = *input;
     const auto& tensor = v.type().tensor_type();
     std::optional<ops::DType> dtype = onnx_dtype(tensor.elem_type());
     if (!v.type().has_tensor_type() || !tensor.has_shape() || !dtype) {
@@ -131,10 +89,10 @@ void Importer::add_inputs() {
     int sample_dim = -1;
     for (int d = 0; d < tensor.shape().dim_size(); ++d) {
       const auto& dim = tensor.shape().dim(d);
-      int64_t extent = symbolic(dim) ? -1 : dim.dim_value();
+      int64_t extent = is_symbolic(dim) ? -1 : dim.dim_value();
       if (extent < 0) {
-        std::string s = symbol(dim);
-        if (std::optional<int64_t> value = given(s)) {
+        std::string s = symbol_of(dim);
+        if (std::optional<int64_t> value = value_of(options_.dims, s)) {
           extent = *value;
           used[s] = true;
         } else if (d == 0 && sample_ == s) {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "compiler/frontend/frontend.h"
-#include "compiler/frontend/onnx_proto.h"
+#include "compiler/frontend/onnx_inputs.h"
 
 namespace cs::frontend {
 
@@ -26,16 +26,6 @@ class Importer {
   }
   void name_nodes();
   void check_support();
-  // A dimension's value from --dim, if it is given.
-  std::optional<int64_t> given(const std::string& symbol) const;
-  static bool symbolic(const onnx::TensorShapeProto::Dimension& d) {
-    return !d.has_dim_value() || d.dim_value() < 0;
-  }
-  static std::string symbol(const onnx::TensorShapeProto::Dimension& d);
-  bool is_initializer(const std::string& name) const;
-  // First dimension of a tensor if it is symbolic.
-  static std::optional<std::string> first_symbol(const onnx::ValueInfoProto& v);
-  void find_sample_symbol();
   void add_inputs();
   bool new_value(const std::string& name);
   void add_initializers();

@@ -9,7 +9,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "compiler/frontend/onnx_sets.h"
 #include "runtime/host/npz.h"
+#include "runtime/support/files.h"
 #include "tools/cs-regress/child_process.h"
 #include "tools/cs-regress/expression.h"
 
@@ -40,6 +42,8 @@ std::vector<std::string> compile_command(const Job& job, const RunOptions& o, co
                                 "--no-baselines"};
   if (!job.policy.empty()) argv.insert(argv.end(), {"--autogen-policy", job.policy});
   if (!job.fabric.empty()) argv.insert(argv.end(), {"--fabric", job.fabric});
+  for (const auto& [name, value] : job.dims)
+    argv.insert(argv.end(), {"--dim", name + "=" + std::to_string(value)});
   std::string params;
   for (const auto& [name, value] : job.params) params += (params.empty() ? "" : ",") + name + ":" + value;
   if (job.is_layout() && !params.empty()) argv.push_back("--params=" + params);
@@ -95,9 +99,32 @@ std::optional<double> measure(const Job& job, const json& stats, const std::stri
   return evaluate_expression(job.measure, lookup, error);
 }
 
+// A recorded ONNX set becomes what the tools read: a model with its constants bound and two .npz files.
+bool prepare_onnx_set(Job& job, const std::string& folder, std::string& error) {
+  Diag diag;
+  const auto write = [&](const auto& tensors, const std::string& path) {
+    std::vector<NamedArray> arrays;
+    for (const auto& [name, tensor] : tensors) arrays.push_back({name, tensor});
+    return write_npz(path, arrays, diag);
+  };
+  const auto set = frontend::read_onnx_set(job.program, job.onnx_set, diag);
+  std::filesystem::create_directories(folder);
+  job.program = folder + "/model.onnx";
+  job.inputs = folder + "/inputs.npz";
+  job.check = folder + "/expected.npz";
+  if (set && write_file_atomic(job.program, set->model, diag) && write(set->inputs, job.inputs) &&
+      write(set->outputs, job.check)) {
+    job.dims = set->dims;
+    return true;
+  }
+  error = diag.to_string();
+  return false;
+}
+
 }  // namespace
 
-Result run_job(const Job& job, const RunOptions& options) {
+Result run_job(const Job& given, const RunOptions& options) {
+  Job job = given;
   Result result;
   result.name = job.name;
   result.expect = job.expect;
@@ -105,6 +132,7 @@ Result run_job(const Job& job, const RunOptions& options) {
   for (char& c : folder)
     if (c == '/' || c == '=') c = '_';
   const std::string out = options.work + "/" + folder + ".csp";
+  if (!job.onnx_set.empty() && !prepare_onnx_set(job, options.work + "/" + folder, result.message)) return result;
 
   const ChildResult compiled = run_child(compile_command(job, options, out), options.timeout_seconds);
   result.seconds += compiled.seconds;
@@ -130,6 +158,7 @@ Result run_job(const Job& job, const RunOptions& options) {
   }
   std::error_code ec;
   std::filesystem::remove_all(out, ec);
+  std::filesystem::remove_all(options.work + "/" + folder, ec);
   return result;
 }
 

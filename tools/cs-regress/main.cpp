@@ -119,7 +119,7 @@ std::optional<std::vector<Job>> collect_jobs(const Options& o, Diag& diag) {
   if (!o.onnx.empty()) {
     auto jobs = find_model_jobs(o.onnx, o.machine, o.policy);
     if (jobs.empty()) {
-      diag.error_at(o.onnx, "no model with inputs_N.npz and expected_N.npz below this folder");
+      diag.error_at(o.onnx, "no model with inputs_N.npz and expected_N.npz or test_data_set_N below this folder");
       return std::nullopt;
     }
     return jobs;

@@ -15,21 +15,33 @@ std::vector<Job> find_model_jobs(const std::string& folder, const std::string& m
     if (it->is_regular_file() && it->path().extension() == ".onnx") models.push_back(it->path());
   std::sort(models.begin(), models.end());
   std::vector<Job> jobs;
-  for (const fs::path& model : models)
-    for (int set = 0;; ++set) {
-      const fs::path inputs = model.parent_path() / ("inputs_" + std::to_string(set) + ".npz");
-      const fs::path expected = model.parent_path() / ("expected_" + std::to_string(set) + ".npz");
-      if (!fs::exists(inputs) || !fs::exists(expected)) break;
+  for (const fs::path& model : models) {
+    const auto job_of = [&](const std::string& set) {
       Job job;
-      job.name = fs::relative(model, folder).replace_extension().string() + "/" + std::to_string(set) + "/" +
+      job.name = fs::relative(model, folder).replace_extension().string() + "/" + set + "/" +
                  fs::path(machine).stem().string() + "/" + policy;
       job.program = model.string();
       job.machine = machine;
       job.policy = policy;
+      return job;
+    };
+    for (int set = 0;; ++set) {
+      const fs::path inputs = model.parent_path() / ("inputs_" + std::to_string(set) + ".npz");
+      const fs::path expected = model.parent_path() / ("expected_" + std::to_string(set) + ".npz");
+      if (!fs::exists(inputs) || !fs::exists(expected)) break;
+      Job job = job_of(std::to_string(set));
       job.inputs = inputs.string();
       job.check = expected.string();
       jobs.push_back(std::move(job));
     }
+    for (int set = 0;; ++set) {
+      const fs::path recorded = model.parent_path() / ("test_data_set_" + std::to_string(set));
+      if (!fs::is_directory(recorded)) break;
+      Job job = job_of(std::to_string(set));
+      job.onnx_set = recorded.string();
+      jobs.push_back(std::move(job));
+    }
+  }
   return jobs;
 }
 

@@ -8,7 +8,8 @@
 
 namespace cs {
 
-// A job per set: DIR/**/*.onnx with inputs_N.npz and expected_N.npz in the same folder. Sorted by path.
+// A job per set: DIR/**/*.onnx with, in the same folder, inputs_N.npz and expected_N.npz, or test_data_set_N/.
+// Sorted by path.
 std::vector<Job> find_model_jobs(const std::string& folder, const std::string& machine,
                                  const std::string& policy);
 

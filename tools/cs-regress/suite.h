@@ -36,8 +36,10 @@ struct Expectation {
 struct Job {
   std::string name, group;
   std::string program;  // path
+  std::string onnx_set;  // --onnx: folder with input_K.pb and output_K.pb, instead of `inputs` and `check`
   std::string machine = "wse2", policy = "medium", fabric, inputs, check, launch, measure = "cycles";
   std::map<std::string, std::string> params;
+  std::vector<std::pair<std::string, int64_t>> dims;  // values of symbolic dimensions
   std::vector<std::string> allow;
   std::optional<Expectation> expect;
   SourceLoc loc;
