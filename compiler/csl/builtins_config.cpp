@@ -98,8 +98,11 @@ Value initialize_queue(Evaluator& e, const ast::Builtin& n, const Type*) {
       return e.fail(n.loc, fmt::format("{} queue {} is bound to color {} already",
                                        output ? "output" : "input", q.queue, other.color));
   const auto same = [&](const QueueBinding& o) { return o.output == output && o.queue == q.queue; };
-  if (std::none_of(e.unit().tile.queues.begin(), e.unit().tile.queues.end(), same))
+  if (std::none_of(e.unit().tile.queues.begin(), e.unit().tile.queues.end(), same)) {
     e.unit().tile.queues.push_back(q);
+    e.unit().tile.queue_locs.resize(e.unit().tile.queues.size());
+    e.unit().tile.queue_locs.back() = n.loc;
+  }
   return e.void_value();
 }
 

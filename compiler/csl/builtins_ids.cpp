@@ -85,9 +85,10 @@ void add_once(std::vector<uint8_t>& list, int id) {
 }
 
 // The id of the argument: a comptime number, or a register in `reg`.
-bool task_argument(Evaluator& e, const ast::Builtin& n, int& id, isa::Operand& reg) {
+bool task_argument(Evaluator& e, const ast::Builtin& n, int& id, isa::Operand& reg, bool& thread) {
   const Value v = e.rvalue(n.args[0]);
   if (!v.ok()) return false;
+  thread = v.type->kind == TypeKind::ut_id;
   if (v.is(ValueKind::scalar) && v.type->is_id()) {
     reg = v.location.operand();
     return true;
@@ -100,7 +101,9 @@ bool task_argument(Evaluator& e, const ast::Builtin& n, int& id, isa::Operand& r
 Value activate(Evaluator& e, const ast::Builtin& n, const Type*) {
   int id = -1;
   isa::Operand reg;
-  if (!task_argument(e, n, id, reg)) return {};
+  bool thread = false;
+  if (!task_argument(e, n, id, reg, thread)) return {};
+  if (thread) return e.fail(n.loc, "a microthread cannot be activated", "activate a local task");
   if (e.emitting())
     e.builder().emit(Op::actvt, {reg});
   else
@@ -108,25 +111,24 @@ Value activate(Evaluator& e, const ast::Builtin& n, const Type*) {
   return e.void_value();
 }
 
+// At comptime the last of several calls decides; data ids without a task start blocked unless unblocked here.
 Value block_or_unblock(Evaluator& e, const ast::Builtin& n, bool blocks) {
   int id = -1;
   isa::Operand reg;
-  if (!task_argument(e, n, id, reg)) return {};
+  bool thread = false;
+  if (!task_argument(e, n, id, reg, thread)) return {};
   if (e.emitting()) {
-    const Value v = e.rvalue(n.args[0]);
-    const bool thread = v.ok() && v.type->kind == TypeKind::ut_id;
     e.builder().emit(blocks ? Op::blk : Op::ublk, {FunctionBuilder::imm(thread), reg});
     return e.void_value();
   }
-  std::vector<uint8_t>& blocked = e.unit().tile.blocked;
+  MirTile& tile = e.unit().tile;
+  std::vector<uint8_t>& blocked = thread ? tile.blocked_threads : tile.blocked;
   if (blocks) {
     add_once(blocked, id);
-  } else if (std::erase(blocked, uint8_t(id)) == 0) {
-    const auto bound = [&](const MirTask& t) { return t.kind == TaskKind::data && t.id == id; };
-    if (std::none_of(e.unit().tile.tasks.begin(), e.unit().tile.tasks.end(), bound))
-      return e.fail(
-          n.loc, fmt::format("@unblock at comptime of {}, which has no data task, is not supported yet", id),
-          "unblock it in a function or task");
+    if (!thread) std::erase(tile.unblocked, uint8_t(id));
+  } else {
+    std::erase(blocked, uint8_t(id));
+    if (!thread) add_once(tile.unblocked, id);
   }
   return e.void_value();
 }

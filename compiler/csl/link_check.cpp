@@ -81,14 +81,19 @@ class RoleCheck {
            "give one of them another id");
   }
 
+  SourceLoc loc_of(const QueueBinding& q) const {
+    const size_t i = size_t(&q - tile_.queues.data());
+    return i < tile_.queue_locs.size() ? tile_.queue_locs[i] : SourceLoc{};
+  }
+
   void check_queue(const QueueBinding& q) {
     const char* name = q.output ? "output queue" : "input queue";
     const std::vector<int>& words = q.output ? m_.queues.output_words : m_.queues.input_words;
-    range({}, name, q.queue, 0, int(words.size()) - 1);
-    range({}, fmt::format("color of {} {}:", name, q.queue), q.color, 0, m_.router.colors - 1);
+    range(loc_of(q), name, q.queue, 0, int(words.size()) - 1);
+    range(loc_of(q), fmt::format("color of {} {}:", name, q.queue), q.color, 0, m_.router.colors - 1);
     auto [it, is_new] = queues_.try_emplace({q.output, q.queue}, q.color);
     if (!is_new && it->second != q.color)
-      fail({},
+      fail(loc_of(q),
            fmt::format("{} {} is initialised twice, with colors {} and {}", name, q.queue, it->second,
                        q.color),
            "use one queue for each color");
@@ -100,8 +105,11 @@ class RoleCheck {
       if (q.output) continue;
       auto [it, is_new] = queue_of_color.try_emplace(q.color, q.queue);
       if (!is_new && it->second != q.queue)
-        fail({}, fmt::format("color {} is bound to input queues {} and {}", q.color, it->second, q.queue),
-             "a color feeds one input queue");
+        // Public programs park unused queues on one color that no route brings here.
+        diag_.warning(loc_of(q),
+                      fmt::format("color {} is bound to input queues {} and {}; its wavelets go to {}",
+                                  q.color, it->second, q.queue, q.queue),
+                      "a color feeds one input queue");
     }
   }
 

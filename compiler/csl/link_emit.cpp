@@ -21,6 +21,8 @@ class Emitter {
     out_.code_address = uint16_t(state_.code_address);
     out_.queues = state_.tile.queues;
     out_.blocked = state_.tile.blocked;
+    out_.unblocked = state_.tile.unblocked;
+    out_.blocked_threads = state_.tile.blocked_threads;
     out_.activated = state_.tile.activated;
     code();
     sections();

@@ -99,7 +99,8 @@ struct MirTile {
   std::vector<MirGlobal> globals;
   std::vector<MirTask> tasks;
   std::vector<QueueBinding> queues;
-  std::vector<uint8_t> blocked, activated;
+  std::vector<SourceLoc> queue_locs;    // as many as queues, or none
+  std::vector<uint8_t> blocked, unblocked, blocked_threads, activated;
   std::map<uint8_t, RouteConfig> routes;  // @set_local_color_config
   std::vector<MirSymbol> symbols;
   std::vector<MirExportedFunction> exported_functions;

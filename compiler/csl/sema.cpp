@@ -88,8 +88,8 @@ bool build_tile(Session& session, LayoutState& layout, const LayoutState::TileKe
     session.diag.note(key.loc, fmt::format("for the tile program '{}'", unit.tile.name));
     return false;
   }
-  std::sort(unit.tile.blocked.begin(), unit.tile.blocked.end());
-  std::sort(unit.tile.activated.begin(), unit.tile.activated.end());
+  for (auto* ids : {&unit.tile.blocked, &unit.tile.unblocked, &unit.tile.blocked_threads, &unit.tile.activated})
+    std::sort(ids->begin(), ids->end());
   check_recursion(unit.tile, session.diag);
   out = std::move(unit.tile);
   return session.diag.errors() == errors;

@@ -138,6 +138,8 @@ TileProgram Unpacker::tile(const fb::Tile& t) {
     return QueueBinding{q.output(), q.queue(), q.color(), q.priority()};
   });
   bytes(t.blocked(), out.blocked);
+  bytes(t.unblocked(), out.unblocked);
+  bytes(t.blocked_threads(), out.blocked_threads);
   bytes(t.activated(), out.activated);
   tile_names(t, out);
   items(t.lines(), out.lines, [](const fb::LineEntry& l) {

@@ -70,6 +70,8 @@ Offset<fb::Tile> write_tile(Builder& b, const TileProgram& t, const Mnemonics& m
     return fb::QueueBinding(q.output, q.queue, q.color, q.priority);
   });
   const auto blocked = b.CreateVector(t.blocked);
+  const auto unblocked = b.CreateVector(t.unblocked);
+  const auto blocked_threads = b.CreateVector(t.blocked_threads);
   const auto activated = b.CreateVector(t.activated);
   const auto symbols = tables<fb::Symbol>(b, t.symbols, [&](const Symbol& s) {
     return fb::CreateSymbol(b, b.CreateString(s.name), uint8_t(s.type), s.address, s.elements, s.is_mutable);
@@ -83,7 +85,7 @@ Offset<fb::Tile> write_tile(Builder& b, const TileProgram& t, const Mnemonics& m
   const auto lines = structs<fb::LineEntry>(
       b, t.lines, [](const LineEntry& l) { return fb::LineEntry(l.first, l.file, l.line, l.column); });
   return fb::CreateTile(b, name, uint8_t(t.fp16), code, t.code_address, segments, sections, tasks, queues, blocked,
-                        activated, symbols, functions, files, lines);
+                        activated, symbols, functions, files, lines, unblocked, blocked_threads);
 }
 
 }  // namespace

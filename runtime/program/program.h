@@ -125,6 +125,8 @@ struct TileProgram {
   std::vector<TaskBinding> tasks;
   std::vector<QueueBinding> queues;
   std::vector<uint8_t> blocked;          // task ids blocked at cycle 0 (beyond unbound data ids)
+  std::vector<uint8_t> unblocked;        // data task ids without a task, which would start blocked
+  std::vector<uint8_t> blocked_threads;  // microthreads blocked at cycle 0
   std::vector<uint8_t> activated;        // local task ids activated at cycle 0
   std::vector<Symbol> symbols;
   std::vector<Function> functions;

@@ -170,6 +170,8 @@ void read_tile(YamlMap& map, TileProgram& t, Diag& diag) {
   if (const YamlNode* code = map.child("code"); code != nullptr) read_code(*code, t.code, diag);
   read_tables(map, t, diag);
   read_bytes(map, "blocked", t.blocked, diag);
+  read_bytes(map, "unblocked", t.unblocked, diag);
+  read_bytes(map, "blocked_threads", t.blocked_threads, diag);
   read_bytes(map, "activated", t.activated, diag);
   map.optional("files", t.files);
   read_lines(map, t.lines, diag);

@@ -88,6 +88,9 @@ void write_tile(TextWriter& w, const TileProgram& t, size_t index) {
                        q.color, q.priority);
   });
   if (!t.blocked.empty()) w.line(in, fmt::format("blocked: [{}]", fmt::join(t.blocked, ", ")));
+  if (!t.unblocked.empty()) w.line(in, fmt::format("unblocked: [{}]", fmt::join(t.unblocked, ", ")));
+  if (!t.blocked_threads.empty())
+    w.line(in, fmt::format("blocked_threads: [{}]", fmt::join(t.blocked_threads, ", ")));
   if (!t.activated.empty()) w.line(in, fmt::format("activated: [{}]", fmt::join(t.activated, ", ")));
   w.list(in, "symbols", t.symbols, [](const Symbol& s) {
     return fmt::format("{{name: {}, type: {}, address: {}, elements: {}, mutable: {}}}", yaml_quote(s.name),

@@ -185,6 +185,13 @@ class TileVerifier {
     for (const uint8_t id : t_.blocked) {
       if (id > 63) error(fmt::format("blocks the task id {}, ids are 0 to 63", id));
     }
+    for (const uint8_t id : t_.unblocked) {
+      if (id > 63) error(fmt::format("unblocks the task id {}, ids are 0 to 63", id));
+    }
+    for (const uint8_t id : t_.blocked_threads) {
+      if (id >= m_.core.microthreads)
+        error(fmt::format("blocks microthread {}, there are {}", id, m_.core.microthreads));
+    }
     for (const uint8_t id : t_.activated) {
       const auto bound = [&](const TaskBinding& k) { return k.kind == TaskKind::local && k.id == id; };
       if (std::none_of(t_.tasks.begin(), t_.tasks.end(), bound)) {

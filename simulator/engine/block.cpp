@@ -30,6 +30,7 @@ Pe& Block::pe(uint32_t index) {
   const TileImage& tile = world.tiles[size_t(tile_of[index])];
   p.tile = &tile;
   p.blocked = tile.blocked;
+  p.threads_blocked = tile.threads_blocked;
   p.dsrs.resize(size_t(tile.dsrs[0]) + tile.dsrs[1] + tile.dsrs[2]);
   p.ready_at.assign(size_t(tile.slots), 0);
   const Machine& m = world.machine;

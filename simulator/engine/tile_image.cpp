@@ -131,6 +131,8 @@ void fill_tasks(const TileProgram& tile, const Machine& machine, TileImage& imag
       machine.queues.data_task_on_queue ? int(machine.queues.input_words.size()) : machine.router.colors;
   for (int id = 0; id < data_ids && id < 64; ++id)
     if (!(bound >> id & 1)) image.blocked |= uint64_t(1) << id;
+  for (uint8_t id : tile.unblocked) image.blocked &= ~(uint64_t(1) << (id & 63));
+  for (uint8_t id : tile.blocked_threads) image.threads_blocked |= uint8_t(1 << (id & 7));
   for (uint8_t id : tile.blocked) image.blocked |= uint64_t(1) << (id & 63);
   for (uint8_t id : tile.activated) image.activated |= uint64_t(1) << (id & 63);
 }

@@ -52,6 +52,7 @@ struct TileImage {
   std::array<int8_t, 64> slot{};  // of ids that become runnable at some cycle, -1: none
   int slots = 0;
   uint64_t blocked = 0, activated = 0;
+  uint8_t threads_blocked = 0;
   uint64_t local_ids = 0;
   std::vector<QueueBinding> inputs;       // in queue order
   std::array<int8_t, 16> output_color{};  // color of an output queue, -1: not bound

@@ -53,9 +53,11 @@ const sys = @import_module("<memcpy/memcpy>", memcpy_params);
 class CslRun {
  public:
   CslRun(const std::string& machine, const std::map<std::string, std::string>& files)
+      : CslRun(machine, options_for(files)) {}
+  CslRun(const std::string& machine, const CslOptions& options)
       : machine_(load(machine)), engine_(machine_, {}) {
     Diag diag;
-    auto p = compile_csl(options_for(files), machine_, diag);
+    auto p = compile_csl(options, machine_, diag);
     EXPECT_TRUE(p.has_value()) << diag.to_string();
     if (!p) return;
     program_ = std::move(*p);
@@ -76,16 +78,21 @@ class CslRun {
     run();
     return engine_.now() - before;
   }
+  // The next runs must end with this fault.
+  void expect_fault(const std::string& name) { fault_ = name; }
   void run() {
     constexpr Cycle kLimit = 10'000'000;
     while (good_ && !engine_.idle() && !engine_.faulted() && engine_.now() < kLimit)
       engine_.step(engine_.next_event() + 1);
-    EXPECT_FALSE(engine_.faulted()) << engine_.fault().fault << ": " << engine_.fault().message;
+    if (fault_.empty())
+      EXPECT_FALSE(engine_.faulted()) << engine_.fault().fault << ": " << engine_.fault().message;
+    else
+      EXPECT_TRUE(engine_.faulted() && engine_.fault().fault == fault_) << fault_;
     EXPECT_LT(engine_.now(), kLimit);
   }
 
   template <class T>
-  std::vector<T> values(const std::string& symbol, Coord pe = {}) {
+  std::vector<T> values(const std::string& symbol, Coord pe = {}) const {
     std::vector<T> out;
     const TileProgram* tile = tile_at(pe);
     const Symbol* s = tile ? tile->symbol(symbol) : nullptr;
@@ -124,6 +131,7 @@ class CslRun {
   Machine machine_;
   Program program_;
   sim::Engine engine_;
+  std::string fault_;
   bool good_ = false;
 };
 

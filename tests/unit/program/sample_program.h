@@ -37,6 +37,8 @@ inline TileProgram sample_tile(const std::string& name) {
              {TaskKind::local, 26, 4, TaskArgs::none, "done"}};
   t.queues = {{false, 2, 5, 0}, {true, 3, 6, 2}};
   t.blocked = {26};
+  t.unblocked = {3};
+  t.blocked_threads = {1};
   t.activated = {26};
   t.symbols = {{"x", DataType::f32, 64, 8, true}, {"n", DataType::i16, 120, 1, false}};
   t.functions = {{"run", 2, {{DataType::f32, 116}, {DataType::u16, 122}}}};

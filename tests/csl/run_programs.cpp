@@ -1,0 +1,266 @@
+// Runs the feature programs of this folder and compares the memory that they leave with what they say of
+// themselves.
+//
+// A program is a file NAME.csl (one PE, function `main` launched) or a folder NAME with layout.csl and PE
+// files. Lines that begin with `//!`, in the file or in layout.csl, say what to do and what must come out:
+//
+//   //! machines: wse2 wse3            default: both
+//   //! params: N:4                    parameters of the layout, as with --params
+//   //! fp16: bf16                     16-bit format, default f16
+//   //! set: x f32 1 2.5 -3            before the launch; `x@1,0` is the symbol of PE (1, 0)
+//   //! launch: main 3 4               in order; the default for NAME.csl is `main` without arguments
+//   //! expect: y i16 1 2 3            after the last launch; a number may have a tolerance: 0.5~1e-3
+//   //! expect wse3: cycles u16 41     for one machine only
+//   //! fault: out-of-bounds           the run ends with this fault
+//   //! error: 7:5: text               it must not compile: position and text of a message, or a part of them
+//
+// Values are worked out by hand in the comments of each program. Cycles are read by the programs themselves
+// with <time>.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "run_csl.h"
+#include "runtime/numerics/numerics.h"
+
+namespace cs::csl::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Directive {
+  std::string verb, machine, rest;
+  int line = 0;
+};
+
+struct Case {
+  std::string name;  // of the file or folder
+  std::string machine;
+};
+
+std::string read(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream out;
+  out << in.rdbuf();
+  return out.str();
+}
+
+std::vector<Directive> directives(const std::string& text) {
+  std::vector<Directive> out;
+  std::istringstream in(text);
+  std::string line;
+  for (int number = 1; std::getline(in, line); ++number) {
+    if (!line.starts_with("//!")) continue;
+    const size_t colon = line.find(':');
+    EXPECT_NE(colon, std::string::npos) << "line " << number << ": //! needs `verb: …`";
+    if (colon == std::string::npos) continue;
+    std::istringstream head(line.substr(3, colon - 3));
+    Directive d;
+    head >> d.verb >> d.machine;
+    d.rest = line.substr(colon + 1);
+    d.rest.erase(0, std::min(d.rest.find_first_not_of(' '), d.rest.size()));
+    d.line = number;
+    out.push_back(d);
+  }
+  return out;
+}
+
+fs::path main_file(const std::string& name) {
+  const fs::path base = fs::path(CS_PROGRAMS_DIR) / name;
+  return fs::is_directory(base) ? base / "layout.csl" : fs::path(base.string() + ".csl");
+}
+
+std::vector<Case> all_cases() {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::recursive_directory_iterator(CS_PROGRAMS_DIR)) {
+    const fs::path relative = fs::relative(entry.path(), CS_PROGRAMS_DIR);
+    if (entry.path().filename() == "layout.csl")
+      names.push_back(relative.parent_path().generic_string());
+    else if (entry.path().extension() == ".csl" && !fs::exists(entry.path().parent_path() / "layout.csl"))
+      names.push_back(fs::path(relative).replace_extension().generic_string());
+  }
+  std::sort(names.begin(), names.end());
+  std::vector<Case> out;
+  for (const std::string& name : names) {
+    std::string machines = "wse2 wse3";
+    for (const Directive& d : directives(read(main_file(name))))
+      if (d.verb == "machines") machines = d.rest;
+    std::istringstream in(machines);
+    for (std::string machine; in >> machine;) out.push_back({name, machine});
+  }
+  return out;
+}
+
+// One number as written, and how far off it may be.
+struct Expected {
+  std::string text;
+  double value = 0, tolerance = 0;
+};
+
+std::vector<Expected> numbers(std::istringstream& in) {
+  std::vector<Expected> out;
+  for (std::string word; in >> word && word[0] != '#';) {
+    Expected e{.text = word};
+    const size_t tilde = word.find('~');
+    e.value = std::strtod(word.c_str(), nullptr);
+    if (tilde != std::string::npos) e.tolerance = std::strtod(word.c_str() + tilde + 1, nullptr);
+    out.push_back(e);
+  }
+  return out;
+}
+
+// "x@1,0" is x of PE (1, 0).
+std::string symbol_and_pe(const std::string& word, Coord& pe) {
+  const size_t at = word.find('@');
+  if (at == std::string::npos) return word;
+  EXPECT_EQ(std::sscanf(word.c_str() + at + 1, "%d,%d", &pe.x, &pe.y), 2) << word;
+  return word.substr(0, at);
+}
+
+class Programs : public ::testing::TestWithParam<Case> {
+ protected:
+  void load_files() {
+    const fs::path path = main_file(GetParam().name);
+    const std::string text = read(path);
+    directives_ = directives(text);
+    if (path.filename() == "layout.csl") {
+      for (const auto& entry : fs::directory_iterator(path.parent_path()))
+        files_[entry.path().filename().string()] = read(entry.path());
+      return;
+    }
+    files_["pe.csl"] = text;
+    std::string exports;
+    for (const Directive& d : directives_)
+      if (d.verb == "name") exports += "  @export_name(" + d.rest + ");\n";
+    if (exports.empty()) exports = "  @export_name(\"main\", fn()void);\n";
+    files_["layout.csl"] = kOnePe;
+    files_["layout.csl"].insert(files_["layout.csl"].rfind('}'), exports);
+    one_pe_ = true;
+  }
+  std::vector<const Directive*> all(std::string_view verb) const {
+    std::vector<const Directive*> out;
+    for (const Directive& d : directives_)
+      if (d.verb == verb && (d.machine.empty() || d.machine == GetParam().machine)) out.push_back(&d);
+    return out;
+  }
+  CslOptions options() const {
+    CslOptions o = options_for(files_);
+    for (const Directive* d : all("params"))
+      o.params.emplace_back(d->rest.substr(0, d->rest.find(':')), d->rest.substr(d->rest.find(':') + 1));
+    for (const Directive* d : all("fp16"))
+      o.fp16 = d->rest == "bf16" ? Fp16Format::bf16 : d->rest == "cb16" ? Fp16Format::cb16 : Fp16Format::f16;
+    return o;
+  }
+
+  void check_errors() {
+    Diag diag;
+    const auto p = compile_csl(options(), load(GetParam().machine), diag);
+    EXPECT_FALSE(p.has_value());
+    for (const Directive* d : all("error")) EXPECT_THAT(diag.to_string(), ::testing::HasSubstr(d->rest));
+  }
+
+  void set(CslRun& run, const Directive& d) {
+    std::istringstream in(d.rest);
+    std::string word, type;
+    in >> word >> type;
+    Coord pe;
+    const std::string symbol = symbol_and_pe(word, pe);
+    const auto values = numbers(in);
+    const Fp16Format format = options().fp16;
+    const auto store = [&]<class T>(T, auto convert) {
+      std::vector<T> data;
+      for (const Expected& e : values) data.push_back(T(convert(e.value)));
+      run.set(symbol, data, pe);
+    };
+    if (type == "f32")
+      store(float{}, [](double v) { return v; });
+    else if (type == "f16")
+      store(uint16_t{}, [&](double v) { return numerics::float_to_half(float(v), format); });
+    else if (type == "i32" || type == "u32")
+      store(uint32_t{}, [](double v) { return int64_t(v); });
+    else
+      store(uint16_t{}, [](double v) { return int64_t(v); });
+  }
+
+  void expect(const CslRun& run, const Directive& d) {
+    std::istringstream in(d.rest);
+    std::string word, type;
+    in >> word >> type;
+    Coord pe;
+    const std::string symbol = symbol_and_pe(word, pe);
+    std::vector<double> got;
+    const auto take = [&](const auto& values) { got.assign(values.begin(), values.end()); };
+    if (type == "f32")
+      take(run.values<float>(symbol, pe));
+    else if (type == "i32")
+      take(run.values<int32_t>(symbol, pe));
+    else if (type == "u32")
+      take(run.values<uint32_t>(symbol, pe));
+    else if (type == "i16")
+      take(run.values<int16_t>(symbol, pe));
+    else if (type == "u16")
+      take(run.values<uint16_t>(symbol, pe));
+    else if (type == "f16")
+      for (uint16_t h : run.values<uint16_t>(symbol, pe))
+        got.push_back(double(numerics::half_to_float(h, options().fp16)));
+    else
+      FAIL() << "line " << d.line << ": type '" << type << "'";
+    const auto want = numbers(in);
+    ASSERT_EQ(got.size(), want.size()) << "line " << d.line << ": " << symbol;
+    for (size_t i = 0; i < want.size(); ++i) {
+      const std::string where = fmt::format("line {}: {}[{}]", d.line, symbol, i);
+      if (std::isnan(want[i].value))
+        EXPECT_TRUE(std::isnan(got[i])) << where;
+      else if (std::isinf(want[i].value))
+        EXPECT_EQ(got[i], want[i].value) << where;
+      else
+        EXPECT_NEAR(got[i], want[i].value, want[i].tolerance) << where;
+    }
+  }
+
+  std::map<std::string, std::string> files_;
+  std::vector<Directive> directives_;
+  bool one_pe_ = false;
+};
+
+TEST_P(Programs, LeaveWhatTheySay) {
+  load_files();
+  ASSERT_FALSE(HasFailure());
+  if (!all("error").empty()) return check_errors();
+  CslRun run(GetParam().machine, options());
+  ASSERT_FALSE(HasFailure());
+  for (const Directive* d : all("set")) set(run, *d);
+  for (const Directive* d : all("fault")) run.expect_fault(d->rest);
+  auto launches = all("launch");
+  const Directive main{.verb = "launch", .rest = "main"};
+  if (launches.empty() && one_pe_) launches.push_back(&main);
+  for (const Directive* d : launches) {
+    std::istringstream in(d->rest);
+    std::string function;
+    in >> function;
+    std::vector<uint32_t> args;
+    for (const Expected& e : numbers(in)) args.push_back(uint32_t(int64_t(e.value)));
+    run.launch(function, args);
+  }
+  if (launches.empty()) run.run();
+  const auto expectations = all("expect");
+  EXPECT_FALSE(expectations.empty() && all("fault").empty()) << "a program without `//! expect:`";
+  for (const Directive* d : expectations) expect(run, *d);
+}
+
+std::string test_name(const ::testing::TestParamInfo<Case>& info) {
+  std::string out = info.param.name + "_" + info.param.machine;
+  for (char& c : out)
+    if (!std::isalnum(uint8_t(c))) c = '_';
+  return out;
+}
+
+INSTANTIATE_TEST_SUITE_P(Csl, Programs, ::testing::ValuesIn(all_cases()), test_name);
+
+}  // namespace
+}  // namespace cs::csl::test
