@@ -213,7 +213,7 @@ Value Evaluator::eval_binary(const ast::Binary& n, const Type* want) {
 Value Evaluator::eval_short_circuit(const ast::Binary& n) {
   const Type* boolean = types_.get(TypeKind::boolean);
   if (!emitting()) {
-    const Value a = eval_as(n.left, boolean, "operand");
+    Value a = eval_as(n.left, boolean, "operand");
     if (!a.ok()) return {};
     if (a.truth() == (n.op == ast::BinaryOp::logical_or)) return a;
     return eval_as(n.right, boolean, "operand");
@@ -246,7 +246,7 @@ Value Evaluator::merge_result(Value& result, bool& has, const Value& v, const Ty
                             : Value::place(t, builder_->slot("if", t->bytes, t->align), false);
     has = true;
   }
-  const Value c = coerce(v, result.type, where, "value of this branch");
+  Value c = coerce(v, result.type, where, "value of this branch");
   if (!c.ok()) return {};
   if (result.is(ValueKind::place))
     store(result, c, where);

@@ -162,7 +162,7 @@ DsrConfig decode_config(int32_t value) {
 
 std::string print(const DsrConfig& c) {
   std::string text;
-  auto add = [&](std::string word) { text += (text.empty() ? "" : " ") + word; };
+  auto add = [&](const std::string& word) { text += (text.empty() ? "" : " ") + word; };
   if (c.async) add("async");
   if (c.save_address) add("save_address");
   if (c.single_step) add("single_step");

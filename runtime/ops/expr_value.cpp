@@ -26,9 +26,9 @@ T apply(ExprKind kind, T a, T b, T c) {
     case ExprKind::abs:
       return std::fabs(a);
     case ExprKind::min:
-      return a != a ? a : b != b ? b : (b < a ? b : a);
+      return std::isnan(a) ? a : std::isnan(b) ? b : (b < a ? b : a);
     case ExprKind::max:
-      return a != a ? a : b != b ? b : (a < b ? b : a);
+      return std::isnan(a) ? a : std::isnan(b) ? b : (a < b ? b : a);
     case ExprKind::exp:
       return std::exp(a);
     case ExprKind::log:

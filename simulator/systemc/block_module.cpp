@@ -23,6 +23,7 @@ Rect edge_of(const Rect& r, Port side) {
 
 }  // namespace
 
+// By value, as SystemC wants its names.  NOLINTNEXTLINE(performance-unnecessary-value-param)
 BlockModule::BlockModule(sc_core::sc_module_name name, Rect rect) : sc_module(name), rect_(rect) {
   for (size_t side = 0; side < borders_.size(); ++side)
     borders_[side] = std::make_unique<BorderChannel>(kSideNames[side]);
