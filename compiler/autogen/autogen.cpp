@@ -66,12 +66,14 @@ bool constants_fit_rows(const Graph& g, NodeId id, int64_t m, std::string& why) 
   return true;
 }
 
-// Values from outside that are not constant, in the group plus `next`.
+// Values from outside that are not constant, in the elementwise nodes of the group plus `next`. What the product
+// at the head of a group multiplies is not among them, unless the chain behind it uses it once more.
 int outside_operands(const Graph& g, std::span<const NodeId> group, NodeId next) {
   std::vector<NodeId> inside(group.begin(), group.end());
   inside.push_back(next);
   std::vector<ValueId> seen;
   for (NodeId id : inside) {
+    if (g.op(id).kind == ops::OpKind::contraction) continue;
     for (ValueId v : g.node(id).inputs) {
       if (!v.valid() || g.value(v).is_constant()) continue;
       NodeId producer = g.value(v).producer;
@@ -121,8 +123,8 @@ bool can_fuse(const Graph& g, std::span<const NodeId> group, NodeId next, std::s
   int outside = outside_operands(g, group, next);
   if (kind == ops::OpKind::contraction) {
     std::optional<kernels::Work> work = kernels::work_of(g, group.front(), why);
-    if (outside > 1) why = "an epilogue can only have constants as further operands";
-    return work && outside == 1 && constants_fit_rows(g, next, work->m, why);
+    if (outside > 0) why = "an epilogue can only have constants as further operands";
+    return work && outside == 0 && constants_fit_rows(g, next, work->m, why);
   }
   if (kind != ops::OpKind::elementwise) {
     why = "only contractions and elementwise chains take an epilogue";

@@ -162,6 +162,17 @@ TEST(Fuse, AResultThatIsNeededElsewhereIsNotFusedAway) {
   EXPECT_EQ(graph::groups(shared.g).size(), 2u);
 }
 
+// y = x W + x: the sum needs x once more, as a stream that an epilogue cannot have.
+TEST(Fuse, AProductDoesNotTakeAnEpilogueThatUsesItsInput) {
+  Bench s(
+      "inputs:\n  - {name: x, type: \"f32[1, 2]\"}\nconstants:\n  - {name: w, type: \"f32[2, 2]\", value: "
+      "[1, 2, 3, 4]}\n"
+      "nodes:\n  - {name: m, op: matmul, inputs: [x, w]}\n  - {name: y, op: add, inputs: [m, x]}\n"
+      "outputs: [y]\n");
+  ASSERT_TRUE(s.run(choose_origins) && s.run(fuse_elementwise));
+  EXPECT_EQ(graph::groups(s.g).size(), 2u);
+}
+
 TEST(Pipeline, DumpsStopAndStartAgain) {
   const std::string dir = ::testing::TempDir() + "/pipeline_dumps";
   std::filesystem::remove_all(dir);
