@@ -131,8 +131,9 @@ Flow Evaluator::exec_assign(const ast::Assign& n) {
         store(find_local(id->name)->value, c, n.loc);
       return Flow::next;
     }
-    // The place of the target is found after the value, which is kept from changing meanwhile.
-    assign(n.target, keep(v), n.loc);
+    // The place of the target is found after the value, which is kept from changing meanwhile. Finding a name changes
+    // nothing, so that of `d = @set_dsd_base_addr(d, p)` only the changed word is stored.
+    assign(n.target, id && v.is(ValueKind::dsd) ? v : keep(v), n.loc);
     return Flow::next;
   }
   if (!emitting()) {

@@ -57,7 +57,10 @@ bool Evaluator::should_inline(const FunctionRef& ref, const std::vector<Value>& 
     if (!is_comptime(a) && !passes_at_run_time(a)) return true;
   const FunctionFacts& f = facts(*ref.decl);
   if (f.nodes <= kSmallFunction) return true;
-  const bool known = !args.empty() && std::all_of(args.begin(), args.end(), is_comptime);
+  // An address alone folds nothing: only where it points to is known.
+  const bool known = std::all_of(args.begin(), args.end(), is_comptime) &&
+                     std::any_of(args.begin(), args.end(),
+                                 [](const Value& a) { return a.type->kind != TypeKind::pointer; });
   if (known && !f.has_loop && f.nodes <= kFoldedFunction) return true;
   auto it = ref.module->entries.find(ref.decl->name);
   return f.nodes <= kOnceFunction && it != ref.module->entries.end() && it->second.inlined == 0 &&

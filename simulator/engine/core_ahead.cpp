@@ -75,7 +75,7 @@ bool Core::is_ahead() const { return world_.watched && pe_.ahead && pe_.ahead->u
 // How far a memory operation of the main thread may be taken now.
 Cycle Core::memory_op_limit(const VectorOp& op) const {
   if (!world_.run_ahead || (world_.watched && !can_go_back())) return now_ + 1;
-  bool gaps = op.group_cycles > 1 && !op.holds_datapath;
+  bool gaps = (op.group_cycles > 1 || op.drag != 0) && !op.holds_datapath;
   for (uint16_t rest = pe_.active & 0xFF; rest != 0; rest &= uint16_t(rest - 1)) {
     const VectorOp& other = *pe_.ops[size_t(std::countr_zero(rest))];
     if (gaps || other.rank >= op.rank) return now_ + 1;

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "simulator/engine/calibration.h"
 #include "simulator/engine/core.h"
 
 namespace cs::sim {
@@ -167,7 +168,27 @@ void Core::set_group(VectorOp& op, const isa::Inst& inst, const Decoded& d) {
     op.holds_datapath = true;
     op.group_cycles *= uint32_t(std::max(1, core.bank_conflict_factor));
   }
+  op.drag = silicon_drag(world_.machine, inst.op, op.group_cycles, op.fabric);
 }
+
+namespace {
+
+// Cycles that the next `groups` groups take.
+uint64_t span_of(const VectorOp& op, uint64_t groups) {
+  return groups * op.group_cycles + ((op.dragged + groups * op.drag) >> 16);
+}
+
+// Groups that begin within `cycles` from op.next on.
+uint64_t groups_within(const VectorOp& op, Cycle cycles) {
+  if (op.drag == 0) return (cycles + op.group_cycles - 1) / op.group_cycles;
+  const uint64_t period = (uint64_t(op.group_cycles) << 16) + op.drag;
+  const uint64_t room = (std::min<uint64_t>(cycles, uint64_t(1) << 40) << 16) - op.dragged;
+  return (room + period - 1) / period;
+}
+
+void charge(VectorOp& op, uint64_t groups) { op.dragged = uint32_t((op.dragged + groups * op.drag) & 0xFFFF); }
+
+}  // namespace
 
 // ---- groups
 
@@ -308,7 +329,7 @@ void Core::run_memory_op(VectorOp& op) {
   if (op.next >= limit || pe_.datapath_free > op.next) return;
   if (limit > now_ + 1 && world_.watched && !logging_) remember();
   uint64_t left = (op.total - op.done + op.group - 1) / op.group;
-  uint64_t groups = std::min<uint64_t>(left, (limit - op.next + op.group_cycles - 1) / op.group_cycles);
+  uint64_t groups = std::min<uint64_t>(left, groups_within(op, limit - op.next));
   uint32_t count = uint32_t(std::min<uint64_t>(op.total - op.done, groups * op.group));
   if (!run_memory_fast(op, count)) execute_elements(op, count);
   if (faulted_) return;
@@ -316,7 +337,8 @@ void Core::run_memory_op(VectorOp& op) {
   pe_.stats.elements += count;
   pe_.stats.flops += uint64_t(count) * op.flops;
   op.done += count;
-  Cycle last = op.next + groups * op.group_cycles - 1;
+  Cycle last = op.next + span_of(op, groups) - 1;
+  charge(op, groups);
   op.next = last + 1;
   op.why = Stall::dependency;
   if (op.holds_datapath || last > now_) pe_.datapath_free = last + 1;
@@ -328,8 +350,8 @@ void Core::run_memory_op(VectorOp& op) {
 void Core::account_groups(const VectorOp& op, uint64_t groups) {
   account_gap(op.next, int(Stall::dependency), -1, -1, op.inst);
   account_busy(op.next, groups);
-  if (op.group_cycles > 1)
-    account_gap(op.next + groups * op.group_cycles,
+  if (op.group_cycles > 1 || op.drag != 0)
+    account_gap(op.next + span_of(op, groups),
                 int(op.holds_datapath ? Stall::memory : Stall::dependency), -1, -1, op.inst);
 }
 
@@ -348,6 +370,10 @@ void Core::execute_group(VectorOp& op, int thread) {
   op.done += count;
   op.served = now_;
   op.next = now_ + op.group_cycles;
+  if (op.drag != 0) [[unlikely]] {
+    op.next = now_ + span_of(op, 1);
+    charge(op, 1);
+  }
   op.why = op.holds_datapath ? Stall::memory : Stall::dependency;
   if (op.holds_datapath) pe_.datapath_free = op.next;
   if (op.done == op.total) retire(thread, op.next - 1);

@@ -89,6 +89,8 @@ struct alignas(64) VectorOp {
   uint32_t total = 0, done = 0;
   uint32_t group = 1;         // elements per group
   uint32_t group_cycles = 1;  // cycles per group
+  uint32_t drag = 0;          // more cycles per group, in 1/65536 (calibration.h)
+  uint32_t dragged = 0;       // of these, what is not charged yet
   Cycle next = 0;             // earliest cycle of the next group
   Cycle served = 0;
   const ElementOp* element = nullptr;

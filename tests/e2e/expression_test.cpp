@@ -1,6 +1,7 @@
 // The expressions of `measure:` and `expect:`; expected values are plain arithmetic.
 #include "tools/cs-regress/expression.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace cs {
@@ -28,6 +29,20 @@ TEST(Expression, ReducesArraysOfTimeStamps) {
   EXPECT_EQ(evaluate("at(tsc(t), 1)"), 131077);
   EXPECT_EQ(evaluate("sum(t) / 6"), 8.0 / 6);
   EXPECT_EQ(evaluate("max(t - t)"), 0);
+}
+
+TEST(Expression, HasTheFunctionsOfClosedForms) {
+  EXPECT_EQ(evaluate("max(n * log2(8), 29, 2) + sqrt(16)"), 34);
+  EXPECT_EQ(evaluate("min(floor(2.9), ceil(2.1))"), 2);
+}
+
+TEST(Expression, TakesColumnsOfEveryRow) {
+  // t as two rows of three: columns 1 and 2 are 0 0 and 2 0.
+  EXPECT_EQ(evaluate("sum(columns(t, 3, 1, 2))"), 2);
+  EXPECT_EQ(evaluate("max(columns(t, 6, 3, 1))"), 5);
+  std::string why;
+  EXPECT_FALSE(evaluate("sum(columns(t, 4, 0, 1))", &why));
+  EXPECT_THAT(why, testing::HasSubstr("these columns do not exist"));
 }
 
 TEST(Expression, ErrorsNameTheColumnAndTheReason) {

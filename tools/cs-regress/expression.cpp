@@ -13,6 +13,16 @@ namespace {
 
 using Array = std::vector<double>;
 
+struct Elementwise {
+  const char* name;
+  double (*apply)(double);
+};
+constexpr Elementwise kElementwise[] = {
+    {"abs", [](double x) { return std::abs(x); }},   {"floor", [](double x) { return std::floor(x); }},
+    {"ceil", [](double x) { return std::ceil(x); }}, {"sqrt", [](double x) { return std::sqrt(x); }},
+    {"log2", [](double x) { return std::log2(x); }},
+};
+
 class Parser {
  public:
   Parser(const std::string& text, const Lookup& lookup) : text_(text), lookup_(lookup) {}
@@ -128,9 +138,18 @@ class Parser {
     if (one && name == "min") return {*std::min_element(a.begin(), a.end())};
     if (one && name == "sum") return {std::accumulate(a.begin(), a.end(), 0.0)};
     if (one && name == "mean") return {std::accumulate(a.begin(), a.end(), 0.0) / double(a.size())};
-    if (one && name == "abs") {
+    if (one)
+      for (const Elementwise& f : kElementwise)
+        if (name == f.name) {
+          Array out = a;
+          for (double& x : out) x = f.apply(x);
+          return out;
+        }
+    if (!one && (name == "max" || name == "min")) {
       Array out = a;
-      for (double& x : out) x = std::abs(x);
+      for (size_t i = 1; i < args.size() && error_.empty(); ++i)
+        out = combine(out, args[i],
+                      [&](double x, double y) { return name == "max" ? std::max(x, y) : std::min(x, y); });
       return out;
     }
     if (one && name == "tsc" && a.size() % 3 == 0) {
@@ -145,9 +164,23 @@ class Parser {
       fail("index " + std::to_string(int64_t(i)) + " of an array of " + std::to_string(a.size()));
       return {0};
     }
+    if (args.size() == 4 && name == "columns" && args[1].size() + args[2].size() + args[3].size() == 3)
+      return columns(a, args[1][0], args[2][0], args[3][0]);
     fail("no function '" + name + "' of " + std::to_string(args.size()) +
-         " such arguments; there are max, min, sum, mean, abs, tsc, at");
+         " such arguments; there are max, min, sum, mean, abs, floor, ceil, sqrt, log2, tsc, at, columns");
     return {0};
+  }
+
+  // `count` columns from `first` on, of rows of `width`.
+  Array columns(const Array& a, double width, double first, double count) {
+    if (width < 1 || first < 0 || count < 0 || first + count > width || std::fmod(double(a.size()), width) != 0) {
+      fail("columns(a, width, first, count): these columns do not exist");
+      return {0};
+    }
+    Array out;
+    for (size_t row = 0; row < a.size(); row += size_t(width))
+      for (size_t i = 0; i < size_t(count); ++i) out.push_back(a[row + size_t(first) + i]);
+    return out;
   }
 
   const std::string& text_;

@@ -5,7 +5,8 @@
 //   max(tsc(t_end)) - min(tsc(t_start))
 //
 // Arrays hold one value per PE and element, in [h][w][n] order. tsc(a) turns [h][w][3] 16-bit words into
-// [h][w] cycle counts. Functions: max, min, sum, mean (array to number), tsc, at(a, i) (flat index), abs.
+// [h][w] cycle counts. Functions: max, min, sum, mean (array to number; max and min also of several values),
+// tsc, at(a, i) (flat index), columns(a, width, first, count) of [h][w], abs, floor, ceil, sqrt, log2.
 // Operators + - * / and (). An operator between array and number works on every element; between two arrays
 // of one size, element by element.
 #pragma once

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -55,6 +56,7 @@ std::vector<std::string> simulate_command(const Job& job, const RunOptions& o, c
   if (!job.inputs.empty()) argv.insert(argv.end(), {"--inputs", job.inputs});
   if (!job.check.empty()) argv.insert(argv.end(), {"--expect", job.check});
   if (!job.launch.empty()) argv.insert(argv.end(), {"--launch", job.launch});
+  if (job.silicon) argv.insert(argv.end(), {"--set", "machine.calibration.silicon_calibration=true"});
   for (const std::string& fault : job.allow) argv.insert(argv.end(), {"--allow", fault});
   return argv;
 }
@@ -82,21 +84,49 @@ Figures figures_from(const json& stats) {
   return f;
 }
 
-// `measure` over the figures and, for programs without a host part, over the exported symbols.
-std::optional<double> measure(const Job& job, const json& stats, const std::string& outputs,
-                              std::string& error) {
+// `measure` over the figures and, for programs without a host part, over parameters and exported symbols.
+std::optional<double> measure(const Job& job, const std::string& text, const json& stats,
+                              const std::string& outputs, std::string& error) {
   Diag diag;
-  const bool is_figure = stats.contains(job.measure) || job.measure == "interval";
+  const bool is_figure = stats.contains(text) || text == "interval";
   const auto arrays = is_figure ? std::nullopt : read_npz(outputs, diag);
   const Lookup lookup = [&](const std::string& name) -> std::optional<std::vector<double>> {
     const std::string key = name == "interval" ? "interval_cycles" : name;
     if (stats.contains(key) && stats[key].is_number()) return std::vector{stats[key].get<double>()};
     if (!arrays) return std::nullopt;
+    double param = 0;
+    if (const auto it = job.params.find(name); it != job.params.end()) {
+      std::from_chars(it->second.data(), it->second.data() + it->second.size(), param);
+      return std::vector{param};
+    }
     for (const NamedArray& a : *arrays)
       if (a.name == name) return to_doubles(a);
     return std::nullopt;
   };
-  return evaluate_expression(job.measure, lookup, error);
+  return evaluate_expression(text, lookup, error);
+}
+
+// What was measured against what was expected; `message` stays empty if that is fine.
+void judge(const Job& job, const json& stats, const std::string& outputs, Result& result) {
+  std::string error;
+  result.measured = measure(job, job.measure, stats, outputs, error);
+  if (!result.measured) {
+    result.message = "measure '" + job.measure + "': " + error;
+    return;
+  }
+  if (!stats.contains(job.measure) && job.measure != "interval") result.figures->measured = *result.measured;
+  if (!job.result_measure.empty()) {
+    const auto value = measure(job, job.result_measure, stats, outputs, error);
+    if (!value || *value != job.result_value) {
+      result.message = fmt::format("result '{}' is {}, must be {:.9g}", job.result_measure,
+                                   value ? fmt::format("{:.9g}", *value) : error, job.result_value);
+      return;
+    }
+  }
+  if (job.expect && job.expect->gates && std::abs(*result.measured - job.expect->value) > job.expect->tolerance)
+    result.message = fmt::format("{} is {:.6g}, expected {:.6g} within {}", job.measure, *result.measured,
+                                 job.expect->value, job.expect->tolerance_text);
+  result.ok = result.message.empty();
 }
 
 // A recorded ONNX set becomes what the tools read: a model with its constants bound and two .npz files.
@@ -127,6 +157,8 @@ Result run_job(const Job& given, const RunOptions& options) {
   Job job = given;
   Result result;
   result.name = job.name;
+  result.row = job.name.substr(0, job.name.find('/'));
+  result.point = job.point;
   result.expect = job.expect;
   std::string folder = job.name;
   for (char& c : folder)
@@ -144,18 +176,12 @@ Result run_job(const Job& given, const RunOptions& options) {
   result.seconds += simulated.seconds;
   const json stats = json::parse(simulated.out, nullptr, false);
   if (!stats.is_discarded() && stats.is_object()) result.figures = figures_from(stats);
-  if (simulated.exit_code != 0) {
+  if (simulated.exit_code != 0)
     result.message = describe_failure("cs-sim", simulated);
-  } else if (!result.figures) {
+  else if (!result.figures)
     result.message = "cs-sim --json printed no JSON object";
-  } else if (std::string error; !(result.measured = measure(job, stats, out + "/outputs.npz", error))) {
-    result.message = "measure '" + job.measure + "': " + error;
-  } else if (job.expect && std::abs(*result.measured - job.expect->value) > job.expect->tolerance) {
-    result.message = fmt::format("{} is {:.6g}, expected {:.6g} within {}", job.measure, *result.measured,
-                                 job.expect->value, job.expect->tolerance_text);
-  } else {
-    result.ok = true;
-  }
+  else
+    judge(job, stats, out + "/outputs.npz", result);
   std::error_code ec;
   std::filesystem::remove_all(out, ec);
   std::filesystem::remove_all(options.work + "/" + folder, ec);

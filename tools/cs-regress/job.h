@@ -14,11 +14,12 @@ struct Figures {
   double bytes_per_pe = 0;  // of the largest PE
   int colors = 0;           // different colors in use
   std::string origins;      // "handwritten 7, autogen 6, host 0" over the operators
+  double measured = 0;      // `measure`, where it is not one of these; else 0
   bool operator==(const Figures&) const = default;
 };
 
 struct Result {
-  std::string name;
+  std::string name, row, point;  // name: of the job; row: of the suite's row; point: what varies
   bool ok = false;
   std::string message;  // why not; empty if ok
   std::optional<Figures> figures;

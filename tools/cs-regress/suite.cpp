@@ -1,6 +1,7 @@
 // Reading a suite: one strict map per row, lists expanded as a cross product (machine, policy, params).
 #include "tools/cs-regress/suite.h"
 
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 
@@ -14,7 +15,9 @@ struct Row {
   Job job;  // what all its jobs share
   std::vector<std::string> machines{"wse2"}, policies;
   std::vector<std::pair<std::string, std::vector<std::string>>> params;
-  std::string value, tolerance, source;  // of expect
+  std::vector<std::map<std::string, std::string>> points;
+  std::string value, tolerance, source;      // of expect
+  std::string result_measure, result_value;  // of result
 };
 
 // A scalar or a list of scalars.
@@ -40,6 +43,41 @@ bool read_params(const YamlNode& node, Row& row, Diag& diag) {
   return true;
 }
 
+// points: a list of maps, each a combination of parameters.
+bool read_points(const YamlNode& node, Row& row, Diag& diag) {
+  if (!node.is_sequence()) {
+    diag.error(node.loc(), "'points' must be a list of maps of parameters to values");
+    return false;
+  }
+  for (const YamlNode& item : node.items()) {
+    std::map<std::string, std::string> point;
+    if (!item.is_map()) {
+      diag.error(item.loc(), "a point must be a map of parameters to values");
+      return false;
+    }
+    for (const auto& [key, value] : item.entries())
+      if (!value.read(point[key.text()], key.text(), diag)) return false;
+    row.points.push_back(std::move(point));
+  }
+  return true;
+}
+
+bool read_expectations(YamlMap& map, Row& row, Diag& diag) {
+  bool ok = true;
+  if (const YamlNode* n = map.child("expect")) {
+    YamlMap expect(*n, "expect", diag);
+    ok = expect.required("value", row.value) && expect.required("tolerance", row.tolerance) &&
+         expect.required("source", row.source);
+    expect.finish();
+  }
+  if (const YamlNode* n = map.child("result")) {
+    YamlMap result(*n, "result", diag);
+    ok = result.required("measure", row.result_measure) && result.required("value", row.result_value) && ok;
+    result.finish();
+  }
+  return ok;
+}
+
 bool read_row(const YamlNode& node, const std::filesystem::path& folder, Row& row, Diag& diag) {
   YamlMap map(node, "suite row", diag);
   if (!map.valid()) return false;
@@ -55,12 +93,9 @@ bool read_row(const YamlNode& node, const std::filesystem::path& folder, Row& ro
     ok = read_one_or_many(*n, "machine", row.machines, diag) && ok;
   if (const YamlNode* n = map.child("policy")) ok = read_one_or_many(*n, "policy", row.policies, diag) && ok;
   if (const YamlNode* n = map.child("params")) ok = read_params(*n, row, diag) && ok;
-  if (const YamlNode* n = map.child("expect")) {
-    YamlMap expect(*n, "expect", diag);
-    ok = expect.required("value", row.value) && expect.required("tolerance", row.tolerance) &&
-         expect.required("source", row.source) && ok;
-    expect.finish();
-  }
+  if (const YamlNode* n = map.child("points")) ok = read_points(*n, row, diag) && ok;
+  ok = map.optional("silicon_calibration", row.job.silicon) && map.optional("checkout", row.job.checkout) && ok;
+  ok = read_expectations(map, row, diag) && ok;
   map.finish();
   if (!row.job.allow.empty() && reason.empty()) {
     diag.error(node.loc(), "'allow' without a 'reason'", "say why the fault is acceptable in this row");
@@ -69,7 +104,7 @@ bool read_row(const YamlNode& node, const std::filesystem::path& folder, Row& ro
   const auto resolve = [&](const std::string& p) {
     return p.empty() ? p : (folder / p).lexically_normal().string();
   };
-  row.job.program = resolve(program);
+  row.job.program = row.job.checkout.empty() ? resolve(program) : program;
   row.job.inputs = resolve(inputs);
   row.job.check = resolve(check);
   if (row.policies.empty()) row.policies = {row.job.is_layout() ? "" : "medium"};
@@ -85,27 +120,40 @@ bool read_tolerance(const std::string& text, double value, double& out) {
   return true;
 }
 
-bool add_expectation(const Row& row, Job& job, Diag& diag) {
-  if (row.value.empty()) return true;
-  const Lookup params = [&](const std::string& name) -> std::optional<std::vector<double>> {
-    const auto it = job.params.find(name);
+// A number, or a formula over the parameters of the job and of its point.
+std::optional<double> formula(const Row& row, const std::string& text,
+                              const std::map<std::string, std::string>& params, Diag& diag) {
+  const Lookup lookup = [&](const std::string& name) -> std::optional<std::vector<double>> {
+    const auto it = params.find(name);
     double v = 0;
-    if (it == job.params.end()) return std::nullopt;
+    if (it == params.end()) return std::nullopt;
     std::from_chars(it->second.data(), it->second.data() + it->second.size(), v);
     return std::vector{v};
   };
   std::string error;
-  const auto value = evaluate_expression(row.value, params, error);
-  Expectation e;
-  if (!value) {
-    diag.error(row.job.loc, "expected value '" + row.value + "': " + error,
+  const auto value = evaluate_expression(text, lookup, error);
+  if (!value)
+    diag.error(row.job.loc, "expected value '" + text + "': " + error,
                "a number, or a formula over the row's params");
-    return false;
+  return value;
+}
+
+bool add_expectation(const Row& row, Job& job, const std::map<std::string, std::string>& params, Diag& diag) {
+  if (!row.result_measure.empty()) {
+    const auto result = formula(row, row.result_value, params, diag);
+    if (!result) return false;
+    job.result_measure = row.result_measure;
+    job.result_value = *result;
   }
+  if (row.value.empty()) return true;
+  const auto value = formula(row, row.value, params, diag);
+  if (!value) return false;
+  Expectation e;
   e.value = *value;
   e.source = row.source;
   e.tolerance_text = row.tolerance;
-  if (!read_tolerance(row.tolerance, e.value, e.tolerance)) {
+  e.gates = row.tolerance != "none";
+  if (e.gates && !read_tolerance(row.tolerance, e.value, e.tolerance)) {
     diag.error(row.job.loc, "tolerance '" + row.tolerance + "' is no number of cycles and no percentage");
     return false;
   }
@@ -113,9 +161,10 @@ bool add_expectation(const Row& row, Job& job, Diag& diag) {
   return true;
 }
 
-// One job per machine, policy and combination of params.
-bool expand(const Row& row, std::vector<Job>& jobs, Diag& diag) {
-  std::vector<std::map<std::string, std::string>> combinations{{}};
+// Every combination of the listed parameters, at every point.
+std::vector<std::map<std::string, std::string>> combinations_of(const Row& row) {
+  std::vector<std::map<std::string, std::string>> combinations = row.points;
+  if (combinations.empty()) combinations.emplace_back();
   for (const auto& [name, values] : row.params) {
     std::vector<std::map<std::string, std::string>> next;
     for (const auto& base : combinations)
@@ -125,27 +174,74 @@ bool expand(const Row& row, std::vector<Job>& jobs, Diag& diag) {
       }
     combinations = std::move(next);
   }
+  return combinations;
+}
+
+// What tells the jobs of a row apart: parameters with several values, and those of points.
+std::vector<std::string> varying(const Row& row, const std::map<std::string, std::string>& params) {
+  std::vector<std::string> out;
+  for (const auto& [name, values] : row.params)
+    if (values.size() > 1) out.push_back(name + "=" + params.at(name));
+  if (row.points.empty()) return out;
+  for (const auto& [name, value] : row.points.front())
+    if (const auto it = params.find(name); it != params.end() && name != "value")
+      out.push_back(name + "=" + it->second);
+  return out;
+}
+
+// One job per machine, policy and combination of parameters.
+bool expand(const Row& row, std::vector<Job>& jobs, Diag& diag) {
   bool ok = true;
   for (const std::string& machine : row.machines)
     for (const std::string& policy : row.policies)
-      for (const auto& params : combinations) {
+      for (const auto& params : combinations_of(row)) {
         Job job = row.job;
         job.machine = machine;
         job.policy = policy;
         job.params = params;
+        job.params.erase("value");
         job.name += "/" + std::filesystem::path(machine).stem().string();
         if (!policy.empty()) job.name += "/" + policy;
-        for (const auto& [name, values] : row.params)
-          if (values.size() > 1) job.name += "/" + name + "=" + params.at(name);
-        ok = add_expectation(row, job, diag) && ok;
+        for (const std::string& part : varying(row, params)) {
+          job.name += "/" + part;
+          job.point += (job.point.empty() ? "" : " ") + part;
+        }
+        ok = add_expectation(row, job, params, diag) && ok;
         jobs.push_back(std::move(job));
       }
   return ok;
 }
 
+// Programs of public checkouts: found below `sources`, or left out when there is none.
+bool place_checkouts(std::vector<Job>& jobs, const std::string& sources, Diag& diag) {
+  if (sources.empty()) {
+    std::erase_if(jobs, [](const Job& j) { return !j.checkout.empty(); });
+    return true;
+  }
+  namespace fs = std::filesystem;
+  bool ok = true;
+  for (Job& job : jobs) {
+    if (job.checkout.empty()) continue;
+    std::string joined = job.checkout;
+    std::replace(joined.begin(), joined.end(), '/', '+');
+    const std::string name = fs::path(job.checkout).filename().string();
+    std::string found;
+    for (const std::string& folder : {job.checkout, joined, name})
+      if (found.empty() && fs::exists(fs::path(sources) / folder / job.program))
+        found = (fs::path(sources) / folder / job.program).string();
+    if (found.empty()) {
+      diag.error(job.loc, "'" + job.program + "' of " + job.checkout + " is not below " + sources,
+                 "check it out there as " + name + ", or leave --sources away");
+      ok = false;
+    }
+    job.program = found;
+  }
+  return ok;
+}
+
 }  // namespace
 
-std::optional<std::vector<Job>> read_suite(const std::string& path, Diag& diag) {
+std::optional<std::vector<Job>> read_suite(const std::string& path, const std::string& sources, Diag& diag) {
   const auto doc = YamlDoc::parse_file(path, diag);
   if (!doc) return std::nullopt;
   YamlMap top(doc->root(), "suite file", diag);
@@ -161,7 +257,7 @@ std::optional<std::vector<Job>> read_suite(const std::string& path, Diag& diag) 
     Row row;
     if (read_row(node, std::filesystem::path(path).parent_path(), row, diag)) expand(row, jobs, diag);
   }
-  if (!diag.ok()) return std::nullopt;
+  if (!diag.ok() || !place_checkouts(jobs, sources, diag)) return std::nullopt;
   return jobs;
 }
 

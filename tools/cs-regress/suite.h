@@ -13,7 +13,13 @@
 //       launch: main                 # LAYOUT.csl: exported function(s) to launch
 //       measure: cycles              # or interval, or an expression over exported symbols (expression.h)
 //       expect: {value: 3128, tolerance: 2%, source: "where the number comes from"}
-//                                    # value may be a formula over the params: "B + 3127"
+//                                    # value may be a formula over the params: "B + 3127"; tolerance none: the row
+//                                    # only prints both. `result:` must hold exactly, whatever the cycles
+//       points: [{L: 1, T: 4, value: 119.71}]          # instead of lists in params: one job per point; what is
+//                                    # `value` goes into the formula by this name
+//       result: {measure: "at(data, 0)", value: P}
+//       silicon_calibration: true    # with the machine's rates of silicon (its section calibration)
+//       checkout: owner/name         # program lies in a checkout below --sources DIR; skipped without
 //       allow: [leftover-wavelets]   # with a `reason:`
 #pragma once
 
@@ -31,6 +37,7 @@ struct Expectation {
   double tolerance = 0;        // absolute
   std::string tolerance_text;  // as written: "2 %", "2 cycles"
   std::string source;
+  bool gates = true;  // false: printed beside the result, whatever the difference
 };
 
 struct Job {
@@ -42,11 +49,17 @@ struct Job {
   std::vector<std::pair<std::string, int64_t>> dims;  // values of symbolic dimensions
   std::vector<std::string> allow;
   std::optional<Expectation> expect;
+  std::string result_measure;  // must be result_value exactly
+  double result_value = 0;
+  bool silicon = false;
+  std::string checkout;  // owner/name
+  std::string point;     // "P=512 B=16" of the parameters that vary
   SourceLoc loc;
   bool is_layout() const { return program.ends_with(".csl"); }
 };
 
-// All jobs of the suite in file order. Every problem is reported with its position.
-std::optional<std::vector<Job>> read_suite(const std::string& path, Diag&);
+// All jobs of the suite in file order. Every problem is reported with its position. Programs of checkouts are
+// looked for in SOURCES/owner/name, SOURCES/owner+name and SOURCES/name.
+std::optional<std::vector<Job>> read_suite(const std::string& path, const std::string& sources, Diag&);
 
 }  // namespace cs

@@ -1,0 +1,30 @@
+// Rates of silicon: how many cycles more than in the vendor's simulator an element group takes, when the machine's
+// `calibration.silicon_calibration` is on (docs/timing.md section 6).
+#pragma once
+
+#include <cstdint>
+
+#include "runtime/isa/isa.h"
+#include "runtime/machine/machine.h"
+
+namespace cs::sim {
+
+// Cycles beyond those of the group, in 1/65536 of a cycle. `fabric`: an operand is on the fabric, so that a group is
+// one wavelet.
+inline uint32_t silicon_drag(const Machine& m, isa::Op op, uint32_t group_cycles, bool fabric) {
+  const auto& c = m.calibration;
+  if (!c.silicon_calibration) return 0;
+  const bool moves = op == isa::Op::fmovh || op == isa::Op::fmovs || op == isa::Op::mov16 || op == isa::Op::mov32;
+  const isa::Row& row = isa::row(op);
+  const bool half = row.cost == isa::Cost::fp && row.type == isa::Type::f16;
+  double factor = 1;
+  if (fabric)
+    factor = c.wavelet_cycles;
+  else if (moves)
+    factor = 1 / c.move_rate_factor;
+  else if (half)
+    factor = 1 / c.fp16_rate_factor;
+  return factor > 1 ? uint32_t((factor - 1) * group_cycles * 65536.0 + 0.5) : 0;
+}
+
+}  // namespace cs::sim
