@@ -269,6 +269,7 @@ enum class VariableKind : uint8_t { constant, variable, parameter };   // const,
 
 struct Variable : DeclOf<DeclKind::variable> {
   VariableKind variable_kind{};
+  bool is_comptime = false;      // comptime var, in functions
   std::string name;
   Attributes attributes;
   const Expr* type = nullptr;    // may be null

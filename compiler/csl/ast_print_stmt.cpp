@@ -183,6 +183,7 @@ void Printer::linkage(Linkage l) {
 
 void Printer::variable(const Variable& v) {
   linkage(v.attributes.linkage);
+  if (v.is_comptime) out += "comptime ";
   out += v.variable_kind == VariableKind::constant   ? "const "
          : v.variable_kind == VariableKind::variable ? "var "
                                                      : "param ";

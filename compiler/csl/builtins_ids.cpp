@@ -65,9 +65,12 @@ Value get_ut_id(Evaluator& e, const ast::Builtin& n, const Type*) {
 Value get_int(Evaluator& e, const ast::Builtin& n, const Type*) {
   const Value v = e.rvalue(n.args[0]);
   if (!v.ok()) return {};
-  if (!v.type->is_id() && v.type->kind != TypeKind::enumeration)
-    return e.fail(n.args[0]->loc, fmt::format("@get_int takes an id, this is '{}'", v.type->name));
+  if (v.type->is_int()) return v;
   const Type* u16 = e.types().integer(16, false);
+  if (v.is(ValueKind::dsr)) return Value::integer(u16, v.as<DsrValue>().index);
+  if (!v.type->is_id() && v.type->kind != TypeKind::enumeration)
+    return e.fail(n.args[0]->loc, fmt::format("@get_int takes an id or an enum, this is '{}'", v.type->name));
+  if (v.type->kind == TypeKind::enumeration) u16 = v.type->element;
   return v.is(ValueKind::integer) ? Value::integer(u16, v.i) : Value::scalar(u16, e.operand(v, n.loc));
 }
 

@@ -1,36 +1,13 @@
 // Builtins on numbers and memory: bit casts, aggregates of equal values, ranges, random bits, configuration
 // registers.
-#include <cmath>
-#include <cstring>
-
 #include <fmt/format.h>
 
 #include "compiler/csl/builtins.h"
-#include "runtime/numerics/numerics.h"
 
 namespace cs::csl {
 namespace {
 
 using isa::Op;
-
-uint64_t bits_of(Evaluator& e, const Value& v) {
-  if (v.is(ValueKind::floating)) return e.float_bits(v.type, v.f);
-  return uint64_t(v.i) & (v.type->bytes == 4 ? 0xffffffffu : v.type->bytes == 2 ? 0xffffu : 0xffu);
-}
-
-Value from_bits(Evaluator& e, const Type* t, uint64_t bits) {
-  if (t->kind == TypeKind::floating) {
-    if (t->bits == 16)
-      return Value::floating(t, double(numerics::half_to_float(uint16_t(bits), e.session().options.fp16)));
-    const uint32_t word = uint32_t(bits);
-    float f = 0;
-    std::memcpy(&f, &word, sizeof f);
-    return Value::floating(t, double(f));
-  }
-  __int128 v = __int128(bits);
-  if (t->is_signed && (bits >> (t->bits - 1) & 1)) v -= __int128(1) << t->bits;
-  return Value::integer(t, v);
-}
 
 Value bitcast(Evaluator& e, const ast::Builtin& n, const Type*) {
   const Type* t = e.eval_type(n.args[0]);
@@ -48,7 +25,7 @@ Value bitcast(Evaluator& e, const ast::Builtin& n, const Type*) {
                   fmt::format("@bitcast from '{}' ({} bytes) to '{}' ({} bytes)", v.type->name, v.type->bytes,
                               t->name, t->bytes),
                   "both types need the same size");
-  if (v.is(ValueKind::integer) || v.is(ValueKind::floating)) return from_bits(e, t, bits_of(e, v));
+  if (unsigned __int128 bits = 0; !v.is(ValueKind::undefined) && e.to_bits(v, bits)) return e.from_bits(t, bits);
   if (v.is(ValueKind::undefined) || v.is(ValueKind::scalar)) {
     v.type = t;
     return v;

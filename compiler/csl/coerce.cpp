@@ -18,6 +18,8 @@ namespace {
 
 bool in_range(const Type& t, __int128 v) {
   if (t.kind != TypeKind::integer) return true;
+  if (t.bits == 0) return v == 0;
+  if (t.bits >= 127 && (!t.is_signed || t.bits == 128)) return t.is_signed || v >= 0;
   const __int128 one = 1;
   if (t.is_signed) return v >= -(one << (t.bits - 1)) && v < (one << (t.bits - 1));
   return v >= 0 && v < (one << t.bits);
@@ -25,6 +27,8 @@ bool in_range(const Type& t, __int128 v) {
 
 std::string range_text(const Type& t) {
   const __int128 one = 1;
+  if (t.bits == 0) return "0 alone";
+  if (t.bits >= 127 && (!t.is_signed || t.bits == 128)) return fmt::format("{} bits", t.bits);
   return t.is_signed
              ? fmt::format("{} … {}", print_int(-(one << (t.bits - 1))), print_int((one << (t.bits - 1)) - 1))
              : fmt::format("0 … {}", print_int((one << t.bits) - 1));
@@ -53,11 +57,11 @@ uint16_t half_from_double(double v, Fp16Format format) {
 double Evaluator::round_to(const Type* t, double v) const {
   if (t->kind != TypeKind::floating) return v;
   if (t->bits == 32) return double(float(v));
-  return double(numerics::half_to_float(half_from_double(v, session_.options.fp16), session_.options.fp16));
+  return double(numerics::half_to_float(half_from_double(v, t->format), t->format));
 }
 
 uint32_t Evaluator::float_bits(const Type* t, double v) const {
-  if (t->kind == TypeKind::floating && t->bits == 16) return half_from_double(v, session_.options.fp16);
+  if (t->kind == TypeKind::floating && t->bits == 16) return half_from_double(v, t->format);
   const float f = float(v);
   uint32_t bits = 0;
   std::memcpy(&bits, &f, sizeof bits);
@@ -93,13 +97,37 @@ Value Evaluator::coerce_pointer(const Value& v, const Type* t, SourceLoc where, 
   fits |= t->many && &from == &to;                                         // *T to [*]T
   fits |= from.kind == TypeKind::array && to.kind == TypeKind::array && from.element == to.element &&
           from.bytes == to.bytes;
-  fits |= to.kind == TypeKind::void_ && to.name == "anyopaque";
+  fits |= to.kind == TypeKind::void_;  // *T to *anyopaque
+  fits |= to.kind == TypeKind::array && to.elements() == 1 && to.element == &from &&
+          !v.type->many;  // *T to *[1]T
   if (!fits || !writable)
     return fail(where, fmt::format("{} has type '{}', here '{}' is needed", what, v.type->name, t->name),
                 fits ? "a pointer to const cannot become one to var" : "convert it: @ptrcast(T, …)");
   Value r = load(v, where);
   r.type = t;
   return r;
+}
+
+// .{ .name = value } to structures and unions.
+Value Evaluator::coerce_struct(const Value& v, const Type* t, SourceLoc where) {
+  std::vector<std::string> known;
+  for (const Field& f : t->fields) known.push_back(f.name);
+  for (std::string_view name : v.aggregate().names ? *v.aggregate().names : Names{})
+    if (t->field_index(name) < 0)
+      return fail(where, fmt::format("'{}' has no field '{}'", t->name, name), did_you_mean(name, known));
+  std::vector<Value> items;
+  for (const Field& f : t->fields) {
+    const Value* found = named_item(v, f.name);
+    items.emplace_back();
+    if (!found && t->is_union) continue;
+    const Value item_value =
+        found       ? *found
+        : f.initial ? eval_comptime(static_cast<const ast::Expr*>(f.initial), f.type, "a default value")
+                    : fail(where, fmt::format("field '{}' of '{}' is missing", f.name, t->name));
+    items.back() = coerce(item_value, f.type, where, "field");
+    if (!items.back().ok()) return {};
+  }
+  return finish_struct(t, std::move(items), where);
 }
 
 // .{ … } to arrays and structures; arrays and structures element by element.
@@ -113,29 +141,14 @@ Value Evaluator::coerce_aggregate(const Value& v, const Type* t, SourceLoc where
     return out.items[0].ok() ? Value::with(t, ValueKind::aggregate, std::move(out)) : Value();
   }
   const uint64_t n = item_count(v), need = array ? t->elements() : t->fields.size();
-  if (!array && a.names) {
-    std::vector<std::string> known;
-    for (const Field& f : t->fields) known.push_back(f.name);
-    for (std::string_view name : *a.names)
-      if (t->field_index(name) < 0)
-        return fail(where, fmt::format("'{}' has no field '{}'", t->name, name), did_you_mean(name, known));
-    for (const Field& f : t->fields) {
-      const Value* found = named_item(v, f.name);
-      Value item_value =
-          found       ? *found
-          : f.initial ? eval_comptime(static_cast<const ast::Expr*>(f.initial), f.type, "a default value")
-                      : fail(where, fmt::format("field '{}' of '{}' is missing", f.name, t->name));
-      out.items.push_back(coerce(item_value, f.type, where, "field"));
-      if (!out.items.back().ok()) return {};
-    }
-    return Value::with(t, ValueKind::aggregate, std::move(out));
-  }
+  if (!array && (a.names || n == 0)) return coerce_struct(v, t, where);
   if (n != need || (a.names && array))
     return fail(where, fmt::format("{} has {} elements, '{}' needs {}", what, n, t->name, need));
   for (uint64_t i = 0; i < n; ++i) {
     out.items.push_back(coerce(item(v, i), array ? t->element : t->fields[i].type, where, what));
     if (!out.items.back().ok()) return {};
   }
+  if (!array) return finish_struct(t, std::move(out.items), where);
   return Value::with(t, ValueKind::aggregate, std::move(out));
 }
 
@@ -147,7 +160,8 @@ Value Evaluator::coerce(const Value& v, const Type* t, SourceLoc where, const ch
   if (v.type->is_number() && t->is_number()) return coerce_number(v, t, where, what);
   if (v.type->kind == TypeKind::pointer && t->kind == TypeKind::pointer)
     return coerce_pointer(v, t, where, what);
-  if (v.is(ValueKind::aggregate) && t->is_aggregate()) return coerce_aggregate(v, t, where, what);
+  if (v.is(ValueKind::aggregate) && (t->is_aggregate() || t->has_fields()))
+    return coerce_aggregate(v, t, where, what);
   if (t->kind == TypeKind::comptime_struct && (v.is(ValueKind::aggregate) || v.is(ValueKind::module)))
     return v;
   if (v.type->kind == TypeKind::enum_literal && t->kind == TypeKind::enumeration) {

@@ -21,6 +21,8 @@ struct Local {
   Value value;                 // comptime: the value; run time: register or place
   std::shared_ptr<Value> box;  // comptime variable whose address was taken: the value is here
   bool is_const = true;
+  bool is_comptime = false;    // comptime var: read and written while the code around it is emitted
+  int depth = 0;               // run-time branches and loops around its declaration
   Value& cell() { return box ? *box : value; }
 };
 
@@ -85,6 +87,7 @@ class Evaluator {
   Value load(const Value&, SourceLoc);
   Value locate(const ast::Expr*);  // as a place in memory if it has one
   Value* cell(const ast::Expr*);   // comptime variable to write, or null
+  bool assign_packed(const ast::Expr* target, const Value&, SourceLoc);  // a field in one; false: not such a target
   Value element(const Value& base, const std::vector<Value>& indices, SourceLoc);
   Value member(const Value& base, std::string_view name, SourceLoc, bool quiet = false);
   Value dereference(const Value& pointer, SourceLoc);
@@ -93,6 +96,15 @@ class Evaluator {
   isa::Operand operand(const Value&, SourceLoc);  // register or literal of a scalar
   Location in_memory(const Value&, SourceLoc);    // place of an aggregate or DSD, copied if need be
   void store(const Value& place, const Value& value, SourceLoc);
+
+  // ---- structures whose fields are bits (eval_packed.cpp)
+  Value packed_member(const Value& base, const Field&, SourceLoc);
+  Value load_part(const Value& place, SourceLoc);
+  void store_part(const Value& place, const Value& v, SourceLoc);
+  // A structure or union from the values of its fields; fields without a value (poison) are left out.
+  Value finish_struct(const Type*, std::vector<Value> items, SourceLoc);
+  Value from_bits(const Type*, unsigned __int128 bits) const;
+  bool to_bits(const Value&, unsigned __int128& bits) const;  // of values known at comptime
 
   // ---- conversions (coerce.cpp)
   Value coerce(const Value&, const Type*, SourceLoc, const char* what);
@@ -137,6 +149,8 @@ class Evaluator {
 
   // modules.cpp
   void bind_param(ModuleInstance&, Entry&, const ast::Variable&);
+  Value extern_value(ModuleInstance&, const ast::Decl&, SourceLoc use);
+  std::string link_name(ModuleInstance&, const ast::Decl&);
   void evaluate_variable(ModuleInstance&, Entry&, const ast::Variable&);
   Value function_value(ModuleInstance&, const ast::Function&);
   void lower(size_t instance);
@@ -154,6 +168,9 @@ class Evaluator {
   Value eval_init(const ast::Init&, const Type* want);
   Value eval_array_init(const ast::Init&, const Type*);
   Value eval_struct_init(const ast::Init&, const Type*);
+  Value make_packed(const Type*, const std::vector<Value>& items, SourceLoc);
+  Value variant(const Value& base, const Value& v, SourceLoc);
+  bool check_variant(const Value& aggregate, int index, SourceLoc);
   Value eval_call(const ast::Call&);
   Value eval_address_of(const ast::AddressOf&);
   Value eval_builtin(const ast::Builtin&, const Type* want);
@@ -164,6 +181,7 @@ class Evaluator {
   // eval_stmt.cpp
   Flow exec_node(const ast::Stmt*);
   Flow exec_decl(const ast::Variable&);
+  Flow exec_comptime_decl(const ast::Variable&);
   Flow exec_assign(const ast::Assign&);
   Flow exec_if(const ast::If&);
   Flow exec_return(const ast::Return&);
@@ -210,6 +228,7 @@ class Evaluator {
   Truth branch_compare(const ast::Binary&, bool sense, int label);
   Value runtime_convert(const Value&, const Type*, SourceLoc);
   Value convert_int(const Value&, const Type*);
+  Value coerce_struct(const Value&, const Type*, SourceLoc);
   Value coerce_aggregate(const Value&, const Type*, SourceLoc, const char* what);
   Value coerce_pointer(const Value&, const Type*, SourceLoc, const char* what);
   Value coerce_number(const Value&, const Type*, SourceLoc, const char* what);

@@ -2,6 +2,7 @@
 //
 // A place is a literal, global or slot plus an optional register. Known indices move the literal part; the
 // others are scaled and added up in the register.
+#include <algorithm>
 #include <bit>
 
 #include <fmt/format.h>
@@ -32,6 +33,7 @@ Value Evaluator::load(const Value& v, SourceLoc where) {
     return fail(where, "the value of a run-time variable is not known at comptime",
                 "declare it with 'const', or use it in a function or task");
   }
+  if (v.part_bits) return load_part(v, where);
   if (!v.type->is_scalar()) return v;
   return Value::scalar(v.type, builder_->load_new(v.type, v.location));
 }
@@ -267,7 +269,9 @@ Value Evaluator::member(const Value& base_value, std::string_view name, SourceLo
     if (quiet) return {};
     return fail(where, fmt::format("enum '{}' has no '{}'", t->name, name), did_you_mean(name, known));
   }
-  if (const Value* v = named_item(base, name)) return *v;
+  if (base.type->kind == TypeKind::packed)
+    if (const Field* f = base.type->field(name)) return packed_member(base, *f, where);
+  if (const Value* v = named_item(base, name)) return base.type->is_union ? variant(base, *v, where) : *v;
   const Field* f = base.type->kind == TypeKind::structure ? base.type->field(name) : nullptr;
   if (f && base.is(ValueKind::place))
     return Value::place(f->type, offset_by(base.location, int32_t(f->offset)), base.is_const);
@@ -278,6 +282,24 @@ Value Evaluator::member(const Value& base_value, std::string_view name, SourceLo
     for (std::string_view n : *base.aggregate().names) known.emplace_back(n);
   return fail(where, fmt::format("a value of type '{}' has no field '{}'", base.type->name, name),
               did_you_mean(name, known));
+}
+
+// Variant `v` of a union known at comptime. Extern ones show the bits of the active variant.
+Value Evaluator::variant(const Value& base, const Value& v, SourceLoc where) {
+  const std::vector<Value>& all = base.aggregate().items;
+  const auto active =
+      std::find_if(all.begin(), all.end(), [](const Value& x) { return !x.is(ValueKind::undefined); });
+  if (active == all.end() || &*active == &v) return v;
+  unsigned __int128 bits = 0;
+  if (base.type->is_extern && v.type->is_scalar() && to_bits(*active, bits)) return from_bits(v.type, bits);
+  if (base.type->is_extern)
+    return fail(where, fmt::format("the bits of '{}' are not known as '{}' at comptime", active->type->name,
+                                   v.type->name));
+  return fail(where,
+              fmt::format("variant '{}' of this union is not the active one, which is '{}'",
+                          base.type->fields[size_t(&v - all.data())].name,
+                          base.type->fields[size_t(active - all.begin())].name),
+              "only extern and packed unions can be read as another variant");
 }
 
 Value Evaluator::dereference(const Value& p, SourceLoc where) {
@@ -297,8 +319,9 @@ Value Evaluator::dereference(const Value& p, SourceLoc where) {
 Value Evaluator::address_of(const Value& v, SourceLoc where) {
   if (!v.ok()) return {};
   if (v.is(ValueKind::function)) return v;
-  if (!v.is(ValueKind::place))
-    return fail(where, fmt::format("this value of type '{}' has no address", v.type->name));
+  if (v.part_bits || !v.is(ValueKind::place))
+    return v.part_bits ? fail(where, "a field of a packed structure has no address", "copy it to a variable")
+                       : fail(where, fmt::format("this value of type '{}' has no address", v.type->name));
   const Type* t = types_.pointer(v.type, v.is_const, false);
   Location l = v.location;
   if (l.index < 0) return Value::pointer(t, l);
@@ -311,6 +334,7 @@ Value Evaluator::address_of(const Value& v, SourceLoc where) {
 void Evaluator::store(const Value& place, const Value& v, SourceLoc where) {
   if (!v.ok() || !place.ok() || v.is(ValueKind::undefined)) return;
   FunctionBuilder& b = *builder_;
+  if (place.part_bits) return store_part(place, v, where);
   if (place.is(ValueKind::scalar)) return b.move(place.location.operand(), operand(v, where));
   const Type* t = place.type;
   if (t->is_scalar()) return b.store(t, place.location, operand(v, where));
@@ -319,6 +343,8 @@ void Evaluator::store(const Value& place, const Value& v, SourceLoc where) {
     if (!(v.location == place.location)) copy_memory(*this, place.location, v.location, t->bytes, where);
     return;
   }
+  if (v.is(ValueKind::integer))
+    return copy_memory(*this, place.location, constant_place(v, where), t->bytes, where);
   const bool splat = v.aggregate().count > kElementwise && v.aggregate().items[0].type->is_scalar();
   if (splat) return fill_memory(*this, place.location, v.aggregate().items[0], v.aggregate().count, where);
   const uint64_t n = item_count(v);
@@ -371,6 +397,9 @@ Value* Evaluator::cell(const ast::Expr* e) {
   if (f) {
     const Value* found = named_item(*base, f->name);
     if (!found) return nullptr;
+    if (base->type->is_union && !base->type->is_extern &&
+        !check_variant(*base, int(found - base->aggregate().items.data()), e->loc))
+      return nullptr;
     const size_t index = size_t(found - base->aggregate().items.data());
     return &items(*base)[index];
   }

@@ -5,7 +5,36 @@
 
 namespace cs::csl {
 
+namespace {
+
+// The local behind `x`, `x.f`, `x[i].g` …
+std::string_view root_name(const ast::Expr* e) {
+  while (e) {
+    if (const auto* id = ast::try_as<ast::Identifier>(e)) return id->name;
+    const auto* field = ast::try_as<ast::Field>(e);
+    const auto* index = ast::try_as<ast::Index>(e);
+    e = field ? field->base : index ? index->base : nullptr;
+  }
+  return {};
+}
+
+}  // namespace
+
+Flow Evaluator::exec_comptime_decl(const ast::Variable& n) {
+  ComptimeScope scope(*this);
+  const Flow flow = exec_decl(n);
+  Local& local = locals_.back();
+  if (local.name != n.name) return flow;
+  local.is_comptime = true;
+  local.depth = frame_->depth;
+  if (local.value.ok() && !csl::is_comptime(local.value))
+    local.value =
+        fail(n.loc, fmt::format("the value of comptime variable '{}' is not known at comptime", n.name));
+  return flow;
+}
+
 Flow Evaluator::exec_decl(const ast::Variable& n) {
+  if (n.is_comptime && emitting()) return exec_comptime_decl(n);
   const Type* t = n.type ? eval_type(n.type) : nullptr;
   const bool is_const = n.variable_kind == ast::VariableKind::constant;
   if (n.type && !t) {
@@ -71,6 +100,7 @@ void Evaluator::assign(const ast::Expr* target, const Value& value, SourceLoc wh
       return;
     }
   }
+  if (assign_packed(target, value, where)) return;
   if (Value* c = cell(target)) {
     const Type* t = c->type;
     const Value v = t && c->ok() ? coerce(value, t, where, "value") : value;
@@ -117,6 +147,18 @@ const Type* Evaluator::target_type(const ast::Assign& n) {
 }
 
 Flow Evaluator::exec_assign(const ast::Assign& n) {
+  if (emitting())
+    if (const Local* root = find_local(root_name(n.target)); root && root->is_comptime) {
+      if (root->depth != frame_->depth) {
+        fail(
+            n.loc,
+            fmt::format("comptime variable '{}' would change under a run-time condition or loop", root->name),
+            "make it a run-time variable, or the loop inline");
+        return Flow::next;
+      }
+      ComptimeScope scope(*this);
+      return exec_assign(n);
+    }
   if (!n.compound) {
     const auto* id = ast::try_as<ast::Identifier>(n.target);
     const Type* want = target_type(n);

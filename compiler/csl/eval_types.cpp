@@ -53,6 +53,11 @@ const Type* Evaluator::eval_type(const ast::Expr* e) {
     case ExprKind::pointer_type: {
       const auto& n = static_cast<const ast::PointerType&>(*e);
       const Type* target = eval_type(n.element);
+      if (target && target->kind == TypeKind::function) {  // a function value is its address already
+        if (n.is_const && !n.many) return target;
+        fail(e->loc, "a pointer to a function must be a pointer to const", "*const fn (…) …");
+        return nullptr;
+      }
       return target ? types_.pointer(target, n.is_const, n.many) : nullptr;
     }
     case ExprKind::function_type: {
@@ -84,22 +89,49 @@ const Type* Evaluator::eval_type(const ast::Expr* e) {
 }
 
 Value Evaluator::eval_struct_type(const ast::StructType& n) {
-  if (n.is_union)
-    return fail(n.loc, "unions are not supported yet", "use a struct with one field per case, or @bitcast");
-  if (n.layout == ast::StructLayout::packed)
-    return fail(n.loc, "packed structs are not supported yet", "use shifts and masks");
+  const bool packed = n.layout == ast::StructLayout::packed;
   std::vector<Field> fields;
-  std::string name = "struct {";
+  std::string name = fmt::format("{}{} {{",
+                                 packed                                    ? "packed "
+                                 : n.layout == ast::StructLayout::external ? "extern "
+                                                                           : "",
+                                 n.is_union ? "union" : "struct");
+  int bits = 0;
   for (const ast::Member& m : n.members) {
     const Type* t = m.type ? eval_type(m.type) : nullptr;
     if (!t) return {};
     for (const Field& f : fields)
       if (f.name == m.name) return fail(m.loc, fmt::format("field '{}' is declared twice", m.name));
+    if (t->name == "anyopaque")
+      return fail(m.loc, "a field cannot be 'anyopaque'", "use a pointer: *anyopaque");
+    if (packed) {
+      constexpr int kMostBits = 127;
+      const int width = t->packed_bits();
+      if (width < 0)
+        return fail(m.loc, fmt::format("a field of a packed structure cannot be '{}'", t->name),
+                    "integers, floats, bool, enums, pointers and packed structures have a number of bits");
+      if (n.is_union && !fields.empty() && width != bits)
+        return fail(m.loc, fmt::format("variant '{}' has {} bits, the others have {}", m.name, width, bits),
+                    "all variants of a packed union need the same number of bits");
+      bits = n.is_union ? width : bits + width;
+      if (bits > kMostBits)
+        return fail(m.loc,
+                    fmt::format("this packed structure needs {} bits, the limit is {}", bits, kMostBits));
+    }
     name += fmt::format("{} {}: {}", fields.empty() ? "" : ",", m.name, t->name);
     fields.push_back({.name = m.name, .type = t, .initial = m.value});
   }
+  if (n.tag) {
+    const Type* tag = eval_type(n.tag);
+    if (!tag) return {};
+    if (!packed || tag->kind != TypeKind::integer || tag->bits != bits)
+      return fail(n.tag->loc, fmt::format("the backing integer of {} bits cannot be '{}'", bits, tag->name));
+  }
   const std::string identity = fmt::format("{}:{}:{} {}", n.loc.file, n.loc.line, n.loc.column, name);
-  return type_value(types_, types_.structure(identity, name + " }", std::move(fields)));
+  name += " }";
+  if (packed) return type_value(types_, types_.packed(identity, name, std::move(fields), n.is_union));
+  return type_value(types_, types_.structure(identity, name, std::move(fields), n.is_union,
+                                             n.layout == ast::StructLayout::external));
 }
 
 Value Evaluator::eval_enum_type(const ast::EnumType& n) {
@@ -108,22 +140,31 @@ Value Evaluator::eval_enum_type(const ast::EnumType& n) {
   if (tag->kind != TypeKind::integer || tag->bytes == 0)
     return fail(n.loc, fmt::format("'{}' cannot number an enum", tag->name));
   std::vector<Field> fields;
-  __int128 next = 0;
   std::string name = "enum {";
   for (const ast::Member& m : n.members) {
-    if (m.value) {
-      int64_t given = 0;
-      if (!eval_int(m.value, INT32_MIN, UINT32_MAX, "the number of an enumerator", given)) return {};
-      next = given;
-    }
-    if (!coerce(Value::integer(types_.get(TypeKind::comptime_int), next), tag, m.loc, "enumerator").ok())
-      return {};
-    for (const Field& f : fields)
-      if (f.name == m.name || f.value == next)
-        return fail(m.loc,
-                    fmt::format("enumerator '{}' repeats '{}' = {}", m.name, f.name, print_int(f.value)));
+    int64_t given = 0;
+    if (m.value && !eval_int(m.value, INT32_MIN, UINT32_MAX, "the number of an enumerator", given)) return {};
+    for (size_t i = 0; i < fields.size(); ++i)
+      if (fields[i].name == m.name || (m.value && n.members[i].value && fields[i].value == given))
+        return fail(m.loc, fmt::format("enumerator '{}' repeats '{}' = {}", m.name, fields[i].name,
+                                       print_int(fields[i].value)));
     name += fmt::format("{} {}", fields.empty() ? "" : ",", m.name);
-    fields.push_back({.name = m.name, .type = tag, .value = next++});
+    fields.push_back({.name = m.name, .type = tag, .value = given});
+  }
+  // Those without a number get the lowest ones that are free, in order.
+  __int128 next = 0;
+  for (size_t i = 0; i < fields.size(); ++i) {
+    const auto taken = [&] {
+      for (size_t k = 0; k < fields.size(); ++k)
+        if (n.members[k].value && fields[k].value == next) return true;
+      return false;
+    };
+    if (!n.members[i].value) {
+      while (taken()) ++next;
+      fields[i].value = next++;
+    }
+    const Value number = Value::integer(types_.get(TypeKind::comptime_int), fields[i].value);
+    if (!coerce(number, tag, n.members[i].loc, "enumerator").ok()) return {};
   }
   const std::string identity =
       fmt::format("{}:{}:{} {}", n.loc.file, n.loc.line, n.loc.column, fmt::ptr(tag));
@@ -144,12 +185,12 @@ Value Evaluator::eval_init(const ast::Init& n, const Type* want) {
     }
     if (!t) return {};
     if (t->kind == TypeKind::array) return eval_array_init(n, t);
-    if (t->kind == TypeKind::structure) return eval_struct_init(n, t);
+    if (t->has_fields()) return eval_struct_init(n, t);
     return fail(n.loc, fmt::format("a value of type '{}' is not written with braces", t->name));
   }
   if (want && want->kind == TypeKind::array && (n.elements.empty() || n.elements[0].name.empty()))
     return eval_array_init(n, want);
-  if (want && want->kind == TypeKind::structure && (n.elements.empty() || !n.elements[0].name.empty()))
+  if (want && want->has_fields() && (n.elements.empty() || !n.elements[0].name.empty()))
     return eval_struct_init(n, want);
   Aggregate a;
   Names names;
@@ -180,8 +221,7 @@ Value Evaluator::eval_array_init(const ast::Init& n, const Type* t) {
 }
 
 Value Evaluator::eval_struct_init(const ast::Init& n, const Type* t) {
-  Aggregate a;
-  a.items.resize(t->fields.size());
+  std::vector<Value> items(t->fields.size());
   std::vector<bool> given(t->fields.size());
   bool good = true;
   for (const ast::InitElement& e : n.elements) {
@@ -195,17 +235,17 @@ Value Evaluator::eval_struct_init(const ast::Init& n, const Type* t) {
     }
     if (given[size_t(index)]) return fail(e.loc, fmt::format("field '{}' is given twice", e.name));
     given[size_t(index)] = true;
-    a.items[size_t(index)] = keep(eval_as(e.value, t->fields[size_t(index)].type, "field"));
-    good &= a.items[size_t(index)].ok();
+    items[size_t(index)] = keep(eval_as(e.value, t->fields[size_t(index)].type, "field"));
+    good &= items[size_t(index)].ok();
   }
   for (size_t i = 0; i < given.size() && good; ++i) {
-    if (given[i]) continue;
+    if (given[i] || t->is_union) continue;
     const Field& f = t->fields[i];
     if (!f.initial) return fail(n.loc, fmt::format("field '{}' of '{}' is missing", f.name, t->name));
-    a.items[i] = eval_comptime(static_cast<const ast::Expr*>(f.initial), f.type, "a default value");
-    good &= a.items[i].ok();
+    items[i] = eval_comptime(static_cast<const ast::Expr*>(f.initial), f.type, "a default value");
+    good &= items[i].ok();
   }
-  return good ? Value::with(t, ValueKind::aggregate, std::move(a)) : Value();
+  return good ? finish_struct(t, std::move(items), n.loc) : Value();
 }
 
 }  // namespace cs::csl

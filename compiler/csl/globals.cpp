@@ -34,7 +34,10 @@ bool Evaluator::write_image(const Value& v, const Type* t, MirGlobal& g, uint32_
     case ValueKind::undefined:
       return true;
     case ValueKind::integer:
-      put(g, offset, uint64_t(v.i), t->bytes);
+      if (t->kind == TypeKind::packed && t->bytes > 8)
+        for (uint32_t at = 0; at < t->bytes; at += 2) put(g, offset + at, uint16_t(v.i >> (8 * at)), 2);
+      else
+        put(g, offset, uint64_t(v.i), t->bytes);
       return true;
     case ValueKind::floating:
       put(g, offset, float_bits(t, v.f), t->bytes);

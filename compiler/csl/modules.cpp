@@ -32,6 +32,11 @@ std::string_view name_of(const ast::Decl& d) {
   return {};
 }
 
+const ast::Attributes& attributes_of(const ast::Decl& d) {
+  const auto* v = ast::try_as<ast::Variable>(&d);
+  return v ? v->attributes : static_cast<const ast::Function&>(d).attributes;
+}
+
 }  // namespace
 
 ModuleInstance* Evaluator::instantiate(const LoadedModule* source, const Value& params, SourceLoc where) {
@@ -87,8 +92,10 @@ void Evaluator::evaluate_declarations(ModuleInstance& m) {
       const auto* v = ast::try_as<ast::Variable>(d);
       const bool unset =
           v && v->variable_kind == ast::VariableKind::parameter && !v->value && !named_item(m.params, name);
-      if (entry.decl == d && !unset)
-        global_value(m, entry, d->loc);  // an unset parameter is wrong when it is used
+      // An unset parameter is wrong when it is used; what is extern may be in a module that is imported
+      // later.
+      if (entry.decl == d && !unset && attributes_of(*d).linkage != ast::Linkage::external)
+        global_value(m, entry, d->loc);
     } else if (const auto* block = ast::try_as<ast::ComptimeBlock>(d)) {
       unit_.comptime_blocks.emplace_back(&m, block);
     } else if (!unit_.is_layout && &m == unit_.modules[0].get() && d->kind == ast::DeclKind::layout) {
@@ -106,7 +113,9 @@ Value Evaluator::global_value(ModuleInstance& m, Entry& entry, SourceLoc use) {
   entry.state = Entry::State::busy;
   {
     FrameScope scope(*this, m, nullptr, {});
-    if (const auto* v = ast::try_as<ast::Variable>(entry.decl))
+    if (attributes_of(*entry.decl).linkage == ast::Linkage::external)
+      entry.value = extern_value(m, *entry.decl, use);
+    else if (const auto* v = ast::try_as<ast::Variable>(entry.decl))
       evaluate_variable(m, entry, *v);
     else
       entry.value = function_value(m, static_cast<const ast::Function&>(*entry.decl));
@@ -194,18 +203,51 @@ void Evaluator::evaluate_variable(ModuleInstance& m, Entry& entry, const ast::Va
   entry.value = Value::place(v.type, {isa::OperandKind::global, int32_t(global), 0, -1}, false);
 }
 
-// `export var x` and `export fn f` are symbols for the host.
-void Evaluator::export_linkage(ModuleInstance&, const ast::Decl& d, const Value& v) {
-  const auto* var = ast::try_as<ast::Variable>(&d);
-  const auto* fn = ast::try_as<ast::Function>(&d);
-  const ast::Attributes& a = var ? var->attributes : fn->attributes;
-  if (a.linkage != ast::Linkage::exported || unit_.is_layout) return;
-  std::string name(name_of(d));
-  if (a.link_name) {
-    const Value given = eval_comptime(a.link_name, nullptr, "a link name");
-    if (given.is(ValueKind::text)) name = given.text();
+// The name of an export or extern declaration among all modules of a PE.
+std::string Evaluator::link_name(ModuleInstance& m, const ast::Decl& d) {
+  const ast::Attributes& a = attributes_of(d);
+  if (!a.link_name) return std::string(name_of(d));
+  FrameScope scope(*this, m, nullptr, {});
+  const Value given = eval_comptime(a.link_name, nullptr, "a link name");
+  if (given.ok() && !given.is(ValueKind::text)) fail(a.link_name->loc, "a link name must be a string");
+  return given.is(ValueKind::text) ? given.text() : std::string(name_of(d));
+}
+
+// What the export declaration of the same name stands for.
+Value Evaluator::extern_value(ModuleInstance& m, const ast::Decl& d, SourceLoc use) {
+  const std::string name = link_name(m, d);
+  const auto* v = ast::try_as<ast::Variable>(&d);
+  const Type* want = v ? (v->type ? eval_type(v->type) : nullptr)
+                       : function_value(m, static_cast<const ast::Function&>(d)).type;
+  if (!want) return {};
+  for (size_t i = 0; i < unit_.modules.size(); ++i) {
+    ModuleInstance& other = *unit_.modules[i];
+    for (const ast::Decl* candidate : other.source->file->decls) {
+      if (name_of(*candidate).empty() || attributes_of(*candidate).linkage != ast::Linkage::exported)
+        continue;
+      if (link_name(other, *candidate) != name) continue;
+      const Value found = global_value(other, other.entries.find(name_of(*candidate))->second, use);
+      if (!found.ok() || found.type == want) return found;
+      diag().error(d.loc, fmt::format("extern '{}' has type '{}', what is exported has '{}'", name,
+                                      want->name, found.type->name));
+      diag().note(candidate->loc, "exported here");
+      return {};
+    }
   }
-  export_symbol(v, name, d.loc);
+  return fail(d.loc, fmt::format("no module of this PE exports '{}'", name),
+              "export it: export var … or export fn …");
+}
+
+// `export var x` and `export fn f` are symbols for the host.
+void Evaluator::export_linkage(ModuleInstance& m, const ast::Decl& d, const Value& v) {
+  const ast::Attributes& a = attributes_of(d);
+  if (a.linkage != ast::Linkage::exported || unit_.is_layout) return;
+  const bool words =
+      v.type->is_aggregate() && v.type->kind != TypeKind::array;  // read by the host as 16-bit words
+  const Type* u16 = types_.integer(16, false);
+  Value seen = v;
+  if (words && v.is(ValueKind::place)) seen.type = types_.array(u16, {v.type->bytes / 2});
+  export_symbol(seen, link_name(m, d), d.loc);
 }
 
 void Evaluator::run_comptime_blocks() {

@@ -161,9 +161,10 @@ Value Evaluator::shift(BinaryOp op, const Value& a, const Value& b, SourceLoc wh
     return fail(where, fmt::format("shift by {}", print_int(b.i)));
   if (a.is(ValueKind::integer) && b.is(ValueKind::integer)) {
     if (op == shr) return Value::integer(a.type, a.i >> int(b.i));
-    if (a.type->kind == TypeKind::integer) {  // bits shifted out are lost
+    if (a.type->kind == TypeKind::integer && a.type->bits == 0) return a;
+    if (a.type->kind == TypeKind::integer && a.type->bits < 127) {  // bits shifted out are lost
       const unsigned __int128 mask = (((unsigned __int128)1) << a.type->bits) - 1;
-      unsigned __int128 r = b.i >= 64 ? 0 : ((unsigned __int128)a.i << int(b.i)) & mask;
+      unsigned __int128 r = ((unsigned __int128)a.i << int(b.i)) & mask;
       const bool negative = a.type->is_signed && (r >> (a.type->bits - 1) & 1);
       return Value::integer(a.type, negative ? __int128(r) - (__int128)mask - 1 : __int128(r));
     }

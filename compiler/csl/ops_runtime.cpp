@@ -61,7 +61,9 @@ std::pair<Op, Op> float_ops(BinaryOp op) {
   }
 }
 
-const Type* number_type(const Type* t) { return t->kind == TypeKind::enumeration ? t->element : t; }
+const Type* number_type(const Type* t) {
+  return t->kind == TypeKind::enumeration || t->kind == TypeKind::packed ? t->element : t;
+}
 
 }  // namespace
 

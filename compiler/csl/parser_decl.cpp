@@ -88,7 +88,7 @@ Function* Parser::function(Linkage linkage, bool is_inline) {
   node->attributes.linkage = linkage;
   node->name = expect_name(node->is_task ? "a name for the task" : "a name for the function");
   expect(Tok::l_paren, "before the parameters");
-  node->params = params(true);
+  node->params = params(linkage != Linkage::external);
   expect(Tok::r_paren, "after the parameters");
   attributes(node->attributes);
   if (at(Tok::l_brace) || at(Tok::semicolon))

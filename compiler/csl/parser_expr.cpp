@@ -284,7 +284,8 @@ const Expr* Parser::postfix(const Expr* base, bool init_allowed) {
       base = node;
     } else if (init_allowed && at(Tok::l_brace) &&
                (base->kind == ExprKind::identifier || base->kind == ExprKind::field ||
-                base->kind == ExprKind::struct_type || base->kind == ExprKind::builtin)) {
+                base->kind == ExprKind::struct_type || base->kind == ExprKind::builtin ||
+                base->kind == ExprKind::call)) {
       base = init(base, base->loc);
     } else {
       break;

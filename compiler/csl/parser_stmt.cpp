@@ -101,6 +101,15 @@ const Stmt* Parser::statement() {
         node->is_comptime = true;
         return node;
       }
+      if (at_ahead(1, Tok::kw_var) || at_ahead(1, Tok::kw_const)) {
+        advance();
+        DeclStmt* node = file_->make<DeclStmt>(loc);
+        Variable* variable_node = variable(Linkage::internal);
+        variable_node->is_comptime = true;
+        node->decl = variable_node;
+        end_statement("the declaration");
+        return node;
+      }
       break;
     case Tok::kw_param:
     case Tok::kw_fn:

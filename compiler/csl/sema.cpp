@@ -100,6 +100,7 @@ bool build_tile(Session& session, LayoutState& layout, const LayoutState::TileKe
 bool analyse(const CslOptions& options, const Machine& machine, ModuleLoader& loader, MirLayout& out,
              Diag& diag) {
   Session session{.options = options, .machine = machine, .loader = loader, .diag = diag};
+  session.types.select(options.fp16);
   const LoadedModule* root = loader.load(options.layout, nullptr, {}, diag);
   if (!root) return false;
   LayoutState layout;

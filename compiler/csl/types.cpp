@@ -10,6 +10,12 @@
 #include "runtime/isa/dsd.h"
 
 namespace cs::csl {
+namespace {
+
+constexpr std::pair<const char*, Fp16Format> kHalves[] = {
+    {"f16", Fp16Format::f16}, {"bf16", Fp16Format::bf16}, {"cb16", Fp16Format::cb16}};
+
+}  // namespace
 
 uint64_t Type::elements() const {
   uint64_t n = 1;
@@ -26,6 +32,23 @@ int Type::field_index(std::string_view wanted) const {
 const Field* Type::field(std::string_view wanted) const {
   const int i = field_index(wanted);
   return i < 0 ? nullptr : &fields[size_t(i)];
+}
+
+int Type::packed_bits() const {
+  switch (kind) {
+    case TypeKind::boolean:
+      return 1;
+    case TypeKind::integer:
+    case TypeKind::floating:
+    case TypeKind::packed:
+      return bits;
+    case TypeKind::enumeration:
+      return element->bits;
+    case TypeKind::pointer:
+      return 16;
+    default:
+      return -1;
+  }
 }
 
 TypeTable::TypeTable() : simple_(size_t(TypeKind::range) + 1) {
@@ -58,16 +81,20 @@ TypeTable::TypeTable() : simple_(size_t(TypeKind::range) + 1) {
   simple(dsr_src0, "dsr_src0", 0);
   simple(dsr_src1, "dsr_src1", 0);
   simple(range, "range", 0);
-  for (auto [name, bits] : {std::pair{"f16", 16}, {"f32", 32}}) {
-    Type t{.kind = floating,
-           .name = name,
-           .bits = uint8_t(bits),
-           .bytes = uint32_t(bits / 8),
-           .align = uint32_t(bits / 8)};
-    (bits == 16 ? f16_ : f32_) = names_[name] = add(name, t);
-  }
-  for (const char* name : {"bf16", "cb16"}) names_[name] = f16_;
-  names_["anyopaque"] = simple_[size_t(void_)];
+  f32_ = names_["f32"] = add("f32", {.kind = floating, .name = "f32", .bits = 32, .bytes = 4, .align = 4});
+  for (auto [name, format] : kHalves)
+    names_[name] =
+        add(name, {.kind = floating, .name = name, .bits = 16, .format = format, .bytes = 2, .align = 2});
+  f16_ = names_["f16"];
+  names_["anyopaque"] = add("anyopaque", {.kind = void_, .name = "anyopaque"});
+}
+
+// The other formats are for values known at comptime. `f16` names the program's format whatever it is, so
+// that kernels need no parameter for it.
+void TypeTable::select(Fp16Format format) {
+  for (auto [name, f] : kHalves)
+    if (f == format) f16_ = names_[name];
+  names_["f16"] = f16_;
 }
 
 Type* TypeTable::add(const std::string& key, Type type) {
@@ -83,7 +110,11 @@ const Type* TypeTable::simple(TypeKind kind, const char* name, uint32_t bytes) {
 
 const Type* TypeTable::integer(int bits, bool is_signed) {
   const std::string name = fmt::format("{}{}", is_signed ? 'i' : 'u', bits);
-  const uint32_t bytes = bits <= 8 ? 1 : bits <= 16 ? 2 : bits <= 32 ? 4 : 0;  // wider ones: comptime only
+  const uint32_t bytes = bits == 0    ? 0
+                         : bits <= 8  ? 1
+                         : bits <= 16 ? 2
+                         : bits <= 32 ? 4
+                                      : 0;  // wider ones: comptime only
   return add(name, {.kind = TypeKind::integer,
                     .name = name,
                     .bits = uint8_t(bits),
@@ -131,18 +162,36 @@ const Type* TypeTable::function(std::vector<const Type*> params, const Type* res
 }
 
 const Type* TypeTable::structure(const std::string& identity, const std::string& name,
-                                 std::vector<Field> fields) {
-  Type t{.kind = TypeKind::structure, .name = name, .fields = std::move(fields)};
+                                 std::vector<Field> fields, bool is_union, bool is_extern) {
+  Type t{.kind = TypeKind::structure,
+         .name = name,
+         .is_union = is_union,
+         .is_extern = is_extern,
+         .fields = std::move(fields)};
   bool runtime = true;
   for (Field& f : t.fields) {
     runtime &= f.type->bytes != 0;
     t.align = std::max(t.align, f.type->align);
-    t.bytes = (t.bytes + f.type->align - 1) / f.type->align * f.type->align;
-    f.offset = t.bytes;
-    t.bytes += f.type->bytes;
+    const uint32_t end = is_union ? 0 : t.bytes;
+    f.offset = (end + f.type->align - 1) / f.type->align * f.type->align;
+    t.bytes = std::max(t.bytes, f.offset + f.type->bytes);
   }
   t.bytes = runtime ? (t.bytes + t.align - 1) / t.align * t.align : 0;
   return add("struct " + identity, t);
+}
+
+const Type* TypeTable::packed(const std::string& identity, const std::string& name, std::vector<Field> fields,
+                              bool is_union) {
+  Type t{.kind = TypeKind::packed, .name = name, .is_union = is_union, .fields = std::move(fields)};
+  for (Field& f : t.fields) {
+    f.bits = uint8_t(f.type->packed_bits());
+    f.bit_offset = is_union ? 0 : t.bits;
+    t.bits = std::max(t.bits, uint8_t(f.bit_offset + f.bits));
+  }
+  t.element = integer(t.bits, false);
+  t.bytes = t.bits <= 16 ? 2 : t.bits <= 32 ? 4 : (t.bits + 15u) / 16 * 2;
+  t.align = t.bytes == 4 ? 4 : 2;
+  return add("packed " + identity, t);
 }
 
 const Type* TypeTable::enumeration(const std::string& identity, const std::string& name, const Type* tag,
@@ -157,10 +206,12 @@ const Type* TypeTable::enumeration(const std::string& identity, const std::strin
 
 const Type* TypeTable::by_name(std::string_view name) {
   if (auto it = names_.find(name); it != names_.end()) return it->second;
-  if (name.size() < 2 || name.size() > 3 || (name[0] != 'i' && name[0] != 'u')) return nullptr;
+  constexpr int kWidest = 128;  // of values known at comptime; 32 bits exist at run time
+  if (name.size() < 2 || name.size() > 4 || (name[0] != 'i' && name[0] != 'u')) return nullptr;
+  if (name[1] == '0' && name.size() > 2) return nullptr;
   int bits = 0;
   auto [end, error] = std::from_chars(name.data() + 1, name.data() + name.size(), bits);
-  if (error != std::errc{} || end != name.data() + name.size() || bits < 1 || bits > 64) return nullptr;
+  if (error != std::errc{} || end != name.data() + name.size() || bits < 0 || bits > kWidest) return nullptr;
   return integer(bits, name[0] == 'i');
 }
 
@@ -176,6 +227,8 @@ bool to_data_type(const Type& t, DataType& out) {
     out = wide ? DataType::f32 : DataType::f16;
   else if (t.kind == TypeKind::integer && t.bytes >= 2 && t.bytes <= 4)
     out = t.is_signed ? (wide ? DataType::i32 : DataType::i16) : (wide ? DataType::u32 : DataType::u16);
+  else if (t.kind == TypeKind::packed && t.bytes <= 4)
+    out = wide ? DataType::u32 : DataType::u16;
   else if (t.kind == TypeKind::boolean || t.kind == TypeKind::enumeration || t.kind == TypeKind::pointer ||
            t.is_id())
     out = wide ? DataType::u32 : DataType::u16;

@@ -31,7 +31,8 @@ enum class TypeKind : uint8_t {
   floating,
   array,
   pointer,
-  structure,
+  structure,  // struct and union, plain and extern
+  packed,     // packed struct and packed union: the bits of one integer
   enumeration,
   function,
   color,
@@ -58,6 +59,7 @@ struct Field {
   std::string name;
   const Type* type = nullptr;
   uint32_t offset = 0;            // bytes, in structures
+  uint8_t bit_offset = 0, bits = 0;  // in packed ones
   __int128 value = 0;             // in enumerations
   const void* initial = nullptr;  // default value: the syntax node, or null
 };
@@ -65,12 +67,16 @@ struct Field {
 struct Type {
   TypeKind kind = TypeKind::void_;
   std::string name;               // as in messages
-  uint8_t bits = 0;               // integer, floating
+  uint8_t bits = 0;               // integer, floating, packed
+  Fp16Format format{};            // floating of 16 bits
   bool is_signed = false;         // integer
   bool is_const = false;          // pointer to const
   bool many = false;              // pointer [*]T
   bool is_task = false;           // function
-  const Type* element = nullptr;  // array element, pointer target, integer of an enumeration, function result
+  bool is_union = false;          // structure, packed
+  bool is_extern = false;         // structure: other variants of a union may be read
+  // Array element, pointer target, integer of an enumeration or packed structure, function result.
+  const Type* element = nullptr;
   std::vector<uint32_t> dims;     // array
   std::vector<const Type*> params;  // function
   std::vector<Field> fields;        // structure, enumeration
@@ -84,7 +90,12 @@ struct Type {
   // Small enumerated values that are 16-bit words at run time: colors, queues, task ids, directions.
   bool is_id() const { return kind >= TypeKind::color && kind <= TypeKind::control_task_id; }
   bool is_task_id() const { return kind >= TypeKind::local_task_id && kind <= TypeKind::control_task_id; }
-  bool is_aggregate() const { return kind == TypeKind::array || kind == TypeKind::structure; }
+  bool is_aggregate() const {
+    return kind == TypeKind::array || kind == TypeKind::structure || (kind == TypeKind::packed && bytes > 4);
+  }
+  bool has_fields() const { return kind == TypeKind::structure || kind == TypeKind::packed; }
+  // Bits in a packed structure; -1: cannot be in one.
+  int packed_bits() const;
   // Fits registers: one (2 bytes or less) or a pair (4 bytes).
   bool is_scalar() const { return bytes != 0 && !is_aggregate() && !is_dsd(); }
   bool is_pair() const { return is_scalar() && bytes == 4; }
@@ -99,13 +110,18 @@ class TypeTable {
 
   const Type* get(TypeKind kind) const { return simple_[size_t(kind)]; }
   const Type* integer(int bits, bool is_signed);
-  const Type* f16() const { return f16_; }
+  const Type* f16() const { return f16_; }  // the 16-bit format of the program
+  void select(Fp16Format);                  // before anything is compiled
   const Type* f32() const { return f32_; }
   const Type* array(const Type* element, std::vector<uint32_t> dims);
   const Type* pointer(const Type* target, bool is_const, bool many);
   const Type* function(std::vector<const Type*> params, const Type* result, bool is_task);
   // Named or anonymous structures and enumerations: `identity` tells equal-looking ones apart.
-  const Type* structure(const std::string& identity, const std::string& name, std::vector<Field> fields);
+  const Type* structure(const std::string& identity, const std::string& name, std::vector<Field> fields,
+                        bool is_union = false, bool is_extern = false);
+  // Fields whose packed_bits() are known, from the lowest bit on; those of a union lie over one another.
+  const Type* packed(const std::string& identity, const std::string& name, std::vector<Field> fields,
+                     bool is_union);
   const Type* enumeration(const std::string& identity, const std::string& name, const Type* tag,
                           std::vector<Field> fields);
   // Names of the language: "u16", "f32", "color", "mem1d_dsd" …; null if it is no type name.

@@ -87,6 +87,9 @@ struct Value {
   ValueKind kind = ValueKind::poison;
   bool is_const = false;  // place: cannot be written
   bool variable = false;  // scalar: the register of a mutable variable; copy before keeping it
+  // place: a field of a packed structure, these bits of the 16-bit word (or of 32 bits) at `location`, which may
+  // then be a register as well.
+  uint8_t part_bits = 0, part_shift = 0;
   union {
     __int128 i = 0;
     double f;

@@ -41,6 +41,7 @@ struct Directive {
 struct Case {
   std::string name;  // of the file or folder
   std::string machine;
+  friend void PrintTo(const Case& c, std::ostream* out) { *out << c.name << " on " << c.machine; }
 };
 
 std::string read(const fs::path& path) {
