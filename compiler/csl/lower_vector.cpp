@@ -316,7 +316,7 @@ Value emit_vector(Evaluator& e, Op op, std::vector<Value> values, ConfigFields* 
   e.builder().emit(op, {c.inst.args[0], c.inst.args[1], c.inst.args[2], c.inst.args[3]});
   if (c.result.kind != OperandKind::none)
     e.store(e.dereference(c.values[0], where), Value::scalar(c.values[0].type->element, c.result), where);
-  return e.void_value();
+  return bool_value(e.types(), true);  // all elements were done
 }
 
 Value vector_builtin(Evaluator& e, const ast::Builtin& n) {

@@ -244,7 +244,7 @@ TEST(MathEdges, F32SpecialValues) {
            Edge{"math.pow(v, 31.0)", -1e9, -kInf}, Edge{"math.pow(v, -31.0)", 1e9, 0},
            Edge{"math.floor(v)", -0.0, -0.0}, Edge{"math.floor(v)", -kInf, -kInf}, Edge{"math.ceil(v)", -0.5, -0.0},
            Edge{"math.floor(v)", kNan, kNan}, Edge{"math.max(v, 1.0)", kNan, 1}, Edge{"math.min_f32(1.0, v)", kNan, 1},
-           Edge{"math.sign(v)", kNan, kNan}, Edge{"math.fscale(v, 300)", 1e-45, std::ldexp(double(1e-45f), 300)},
+           Edge{"math.sign(v)", kNan, kNan}, Edge{"math.fscale(v, 250)", 1e-45, std::ldexp(1, 101)},
            Edge{"math.fscale(v, 300)", 1, kInf}, Edge{"math.fscale(v, -300)", 1, 0},
            Edge{"math.subsat(v, -3.0e38)", kMax, kMax}, Edge{"math.subsat(v, 3.0e38)", -kMax, -kMax},
            Edge{"math.subsat(v, 1.0)", kInf, kInf}, Edge{"math.POSITIVE_INF(f32)", 0, kInf},
