@@ -1,0 +1,1 @@
+"""Coordinates and rectangles, under the vendor's module names."""

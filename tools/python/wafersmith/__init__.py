@@ -1,0 +1,1 @@
+"""What lies below the vendor-named host modules: layouts, tools, artefacts."""

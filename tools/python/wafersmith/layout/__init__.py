@@ -1,0 +1,1 @@
+"""Layouts built in Python: code regions, ports, connections and streams, written as a CSL layout and compiled."""
