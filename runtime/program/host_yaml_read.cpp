@@ -122,6 +122,14 @@ bool read_host_part(const YamlNode& node, HostPart& h, std::vector<HostPort>& po
   YamlMap map(node, "host part", diag);
   if (!map.valid()) return false;
   const auto tensor = [&](YamlMap& m, HostTensor& t) { read_tensor(m, t, diag); };
+  // Without a model: streams and initial memory of a program that a host program drives.
+  if (with_ports && map.child("model") == nullptr) {
+    h.dtype = "fp32";
+    read_list(map, "ports", ports, diag, [&](YamlMap& m, HostPort& p) { read_port_fields(m, p, diag); });
+    read_list(map, "constants", h.constants, diag, [&](YamlMap& m, Constant& c) { read_constant(m, c, diag); });
+    map.finish();
+    return diag.errors() == errors;
+  }
   map.required("model", h.model);
   map.required("policy", h.policy);
   map.required("dtype", h.dtype);

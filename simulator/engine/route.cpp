@@ -329,7 +329,8 @@ inline void Block::deliver(ColorNode& n, int port, Entry e, Cycle now) {
     out[size_t(m.side)].pushes.push_back({m.remote_lane, entry});
   } else if (ref_kind(ref) == RefKind::port) {
     PortState& p = ports[index];
-    p.received.push_back({entry_data(e), lands, (e & kEntryControl) != 0});
+    // A control wavelet ends here: its commands were for the routers on the way, the host takes data.
+    if (!(e & kEntryControl)) p.received.push_back({entry_data(e), lands, false});
     p.next_free = std::max(p.next_free, double(now)) + 1.0 / world.machine.host.host_wavelets_per_cycle;
     if (p.watch != 0 && p.received.size() >= p.watch) watch_fired = true;
   }

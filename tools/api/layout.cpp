@@ -75,6 +75,8 @@ bool compile_layout(const CompileOptions& options, Compiled& out, Diag& diag) {
     std::optional<std::string> text = read_file(options.host_file, diag, uint64_t(1) << 28);
     if (text) host = host_part_from_yaml(std::move(*text), options.host_file, csl.ports, diag);
     if (!host) return false;
+    // Streams alone need no host part: a host program drives the wafer.
+    if (*host == HostPart{.dtype = host->dtype}) host.reset();
   }
   out.program = csl::compile_csl(csl, out.machine, diag);
   if (!out.program) return false;

@@ -38,7 +38,7 @@ struct Flags {
                             colors;
   std::string fp16 = "fp16";
   std::vector<std::string> dims, set, explain, import_paths;
-  bool list_passes = false, list_ops = false, list_kernels = false;
+  bool list_passes = false, list_ops = false, list_kernels = false, list_machine = false;
   bool no_baselines = false, json = false, quiet = false, memcpy = false, verbose = false, out_routes = false;
   bool ignored_switch = false;
   std::string ignored_value;
@@ -91,6 +91,7 @@ void model_flags(CLI::App& app, Flags& f, api::CompileOptions& o) {
   app.add_flag("--list-passes", f.list_passes, "Passes in their order");
   app.add_flag("--list-ops", f.list_ops, "Operators with their rows");
   app.add_flag("--list-kernels", f.list_kernels, "Handwritten kernels");
+  app.add_flag("--list-machine", f.list_machine, "Every value of the machine (-m), as YAML");
   app.add_option("--explain", f.explain, "Print why: origins, placement, fit")
       ->check(CLI::IsMember({"origins", "placement", "fit"}));
   app.add_flag("--no-baselines", f.no_baselines, "No stand-alone programs to compare generated kernels with");
@@ -246,6 +247,15 @@ void talk(const api::Compiled& c, const Flags& f, std::ostream& out) {
   if (!f.output.empty()) to << f.output << "\n";
 }
 
+int list_machine(const api::CompileOptions& o) {
+  Diag diag;
+  const std::optional<Machine> machine = load_machine(o.machine, diag);
+  diag.print(std::cerr, isatty(2) != 0);
+  if (!machine) return 1;
+  std::cout << machine_to_yaml(*machine);
+  return 0;
+}
+
 int run(const Flags& f, const api::CompileOptions& o) {
   if (f.list_ops || f.list_kernels || f.list_passes) {
     if (f.list_ops) std::cout << api::list_ops();
@@ -253,6 +263,7 @@ int run(const Flags& f, const api::CompileOptions& o) {
     if (f.list_passes) std::cout << api::list_passes();
     return 0;
   }
+  if (f.list_machine) return list_machine(o);
   if (o.input.empty()) throw UsageError{"a model, a layout or a Program's text is needed"};
   if (f.output.empty() && f.emit == "csl") throw UsageError{"--emit csl needs -o FOLDER"};
   bool prints = !f.explain.empty() || !f.emit.empty() || !o.pipeline.stop_after.empty() || f.json;

@@ -69,6 +69,8 @@ class Simulation {
   bool load();
   bool read_inputs();
   bool build_device();
+  // A host part without steps is initial memory only: a host program drives the wafer.
+  bool is_model() const { return loaded_.program.host && !loaded_.program.host->steps.empty(); }
   bool run_program();
   bool run_network();
   bool run_exports();
@@ -117,7 +119,7 @@ bool Simulation::load() {
   machine_ = std::move(*machine);
   for (const std::string& set : o_.set) set_machine_value(machine_, set, diag_);
   if (!diag_.ok() || (!o_.set.empty() && !verify_machine(machine_, diag_))) return false;
-  if (loaded_.program.host && !o_.launch.empty()) {
+  if (is_model() && !o_.launch.empty()) {
     diag_.error_at("--launch",
                    "is for programs without a host part; this one is a model and runs its samples by itself",
                    "give its inputs with --inputs");
@@ -131,7 +133,7 @@ bool Simulation::read_inputs() {
     auto arrays = read_npz(o_.inputs, diag_);
     if (!arrays) return false;
     inputs_ = std::move(*arrays);
-  } else if (loaded_.program.host) {
+  } else if (is_model()) {
     inputs_ = random_inputs(*loaded_.program.host, std::max(1, iterations()), o_.seed);
   }
   if (!o_.expect.empty()) {
@@ -144,7 +146,7 @@ bool Simulation::read_inputs() {
 // 0: as many samples as the inputs hold.
 int Simulation::iterations() const {
   if (o_.iterations > 0) return o_.iterations;
-  return !o_.report.empty() && loaded_.program.host ? kReportSamples : 0;
+  return !o_.report.empty() && is_model() ? kReportSamples : 0;
 }
 
 int Simulation::samples_to_run() {
@@ -159,7 +161,7 @@ bool Simulation::build_device() {
   if (o_.max_cycles > 0) options.max_cycles = o_.max_cycles;
   options.max_seconds = o_.max_seconds;
   options.interrupted = &interrupted_;
-  if (loaded_.program.host && samples_to_run() == 1) {
+  if (is_model() && samples_to_run() == 1) {
     arrivals_ =
         std::make_unique<sim::FirstArrivals>(loaded_.program.fabric_width, loaded_.program.fabric_height);
     traces_.add(arrivals_.get());
@@ -175,7 +177,7 @@ bool Simulation::build_device() {
   return true;
 }
 
-bool Simulation::run_program() { return loaded_.program.host ? run_network() : run_exports(); }
+bool Simulation::run_program() { return is_model() ? run_network() : run_exports(); }
 
 bool Simulation::run_network() {
   ModelRunOptions options;

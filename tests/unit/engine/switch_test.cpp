@@ -157,6 +157,20 @@ TEST(Switches, ignored_commands_do_not_reach_the_core) {
   }
 }
 
+TEST(Switches, control_wavelets_end_at_the_edge_of_the_fabric) {
+  // The host takes data; the commands between two wavelets were for the routers on the way.
+  Fabric f(wse2(), 2, 1);
+  f.place({0, 0, 1, 1}, talker({{11, false}, {kAdvance, true}, {12, false}}));
+  f.route({0, 0, 1, 1}, 1, {"R>E"});
+  f.route({1, 0, 1, 1}, 1, {"W>E"});
+  const int out = f.port("out", false, Port::east, 0, 1);
+  Simulation run(f);
+  run.finish();
+  std::vector<uint32_t> data;
+  for (const PortEvent& e : run.engine.received(out)) data.push_back(e.data);
+  EXPECT_EQ(data, (std::vector<uint32_t>{11, 12}));
+}
+
 TEST(Switches, a_closed_input_holds_its_traffic_back) {
   // Position 0 takes from the core only: what comes from the west waits until the core's control wavelet
   // opens it.

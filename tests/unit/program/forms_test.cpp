@@ -109,6 +109,23 @@ TEST(HostYaml, ReadsBackEqualWithItsPorts) {
   EXPECT_THAT(wrong.to_string(), HasSubstr("host.yaml:5:12: error: 'kind' is 'sent'"));
 }
 
+TEST(HostYaml, PortsAndMemoryAlone) {
+  const std::string text =
+      "ports:\n  - {name: a, direction: input, side: west, position: 3, color: 5}\n"
+      "constants:\n  - {symbol: m, rect: [1, 2, 3, 4], bytes_per_pe: 8, offset: 16}\n";
+  Diag diag;
+  std::vector<HostPort> ports;
+  const auto host = host_part_from_yaml(text, "host.yaml", ports, diag);
+  ASSERT_TRUE(host) << diag.to_string();
+  EXPECT_TRUE(host->steps.empty());
+  EXPECT_EQ(ports, (std::vector<HostPort>{{"a", true, Port::west, 3, 5}}));
+  EXPECT_EQ(host->constants, (std::vector<Constant>{{"m", {1, 2, 3, 4}, 8, 16}}));
+  Diag wrong;
+  EXPECT_FALSE(host_part_from_yaml("ports: []\nsteps: []\n", "host.yaml", ports, wrong));
+  EXPECT_THAT(wrong.to_string(), HasSubstr("host.yaml:2"));
+  EXPECT_THAT(wrong.to_string(), HasSubstr("steps"));
+}
+
 class Folder : public ::testing::Test {
  protected:
   void SetUp() override {

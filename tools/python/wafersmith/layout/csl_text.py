@@ -86,11 +86,18 @@ def _one(bits):
 
 
 def _over(x, y, w, h, call):
-  """A call for every PE of a rectangle."""
-  if w == 1 and h == 1:
-    return ["  " + call.replace("(x, y,", f"({x}, {y},", 1)]
-  return [f"  for (@range(i16, {x}, {x + w}, 1)) |x| {{ for (@range(i16, {y}, {y + h}, 1)) |y| {{",
-          "    " + call, "  } }"]
+  """A call for every PE of a rectangle: `call` names its column x and its row y."""
+  column, row = ("x" if w > 1 else str(x)), ("y" if h > 1 else str(y))
+  lines, indent = [], "  "
+  for name, first, count in (("x", x, w), ("y", y, h)):
+    if count > 1:
+      lines.append(f"{indent}for (@range(i16, {first}, {first + count}, 1)) |{name}| {{")
+      indent += "  "
+  lines.append(indent + call.replace("(x, y,", f"({column}, {row},", 1))
+  while len(indent) > 2:
+    indent = indent[2:]
+    lines.append(indent + "}")
+  return lines
 
 
 def host_text(network, colors):

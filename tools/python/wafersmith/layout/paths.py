@@ -8,7 +8,7 @@ import heapq
 
 from wafersmith.layout.routing import EAST, NORTH, OPPOSITE, SOUTH, STEP, WEST
 
-STEP_COST, REGION_COST, TURN_COST, CROSSING_COST = 100, 60, 20, 5
+STEP_COST, REGION_COST, TURN_COST, CROSSING_COST = 100, 300, 20, 5
 AWAY_FROM_EDGE_COST = 40     # leaving or entering a port by another side than that of its edge
 OTHER_EDGE_COST = 10_000     # host ports are at the west and east edges; north and south only if nothing else is left
 SIDES = {"west": WEST, "east": EAST, "north": NORTH, "south": SOUTH}
