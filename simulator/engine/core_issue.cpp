@@ -69,6 +69,8 @@ bool Core::issue(Cycle t) {
   if (d.kind == InstKind::write_config && t > now_) return false;
   account_gap(t, int(Stall::dependency), -1, -1, pe_.pc);
   account_busy(t);
+  if (world_.details) [[unlikely]]
+    world_.details->work({pe_.at, t, t + 1, pe_.pc, -1, pe_.task});
   ++pe_.stats.instructions;
   ++block_.instructions;
   pe_.ready = t + d.next;

@@ -192,6 +192,8 @@ void Core::write_fabric(Cursor& c, uint32_t word, bool last) {
   Cycle lands = now_ + 1 + Cycle(world_.machine.ramp.up_cycles);
   Entry flags = (c.control ? kEntryControl : 0) | (c.advance && last ? kEntryAdvance : 0);
   block_.push_lane(c.lane, make_entry(word, flags, lands), lands);
+  if (world_.details) [[unlikely]]
+    world_.details->send({pe_.at, now_, lands, c.color, c.queue, c.control, word});
   ++pe_.stats.injected;
 }
 

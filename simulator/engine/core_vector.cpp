@@ -76,6 +76,8 @@ bool Core::issue_vector(const isa::Inst& inst, const Decoded& d, Cycle t) {
   op.rank = rank_of(op, thread);
   account_gap(t, int(Stall::dependency), -1, -1, pe_.pc);
   account_busy(t);
+  if (world_.details) [[unlikely]]
+    world_.details->work({pe_.at, t, t + 1, pe_.pc, -1, pe_.task});
   ++pe_.stats.instructions;
   ++block_.instructions;
   ++pe_.pc;
@@ -350,6 +352,8 @@ void Core::run_memory_op(VectorOp& op) {
 void Core::account_groups(const VectorOp& op, uint64_t groups) {
   account_gap(op.next, int(Stall::dependency), -1, -1, op.inst);
   account_busy(op.next, groups);
+  if (world_.details) [[unlikely]]
+    world_.details->work({pe_.at, op.next, op.next + groups, op.inst, -1, pe_.task});
   if (op.group_cycles > 1 || op.drag != 0)
     account_gap(op.next + span_of(op, groups),
                 int(op.holds_datapath ? Stall::memory : Stall::dependency), -1, -1, op.inst);
@@ -365,6 +369,8 @@ void Core::execute_group(VectorOp& op, int thread) {
   execute_elements(op, count);
   if (faulted_) return;
   account_busy(now_);
+  if (world_.details) [[unlikely]]
+    world_.details->work({pe_.at, now_, now_ + 1, op.inst, thread == kMainThread ? -1 : thread, pe_.task});
   pe_.stats.elements += count;
   pe_.stats.flops += uint64_t(count) * op.flops;
   op.done += count;

@@ -26,12 +26,14 @@ bool Engine::load(const Program& program, std::span<const uint8_t> weights, Diag
   EngineOptions options = impl_->options;
   Machine machine = impl_->world.machine;
   TraceSink* trace = impl_->world.trace;
+  TraceSink* details = impl_->world.details;
   impl_ = std::make_unique<Impl>();
   Impl& m = *impl_;
   m.options = options;
   World& w = m.world;
   w.machine = machine;
   w.trace = trace;
+  w.details = details;
   w.program = program;
   w.weights.assign(weights.begin(), weights.end());
   const Machine::Router& r = machine.router;
@@ -67,7 +69,10 @@ const RunStatus& Engine::fault() const { return impl_->status; }
 int Engine::block_columns() const { return impl_->grid.columns; }
 int Engine::block_rows() const { return impl_->grid.rows; }
 Rect Engine::block_rect(int column, int row) const { return impl_->grid.rect_of(column, row); }
-void Engine::set_trace(TraceSink* sink) { impl_->world.trace = sink; }
+void Engine::set_trace(TraceSink* sink) {
+  impl_->world.trace = sink;
+  impl_->world.details = sink != nullptr && sink->wants_details() ? sink : nullptr;
+}
 bool Engine::watch_fired() const { return impl_->watch_fired; }
 void Engine::watch_commands(bool armed) { impl_->commands_armed = armed; }
 size_t Engine::commands_pending() const { return impl_->commands_pending(); }

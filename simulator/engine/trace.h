@@ -41,12 +41,33 @@ struct WaveletEvent {         // a wavelet leaves a router
   PortSet to = 0;             // where it departs to
 };
 
+struct WorkEvent {            // an instruction issues, or element groups execute
+  Coord pe;
+  Cycle begin = 0, end = 0;   // [begin, end)
+  uint32_t inst = 0;
+  int microthread = -1;       // -1: main thread
+  int task = -1;              // of the main thread, index into TileProgram::tasks; -1: launched function or none
+};
+
+struct SendEvent {            // the core writes a wavelet into an output queue
+  Coord pe;
+  Cycle cycle = 0;            // of the element
+  Cycle lands = 0;            // in the router's ramp lane
+  uint8_t color = 0, queue = 0;
+  bool control = false;
+  uint32_t data = 0;
+};
+
 class TraceSink {
  public:
   virtual ~TraceSink() = default;
   virtual void task(const TaskEvent&) = 0;
   virtual void stall(const StallEvent&) = 0;
   virtual void wavelet(const WaveletEvent&) = 0;
+  // The finer events are made only for a sink that wants them.
+  virtual bool wants_details() const { return false; }
+  virtual void work(const WorkEvent&) {}
+  virtual void send(const SendEvent&) {}
 };
 
 }  // namespace cs::sim

@@ -40,6 +40,7 @@ struct World {
   std::vector<TileImage> tiles;
   std::vector<Launch> launches;
   TraceSink* trace = nullptr;
+  TraceSink* details = nullptr;  // the same, if it wants details
   Cycle horizon = 0;  // step() runs no further: cores that run ahead stop here
   bool run_ahead = true;
   bool watched = false;  // the host may stop the run at any cycle: cores that run ahead keep a way back

@@ -1,6 +1,7 @@
 // FanOut: passes every event to several sinks (more than one --trace).
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "simulator/engine/trace.h"
@@ -19,6 +20,15 @@ class FanOut : public TraceSink {
   }
   void wavelet(const WaveletEvent& e) override {
     for (TraceSink* sink : sinks_) sink->wavelet(e);
+  }
+  bool wants_details() const override {
+    return std::any_of(sinks_.begin(), sinks_.end(), [](const TraceSink* s) { return s->wants_details(); });
+  }
+  void work(const WorkEvent& e) override {
+    for (TraceSink* sink : sinks_) sink->work(e);
+  }
+  void send(const SendEvent& e) override {
+    for (TraceSink* sink : sinks_) sink->send(e);
   }
 
  private:

@@ -101,7 +101,7 @@ void add_options(CLI::App& app, SimOptions& o, LaterOptions& later) {
       ->group("Results");
   app.add_flag("--json", o.json, "print stats.json to stdout, talk to stderr")->group("Results");
   app.add_flag("-q,--quiet", o.quiet, "one line instead of a summary, no progress")->group("Results");
-  app.add_option("--trace", o.traces, "KIND=FILE, KIND chrome (.json or .json.gz) or vcd; may be repeated")
+  app.add_option("--trace", o.traces, "KIND=FILE, KIND chrome (.json or .json.gz), simlog or vcd; may be repeated")
       ->allow_extra_args(false)
       ->group("Trace");
   app.add_option("--trace-region", o.trace_region, "X,Y,W,H: only these PEs")->group("Trace");

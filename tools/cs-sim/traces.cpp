@@ -29,14 +29,16 @@ Traces::Traces(const SimOptions& o, std::string& error) {
       error = fmt::format("--trace must be KIND=FILE, got '{}'", t);
     } else if (kind == "chrome") {
       chrome_files_.push_back(file);
+    } else if (kind == "simlog") {
+      simlog_files_.push_back(file);
     } else if (kind == "vcd" && vcd_file_.empty()) {
       vcd_file_ = file;
     } else if (kind == "vcd") {
       error = "--trace vcd=FILE can be given once";
-    } else if (kind == "perfetto" || kind == "simlog") {
-      error = fmt::format("--trace {}: this kind comes with a later version; there are chrome and vcd", kind);
+    } else if (kind == "perfetto") {
+      error = "--trace perfetto: this kind comes with a later version; there are chrome, simlog and vcd";
     } else {
-      error = fmt::format("--trace: unknown kind '{}'; there are chrome and vcd", kind);
+      error = fmt::format("--trace: unknown kind '{}'; there are chrome, simlog and vcd", kind);
     }
   }
 }
@@ -45,6 +47,10 @@ bool Traces::prepare(const Program& program, const Machine& machine, sim::ShellO
   for (size_t i = 0; i < chrome_files_.size(); ++i) {
     chrome_.push_back(std::make_unique<sim::ChromeTrace>(program, machine, filter_));
     sinks_.add(chrome_.back().get());
+  }
+  for (size_t i = 0; i < simlog_files_.size(); ++i) {
+    simlog_.push_back(std::make_unique<sim::SimlogTrace>(program, machine, filter_));
+    sinks_.add(simlog_.back().get());
   }
   if (vcd_file_.empty()) return true;
   Rect r = filter_.region.value_or(program.user);
@@ -74,21 +80,28 @@ bool Traces::prepare(const Program& program, const Machine& machine, sim::ShellO
   return true;
 }
 
+void Traces::note(const std::string& file, size_t events, std::optional<Cycle> cut, const char* opens,
+                  std::string& notes) const {
+  notes += fmt::format("trace: {} ({} events; opens in {})\n", file, events, opens);
+  if (cut)
+    notes += fmt::format(
+        "trace: the budget of {} events was used up at cycle {}; narrow it with --trace-region or "
+        "--trace-window, or raise --trace-events\n",
+        filter_.max_events, *cut);
+}
+
 bool Traces::write(Diag& diag, std::string& notes) {
   bool ok = true;
-  for (size_t i = 0; i < chrome_.size(); ++i) {
-    if (!chrome_[i]->write(chrome_files_[i], diag)) {
+  for (size_t i = 0; i < chrome_.size(); ++i)
+    if (chrome_[i]->write(chrome_files_[i], diag))
+      note(chrome_files_[i], chrome_[i]->events(), chrome_[i]->truncated_at(), "ui.perfetto.dev", notes);
+    else
       ok = false;
-      continue;
-    }
-    notes += fmt::format("trace: {} ({} events; opens in ui.perfetto.dev)\n", chrome_files_[i],
-                         chrome_[i]->events());
-    if (const auto cut = chrome_[i]->truncated_at())
-      notes += fmt::format(
-          "trace: the budget of {} events was used up at cycle {}; narrow it with --trace-region or "
-          "--trace-window, or raise --trace-events\n",
-          filter_.max_events, *cut);
-  }
+  for (size_t i = 0; i < simlog_.size(); ++i)
+    if (simlog_[i]->write(simlog_files_[i], diag))
+      note(simlog_files_[i], simlog_[i]->events(), simlog_[i]->truncated_at(), "viewers of sim.log", notes);
+    else
+      ok = false;
   if (vcd_file_.empty()) return ok;
   if (std::rename((vcd_file_ + ".part.vcd").c_str(), vcd_file_.c_str()) != 0) {
     diag.error_at(vcd_file_, "the waveform cannot be given its final name");

@@ -8,6 +8,7 @@
 #include "simulator/systemc/shell.h"
 #include "simulator/trace/chrome_trace.h"
 #include "simulator/trace/fan_out.h"
+#include "simulator/trace/simlog_trace.h"
 #include "tools/cs-sim/options.h"
 
 namespace cs {
@@ -27,10 +28,14 @@ class Traces {
   bool write(Diag&, std::string& notes);
 
  private:
-  std::vector<std::string> chrome_files_;
+  void note(const std::string& file, size_t events, std::optional<Cycle> cut, const char* opens,
+            std::string& notes) const;
+
+  std::vector<std::string> chrome_files_, simlog_files_;
   std::string vcd_file_;
   sim::TraceFilter filter_;
   std::vector<std::unique_ptr<sim::ChromeTrace>> chrome_;
+  std::vector<std::unique_ptr<sim::SimlogTrace>> simlog_;
   sim::FanOut sinks_;
 };
 
