@@ -38,6 +38,12 @@ struct PortEvent {      // a wavelet received from an output port
   bool control = false;
 };
 
+struct MemoryPiece {    // part of one PE's memory, fabric coordinates
+  Coord pe;
+  uint16_t address = 0;
+  uint32_t bytes = 0;
+};
+
 // run() returns when the clock reaches `until`, or when any of the conditions that are set holds.
 struct RunUntil {
   Cycle cycle = kNever;
@@ -59,6 +65,21 @@ class Device {
   // Memory of one PE (fabric coordinates), at the present cycle.
   virtual void read(Coord pe, uint16_t address, std::span<uint8_t> out) = 0;
   virtual void write(Coord pe, uint16_t address, std::span<const uint8_t> in) = 0;
+
+  // The same for many PEs at once: a device in another process answers in one go. `bytes` holds them one after the
+  // other. Derived devices override both or none.
+  virtual void read_many(std::span<const MemoryPiece> pieces, std::span<uint8_t> bytes) {
+    for (const MemoryPiece& p : pieces) {
+      read(p.pe, p.address, bytes.first(p.bytes));
+      bytes = bytes.subspan(p.bytes);
+    }
+  }
+  virtual void write_many(std::span<const MemoryPiece> pieces, std::span<const uint8_t> bytes) {
+    for (const MemoryPiece& p : pieces) {
+      write(p.pe, p.address, bytes.first(p.bytes));
+      bytes = bytes.subspan(p.bytes);
+    }
+  }
 
   // Queues a call of an exported function on every PE of the rectangle, to start at `not_before` at the
   // earliest, when the PE's command stream is ready. Arguments are raw 32-bit values in declaration order.

@@ -10,6 +10,7 @@
 
 #include "runtime/support/files.h"
 #include "runtime/support/yaml.h"
+#include "tools/cs-sim/serve.h"
 #include "tools/cs-sim/simulate.h"
 
 namespace cs {
@@ -30,7 +31,6 @@ void catch_interrupts() {
 
 struct LaterOptions {  // accepted by name, so that the message can say more than "unknown option"
   std::string model = "engine", checkpoint, restore, data;
-  bool serve = false;
 };
 
 const std::vector<std::string> kFaults = {"out-of-bounds",  "uninitialised-read",  "colour-conflict",
@@ -62,7 +62,9 @@ std::string usage_problem(SimOptions& o, const LaterOptions& later) {
   if (!later.checkpoint.empty()) return "--checkpoint is not available in this version";
   if (!later.restore.empty()) return "--restore is not available in this version";
   if (!later.data.empty()) return "--data is not available in this version";
-  if (later.serve) return "--serve is not available in this version";
+  if (o.serve && (!o.launch.empty() || !o.inputs.empty() || !o.outputs.empty() || !o.report.empty() || o.json))
+    return "--serve takes its data from the process that started it: no --launch, --inputs, --outputs, "
+           "--report or --json";
   if (!parse_block(o)) return "--block must be WxH with numbers from 1 to 4096, got '" + o.block + "'";
   for (const std::string& fault : o.allow) {
     if (!contains(kFaults, fault)) {
@@ -133,7 +135,9 @@ void add_options(CLI::App& app, SimOptions& o, LaterOptions& later) {
   app.add_option("--checkpoint", later.checkpoint, "not available in this version")->group("");
   app.add_option("--restore", later.restore, "not available in this version")->group("");
   app.add_option("--data", later.data, "not available in this version")->group("");
-  app.add_flag("--serve", later.serve, "not available in this version")->group("");
+  app.add_flag("--serve", o.serve,
+               "be the device of another process: frames on stdin and stdout until stdin closes")
+      ->group("Simulation");
   app.set_version_flag("--version", version_string("cs-sim"));
 }
 
@@ -167,7 +171,7 @@ int main(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) command += std::string(" ") + argv[i];
   cs::catch_interrupts();
   try {
-    return cs::simulate(o, command, cs::interrupted);
+    return o.serve ? cs::serve(o, cs::interrupted) : cs::simulate(o, command, cs::interrupted);
   } catch (const std::exception& e) {
     std::cerr << "cs-sim: internal error: " << e.what() << "\n";
     return cs::kInternal;

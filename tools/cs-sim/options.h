@@ -26,6 +26,7 @@ struct SimOptions {
   std::vector<std::string> set, allow;
   uint64_t seed = 0;
   bool json = false, quiet = false;
+  bool serve = false;
   bool child = false;  // internal: started by another cs-sim, starts none itself
 };
 

@@ -1,0 +1,114 @@
+// Loads the program, says hello, answers requests, writes traces when the other side has closed its end.
+#include "tools/cs-sim/serve.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <iostream>
+#include <memory>
+
+#include "runtime/host/device_server.h"
+#include "tools/cs-sim/sim_device.h"
+#include "tools/cs-sim/traces.h"
+
+namespace cs {
+namespace {
+
+// The frames' own descriptor for replies: whatever else this process prints to stdout goes to stderr.
+int take_stdout() {
+  const int replies = dup(1);
+  dup2(2, 1);
+  return replies;
+}
+
+class Server {
+ public:
+  Server(const SimOptions& o, const std::atomic<bool>& interrupted, std::string& usage_error)
+      : o_(o), interrupted_(interrupted), traces_(o, usage_error) {}
+
+  int run(int replies) {
+    if (!load()) {
+      wire::write_frame(replies, wire::Op::error, wire::pack(diag_));
+      return kInputError;
+    }
+    const int code = answer(replies);
+    device_->engine().set_trace(nullptr);
+    device_->shell().close_waveform();
+    std::string notes;
+    const bool written = traces_.write(diag_, notes);
+    if (!o_.quiet) std::cerr << notes;
+    diag_.print(std::cerr, isatty(2) != 0);
+    return written ? code : kInputError;
+  }
+
+ private:
+  bool load();
+  int answer(int replies);
+
+  const SimOptions& o_;
+  const std::atomic<bool>& interrupted_;
+  std::atomic<bool> stop_ = false;
+  Diag diag_;
+  Traces traces_;
+  std::unique_ptr<SimDevice> device_;
+};
+
+bool Server::load() {
+  auto loaded = read_program(o_.program, diag_);
+  if (!loaded) return false;
+  auto machine =
+      o_.machine.empty() ? program_machine(loaded->program, diag_) : load_machine(o_.machine, diag_);
+  if (!machine) return false;
+  for (const std::string& set : o_.set) set_machine_value(*machine, set, diag_);
+  if (!diag_.ok() || (!o_.set.empty() && !verify_machine(*machine, diag_))) return false;
+  SimDeviceOptions options;
+  options.engine = {o_.block_width, o_.block_height, o_.threads};
+  if (!traces_.prepare(loaded->program, *machine, options.shell, diag_)) return false;
+  if (o_.max_cycles > 0) options.max_cycles = o_.max_cycles;
+  options.max_seconds = o_.max_seconds;
+  options.interrupted = &stop_;
+  // Nobody waits for the end of this run any more: stop as well.
+  options.progress = [this](Cycle) {
+    pollfd requests{0, 0, 0};
+    if (interrupted_ || (poll(&requests, 1, 0) > 0 && (requests.revents & (POLLHUP | POLLERR)) != 0))
+      stop_ = true;
+  };
+  device_ = std::make_unique<SimDevice>(*machine, options);
+  device_->engine().set_trace(traces_.sink());
+  return device_->load(loaded->program, loaded->weights, diag_);
+}
+
+int Server::answer(int replies) {
+  DeviceServer server(*device_);
+  const wire::Frame hello = server.hello();
+  if (!wire::write_frame(replies, hello.op, hello.payload)) return kOk;
+  wire::Frame request;
+  std::string why;
+  wire::Received got;
+  while ((got = wire::read_frame(0, request, why)) == wire::Received::frame) {
+    const auto reply = server.handle(request);
+    if (reply && !wire::write_frame(replies, reply->op, reply->payload)) break;
+    if (server.broken()) return kUsage;
+  }
+  if (got == wire::Received::broken) {
+    diag_.error_at("--serve", why, "stdin takes frames of the protocol of runtime/host/wire.h");
+    wire::write_frame(replies, wire::Op::error, wire::pack(diag_));
+    return kUsage;
+  }
+  return kOk;
+}
+
+}  // namespace
+
+int serve(const SimOptions& o, const std::atomic<bool>& interrupted) {
+  const int replies = take_stdout();
+  std::string usage_error;
+  Server server(o, interrupted, usage_error);
+  if (usage_error.empty()) return server.run(replies);
+  Diag diag;
+  diag.error_at("cs-sim", usage_error);
+  wire::write_frame(replies, wire::Op::error, wire::pack(diag));
+  return kUsage;
+}
+
+}  // namespace cs
