@@ -31,6 +31,7 @@ HOMES = [
     (r"(zlib|xxhash)\.h", ["runtime/support/", "runtime/program/", "runtime/host/", "simulator/trace/"]),
     (r"(oneapi/)?tbb/", ["compiler/", "simulator/engine/", "tools/"]),
     (r"mpi\.h", ["simulator/mpi/"]),
+    (r"(pybind11/|Python\.h)", ["tools/python/"]),
 ]
 MAX_LINES = 400
 MAX_COLUMNS = 120

@@ -123,24 +123,21 @@ bool ChildDevice::greet(Diag& diag) {
                   "install the tools together");
     return false;
   }
-  hash_ = r.get<uint64_t>();
   now_ = r.get<Cycle>();
   auto machine = parse_machine(r.text(), "machine of the simulator", diag);
-  if (!machine || !r.done()) return false;
+  auto program = parse_program_bytes(r.text(), "program of the simulator", diag);
+  if (!machine || !program || !r.done()) return false;
   machine_ = std::move(*machine);
+  program_ = std::move(*program);
+  received_.resize(program_.ports.size());
+  entered_.resize(program_.ports.size());
   return true;
 }
 
 bool ChildDevice::load(const Program& program, std::span<const uint8_t>, Diag& diag) {
-  if (program_hash(program) != hash_) {
-    diag.error_at(kWhere, "it has loaded another program",
-                  "the folder changed while it was read: start again");
-    return false;
-  }
-  program_ = program;
-  received_.resize(program.ports.size());
-  entered_.resize(program.ports.size());
-  return true;
+  if (program == program_) return true;
+  diag.error_at(kWhere, "it has loaded another program", "the folder changed while it was read: start again");
+  return false;
 }
 
 void ChildDevice::lost(const std::string& why) {

@@ -30,8 +30,7 @@ class ChildDevice : public Device {
   ChildDevice& operator=(const ChildDevice&) = delete;
 
   const Machine& machine() const override { return machine_; }
-  // The child has loaded the folder by itself: this checks that it is the same program. Weights are not
-  // needed here.
+  // The child has loaded the folder by itself, and program() is what it has loaded: this only compares.
   bool load(const Program&, std::span<const uint8_t> weights, Diag&) override;
   const Program& program() const override { return program_; }
   Cycle now() const override { return now_; }
@@ -65,7 +64,6 @@ class ChildDevice : public Device {
   std::string failure_;
   Machine machine_;
   Program program_;
-  uint64_t hash_ = 0;
   Cycle now_ = 0;
   std::vector<MemoryPiece> pieces_;  // writes not yet sent ...
   std::vector<uint8_t> written_;     // ... and their bytes

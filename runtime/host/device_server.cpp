@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include "runtime/support/files.h"
-
 namespace cs {
 
 using wire::Frame;
@@ -12,17 +10,15 @@ using wire::Op;
 using wire::Reader;
 using wire::Writer;
 
-uint64_t program_hash(const Program& program) { return hash_bytes(program_bytes(program)); }
-
 DeviceServer::DeviceServer(Device& device) : device_(device), told_(device.program().ports.size(), 0) {}
 
 Frame DeviceServer::hello() const {
   Writer w;
   w.put(wire::kMagic);
   w.put(wire::kVersion);
-  w.put(program_hash(device_.program()));
   w.put(device_.now());
   w.text(machine_to_yaml(device_.machine()));
+  w.text(program_bytes(device_.program()));
   return {Op::hello, w.take()};
 }
 

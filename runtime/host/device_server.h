@@ -39,7 +39,4 @@ class DeviceServer {
   bool broken_ = false;
 };
 
-// What tells one program from another: the user has read the same folder.
-uint64_t program_hash(const Program&);
-
 }  // namespace cs

@@ -1,12 +1,11 @@
 // The protocol between a Device in another process and its user: frames over two pipes.
 //
-//   frame     u32 bytes of payload, u8 what it is, payload (little-endian, strings and lists with a u32 count
-//   in front) start     the device sends Op::hello (magic, version, hash of the program, machine description,
-//   clock) or Op::error then      a request, a reply with the same Op or Op::error (diagnostics), and so on;
-//   Op::write has no reply end       the requests' pipe closes
+// A frame is the number of payload bytes (u32), its kind (u8) and the payload: little-endian values, strings and lists
+// with their count (u32) in front. First the device sends Op::hello (magic, version, clock, machine description,
+// program) or Op::error. Then a request and its reply take turns, except that Op::write has no reply; a reply is of the
+// request's kind or Op::error (diagnostics). The conversation ends when the requests' pipe is closed.
 //
-// Nothing is believed: a frame that is too long, too short or of unknown kind ends the conversation with an
-// error.
+// Nothing is believed: a frame that is too long, too short or of unknown kind ends it with an error.
 #pragma once
 
 #include <cstdint>
