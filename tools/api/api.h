@@ -39,6 +39,8 @@ struct CompileOptions {
   // layouts
   std::string host_file;  // host.yaml
   csl::CslOptions csl;    // flags of the vendor's compiler
+  // --colors: layout parameters too, and listed apart in out.json
+  std::vector<std::pair<std::string, std::string>> colors;
 };
 
 struct CompiledBaseline {
@@ -57,6 +59,8 @@ struct Compiled {
   std::vector<CompiledBaseline> baselines;
   std::vector<passes::PassRecord> passes;  // with "frontend", "csl" and "baselines"
   Manifest manifest;
+  // layouts: what --params and --colors gave
+  std::vector<std::pair<std::string, std::string>> layout_params, layout_colors;
 };
 
 // All errors are in diag.

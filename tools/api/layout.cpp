@@ -66,6 +66,9 @@ bool compile_layout(const CompileOptions& options, Compiled& out, Diag& diag) {
   csl::CslOptions csl = options.csl;
   csl.layout = options.input;
   csl.threads = options.threads;
+  csl.params.insert(csl.params.end(), options.colors.begin(), options.colors.end());
+  out.layout_params = options.csl.params;
+  out.layout_colors = options.colors;
   if (options.fabric_width > 0) {
     csl.fabric_width = options.fabric_width;
     csl.fabric_height = options.fabric_height;

@@ -7,6 +7,7 @@
 #include "compiler/graph/graph_yaml.h"
 #include "runtime/support/files.h"
 #include "tools/api/api.h"
+#include "tools/api/vendor_files.h"
 
 namespace cs::api {
 
@@ -52,11 +53,21 @@ Json kernel_json(const KernelRow& k) {
           {"baseline", k.baseline}};
 }
 
+// A program without a host part is driven by a host program, which looks for these.
+bool write_vendor_files(const Compiled& c, const fs::path& folder, Diag& diag) {
+  if (c.program->host) return true;
+  std::error_code ignored;
+  fs::create_directories(folder / "bin", ignored);
+  return write_file_atomic((folder / "out.json").string(), out_json(c), diag) &&
+         write_file_atomic((folder / "bin/out_rpc.json").string(), out_rpc_json(*c.program), diag);
+}
+
 }  // namespace
 
 bool write_compiled(const Compiled& c, const std::string& folder, Diag& diag) {
   CS_CHECK(c.program.has_value(), "nothing was compiled");
   return write_program(folder, *c.program, c.weights, c.manifest, diag) && write_baselines(c, folder, diag) &&
+         write_vendor_files(c, folder, diag) &&
          write_file_atomic((fs::path(folder) / "compile_report.json").string(), compile_report(c), diag);
 }
 

@@ -174,7 +174,7 @@ void apply(const Flags& f, bool machine_given, api::CompileOptions& o) {
   if (!f.fabric_offsets.empty())
     std::tie(o.csl.offset_x, o.csl.offset_y) = two_numbers(f.fabric_offsets, "--fabric-offsets");
   o.csl.params = pairs(f.params, "--params");
-  for (auto& color : pairs(f.colors, "--colors")) o.csl.params.push_back(std::move(color));
+  o.colors = pairs(f.colors, "--colors");
   o.csl.import_paths = f.import_paths;
   o.csl.fp16 = f.fp16 == "bf16" ? Fp16Format::bf16 : f.fp16 == "cb16" ? Fp16Format::cb16 : Fp16Format::f16;
 }

@@ -49,14 +49,15 @@ std::pair<int, int> two_numbers(const std::string& text, const char* flag) {
   return {a, b};
 }
 
-void add_params(const std::vector<std::string>& texts, const char* flag, api::CompileOptions& o) {
+void add_params(const std::vector<std::string>& texts, const char* flag,
+                std::vector<std::pair<std::string, std::string>>& to) {
   for (const std::string& text : texts) {
     std::stringstream in(text);
     for (std::string item; std::getline(in, item, ',');) {
       size_t colon = item.find(':');
       if (colon == std::string::npos || colon == 0)
         throw UsageError{fmt::format("{} takes NAME:VALUE,...; got '{}'", flag, item)};
-      o.csl.params.emplace_back(item.substr(0, colon), item.substr(colon + 1));
+      to.emplace_back(item.substr(0, colon), item.substr(colon + 1));
     }
   }
 }
@@ -94,8 +95,8 @@ void apply(const Flags& f, api::CompileOptions& o) {
     std::tie(o.csl.fabric_width, o.csl.fabric_height) = two_numbers(f.dims, "--fabric-dims");
   if (!f.offsets.empty())
     std::tie(o.csl.offset_x, o.csl.offset_y) = two_numbers(f.offsets, "--fabric-offsets");
-  add_params(f.params, "--params", o);
-  add_params(f.colors, "--colors", o);
+  add_params(f.params, "--params", o.csl.params);
+  add_params(f.colors, "--colors", o.colors);
   if (f.west_buffer != 0 || f.east_buffer != 0)
     throw UsageError{"--width-west-buf and --width-east-buf must be 0"};
   o.csl.fp16 = f.fp16 == "bf16" ? Fp16Format::bf16 : f.fp16 == "cb16" ? Fp16Format::cb16 : Fp16Format::f16;

@@ -33,23 +33,36 @@ class Simulation {
     session_ = std::make_unique<Session>(*device_);
   }
 
-  void copy_to(const std::string& symbol, RectTuple pes, uint32_t elements, const Words& data, bool row_major) {
-    call([&, words = span(data)](Diag& diag) {
+  // Commands are begun in order; each gives a ticket for wait() and take().
+  size_t begin_copy_to(const std::string& symbol, RectTuple pes, uint32_t elements, const Words& data, bool row_major,
+                       const std::string& spread) {
+    const Words all = spread == "all" ? data : spread_out(to_rect(pes), elements, data, row_major, spread == "rows");
+    call([&, words = span(all)](Diag& diag) {
       return session_->wait(diag) && session_->copy_to(symbol, to_rect(pes), elements, words, order(row_major), diag);
     });
+    return ticket({});
   }
-  Words copy_from(const std::string& symbol, RectTuple pes, uint32_t elements, bool row_major) {
+  size_t begin_copy_from(const std::string& symbol, RectTuple pes, uint32_t elements, bool row_major) {
     std::vector<uint32_t> data;
     call([&](Diag& diag) {
       return session_->wait(diag) && session_->copy_from(symbol, to_rect(pes), elements, data, order(row_major), diag);
     });
-    return array(data);
+    return ticket(std::move(data));
   }
-  void launch(const std::string& function, const std::vector<uint32_t>& args) {
+  size_t begin_launch(const std::string& function, const std::vector<uint32_t>& args) {
     call([&](Diag& diag) { return session_->launch(function, args, diag); });
+    return ticket({});
   }
-  void wait() {
+  void wait(size_t) {
     call([&](Diag& diag) { return session_->wait(diag); });
+  }
+  Words take(size_t t) { return array(std::exchange(results_.at(t), {})); }
+  // Until nothing can happen any more without the host, or for some time if that never comes.
+  void rest() {
+    call([&](Diag&) {
+      const RunStatus s = device_->run({.cycle = device_->now() + std::max<Cycle>(device_->now(), 100'000)});
+      return s.reason != StopReason::fault;
+    });
   }
   void send(const std::string& port, const Words& data) {
     call([&, words = span(data)](Diag& diag) { return session_->send(port, words, diag); });
@@ -81,6 +94,22 @@ class Simulation {
   }
 
  private:
+  size_t ticket(std::vector<uint32_t> result) {
+    results_.push_back(std::move(result));
+    return results_.size() - 1;
+  }
+  static Words spread_out(Rect r, uint32_t n, const Words& data, bool row_major, bool rows) {
+    Words all(py::ssize_t(r.area() * n));
+    const size_t w = size_t(r.w), h = size_t(r.h);
+    for (size_t y = 0; y < h; ++y)
+      for (size_t x = 0; x < w; ++x)
+        for (size_t k = 0; k < n; ++k) {
+          const size_t i = rows ? y : x, length = rows ? h : w;
+          all.mutable_data()[row_major ? (y * w + x) * n + k : (k * w + x) * h + y] =
+              data.data()[row_major ? i * n + k : k * length + i];
+        }
+    return all;
+  }
   static HostOrder order(bool row_major) { return row_major ? HostOrder::row_major : HostOrder::column_major; }
   static std::span<const uint32_t> span(const Words& w) { return {w.data(), size_t(w.size())}; }
   static Words array(const std::vector<uint32_t>& v) { return Words(py::ssize_t(v.size()), v.data()); }
@@ -110,6 +139,7 @@ class Simulation {
 
   std::unique_ptr<ChildDevice> device_;
   std::unique_ptr<Session> session_;
+  std::vector<std::vector<uint32_t>> results_;
 };
 
 py::dict Simulation::describe() const {
@@ -166,15 +196,17 @@ py::list Simulation::symbols(int x, int y) const {
 }  // namespace
 }  // namespace cs
 
-PYBIND11_MODULE(wafersmith_native, m) {
+PYBIND11_MODULE(native, m) {
   using cs::Simulation;
   py::class_<Simulation>(m, "Simulation")
       .def(py::init<const std::string&, const std::string&, const std::vector<std::string>&>(), py::arg("folder"),
            py::arg("cs_sim"), py::arg("arguments"))
-      .def("copy_to", &Simulation::copy_to)
-      .def("copy_from", &Simulation::copy_from)
-      .def("launch", &Simulation::launch)
+      .def("begin_copy_to", &Simulation::begin_copy_to)
+      .def("begin_copy_from", &Simulation::begin_copy_from)
+      .def("begin_launch", &Simulation::begin_launch)
       .def("wait", &Simulation::wait)
+      .def("take", &Simulation::take)
+      .def("rest", &Simulation::rest)
       .def("send", &Simulation::send)
       .def("receive", &Simulation::receive)
       .def("read", &Simulation::read)

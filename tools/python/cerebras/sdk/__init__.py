@@ -1,0 +1,1 @@
+"""Host programs' modules."""

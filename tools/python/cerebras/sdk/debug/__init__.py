@@ -1,0 +1,1 @@
+"""Looking into a run that is over."""
