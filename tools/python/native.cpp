@@ -1,7 +1,7 @@
 // The native part of the Python host API: a simulation in a process of its own, driven through a Session.
 //
-// Everything here raises RuntimeError with the whole message of the simulator. Calls that let simulated time pass release
-// Python's lock. The vendor's names and habits are in the Python files.
+// Everything here raises RuntimeError with the whole message of the simulator. Calls that let simulated time
+// pass release Python's lock. The vendor's names and habits are in the Python files.
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
@@ -23,7 +23,8 @@ Rect to_rect(const RectTuple& r) { return {std::get<0>(r), std::get<1>(r), std::
 
 class Simulation {
  public:
-  Simulation(const std::string& folder, const std::string& cs_sim, const std::vector<std::string>& arguments) {
+  Simulation(const std::string& folder, const std::string& cs_sim,
+             const std::vector<std::string>& arguments) {
     Diag diag;
     {
       py::gil_scoped_release release;
@@ -34,18 +35,21 @@ class Simulation {
   }
 
   // Commands are begun in order; each gives a ticket for wait() and take().
-  size_t begin_copy_to(const std::string& symbol, RectTuple pes, uint32_t elements, const Words& data, bool row_major,
-                       const std::string& spread) {
-    const Words all = spread == "all" ? data : spread_out(to_rect(pes), elements, data, row_major, spread == "rows");
+  size_t begin_copy_to(const std::string& symbol, RectTuple pes, uint32_t elements, const Words& data,
+                       bool row_major, const std::string& spread) {
+    const Words all =
+        spread == "all" ? data : spread_out(to_rect(pes), elements, data, row_major, spread == "rows");
     call([&, words = span(all)](Diag& diag) {
-      return session_->wait(diag) && session_->copy_to(symbol, to_rect(pes), elements, words, order(row_major), diag);
+      return session_->wait(diag) &&
+             session_->copy_to(symbol, to_rect(pes), elements, words, order(row_major), diag);
     });
     return ticket({});
   }
   size_t begin_copy_from(const std::string& symbol, RectTuple pes, uint32_t elements, bool row_major) {
     std::vector<uint32_t> data;
     call([&](Diag& diag) {
-      return session_->wait(diag) && session_->copy_from(symbol, to_rect(pes), elements, data, order(row_major), diag);
+      return session_->wait(diag) &&
+             session_->copy_from(symbol, to_rect(pes), elements, data, order(row_major), diag);
     });
     return ticket(std::move(data));
   }
@@ -76,10 +80,11 @@ class Simulation {
   py::bytes read(int x, int y, uint32_t address, uint32_t bytes) {
     const Program& p = device_->program();
     if (x < 0 || y < 0 || x >= p.fabric_width || y >= p.fabric_height)
-      throw std::runtime_error(
-          fmt::format("PE ({}, {}) is not on the fabric of {} x {} PEs", x, y, p.fabric_width, p.fabric_height));
+      throw std::runtime_error(fmt::format("PE ({}, {}) is not on the fabric of {} x {} PEs", x, y,
+                                           p.fabric_width, p.fabric_height));
     if (uint64_t(address) + bytes > uint64_t(device_->machine().core.memory_bytes))
-      throw std::runtime_error(fmt::format("bytes {} to {} are beyond the PE's memory", address, address + bytes));
+      throw std::runtime_error(
+          fmt::format("bytes {} to {} are beyond the PE's memory", address, address + bytes));
     std::string out(bytes, '\0');
     device_->read({x, y}, uint16_t(address), {reinterpret_cast<uint8_t*>(out.data()), out.size()});
     return out;
@@ -110,7 +115,9 @@ class Simulation {
         }
     return all;
   }
-  static HostOrder order(bool row_major) { return row_major ? HostOrder::row_major : HostOrder::column_major; }
+  static HostOrder order(bool row_major) {
+    return row_major ? HostOrder::row_major : HostOrder::column_major;
+  }
   static std::span<const uint32_t> span(const Words& w) { return {w.data(), size_t(w.size())}; }
   static Words array(const std::vector<uint32_t>& v) { return Words(py::ssize_t(v.size()), v.data()); }
 
@@ -133,7 +140,8 @@ class Simulation {
     if (ok) return;
     if (!diag.ok()) fail(diag);
     const RunStatus& s = session_->status();
-    throw std::runtime_error(fmt::format("{} at cycle {}: {}", s.fault.empty() ? "simulation stopped" : s.fault, s.now,
+    throw std::runtime_error(fmt::format("{} at cycle {}: {}",
+                                         s.fault.empty() ? "simulation stopped" : s.fault, s.now,
                                          s.message.empty() ? "nothing can happen any more" : s.message));
   }
 
@@ -199,8 +207,8 @@ py::list Simulation::symbols(int x, int y) const {
 PYBIND11_MODULE(native, m) {
   using cs::Simulation;
   py::class_<Simulation>(m, "Simulation")
-      .def(py::init<const std::string&, const std::string&, const std::vector<std::string>&>(), py::arg("folder"),
-           py::arg("cs_sim"), py::arg("arguments"))
+      .def(py::init<const std::string&, const std::string&, const std::vector<std::string>&>(),
+           py::arg("folder"), py::arg("cs_sim"), py::arg("arguments"))
       .def("begin_copy_to", &Simulation::begin_copy_to)
       .def("begin_copy_from", &Simulation::begin_copy_from)
       .def("begin_launch", &Simulation::begin_launch)
