@@ -7,3 +7,6 @@ from wafersmith.layout.region import CodeRegion
 from wafersmith.layout.routing import Color, Edge, EdgeRouteInfo, Route, RoutingPosition, get_edge_routing
 from wafersmith.layout.sdk_layout import SdkLayout
 from wafersmith.runtime import MemcpyDataType, MemcpyOrder, SdkRuntime, Task
+from wafersmith.layout.region import CodeRegion, PortHandle
+from wafersmith.layout.routing import (Color, Edge, EdgeRouteInfo, Route, RoutingPosition, get_edge_routing)
+from wafersmith.layout.sdk_layout import SdkLayout
