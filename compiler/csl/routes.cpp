@@ -48,9 +48,13 @@ bool read_position(Evaluator& e, const Value& v, SourceLoc where, const SwitchPo
 bool read_switches(Evaluator& e, const Value& v, SourceLoc where, RouteConfig& out) {
   ConfigFields f(e, v, where);
   constexpr std::string_view kNames[] = {"", "pos1", "pos2", "pos3"};
-  for (size_t k = 1; k < 4; ++k)
-    if (const Value* p = f.find(kNames[k]))
-      if (!read_position(e, *p, where, out.positions[0], out.positions[k])) return false;
+  // A position changes what it names and keeps the rest of the valid position before it.
+  for (size_t k = 1, before = 0; k < 4; ++k) {
+    const Value* p = f.find(kNames[k]);
+    if (!p) continue;
+    if (!read_position(e, *p, where, out.positions[before], out.positions[k])) return false;
+    if (out.positions[k].valid) before = k;
+  }
   int64_t current = 0;
   if (f.number("current_switch_pos", 0, 3, current)) out.current = uint8_t(current);
   out.ring_mode = f.flag("ring_mode");

@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -69,6 +70,7 @@ void verify_positions(const Verifier& v, const RouteRun& r, const std::string& w
     v.error(where, fmt::format("the current switch position is {}, which is not valid", r.config.current));
   }
   bool switches = false;
+  size_t before = 0;
   for (size_t i = 0; i < pos.size(); ++i) {
     const SwitchPosition& s = pos[i];
     if (!s.valid) continue;
@@ -82,7 +84,8 @@ void verify_positions(const Verifier& v, const RouteRun& r, const std::string& w
     if (int(i) >= m.router.switch_positions) {
       v.error(where, fmt::format("switch position {} is used, there are {}", i, m.router.switch_positions));
     }
-    if (!m.router.switch_sets_rx_and_tx && s.rx != pos[0].rx && s.tx != pos[0].tx) {
+    const SwitchPosition& last = pos[std::exchange(before, i)];
+    if (!m.router.switch_sets_rx_and_tx && s.rx != last.rx && s.tx != last.tx) {
       v.error(where, fmt::format("switch position {} ({}) changes inputs and outputs, {} can change one of them", i,
                                  switch_position_text(s), m.name));
     }

@@ -230,6 +230,15 @@ class Text(LayoutTest):
   }""", text)
     self.assertIn("@set_color_config(3, 0, @get_color(1), .{ .routes = .{ .rx = .{ WEST }, .tx = .{ RAMP } } });", text)
 
+  def test_a_position_says_what_differs_from_the_one_before(self):
+    a, c = self.region("a", 0, 0), Color("c")
+    position = lambda rx, tx: RoutingPosition().set_input([rx]).set_output(tx)
+    a.paint_all(c, [position(Route.WEST, [Route.RAMP, Route.EAST]), position(Route.WEST, [Route.EAST]),
+                    position(Route.RAMP, [Route.EAST])])
+    network, colors = self.solve()
+    self.assertIn(".switches = .{ .pos1 = .{ .tx = EAST }, .pos2 = .{ .rx = RAMP } }",
+                  layout_text(network, colors, self.folder.name))
+
   def test_symbols_are_cut_into_blocks(self):
     # 4 x 2 elements over 2 x 1 PEs: PE 0 gets columns 0 and 1 of both rows.
     a = self.region("a", 3, 5, 2, 1)

@@ -67,10 +67,11 @@ def _config(route):
   text = f".routes = .{{ .rx = {_set(inputs)}, .tx = {_set(outputs)} }}"
   positions = []
   for k, (rx, tx) in enumerate(rest, 1):
-    # Some machines let a position change one of the two only: what stays as it is is not said.
+    # A position says what differs from the one before it: some machines can change one of the two only.
     fields = [f".rx = {_one(rx)}"] if rx != inputs else []
     fields += [f".tx = {_one(tx)}"] if tx != outputs or not fields else []
     positions.append(f".pos{k} = .{{ {', '.join(fields)} }}")
+    inputs, outputs = rx, tx
   if positions:
     text += f", .switches = .{{ {', '.join(positions)} }}"
   return f".{{ {text} }}"
