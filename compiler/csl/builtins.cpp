@@ -12,10 +12,7 @@ namespace cs::csl {
 namespace {
 
 // Builtins of the language that this compiler knows but does not have yet.
-constexpr std::string_view kUnsupported[] = {"allocate_fifo",
-                                             "set_fifo_read_length",
-                                             "set_fifo_write_length",
-                                             "get_config",
+constexpr std::string_view kUnsupported[] = {"get_config",
                                              "set_config",
                                              "get_config_unchecked",
                                              "set_config_unchecked",
@@ -41,7 +38,7 @@ const Table& table() {
   static const Table kTable = [] {
     Table t;
     for (auto rows : {layout_builtins(), config_builtins(), type_builtins(), numeric_builtins(),
-                      id_builtins(), dsd_builtins()})
+                      id_builtins(), dsd_builtins(), fifo_builtins()})
       for (const BuiltinRow& row : rows) t.emplace(row.name, &row);
     return t;
   }();
@@ -178,6 +175,19 @@ bool ConfigFields::number(std::string_view name, int64_t low, int64_t high, int6
   }
   out = int64_t(v->i);
   return true;
+}
+
+int ConfigFields::choice(std::string_view name, std::initializer_list<std::string_view> names) {
+  const Value* v = find(name);
+  if (!v || !v->ok()) return 0;
+  ConfigFields fields(e_, *v, where_);
+  int chosen = 0, number = 0;
+  for (std::string_view n : names) {
+    ++number;
+    if (fields.flag(n)) chosen = number;
+  }
+  good_ &= fields.finish();
+  return chosen;
 }
 
 bool ConfigFields::finish() {

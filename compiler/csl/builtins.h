@@ -35,6 +35,7 @@ std::span<const BuiltinRow> type_builtins();
 std::span<const BuiltinRow> numeric_builtins();
 std::span<const BuiltinRow> id_builtins();
 std::span<const BuiltinRow> dsd_builtins();
+std::span<const BuiltinRow> fifo_builtins();
 // Vector operations are rows of the ISA: @fadds, @mov16 … (clz, ctz and popcnt without their 16).
 bool is_vector_builtin(std::string_view name);
 Value vector_builtin(Evaluator&, const ast::Builtin&);
@@ -55,6 +56,8 @@ class ConfigFields {
   const ast::TensorAccess* tensor_access() const { return access_; }
   SourceLoc where() const { return where_; }
   bool good() const { return good_; }
+  // The one of `names` that is true in the structure `name`: its position plus 1; 0 if there is none.
+  int choice(std::string_view name, std::initializer_list<std::string_view> names);
   // Reports fields that nobody asked for.
   bool finish();
 
@@ -67,6 +70,8 @@ class ConfigFields {
   bool good_ = true;
 };
 
+// After the comptime blocks: registers of FIFOs and the tasks that they activate.
+void finish_fifos(Evaluator&);
 // Router configuration from the structure that @set_color_config takes.
 bool read_route(Evaluator&, const Value& config, SourceLoc, RouteConfig& out);
 // The task id behind an id, a color (WSE-2), an input queue (WSE-3) or a bound task; -1 and an error if there

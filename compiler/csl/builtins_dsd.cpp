@@ -17,7 +17,8 @@ using isa::OperandKind;
 
 constexpr int64_t kLargestExtent = 65535;
 
-// The element type behind a pointer or array value, and its address as a place.
+}  // namespace
+
 bool base_of(Evaluator& e, const Value& given, SourceLoc where, Value& place) {
   Value v = given;
   if (v.type->kind == TypeKind::pointer) v = e.dereference(e.load(v, where), where);
@@ -32,6 +33,8 @@ bool base_of(Evaluator& e, const Value& given, SourceLoc where, Value& place) {
   place = v;
   return true;
 }
+
+namespace {
 
 const Type* scalar_of(const Type* t) {
   while (t->kind == TypeKind::array) t = t->element;
@@ -69,6 +72,7 @@ bool set_extent(Evaluator& e, DsdValue& d, const Value& v, SourceLoc where) {
 }
 
 bool memory_fields(Evaluator& e, ConfigFields& f, DsdValue& d) {
+  d.dsd.indexed = f.flag("wavelet_index_offset");
   if (f.tensor_access()) return read_tensor_access(e, *f.tensor_access(), d);
   if (d.dsd.kind == isa::DsdKind::mem4d) {
     e.fail(f.where(), "a mem4d_dsd needs the field 'tensor_access'",
@@ -79,7 +83,6 @@ bool memory_fields(Evaluator& e, ConfigFields& f, DsdValue& d) {
   int64_t stride = 1, offset = 0;
   f.number("stride", -128, 127, stride);
   f.number("offset", INT16_MIN, INT16_MAX, offset);
-  f.number("wavelet_index_offset", 0, 65535, offset);
   Value place;
   if (!base || !extent || !base->ok() || !base_of(e, *base, f.where(), place) ||
       !set_extent(e, d, *extent, f.where()))
@@ -134,8 +137,8 @@ void read_fabric_options(Evaluator& e, ConfigFields& f, isa::Dsd& d) {
   d.control = f.flag("control");
   d.advance_switch = f.flag("advance_switch");
   d.control_transform = f.flag("control_transform");
-  int64_t offset = 0;
-  if (f.number("wavelet_index_offset", INT16_MIN, INT16_MAX, offset)) d.index_offset = int16_t(offset);
+  d.indexed = f.flag("wavelet_index_offset");
+  d.zero = uint8_t(f.choice("zero", {"first_source", "second_source"}));
   if (const Value* ut = f.find("ut_id"); ut && ut->is(ValueKind::integer)) d.microthread = int8_t(ut->i);
   if (const Value* p = f.find("priority"); p && p->ok()) {
     ConfigFields levels(e, *p, f.where());
@@ -148,7 +151,7 @@ void read_fabric_options(Evaluator& e, ConfigFields& f, isa::Dsd& d) {
     ConfigFields modes(e, *m, f.where());
     if (modes.flag("simd_off")) d.simd = isa::SimdMode::off;
     if (modes.flag("simd_32")) d.simd = isa::SimdMode::simd_32;
-    if (modes.flag("simd_64")) d.simd = isa::SimdMode::simd_64;
+    if (modes.flag("simd_64") || modes.flag("simd_32_or_64")) d.simd = isa::SimdMode::simd_64;
     modes.flag("simd_max");
     modes.finish();
   }

@@ -20,6 +20,8 @@ class Emitter {
     out_.fp16 = state_.tile.fp16;
     out_.code_address = uint16_t(state_.code_address);
     out_.queues = state_.tile.queues;
+    out_.config = state_.tile.config;
+    registers();
     out_.blocked = state_.tile.blocked;
     out_.unblocked = state_.tile.unblocked;
     out_.blocked_threads = state_.tile.blocked_threads;
@@ -32,6 +34,24 @@ class Emitter {
   }
 
  private:
+  // FIFOs and the DSRs that hold something before the program begins.
+  void registers() {
+    for (const MirFifo& f : state_.tile.fifos) {
+      out_.fifos.push_back(f.binding);
+      out_.fifos.back().address = uint16_t(state_.globals[f.global].address + f.binding.address);
+    }
+    for (const MirDsr& d : state_.tile.dsrs) {
+      DsrInit init = d.init;
+      if (d.base.kind == OperandKind::global) {
+        const uint32_t base = state_.globals[size_t(d.base.value)].address + uint32_t(d.base.extra);
+        init.words[1] = uint16_t(init.words[1] + base);
+        if (isa::decode(init.words).kind == isa::DsdKind::circbuf)
+          for (size_t w : {4, 5}) init.words[w] = uint16_t(init.words[w] + base);
+      }
+      out_.dsrs.push_back(init);
+    }
+  }
+
   const Function& function(uint32_t mir) const {
     int32_t at = state_.function_of_mir[mir];
     CS_CHECK(at >= 0, "a function that is used is live");

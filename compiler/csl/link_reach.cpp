@@ -22,6 +22,8 @@ class Reach {
     for (const MirTask& task : state_.tile.tasks) reach_function(task.function, false);
     for (const MirExportedFunction& f : state_.tile.exported_functions) reach_function(f.function, false);
     for (const MirSymbol& s : state_.tile.symbols) reach_global(s.global);
+    for (const MirFifo& f : state_.tile.fifos) reach_global(f.global);
+    for (const MirDsr& d : state_.tile.dsrs) visit(d.base, false);
     while (!functions_.empty() || !globals_.empty()) {
       if (!functions_.empty()) {
         uint32_t next = functions_.back();

@@ -112,7 +112,8 @@ bool drop_dead(Function& f) {
     const isa::Inst& inst = f.code.lines[i].inst;
     const Operand& dst = inst.args[0];
     bool is_value = dst.kind == OperandKind::reg || dst.kind == OperandKind::pair;
-    if (!is_value || dst.value < isa::kFirstVirtual || !is_pure(inst.op) || inst.is_vector()) continue;
+    const bool tests = inst.op == Op::ldcfg16 && inst.args[1] == imm(int32_t(isa::ConfigReg::test));
+    if (!is_value || dst.value < isa::kFirstVirtual || !(tests || is_pure(inst.op)) || inst.is_vector()) continue;
     const std::vector<Segment>& segments = flow.registers[size_t(flow.dense[size_t(dst.value)])].segments;
     auto found = std::upper_bound(segments.begin(), segments.end(), 2 * i + 1,
                                   [](uint32_t at, const Segment& s) { return at < s.begin; });

@@ -7,6 +7,8 @@ namespace cs::csl {
 
 // A DSD value of any form as words; invalid input was reported before.
 DsdValue dsd_value(const Value&);
+// The element type behind a pointer or array value, and its address as a place; reported if it has none.
+bool base_of(Evaluator&, const Value& given, SourceLoc, Value& place);
 // Encoded words of a DSD known at comptime; the base address stays with `base`.
 std::array<uint16_t, 10> dsd_words(const DsdValue&);
 void store_dsd(Evaluator&, const Location& to, const Value&, SourceLoc);

@@ -36,6 +36,12 @@ Op vector_op(std::string_view name) {
 bool is_dsd(const Value& v) { return v.type->is_dsd(); }
 bool is_vector_value(const Value& v) { return v.type->is_dsd() || v.type->is_dsr(); }
 
+// An operation with such an operand gives a bool: whether all elements were done.
+bool may_stop_early(const Value& v) {
+  return v.type->kind == TypeKind::fifo_dsd || v.type->kind == TypeKind::dsr_fifo_dest ||
+         v.type->kind == TypeKind::dsr_fifo_src1;
+}
+
 bool commutes(Op op) {
   switch (op) {
     case Op::add16:
@@ -223,6 +229,11 @@ struct VectorCall {
 
   void dsr(OperandKind file, size_t position) {
     const Value& v = values[position];
+    if (v.type->kind == TypeKind::fifo_dsd) {  // its registers were loaded before the program began
+      const MirFifo& fifo = e.unit().tile.fifos[v.dsd().dsd.queue];
+      inst.args[position] = {position == 0 ? OperandKind::dest : OperandKind::src1, fifo.dsr, 0};
+      return;
+    }
     if (v.type->is_dsr()) {
       const auto& r = v.as<DsrValue>();
       inst.args[position] = {r.file, r.index, 0};
@@ -269,6 +280,11 @@ bool destination(VectorCall& c, bool reduction) {
 
 bool sources(VectorCall& c, bool reduction) {
   const std::string_view form = isa::row(c.op).form;
+  if (form.size() > 2 && c.values[1].type->kind == TypeKind::fifo_dsd) {
+    c.e.fail(c.where, fmt::format("a FIFO cannot be the first source of @{}", isa::row(c.op).mnemonic),
+             "make it the second source");
+    return false;
+  }
   for (size_t k = reduction ? 2 : 1; k < form.size(); ++k) {
     const Value& v = c.values[k];
     if (!is_vector_value(v)) {
@@ -294,8 +310,8 @@ Value emit_vector(Evaluator& e, Op op, std::vector<Value> values, ConfigFields* 
   VectorCall c{.e = e, .op = op, .values = std::move(values), .where = where};
   if (fields && !read_dsr_config(e, *fields, c.config)) return {};
   // dst = b op dst: the source that is the destination goes first, where it needs no DSR of its own.
-  if (c.values.size() == 3 && commutes(op) && same_dsd(c.values[2], c.values[0]) &&
-      !same_dsd(c.values[1], c.values[0]))
+  const bool may_swap = c.values.size() == 3 && commutes(op) && !may_stop_early(c.values[1]);
+  if (may_swap && same_dsd(c.values[2], c.values[0]) && !same_dsd(c.values[1], c.values[0]))
     std::swap(c.values[1], c.values[2]);
   const bool any_dsr =
       std::any_of(c.values.begin(), c.values.end(), [](const Value& v) { return v.type->is_dsr(); });
@@ -314,9 +330,19 @@ Value emit_vector(Evaluator& e, Op op, std::vector<Value> values, ConfigFields* 
   c.inst.op = op;
   if (!destination(c, reduction) || !sources(c, reduction)) return {};
   e.builder().emit(op, {c.inst.args[0], c.inst.args[1], c.inst.args[2], c.inst.args[3]});
-  if (c.result.kind != OperandKind::none)
+  const bool tests = !c.config.async && std::any_of(c.values.begin(), c.values.end(), may_stop_early);
+  Operand done;
+  if (tests)
+    done = e.builder().emit_reg(Op::ldcfg16, {FunctionBuilder::imm(int(isa::ConfigReg::test))});
+  if (c.result.kind != OperandKind::none) {
+    // What came from a FIFO that ran empty is not stored.
+    const int end = tests ? e.builder().new_label() : -1;
+    if (tests) e.builder().jump_if(done, false, end);
     e.store(e.dereference(c.values[0], where), Value::scalar(c.values[0].type->element, c.result), where);
-  return bool_value(e.types(), true);  // all elements were done
+    if (tests) e.builder().place(end);
+  }
+  // Whether all elements were done; only a FIFO ends an operation before.
+  return tests ? Value::scalar(e.types().get(TypeKind::boolean), done) : bool_value(e.types(), true);
 }
 
 Value vector_builtin(Evaluator& e, const ast::Builtin& n) {

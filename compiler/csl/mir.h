@@ -91,6 +91,18 @@ struct MirExportedFunction {
   std::vector<DataType> params;
 };
 
+struct MirFifo {         // the ring is bytes of a global
+  FifoBinding binding;                  // its address is the offset in the global
+  uint32_t global = 0;
+  SourceLoc loc;
+  int dsr = -1;                         // its number in the destination and in the source-1 file
+};
+
+struct MirDsr {          // contents of a DSR at cycle 0
+  DsrInit init;
+  isa::Operand base;                    // kind global: its address is added to the base of the descriptor
+};
+
 // One tile program before register allocation and layout of memory.
 struct MirTile {
   std::string name;                     // "pe.csl" plus parameters
@@ -101,6 +113,9 @@ struct MirTile {
   std::vector<QueueBinding> queues;
   std::vector<SourceLoc> queue_locs;    // as many as queues, or none
   std::vector<uint8_t> blocked, unblocked, blocked_threads, activated;
+  std::vector<MirFifo> fifos;
+  std::vector<MirDsr> dsrs;
+  std::vector<ConfigInit> config;
   std::map<uint8_t, RouteConfig> routes;  // @set_local_color_config
   std::vector<MirSymbol> symbols;
   std::vector<MirExportedFunction> exported_functions;

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "compiler/csl/builtins.h"
 #include "compiler/csl/eval.h"
 #include "compiler/csl/layout_result.h"
 
@@ -82,6 +83,7 @@ bool build_tile(Session& session, LayoutState& layout, const LayoutState::TileKe
     Evaluator e(session, unit, &layout);
     e.instantiate(key.source, key.params, key.loc);
     e.run_comptime_blocks();
+    finish_fifos(e);
     if (session.diag.errors() == errors) e.lower_functions();
   }
   if (session.diag.errors() > errors) {

@@ -77,9 +77,16 @@ TypeTable::TypeTable() : simple_(size_t(TypeKind::range) + 1) {
   simple(mem4d_dsd, "mem4d_dsd", isa::kDsd4dBytes);
   simple(fabin_dsd, "fabin_dsd", isa::kDsdBytes);
   simple(fabout_dsd, "fabout_dsd", isa::kDsdBytes);
-  simple(dsr_dest, "dsr_dest", 0);
-  simple(dsr_src0, "dsr_src0", 0);
-  simple(dsr_src1, "dsr_src1", 0);
+  simple(circbuf_dsd, "circbuf_dsd", isa::kDsdRingBytes);
+  simple(fifo_dsd, "fifo_dsd", 0);  // known at comptime, its registers are set before the start
+  for (auto [kind, name] : {std::pair{dsr_dest, "dsr_dest"},
+                            {dsr_src0, "dsr_src0"},
+                            {dsr_src1, "dsr_src1"},
+                            {dsr_fifo_dest, "dsr_fifo_dest"},
+                            {dsr_fifo_src1, "dsr_fifo_src1"},
+                            {xdsr, "xdsr"},
+                            {sr, "sr"}})
+    simple(kind, name, 0);
   simple(range, "range", 0);
   f32_ = names_["f32"] = add("f32", {.kind = floating, .name = "f32", .bits = 32, .bytes = 4, .align = 4});
   for (auto [name, format] : kHalves)

@@ -47,9 +47,15 @@ enum class TypeKind : uint8_t {
   mem4d_dsd,
   fabin_dsd,
   fabout_dsd,
+  circbuf_dsd,
+  fifo_dsd,
   dsr_dest,
   dsr_src0,
   dsr_src1,
+  dsr_fifo_dest,
+  dsr_fifo_src1,
+  xdsr,
+  sr,
   range
 };
 
@@ -85,8 +91,8 @@ struct Type {
   bool is_int() const { return kind == TypeKind::integer || kind == TypeKind::comptime_int; }
   bool is_float() const { return kind == TypeKind::floating || kind == TypeKind::comptime_float; }
   bool is_number() const { return is_int() || is_float(); }
-  bool is_dsd() const { return kind >= TypeKind::mem1d_dsd && kind <= TypeKind::fabout_dsd; }
-  bool is_dsr() const { return kind >= TypeKind::dsr_dest && kind <= TypeKind::dsr_src1; }
+  bool is_dsd() const { return kind >= TypeKind::mem1d_dsd && kind <= TypeKind::fifo_dsd; }
+  bool is_dsr() const { return kind >= TypeKind::dsr_dest && kind <= TypeKind::dsr_fifo_src1; }
   // Small enumerated values that are 16-bit words at run time: colors, queues, task ids, directions.
   bool is_id() const { return kind >= TypeKind::color && kind <= TypeKind::control_task_id; }
   bool is_task_id() const { return kind >= TypeKind::local_task_id && kind <= TypeKind::control_task_id; }

@@ -82,6 +82,14 @@ struct Unit {
   std::set<int> used_microthreads;                         // WSE-3: taken by explicit or automatic choice
   std::set<int> used_dsrs;                                 // numbers that the program asked for
   int next_microthread = 0;
+  // Tasks that FIFOs name before they are bound: index of the FIFO, on push or on pop, the task.
+  struct FifoTask {
+    size_t fifo = 0;
+    bool push = false;
+    Value task;
+    SourceLoc loc;
+  };
+  std::vector<FifoTask> fifo_tasks;
 };
 
 // What the layout block said, before tile programs are made.

@@ -46,8 +46,7 @@ std::string print_operand(const Inst& inst, size_t index) {
   if (a.kind == OperandKind::label && a.value == kReturnToScheduler && a.extra == 0) return "@end";
   if (a.kind != OperandKind::imm) return print_symbol(a);
   if (letter == 'C') return "{" + print(decode_config(a.value)) + "}";
-  const bool config = (inst.op == Op::ldcfg16 || inst.op == Op::stcfg16) && letter == 'I';
-  if (config && a.value >= 0 && a.value < int(ConfigReg::count))
+  if (names_config(inst, index) && a.value >= 0 && a.value < int(ConfigReg::count))
     return std::string(config_reg_name(ConfigReg(a.value)));
   if (float_literal(inst.op, letter)) return fmt::format("0x{:08x}", uint32_t(a.value));
   return std::to_string(a.value);

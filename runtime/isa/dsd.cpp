@@ -22,9 +22,9 @@ int bits_at(uint32_t word, int shift, int bits) { return int(word >> shift & mas
 
 void encode_fabric(const Dsd& d, std::span<uint16_t> words) {
   words[1] = uint16_t(field(int(d.simd), 0, 2) | field(d.control_transform, 2, 1) | field(d.priority, 3, 2) |
-                      field(d.microthread >= 0, 5, 1) | field(d.microthread >= 0 ? d.microthread : 0, 6, 3));
+                      field(d.microthread >= 0, 5, 1) | field(d.microthread >= 0 ? d.microthread : 0, 6, 3) |
+                      field(d.indexed, 9, 1) | field(d.zero, 10, 2));
   words[2] = d.extent[0];
-  words[3] = uint16_t(d.index_offset);
 }
 
 void decode_fabric(std::span<const uint16_t> words, Dsd& d) {
@@ -33,7 +33,8 @@ void decode_fabric(std::span<const uint16_t> words, Dsd& d) {
   d.priority = uint8_t(bits_at(words[1], 3, 2));
   d.microthread = bits_at(words[1], 5, 1) ? int8_t(bits_at(words[1], 6, 3)) : int8_t(-1);
   d.extent[0] = words[2];
-  d.index_offset = int16_t(words[3]);
+  d.indexed = bits_at(words[1], 9, 1);
+  d.zero = uint8_t(bits_at(words[1], 10, 2));
 }
 
 constexpr std::string_view kOnControl[] = {"none", "terminate", "activate", "unblock"};
@@ -87,7 +88,7 @@ void encode(const Dsd& d, std::span<uint16_t> words) {
   CS_CHECK(words.size() >= size_t(d.bytes()) / 2, "room for the descriptor");
   const bool has_color = d.is_fabric() && d.color != kQueueColor;
   for (uint16_t& w : words) w = 0;
-  words[0] = uint16_t(field(int(d.kind), 0, 4));
+  words[0] = uint16_t(field(int(d.kind), 0, 4) | field(d.in_memory() && d.indexed, 4, 1));
   switch (d.kind) {
     case DsdKind::none:
       break;
@@ -106,14 +107,26 @@ void encode(const Dsd& d, std::span<uint16_t> words) {
                           field(d.advance_switch, 14, 1) | field(has_color, 15, 1));
       encode_fabric(d, words);
       break;
+    case DsdKind::fifo:
+      words[0] = uint16_t(words[0] | field(d.queue, 4, 4));
+      words[2] = d.extent[0];
+      break;
+    case DsdKind::circbuf:
+      words[1] = d.base;
+      words[2] = d.extent[0];
+      words[3] = uint16_t(d.stride[0]);
+      words[4] = d.first;
+      words[5] = d.end;
+      break;
   }
 }
 
 Dsd decode(std::span<const uint16_t> words) {
   Dsd d;
-  if (words.empty() || bits_at(words[0], 0, 4) > int(DsdKind::fabout)) return d;
+  if (words.empty() || bits_at(words[0], 0, 4) > int(DsdKind::circbuf)) return d;
   d.kind = DsdKind(bits_at(words[0], 0, 4));
   if (words.size() < size_t(d.bytes()) / 2) return Dsd{};
+  d.indexed = d.in_memory() && bits_at(words[0], 4, 1);
   switch (d.kind) {
     case DsdKind::none:
       break;
@@ -133,6 +146,17 @@ Dsd decode(std::span<const uint16_t> words) {
       d.control = bits_at(words[0], 13, 1);
       d.advance_switch = bits_at(words[0], 14, 1);
       decode_fabric(words, d);
+      break;
+    case DsdKind::fifo:
+      d.queue = uint8_t(bits_at(words[0], 4, 4));
+      d.extent[0] = words[2];
+      break;
+    case DsdKind::circbuf:
+      d.base = words[1];
+      d.extent[0] = words[2];
+      d.stride[0] = int16_t(words[3]);
+      d.first = words[4];
+      d.end = words[5];
       break;
   }
   return d;

@@ -1,14 +1,16 @@
 // Data structure descriptors (DSDs): their layout in PE memory, and the configuration word of a DSR load.
 //
 // A DSD in memory is an array of little-endian 16-bit words:
-//   word 0   bits 0-3 kind, bits 4-7 queue id, bits 8-12 color (31: the queue's), bit 13 control,
-//            bit 14 advance_switch, bit 15 color given
+//   word 0   bits 0-3 kind; fabric: bits 4-7 queue id, bits 8-12 color (31: the queue's), bit 13 control,
+//            bit 14 advance_switch, bit 15 color given; memory: bit 4 indexed; fifo: bits 4-7 its index
 //   mem1d    word 1 byte address, word 2 extent (elements), word 3 stride (elements, signed)       4 words
 //   fabin,   word 1 bits 0-1 simd mode, bit 2 control_transform, bits 3-4 priority, bit 5 ut id given,
-//   fabout   bits 6-8 ut id; word 2 extent, word 3 wavelet index offset                            4 words
+//   fabout   bits 6-8 ut id, bit 9 indexed, bits 10-11 source to clear; word 2 extent               4 words
+//   fifo     word 2 extent, 0: no limit of its own (the rest of a FIFO is in FifoBinding)           4 words
+//   circbuf  word 1 byte address, word 2 extent, word 3 stride, word 4 first and word 5 end address of
+//            the ring, in bytes                                                                     6 words
 //   mem4d    word 1 byte address, words 2-5 extents (outermost first), words 6-9 strides: the signed
 //            change of the element offset when that dimension steps (inner ones reset), innermost last  10 words
-// Kinds circbuf and fifo follow with part 2 of the language.
 #pragma once
 
 #include <array>
@@ -20,11 +22,13 @@
 
 namespace cs::isa {
 
-enum class DsdKind : uint8_t { none, mem1d, mem4d, fabin, fabout };
+enum class DsdKind : uint8_t { none, mem1d, mem4d, fabin, fabout, fifo, circbuf };
 enum class SimdMode : uint8_t { automatic, off, simd_32, simd_64 };
 
-inline constexpr int kDsdBytes = 8;      // mem1d, fabin, fabout
+inline constexpr int kDsdBytes = 8;      // mem1d, fabin, fabout, fifo
+inline constexpr int kDsdRingBytes = 12; // circbuf
 inline constexpr int kDsd4dBytes = 20;   // mem4d
+inline constexpr size_t kDsdWords = 10;  // of the longest
 inline constexpr int kQueueColor = 31;   // fabric DSD without a color: the one its queue is bound to
 
 struct Dsd {
@@ -33,17 +37,24 @@ struct Dsd {
   uint16_t base = 0;                     // byte address of element 0
   std::array<uint16_t, 4> extent{0, 1, 1, 1};   // mem1d: [0]; mem4d: outermost first
   std::array<int16_t, 4> stride{1, 0, 0, 0};    // mem1d: [0]; mem4d: see above
-  // fabric (extent[0] is used)
+  bool indexed = false;                  // also fabout: the operation's index counts (wavelet_index_offset)
+  uint16_t first = 0, end = 0;           // circbuf: byte addresses between which `base` goes round
+  // fabric and fifo (extent[0] is used); fifo: `queue` is its index
   uint8_t queue = 0, color = kQueueColor;
   bool control = false, advance_switch = false, control_transform = false;
   SimdMode simd = SimdMode::automatic;
   uint8_t priority = 0;                  // 0 default, 1 low, 2 medium, 3 high
   int8_t microthread = -1;               // WSE-3 .ut_id, -1: none
-  int16_t index_offset = 0;
+  uint8_t zero = 0;                      // fabout: 1 first source, 2 second source is cleared as it is read
   bool operator==(const Dsd&) const = default;
 
   bool is_fabric() const { return kind == DsdKind::fabin || kind == DsdKind::fabout; }
-  int bytes() const { return kind == DsdKind::mem4d ? kDsd4dBytes : kDsdBytes; }
+  bool in_memory() const {
+    return kind == DsdKind::mem1d || kind == DsdKind::mem4d || kind == DsdKind::circbuf;
+  }
+  int bytes() const {
+    return kind == DsdKind::mem4d ? kDsd4dBytes : kind == DsdKind::circbuf ? kDsdRingBytes : kDsdBytes;
+  }
   uint32_t elements() const;             // product of the extents
 };
 

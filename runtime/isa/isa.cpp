@@ -25,7 +25,10 @@ const std::array<Op, kTable.size()>& sorted_ops() {
 }
 
 constexpr std::array<std::string_view, size_t(ConfigReg::count)> kConfigNames{
-    "tsc_low", "tsc_mid", "tsc_high", "tsc_enable", "coord_x", "coord_y", "command_stream_ready", "random"};
+    "tsc_low", "tsc_mid", "tsc_high", "tsc_enable", "coord_x", "coord_y", "command_stream_ready", "random",
+    "test", "index", "main_priority", "transform_mask", "exceptions", "input_empty", "input_full", "output_empty",
+    "output_full", "teardown_low", "teardown_high", "prng", "seed_low", "seed_high", "perf_low", "perf_mid",
+    "perf_high", "perf_select"};
 
 struct Widths {
   uint8_t dst, a, b, s;
@@ -100,6 +103,10 @@ bool has_vector_form(Op op) { return row(op).form.starts_with('V'); }
 bool Inst::is_vector() const {
   if (!has_vector_form(op)) return false;
   return std::any_of(args.begin(), args.end(), [](const Operand& a) { return a.is_dsr(); });
+}
+
+bool names_config(const Inst& inst, size_t i) {
+  return (inst.op == Op::ldcfg16 && i == 1) || (inst.op == Op::stcfg16 && i == 0);
 }
 
 std::string_view config_reg_name(ConfigReg reg) {

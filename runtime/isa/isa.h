@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/isa/config_space.h"
 #include "runtime/machine/machine.h"
 #include "runtime/support/diag.h"
 
@@ -91,6 +92,8 @@ struct Row {
 const Row& row(Op op);
 const std::array<Row, size_t(Op::count)>& table();
 std::optional<Op> op_from_mnemonic(std::string_view mnemonic);
+// Operand `index` is the address of a configuration register (config_space.h).
+bool names_config(const Inst&, size_t index);
 int bytes(Op op, Arch arch);
 // Width of operand `index` of the row's form as a value: 4 (pair, or 32-bit elements), 2 (register, or 16-bit
 // elements), 0 for operands that are not values (M I L F D 0 1 C) and beyond the form.
@@ -105,17 +108,5 @@ std::string print(const Inst&);
 std::optional<Inst> parse_inst(std::string_view text, SourceLoc where, Diag&);
 // Operand kinds and register numbers against the row. Returns an empty string or what is wrong.
 std::string verify(const Inst&, const Machine&);
-
-// Registers of the core that LDCFG16 / STCFG16 address (our numbering of what the hardware maps into memory).
-enum class ConfigReg : uint16_t {
-  tsc_low, tsc_mid, tsc_high,   // 48-bit cycle counter; reading tsc_low latches the other two
-  tsc_enable,                   // 1 counts, 0 stops
-  coord_x, coord_y,             // position of the PE in the user rectangle
-  command_stream_ready,         // writing 1: the host's next command may run (unblock_cmd_stream)
-  random,                       // 16 random bits of the active PRNG
-  count
-};
-std::string_view config_reg_name(ConfigReg);
-std::optional<ConfigReg> config_reg_from_name(std::string_view);
 
 }  // namespace cs::isa

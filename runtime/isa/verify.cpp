@@ -120,8 +120,7 @@ std::string check_literal(const Inst& inst, size_t i, const Machine& m) {
   const Operand& a = inst.args[i];
   const char letter = row(inst.op).form[i];
   if (letter == 'C') return check_config(a, m);
-  const bool config = inst.op == Op::ldcfg16 || inst.op == Op::stcfg16;
-  if (config && letter == 'I' && (a.value < 0 || a.value >= int(ConfigReg::count)))
+  if (names_config(inst, i) && !is_config_address(a.value))
     return fmt::format("no configuration register {}", a.value);
   const bool block = inst.op == Op::blk || inst.op == Op::ublk;
   if (block && letter == 'I' && (a.value < 0 || a.value > 1))

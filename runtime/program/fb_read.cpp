@@ -57,6 +57,11 @@ class Unpacker {
   }
 
   SwitchPosition position(const fb::Position& p) { return {p.valid(), p.rx(), p.tx()}; }
+  FilterConfig filter(const fb::Filter& f) {
+    return {word<FilterKind>(names::kFilterKinds, f.kind(), "a filter"), f.count_data(), f.count_control(),
+            f.filter_control(), f.init_counter(), f.max_counter(), f.limit1(), f.limit2(), f.min_index(),
+            f.max_index()};
+  }
   RouteRun route(const fb::RouteRun& r) {
     const fb::RouteConfig& c = r.config();
     RouteRun out{unpack(r.rect()), r.color(), {}};
@@ -65,6 +70,9 @@ class Unpacker {
     out.config.ring_mode = c.ring_mode();
     out.config.pop_mode = word<PopMode>(names::kPopModes, c.pop_mode(), "a pop mode");
     out.config.teardown = c.teardown();
+    out.config.swap_x = c.swap_x();
+    out.config.swap_y = c.swap_y();
+    out.config.filter = filter(c.filter());
     return out;
   }
   isa::Operand operand(const fb::Operand& a) {
@@ -80,6 +88,7 @@ class Unpacker {
   }
   TileProgram tile(const fb::Tile& t);
   void tile_names(const fb::Tile& t, TileProgram& out);
+  void tile_registers(const fb::Tile& t, TileProgram& out);
   void mnemonics(const fb::Program& in);
 
   uint64_t budget_;
@@ -119,6 +128,21 @@ void Unpacker::tile_names(const fb::Tile& t, TileProgram& out) {
   items(t.files(), out.files, [&](const flatbuffers::String& f) { return text(&f); });
 }
 
+void Unpacker::tile_registers(const fb::Tile& t, TileProgram& out) {
+  items(t.fifos(), out.fifos, [&](const fb::Fifo& f) {
+    return FifoBinding{f.address(), f.bytes(), f.push(), f.pop(),
+                       word<FifoAction>(names::kFifoActions, f.full(), "a FIFO's action"),
+                       word<FifoAction>(names::kFifoActions, f.empty(), "a FIFO's action"), f.priority(),
+                       word<isa::SimdMode>(names::kSimdModes, f.simd(), "a SIMD mode")};
+  });
+  items(t.dsrs(), out.dsrs, [](const fb::Dsr& d) {
+    DsrInit dsr{d.file(), d.index(), {}, d.config()};
+    for (size_t i = 0; i < dsr.words.size(); ++i) dsr.words[i] = d.words()->Get(uint32_t(i));
+    return dsr;
+  });
+  items(t.config(), out.config, [](const fb::ConfigRegister& c) { return ConfigInit{c.address(), c.value()}; });
+}
+
 TileProgram Unpacker::tile(const fb::Tile& t) {
   TileProgram out;
   out.name = text(t.name());
@@ -137,6 +161,7 @@ TileProgram Unpacker::tile(const fb::Tile& t) {
   items(t.queues(), out.queues, [](const fb::QueueBinding& q) {
     return QueueBinding{q.output(), q.queue(), q.color(), q.priority()};
   });
+  tile_registers(t, out);
   bytes(t.blocked(), out.blocked);
   bytes(t.unblocked(), out.unblocked);
   bytes(t.blocked_threads(), out.blocked_threads);

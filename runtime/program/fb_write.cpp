@@ -20,9 +20,14 @@ fb::Rect pack(const Rect& r) { return fb::Rect(r.x, r.y, r.w, r.h); }
 fb::Position pack(const SwitchPosition& p) { return fb::Position(p.valid, p.rx, p.tx); }
 fb::Operand pack(const isa::Operand& a) { return fb::Operand(a.value, uint8_t(a.kind)); }
 
+fb::Filter pack(const FilterConfig& f) {
+  return fb::Filter(uint8_t(f.kind), f.count_data, f.count_control, f.filter_control, f.init_counter, f.max_counter,
+                    f.limit1, f.limit2, f.min_index, f.max_index);
+}
+
 fb::RouteConfig pack(const RouteConfig& c) {
   return fb::RouteConfig(pack(c.positions[0]), pack(c.positions[1]), pack(c.positions[2]), pack(c.positions[3]),
-                         c.current, c.ring_mode, uint8_t(c.pop_mode), c.teardown);
+                         c.current, c.ring_mode, uint8_t(c.pop_mode), c.teardown, c.swap_x, c.swap_y, pack(c.filter));
 }
 
 Mnemonics collect_mnemonics(const Program& p) {
@@ -84,8 +89,19 @@ Offset<fb::Tile> write_tile(Builder& b, const TileProgram& t, const Mnemonics& m
   const auto files = tables<flatbuffers::String>(b, t.files, [&](const std::string& f) { return b.CreateString(f); });
   const auto lines = structs<fb::LineEntry>(
       b, t.lines, [](const LineEntry& l) { return fb::LineEntry(l.first, l.file, l.line, l.column); });
+  const auto fifos = structs<fb::Fifo>(b, t.fifos, [](const FifoBinding& f) {
+    return fb::Fifo(f.address, f.bytes, f.activate_push, f.activate_pop, uint8_t(f.full), uint8_t(f.empty), f.priority,
+                    uint8_t(f.simd));
+  });
+  const auto dsrs = structs<fb::Dsr>(b, t.dsrs, [](const DsrInit& d) {
+    return fb::Dsr(d.file, d.index, flatbuffers::span<const uint16_t, isa::kDsdWords>(d.words.data(), d.words.size()),
+                   d.config);
+  });
+  const auto config = structs<fb::ConfigRegister>(
+      b, t.config, [](const ConfigInit& c) { return fb::ConfigRegister(c.address, c.value); });
   return fb::CreateTile(b, name, uint8_t(t.fp16), code, t.code_address, segments, sections, tasks, queues, blocked,
-                        activated, symbols, functions, files, lines, unblocked, blocked_threads);
+                        activated, symbols, functions, files, lines, unblocked, blocked_threads, fifos, dsrs,
+                        config);
 }
 
 }  // namespace

@@ -57,6 +57,8 @@ std::string_view port_name(Port p) { return names::name(names::kPorts, size_t(p)
 std::string_view task_kind_name(TaskKind k) { return names::name(names::kTaskKinds, size_t(k)); }
 std::string_view task_args_name(TaskArgs a) { return names::name(names::kTaskArgs, size_t(a)); }
 std::string_view pop_mode_name(PopMode m) { return names::name(names::kPopModes, size_t(m)); }
+std::string_view filter_kind_name(FilterKind k) { return names::name(names::kFilterKinds, size_t(k)); }
+std::string_view fifo_action_name(FifoAction a) { return names::name(names::kFifoActions, size_t(a)); }
 std::string_view section_kind_name(SectionKind k) { return names::name(names::kSectionKinds, size_t(k)); }
 std::string_view origin_name(Origin o) { return names::name(names::kOrigins, size_t(o)); }
 std::optional<Origin> origin_from_name(std::string_view text) { return names::value<Origin>(names::kOrigins, text); }

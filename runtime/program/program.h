@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/isa/dsd.h"
 #include "runtime/isa/isa.h"
 #include "runtime/numerics/fp16_format.h"
 #include "runtime/program/host_part.h"
@@ -34,6 +35,16 @@ struct SwitchPosition {
   bool operator==(const SwitchPosition&) const = default;
 };
 
+// What of a color's traffic to the ramp reaches the core (docs/timing.md, filters).
+enum class FilterKind : uint8_t { none, counter, sparse_counter, range };
+struct FilterConfig {
+  FilterKind kind = FilterKind::none;
+  bool count_data = false, count_control = false, filter_control = false;
+  uint16_t init_counter = 0, max_counter = 0, limit1 = 0, limit2 = 0;
+  uint16_t min_index = 0, max_index = 0;
+  bool operator==(const FilterConfig&) const = default;
+};
+
 // The router configuration of one color at one PE. positions[0] is `routes`.
 struct RouteConfig {
   std::array<SwitchPosition, 4> positions{};
@@ -41,6 +52,8 @@ struct RouteConfig {
   bool ring_mode = false;
   PopMode pop_mode = PopMode::no_pop;
   bool teardown = false;
+  bool swap_x = false, swap_y = false;  // what leaves along the axis has color ^ 1 from there on
+  FilterConfig filter;
   bool operator==(const RouteConfig&) const = default;
 };
 
@@ -70,6 +83,30 @@ struct QueueBinding {
   uint8_t queue = 0, color = 0;
   uint8_t priority = 0;  // as isa::Dsd::priority; WSE-2 input queues: of the microthread
   bool operator==(const QueueBinding&) const = default;
+};
+
+// What an operation does at the end of a FIFO that it cannot pass.
+enum class FifoAction : uint8_t { test_or_suspend, terminate, suspend, fault };
+
+struct FifoBinding {  // a ring in memory between two operations; FIFO DSDs name it by its index
+  uint16_t address = 0, bytes = 0;
+  int8_t activate_push = -1, activate_pop = -1;  // local task ids, -1: none
+  FifoAction full = FifoAction::test_or_suspend, empty = FifoAction::test_or_suspend;
+  uint8_t priority = 0;  // as isa::Dsd::priority
+  isa::SimdMode simd = isa::SimdMode::automatic;
+  bool operator==(const FifoBinding&) const = default;
+};
+
+struct DsrInit {  // contents of a DSR at cycle 0
+  uint8_t file = 0, index = 0;  // file: 0 destination, 1 source 0, 2 source 1
+  std::array<uint16_t, isa::kDsdWords> words{};
+  int32_t config = 0;
+  bool operator==(const DsrInit&) const = default;
+};
+
+struct ConfigInit {  // contents of a configuration register at cycle 0
+  uint16_t address = 0, value = 0;
+  bool operator==(const ConfigInit&) const = default;
 };
 
 struct Segment {  // initial memory contents at cycle 0
@@ -124,6 +161,9 @@ struct TileProgram {
   std::vector<Section> sections;
   std::vector<TaskBinding> tasks;
   std::vector<QueueBinding> queues;
+  std::vector<FifoBinding> fifos;
+  std::vector<DsrInit> dsrs;
+  std::vector<ConfigInit> config;
   std::vector<uint8_t> blocked;          // task ids blocked at cycle 0 (beyond unbound data ids)
   std::vector<uint8_t> unblocked;        // data task ids without a task, which would start blocked
   std::vector<uint8_t> blocked_threads;  // microthreads blocked at cycle 0
@@ -166,7 +206,7 @@ struct ExportedName {  // @export_name of the layout: what the host may ask for
 };
 
 struct Program {
-  static constexpr int kFormatVersion = 1;
+  static constexpr int kFormatVersion = 2;
   std::string name;
   std::string machine;                   // name of the machine it was compiled for
   std::string machine_text;              // machine_to_yaml of it if it is none that ships with the tools, else empty
@@ -221,6 +261,8 @@ std::string_view port_name(Port);
 std::string_view task_kind_name(TaskKind);
 std::string_view task_args_name(TaskArgs);
 std::string_view pop_mode_name(PopMode);
+std::string_view filter_kind_name(FilterKind);
+std::string_view fifo_action_name(FifoAction);
 std::string_view section_kind_name(SectionKind);
 // "W>ER" (inputs > outputs), "-" if the position is not valid.
 std::string switch_position_text(const SwitchPosition&);

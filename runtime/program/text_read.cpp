@@ -99,6 +99,51 @@ void read_route(YamlMap& map, RouteRun& r, Diag& diag) {
   map.required("ring", r.config.ring_mode);
   read_word(map, "pop", r.config.pop_mode, names::kPopModes, diag);
   map.required("teardown", r.config.teardown);
+  map.optional("swap_x", r.config.swap_x);
+  map.optional("swap_y", r.config.swap_y);
+  const YamlNode* filter = map.child("filter");
+  if (filter == nullptr) return;
+  YamlMap m(*filter, "filter", diag);
+  FilterConfig& f = r.config.filter;
+  read_word(m, "kind", f.kind, names::kFilterKinds, diag);
+  m.required("count_data", f.count_data);
+  m.required("count_control", f.count_control);
+  m.required("filter_control", f.filter_control);
+  for (auto [key, field] : {std::pair{"init_counter", &f.init_counter}, {"max_counter", &f.max_counter},
+                            {"limit1", &f.limit1}, {"limit2", &f.limit2}, {"min_index", &f.min_index},
+                            {"max_index", &f.max_index}}) {
+    read_number(m, key, *field, 0, kMaxAddress, diag);
+  }
+  m.finish();
+}
+
+void read_registers(YamlMap& map, TileProgram& t, Diag& diag) {
+  read_list(map, "fifos", t.fifos, diag, [&](YamlMap& m, FifoBinding& f) {
+    read_number(m, "address", f.address, 0, kMaxAddress, diag);
+    read_number(m, "bytes", f.bytes, 0, kMaxAddress, diag);
+    read_number(m, "push", f.activate_push, -1, 63, diag);
+    read_number(m, "pop", f.activate_pop, -1, 63, diag);
+    read_word(m, "full", f.full, names::kFifoActions, diag);
+    read_word(m, "empty", f.empty, names::kFifoActions, diag);
+    read_number(m, "priority", f.priority, 0, 3, diag);
+    read_word(m, "simd", f.simd, names::kSimdModes, diag);
+  });
+  read_list(map, "dsrs", t.dsrs, diag, [&](YamlMap& m, DsrInit& d) {
+    read_number(m, "file", d.file, 0, 2, diag);
+    read_number(m, "index", d.index, 0, 255, diag);
+    std::vector<int64_t> words;
+    if (m.required("words", words)) {
+      if (words.size() != d.words.size()) {
+        return diag.error(m.loc(), fmt::format("a descriptor has {} words, here are {}", d.words.size(), words.size()));
+      }
+      for (size_t i = 0; i < words.size(); ++i) d.words[i] = uint16_t(words[i]);
+    }
+    read_number(m, "config", d.config, INT32_MIN, INT32_MAX, diag);
+  });
+  read_list(map, "config", t.config, diag, [&](YamlMap& m, ConfigInit& c) {
+    read_number(m, "address", c.address, 0, kMaxAddress, diag);
+    read_number(m, "value", c.value, 0, kMaxAddress, diag);
+  });
 }
 
 void read_bytes(YamlMap& map, const std::string& key, std::vector<uint8_t>& out, Diag& diag) {
@@ -169,6 +214,7 @@ void read_tile(YamlMap& map, TileProgram& t, Diag& diag) {
   read_number(map, "code_address", t.code_address, 0, kMaxAddress, diag);
   if (const YamlNode* code = map.child("code"); code != nullptr) read_code(*code, t.code, diag);
   read_tables(map, t, diag);
+  read_registers(map, t, diag);
   read_bytes(map, "blocked", t.blocked, diag);
   read_bytes(map, "unblocked", t.unblocked, diag);
   read_bytes(map, "blocked_threads", t.blocked_threads, diag);

@@ -5,6 +5,7 @@
 
 #include "runtime/numerics/numerics.h"
 #include "runtime/program/host_yaml.h"
+#include "runtime/program/names.h"
 
 namespace cs {
 namespace {
@@ -40,9 +41,34 @@ std::string route_text(const RouteRun& r) {
   for (size_t i = 0; i < used; ++i) {
     positions += fmt::format("{}\"{}\"", i == 0 ? "" : ", ", switch_position_text(r.config.positions[i]));
   }
-  return fmt::format("{{rect: {}, color: {}, positions: [{}], current: {}, ring: {}, pop: {}, teardown: {}}}",
-                     rect_text(r.rect), r.color, positions, r.config.current, r.config.ring_mode,
-                     pop_mode_name(r.config.pop_mode), r.config.teardown);
+  std::string text = fmt::format("{{rect: {}, color: {}, positions: [{}], current: {}, ring: {}, pop: {}, "
+                                 "teardown: {}",
+                                 rect_text(r.rect), r.color, positions, r.config.current, r.config.ring_mode,
+                                 pop_mode_name(r.config.pop_mode), r.config.teardown);
+  if (r.config.swap_x) text += ", swap_x: true";
+  if (r.config.swap_y) text += ", swap_y: true";
+  if (const FilterConfig& f = r.config.filter; f.kind != FilterKind::none) {
+    text += fmt::format(", filter: {{kind: {}, count_data: {}, count_control: {}, filter_control: {}, "
+                        "init_counter: {}, max_counter: {}, limit1: {}, limit2: {}, min_index: {}, max_index: {}}}",
+                        filter_kind_name(f.kind), f.count_data, f.count_control, f.filter_control, f.init_counter,
+                        f.max_counter, f.limit1, f.limit2, f.min_index, f.max_index);
+  }
+  return text + "}";
+}
+
+void write_registers(TextWriter& w, const TileProgram& t) {
+  const std::string in = "    ";
+  w.list(in, "fifos", t.fifos, [](const FifoBinding& f) {
+    return fmt::format("{{address: {}, bytes: {}, push: {}, pop: {}, full: {}, empty: {}, priority: {}, simd: {}}}",
+                       f.address, f.bytes, f.activate_push, f.activate_pop, fifo_action_name(f.full),
+                       fifo_action_name(f.empty), f.priority, names::name(names::kSimdModes, size_t(f.simd)));
+  });
+  w.list(in, "dsrs", t.dsrs, [](const DsrInit& d) {
+    return fmt::format("{{file: {}, index: {}, words: [{}], config: {}}}", d.file, d.index, fmt::join(d.words, ", "),
+                       d.config);
+  });
+  w.list(in, "config", t.config,
+         [](const ConfigInit& c) { return fmt::format("{{address: {}, value: {}}}", c.address, c.value); });
 }
 
 std::string function_text(const Function& f) {
@@ -87,6 +113,7 @@ void write_tile(TextWriter& w, const TileProgram& t, size_t index) {
     return fmt::format("{{direction: {}, queue: {}, color: {}, priority: {}}}", q.output ? "output" : "input", q.queue,
                        q.color, q.priority);
   });
+  write_registers(w, t);
   if (!t.blocked.empty()) w.line(in, fmt::format("blocked: [{}]", fmt::join(t.blocked, ", ")));
   if (!t.unblocked.empty()) w.line(in, fmt::format("unblocked: [{}]", fmt::join(t.unblocked, ", ")));
   if (!t.blocked_threads.empty())

@@ -26,6 +26,8 @@ class TileVerifier {
     code();
     tasks();
     queues();
+    fifos();
+    registers();
     ids();
     symbols();
     functions();
@@ -178,6 +180,41 @@ class TileVerifier {
       if (reserved(q.output ? m_.memcpy.output_queues : m_.memcpy.input_queues, q.queue)) {
         error(fmt::format("{}: memcpy uses this queue", what));
       }
+    }
+  }
+
+  void fifos() {
+    for (size_t i = 0; i < t_.fifos.size(); ++i) {
+      const FifoBinding& f = t_.fifos[i];
+      const std::string what = fmt::format("FIFO {}", i);
+      if (f.bytes < 2 || f.bytes % 2 != 0 || f.address % 2 != 0) {
+        error(fmt::format("{} has {} bytes at {}; both must be even, and it cannot be empty", what, f.bytes,
+                          f.address));
+      }
+      in_sections(what, f.address, f.bytes);
+      for (const int task : {int(f.activate_push), int(f.activate_pop)}) {
+        const auto bound = [&](const TaskBinding& k) { return k.kind == TaskKind::local && k.id == task; };
+        if (task >= 0 && std::none_of(t_.tasks.begin(), t_.tasks.end(), bound)) {
+          error(fmt::format("{} activates the local task id {}, to which no task is bound", what, task));
+        }
+      }
+    }
+  }
+
+  void registers() {
+    for (const DsrInit& d : t_.dsrs) {
+      if (d.file > 2 || d.index >= m_.core.dsrs_per_file) {
+        error(fmt::format("DSR {} of file {} has contents; there are 3 files of {}", d.index, d.file,
+                          m_.core.dsrs_per_file));
+      }
+      const isa::Dsd dsd = isa::decode(d.words);
+      if (dsd.kind == isa::DsdKind::none) error(fmt::format("DSR {} of file {} holds no descriptor", d.index, d.file));
+      if (dsd.kind == isa::DsdKind::fifo && dsd.queue >= t_.fifos.size()) {
+        error(fmt::format("DSR {} holds FIFO {}, there are {}", d.index, dsd.queue, t_.fifos.size()));
+      }
+    }
+    for (const ConfigInit& c : t_.config) {
+      if (!isa::is_config_address(c.address)) error(fmt::format("there is no configuration register {}", c.address));
     }
   }
 

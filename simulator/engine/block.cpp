@@ -32,6 +32,12 @@ Pe& Block::pe(uint32_t index) {
   p.blocked = tile.blocked;
   p.threads_blocked = tile.threads_blocked;
   p.dsrs.resize(size_t(tile.dsrs[0]) + tile.dsrs[1] + tile.dsrs[2]);
+  for (const DsrInit& d : tile.program->dsrs) {
+    Dsr& dsr = p.dsrs[tile.dsr_at(d.file, d.index)];
+    dsr.dsd = isa::decode(d.words);
+    dsr.config = isa::decode_config(d.config);
+  }
+  p.fifos.resize(tile.program->fifos.size());
   p.ready_at.assign(size_t(tile.slots), 0);
   const Machine& m = world.machine;
   for (const QueueBinding& b : tile.inputs) {

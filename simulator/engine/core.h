@@ -30,15 +30,20 @@ class Core {
   void issue_jump(const isa::Inst&, const Decoded&, Cycle t);
   bool issue_vector(const isa::Inst&, const Decoded&, Cycle t);
   void load_dsr(const isa::Inst&, const Decoded&, Cycle t);
-  void read_config(const isa::Inst&, Cycle t);
-  void write_config(const isa::Inst&, Cycle t);
   Cycle operands_ready(const isa::Inst&, const Decoded&, Cycle t) const;
   void set_result(const Decoded&, Cycle ready);
   Dsr& dsr(const isa::Operand&);
-  uint16_t random_bits();
-  uint64_t timestamp(Cycle t) const;
   uint16_t value16(const isa::Operand& o) const { return uint16_t(operand_value(o, pe_.regs, 2)); }
   bool grow_memory();
+
+  // ---- core_config.cpp
+  void read_config(const isa::Inst&, Cycle t);
+  void write_config(const isa::Inst&, Cycle t);
+  std::optional<uint16_t> read_named(isa::ConfigReg, Cycle t);
+  void write_named(isa::ConfigReg, uint16_t value, Cycle t);
+  Dsr* dsr_of_length(uint16_t address);
+  uint16_t random_bits();
+  uint64_t timestamp(Cycle t) const;
 
   // ---- core_ahead.cpp
   bool can_issue_at(Cycle t);
@@ -69,6 +74,14 @@ class Core {
   int microthread_of(const VectorOp&) const;
   uint8_t rank_of(const VectorOp&, int thread) const;
   bool claim_queues(VectorOp&, int thread, Cycle t);
+
+  // ---- core_fifo.cpp
+  bool fifo_ready(VectorOp&, int thread, const Cursor&, bool push);
+  uint32_t fifo_limit(const VectorOp&, uint32_t count) const;
+  void fifo_moved(const VectorOp&);
+  uint32_t read_fifo(VectorOp&, const Cursor&);
+  void write_fifo(VectorOp&, const Cursor&, uint32_t value);
+  const FifoBinding& fifo_binding(const Cursor& c) const { return pe_.tile->program->fifos[c.queue]; }
 
   // ---- core_operands.cpp
   bool make_operands(VectorOp&, const isa::Inst&, const Decoded&);

@@ -51,7 +51,9 @@ bool Core::may_run_ahead(Cycle t) {
       break;
     case InstKind::vector:
       for (const isa::Operand& o : inst.args)
-        if (o.is_dsr() && (dsr(o).dsd.is_fabric() || dsr(o).config.async)) return false;
+        if (o.is_dsr() && (dsr(o).dsd.is_fabric() || dsr(o).dsd.kind == isa::DsdKind::fifo ||
+                           dsr(o).config.async))
+          return false;
       break;
     default:
       return false;

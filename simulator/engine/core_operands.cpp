@@ -18,8 +18,11 @@ bool Core::make_operands(VectorOp& op, const isa::Inst& inst, const Decoded& d) 
   if (e.s_bytes != 0) op.scalar = operand_value(inst.args[3], pe_.regs, e.s_bytes);
   if (d.reduction) op.dst.value = op.a.value;
   op.total = ~0u;
-  for (size_t i = 0; i < 3; ++i)
-    if (inst.args[i].is_dsr()) op.total = std::min(op.total, op.dsds[i].elements());
+  for (size_t i = 0; i < 3; ++i) {
+    const bool unlimited = op.dsds[i].kind == isa::DsdKind::fifo && op.dsds[i].extent[0] == 0;
+    if (inst.args[i].is_dsr() && !unlimited) op.total = std::min(op.total, op.dsds[i].elements());
+  }
+  if (op.total == ~0u) op.total = 1;
   return true;
 }
 
@@ -48,6 +51,19 @@ bool Core::make_cursor(VectorOp& op, Cursor& c, const isa::Operand& o, int bytes
     case isa::DsdKind::fabin:
     case isa::DsdKind::fabout:
       return make_fabric_cursor(c, d, position == 0);
+    case isa::DsdKind::circbuf:
+      c.kind = Cursor::Kind::ring;
+      c.address = d.base;
+      c.step = d.stride[0] * bytes;
+      return true;
+    case isa::DsdKind::fifo:
+      c.kind = Cursor::Kind::fifo;
+      c.queue = d.queue;
+      c.step = 1;
+      pe_.test = true;
+      if (d.queue < pe_.fifos.size()) return true;
+      raise("illegal-instruction", pe_.ready, op.inst, "a FIFO that the program does not have");
+      return false;
     case isa::DsdKind::none:
       break;
   }
@@ -70,8 +86,8 @@ bool Core::make_fabric_cursor(Cursor& c, const isa::Dsd& d, bool destination) {
     c.color = uint8_t(color);
     c.control = d.control;
     c.advance = d.advance_switch;
-    c.indexed = c.bytes == 2 && !c.packed && d.index_offset != 0;
-    c.index = uint16_t(d.index_offset);
+    c.indexed = c.bytes == 2 && !c.packed && d.indexed;
+    c.index = pe_.next_index;
     c.lane = n ? block_.lane_of(*n, Port::ramp) : ~0u;
     if (c.lane != ~0u) return true;
     raise("illegal-instruction", pe_.ready, pe_.pc,
@@ -120,6 +136,11 @@ void Core::advance_cursor(Cursor& c, const isa::Dsd& d) {
     c.address = (c.address + c.step) & 0xFFFF;
     return;
   }
+  if (c.kind == Cursor::Kind::ring) {
+    c.address += c.step;
+    if (c.address >= d.end) c.address -= d.end - d.first;
+    return;
+  }
   for (size_t k = 4; k-- > 0;) {
     if (++c.at[k] < d.extent[k]) {
       c.address = (c.address + d.stride[k] * c.bytes) & 0xFFFF;
@@ -131,7 +152,11 @@ void Core::advance_cursor(Cursor& c, const isa::Dsd& d) {
 
 bool Core::read_element(VectorOp& op, Cursor& c, int position, uint32_t& value) {
   switch (c.kind) {
+    case Cursor::Kind::fifo:
+      value = read_fifo(op, c);
+      return !faulted_;
     case Cursor::Kind::memory:
+    case Cursor::Kind::ring:
     case Cursor::Kind::memory4: {
       if (!check_access(op, c.address, c.bytes)) return false;
       const uint8_t* m = pe_.memory.data() + c.address;
@@ -157,7 +182,11 @@ bool Core::read_element(VectorOp& op, Cursor& c, int position, uint32_t& value) 
 bool Core::write_element(VectorOp& op, uint32_t value, bool last) {
   Cursor& c = op.dst;
   switch (c.kind) {
+    case Cursor::Kind::fifo:
+      write_fifo(op, c, value);
+      return !faulted_;
     case Cursor::Kind::memory:
+    case Cursor::Kind::ring:
     case Cursor::Kind::memory4: {
       if (!check_access(op, c.address, c.bytes)) return false;
       if (logging_) log_memory(uint32_t(c.address), c.bytes);
@@ -175,7 +204,7 @@ bool Core::write_element(VectorOp& op, uint32_t value, bool last) {
       if (c.bytes == 4) {
         write_fabric(c, value, last);
       } else if (!c.packed) {
-        write_fabric(c, (value & 0xFFFF) | (c.indexed ? uint32_t(c.index++) << 16 : 0), last);
+        write_fabric(c, (value & 0xFFFF) | (c.indexed ? uint32_t(c.index) << 16 : 0), last);
       } else {
         c.value = c.half ? c.value | value << 16 : value & 0xFFFF;
         if (c.half || last) write_fabric(c, c.value, last);
@@ -217,7 +246,9 @@ void Core::execute_elements(VectorOp& op, uint32_t count) {
 
 // The tight loops for 1-D operands; false if an operand is of another kind.
 bool Core::run_memory_fast(VectorOp& op, uint32_t count) {
-  auto usable = [](const Cursor& c) { return c.kind != Cursor::Kind::memory4; };
+  auto usable = [](const Cursor& c) {
+    return c.kind != Cursor::Kind::memory4 && c.kind != Cursor::Kind::ring;
+  };
   if (!usable(op.dst) || !usable(op.a) || !usable(op.b)) return false;
   auto operand = [](const Cursor& c) {
     return VectorOperand{c.kind == Cursor::Kind::memory, uint16_t(c.address), c.step, c.value};
@@ -249,7 +280,8 @@ bool Core::run_memory_fast(VectorOp& op, uint32_t count) {
 void Core::save_addresses(VectorOp& op) {
   const Cursor* cursors[3] = {&op.dst, &op.a, &op.b};
   for (size_t i = 0; i < 3; ++i) {
-    if (op.saves[i] < 0 || op.dsds[i].kind != isa::DsdKind::mem1d) continue;
+    const isa::DsdKind kind = op.dsds[i].kind;
+    if (op.saves[i] < 0 || (kind != isa::DsdKind::mem1d && kind != isa::DsdKind::circbuf)) continue;
     // Each descriptor register was loaded with its own configuration: only those that asked walk on.
     Dsr& dsr = pe_.dsrs[size_t(op.saves[i])];
     if (dsr.config.save_address) dsr.dsd.base = uint16_t(cursors[i]->address);

@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <bit>
 
-#include "simulator/engine/calibration.h"
 #include "simulator/engine/core.h"
 
 namespace cs::sim {
@@ -35,8 +34,20 @@ isa::DsrConfig merge(const isa::DsrConfig& first, const isa::DsrConfig& second) 
   return c;
 }
 
-bool in_memory(const Cursor& c) { return c.kind == Cursor::Kind::memory || c.kind == Cursor::Kind::memory4; }
-bool on_fabric(const Cursor& c) { return c.kind == Cursor::Kind::fabin || c.kind == Cursor::Kind::fabout; }
+// Cycles that the next `groups` groups take.
+uint64_t span_of(const VectorOp& op, uint64_t groups) {
+  return groups * op.group_cycles + ((op.dragged + groups * op.drag) >> 16);
+}
+
+// Groups that begin within `cycles` from op.next on.
+uint64_t groups_within(const VectorOp& op, Cycle cycles) {
+  if (op.drag == 0) return (cycles + op.group_cycles - 1) / op.group_cycles;
+  const uint64_t period = (uint64_t(op.group_cycles) << 16) + op.drag;
+  const uint64_t room = (std::min<uint64_t>(cycles, uint64_t(1) << 40) << 16) - op.dragged;
+  return (room + period - 1) / period;
+}
+
+void charge(VectorOp& op, uint64_t groups) { op.dragged = uint32_t((op.dragged + groups * op.drag) & 0xFFFF); }
 
 }  // namespace
 
@@ -93,105 +104,6 @@ bool Core::issue_vector(const isa::Inst& inst, const Decoded& d, Cycle t) {
   return true;
 }
 
-int Core::microthread_of(const VectorOp& op) const {
-  if (op.config.microthread >= 0) return op.config.microthread & 7;
-  for (const isa::Dsd& d : op.dsds)
-    if (d.kind != isa::DsdKind::none && d.microthread >= 0) return d.microthread & 7;
-  if (op.dst.kind == Cursor::Kind::fabout) return op.dst.queue & 7;
-  for (const Cursor* c : {&op.a, &op.b})
-    if (c->kind == Cursor::Kind::fabin) {
-      const InputQueue& q = pe_.inputs[c->queue];
-      return (q.id == 0xFF ? q.color : q.id) & 7;
-    }
-  return 0;
-}
-
-// Microthreads: low, medium, high = 2, 4, 6; the main thread lies between low and medium.
-uint8_t Core::rank_of(const VectorOp& op, int thread) const {
-  if (thread == kMainThread) return 3;
-  uint8_t priority = op.config.priority;
-  for (const isa::Dsd& d : op.dsds)
-    if (priority == 0) priority = d.priority;
-  for (const Cursor* c : {&op.a, &op.b})
-    if (priority == 0 && c->kind == Cursor::Kind::fabin) priority = pe_.inputs[c->queue].priority;
-  return uint8_t(2 * std::max<int>(1, priority));
-}
-
-// Two operations at work on one queue corrupt each other on the hardware; here it is a fault.
-bool Core::claim_queues(VectorOp& op, int thread, Cycle t) {
-  for (Cursor* c : {&op.a, &op.b}) {
-    if (c->kind != Cursor::Kind::fabin) continue;
-    InputQueue& q = pe_.inputs[c->queue];
-    if (q.readers != 0) {
-      raise("queue-conflict", t, op.inst,
-            "two operations at a time receive color " + std::to_string(q.color) +
-                (q.id == 0xFF ? "" : " from input queue " + std::to_string(q.id)));
-      return false;
-    }
-  }
-  if (op.dst.kind == Cursor::Kind::fabout)
-    for (uint16_t rest = pe_.active; rest != 0; rest &= uint16_t(rest - 1)) {
-      const VectorOp& other = *pe_.ops[size_t(std::countr_zero(rest))];
-      if (other.dst.kind != Cursor::Kind::fabout || other.dst.queue != op.dst.queue) continue;
-      raise("queue-conflict", t, op.inst,
-            "two operations at a time send through output queue " + std::to_string(op.dst.queue));
-      return false;
-    }
-  for (Cursor* c : {&op.a, &op.b})
-    if (c->kind == Cursor::Kind::fabin) pe_.inputs[c->queue].readers |= uint16_t(1u << thread);
-  return true;
-}
-
-// Elements per group and cycles per group.
-void Core::set_group(VectorOp& op, const isa::Inst& inst, const Decoded& d) {
-  const Machine::Core& core = world_.machine.core;
-  int group = d.width;
-  int read = (in_memory(op.a) ? op.a.bytes : 0) + (in_memory(op.b) ? op.b.bytes : 0);
-  if (read != 0) group = std::min(group, core.read_bytes_per_cycle / read);
-  if (in_memory(op.dst)) group = std::min(group, core.write_bytes_per_cycle / op.dst.bytes);
-  for (const Cursor* c : {&op.dst, &op.a, &op.b})
-    if (on_fabric(*c)) {
-      op.fabric = true;
-      group = 1;
-    }
-  bool packed = op.dst.packed || op.a.packed || op.b.packed;
-  if (packed) group = 2;
-  op.group_cycles = 1;
-  if (op.dst.kind == Cursor::Kind::reg) {
-    if (!packed) group = 1;
-    bool add = inst.op != isa::Op::fmaxs && inst.op != isa::Op::fmaxh;
-    if (d.reduction && add && isa::row(inst.op).cost == isa::Cost::fp)
-      op.group_cycles = uint32_t(std::max(1, core.reduction_cycles_per_element));
-  }
-  op.group = uint32_t(std::max(1, group));
-  auto bank = [&](const Cursor& c) { return c.address / core.bank_bytes % core.memory_banks; };
-  if (in_memory(op.a) && in_memory(op.b) && op.a.step != 0 && op.b.step != 0 &&
-      (bank(op.a) - bank(op.b)) % core.bank_conflict_modulo == 0) {
-    op.holds_datapath = true;
-    op.group_cycles *= uint32_t(std::max(1, core.bank_conflict_factor));
-  }
-  op.drag = silicon_drag(world_.machine, inst.op, op.group_cycles, op.fabric);
-}
-
-namespace {
-
-// Cycles that the next `groups` groups take.
-uint64_t span_of(const VectorOp& op, uint64_t groups) {
-  return groups * op.group_cycles + ((op.dragged + groups * op.drag) >> 16);
-}
-
-// Groups that begin within `cycles` from op.next on.
-uint64_t groups_within(const VectorOp& op, Cycle cycles) {
-  if (op.drag == 0) return (cycles + op.group_cycles - 1) / op.group_cycles;
-  const uint64_t period = (uint64_t(op.group_cycles) << 16) + op.drag;
-  const uint64_t room = (std::min<uint64_t>(cycles, uint64_t(1) << 40) << 16) - op.dragged;
-  return (room + period - 1) / period;
-}
-
-void charge(VectorOp& op, uint64_t groups) { op.dragged = uint32_t((op.dragged + groups * op.drag) & 0xFFFF); }
-
-}  // namespace
-
 // ---- groups
 
 void Core::run_datapath() {
@@ -213,11 +125,14 @@ void Core::run_datapath() {
 
 bool Core::group_ready(VectorOp& op, int thread) {
   op.waits = false;
-  op.waits_queue = -1;
+  op.waits_queue = op.waits_fifo = -1;
   if (op.a.kind == Cursor::Kind::fabin && !input_ready(op, thread, op.a)) return false;
   if (!(pe_.active >> thread & 1)) return false;  // a control wavelet ended it
   if (op.b.kind == Cursor::Kind::fabin && !input_ready(op, thread, op.b)) return false;
   if (!(pe_.active >> thread & 1)) return false;
+  for (const Cursor* c : {&op.a, &op.b})
+    if (is_fifo(*c) && !fifo_ready(op, thread, *c, false)) return false;
+  if (is_fifo(op.dst) && !fifo_ready(op, thread, op.dst, true)) return false;
   return op.dst.kind != Cursor::Kind::fabout || output_ready(op, op.dst);
 }
 
@@ -303,7 +218,7 @@ void Core::retire(int thread, Cycle last_group) {
   for (Cursor* c : {&op.a, &op.b})
     if (c->kind == Cursor::Kind::fabin) pe_.inputs[c->queue].readers &= uint16_t(~(1u << thread));
   if (op.config.save_address) save_addresses(op);
-  if (op.dst.kind == Cursor::Kind::reg) {
+  if (op.dst.kind == Cursor::Kind::reg && !op.stopped) {
     const isa::Operand& o = pe_.tile->program->code[op.inst].args[0];
     if (o.kind == isa::OperandKind::pair)
       pe_.regs.set_pair(o.value & 15, op.dst.value);
@@ -365,9 +280,10 @@ void Core::execute_group(VectorOp& op, int thread) {
     op.served = now_;
     return;
   }
-  uint32_t count = std::min(op.group, op.total - op.done);
+  uint32_t count = fifo_limit(op, std::min(op.group, op.total - op.done));
   execute_elements(op, count);
   if (faulted_) return;
+  fifo_moved(op);
   account_busy(now_);
   if (world_.details) [[unlikely]]
     world_.details->work({pe_.at, now_, now_ + 1, op.inst, thread == kMainThread ? -1 : thread, pe_.task});

@@ -105,6 +105,11 @@ class Report {
                     where.empty() ? "" : " at ", where, op.done, op.total);
     if (thread < kMainThread && (p.threads_blocked >> thread & 1)) {
       w.text = head + "is blocked";
+    } else if (op.waits_fifo >= 0) {
+      const FifoBinding& f = p.tile->program->fifos[size_t(op.waits_fifo)];
+      w.text = head + fmt::format("waits for {} a FIFO ({} of {} bytes are filled)",
+                                  op.why == Stall::output ? "room in" : "an element of",
+                                  p.fifos[size_t(op.waits_fifo)].fill, f.bytes);
     } else if (op.why == Stall::output) {
       int color = op.dst.color;
       std::string end;

@@ -52,6 +52,13 @@ struct InputQueue {
   }
 };
 
+// A ring in memory between two operations (FifoBinding): bytes from `head` on are filled.
+struct Fifo {
+  uint16_t head = 0, fill = 0;
+  bool was_full = false, was_empty = false;  // an operation could not go on; the next one at the other end clears it
+  uint16_t need = 0;                         // bytes that it needs
+};
+
 struct Dsr {
   isa::Dsd dsd;
   isa::DsrConfig config;
@@ -60,32 +67,37 @@ struct Dsr {
 
 // An operand of a running vector operation, walked element by element.
 struct Cursor {
-  enum class Kind : uint8_t { none, value, reg, memory, memory4, fabin, fabout };
+  enum class Kind : uint8_t { none, value, reg, memory, memory4, ring, fifo, fabin, fabout };
   Kind kind = Kind::none;
   uint8_t bytes = 0;  // of one element
-  uint8_t queue = 0;  // fabin: index into Pe::inputs; fabout: output queue id
+  uint8_t queue = 0;  // fabin: index into Pe::inputs; fabout: output queue id; fifo: index into Pe::fifos
   uint8_t color = 0;
   bool packed = false;  // two 16-bit elements per wavelet
   uint8_t half = 0;     // packed: which half of the wavelet is next
   bool control = false, advance = false, indexed = false;
-  uint16_t index = 0;             // wavelet index of the next element
+  uint16_t index = 0;             // indexed: the upper half of every wavelet
   int32_t address = 0, step = 0;  // memory: next element and stride in bytes
   uint32_t value = 0;             // value; reg: running result; fabin: present wavelet
   uint32_t lane = 0;              // fabout: our ramp lane of the color
   std::array<uint16_t, 4> at{};   // memory4: position per dimension, outermost first
 };
 
+inline bool in_memory(const Cursor& c) { return c.kind >= Cursor::Kind::memory && c.kind <= Cursor::Kind::fifo; }
+inline bool on_fabric(const Cursor& c) { return c.kind == Cursor::Kind::fabin || c.kind == Cursor::Kind::fabout; }
+inline bool is_fifo(const Cursor& c) { return c.kind == Cursor::Kind::fifo; }
+
 struct alignas(64) VectorOp {
   bool active = false;
   bool sync = false;
-  bool fabric = false;          // has a fabric operand
+  bool fabric = false;          // has a fabric operand or a FIFO: every group may have to wait
+  bool stopped = false;         // a FIFO ended it before its last element
   bool waits = false;           // for wavelets or room; whoever brings them wakes the PE
   bool holds_datapath = false;  // a group of several cycles keeps the datapath (bank conflict)
   bool reduction = false;
   uint8_t flops = 0;  // per element
   uint8_t rank = 0;   // priority among the threads
   Stall why = Stall::dependency;
-  int8_t waits_queue = -1;
+  int8_t waits_queue = -1, waits_fifo = -1;
   uint32_t total = 0, done = 0;
   uint32_t group = 1;         // elements per group
   uint32_t group_cycles = 1;  // cycles per group
@@ -157,6 +169,9 @@ struct alignas(64) Pe {
   Cycle free_at = 0;     // not running: a task may start
   Cycle last_group = 0;  // cycle of the main thread's last element group
   std::vector<Dsr> dsrs;
+  std::vector<Fifo> fifos;
+  bool test = true;         // the last FIFO operation of the main thread did all its elements
+  uint16_t next_index = 0;  // of the next vector operation
   // ---- tasks
   int16_t task = -1, function = -1;
   Cycle task_begin = 0;

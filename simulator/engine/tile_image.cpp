@@ -177,6 +177,8 @@ TileImage make_tile_image(const TileProgram& tile, const Machine& machine) {
     image.code.push_back(decode(inst, tile, machine));
     count_dsrs(inst, image);
   }
+  for (const DsrInit& d : tile.dsrs)
+    image.dsrs[d.file] = std::max(image.dsrs[d.file], uint8_t(d.index + 1));
   fill_tasks(tile, machine, image);
   fill_queues(tile, machine, image);
   fill_memory(tile, machine, image);

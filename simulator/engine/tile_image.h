@@ -47,6 +47,9 @@ struct TileImage {
   std::vector<Decoded> code;
   std::vector<uint8_t> memory;
   std::array<uint8_t, 3> dsrs{};  // entries used of the destination, source-0 and source-1 file
+  size_t dsr_at(int file, int index) const {  // in Pe::dsrs
+    return size_t(index) + (file > 0 ? dsrs[0] : 0u) + (file > 1 ? dsrs[1] : 0u);
+  }
   // Index into TileProgram::tasks, -1: none.
   std::array<int16_t, 64> data_task{}, control_task{}, local_task{};
   std::array<int8_t, 64> slot{};  // of ids that become runnable at some cycle, -1: none

@@ -51,15 +51,15 @@ TEST(Dsd, fabout_words) {
   d.microthread = 5;
   d.priority = 2;
   d.simd = SimdMode::simd_64;
-  d.index_offset = -7;
+  d.indexed = true;
+  d.zero = 2;
   std::array<uint16_t, 4> words{};
   encode(d, words);
   // kind 4 | queue 3 << 4 | color 17 << 8 | control << 13 | advance << 14 | color given << 15
   EXPECT_EQ(words[0], 4 | 3 << 4 | 17 << 8 | 1 << 13 | 1 << 14 | 1 << 15);
-  // simd 3 | priority 2 << 3 | ut given << 5 | ut 5 << 6
-  EXPECT_EQ(words[1], 3 | 2 << 3 | 1 << 5 | 5 << 6);
+  // simd 3 | priority 2 << 3 | ut given << 5 | ut 5 << 6 | indexed << 9 | second source << 10
+  EXPECT_EQ(words[1], 3 | 2 << 3 | 1 << 5 | 5 << 6 | 1 << 9 | 2 << 10);
   EXPECT_EQ(words[2], 9);
-  EXPECT_EQ(words[3], 0xFFF9);
   EXPECT_EQ(decode(words), d);
 }
 

@@ -1,0 +1,107 @@
+// What an operation takes when it issues: its thread and priority, its queues, elements and cycles per group.
+
+#include <algorithm>
+#include <bit>
+
+#include "simulator/engine/calibration.h"
+#include "simulator/engine/core.h"
+
+namespace cs::sim {
+
+int Core::microthread_of(const VectorOp& op) const {
+  if (op.config.microthread >= 0) return op.config.microthread & 7;
+  for (const isa::Dsd& d : op.dsds)
+    if (d.kind != isa::DsdKind::none && d.microthread >= 0) return d.microthread & 7;
+  if (op.dst.kind == Cursor::Kind::fabout) return op.dst.queue & 7;
+  for (const Cursor* c : {&op.a, &op.b})
+    if (c->kind == Cursor::Kind::fabin) {
+      const InputQueue& q = pe_.inputs[c->queue];
+      return (q.id == 0xFF ? q.color : q.id) & 7;
+    }
+  return 0;
+}
+
+// Microthreads: low, medium, high = 2, 4, 6; the main thread lies between low and medium.
+uint8_t Core::rank_of(const VectorOp& op, int thread) const {
+  if (thread == kMainThread) return 3;
+  uint8_t priority = op.config.priority;
+  for (const isa::Dsd& d : op.dsds)
+    if (priority == 0) priority = d.priority;
+  for (const Cursor* c : {&op.a, &op.b})
+    if (priority == 0 && c->kind == Cursor::Kind::fabin) priority = pe_.inputs[c->queue].priority;
+  return uint8_t(2 * std::max<int>(1, priority));
+}
+
+// Two operations at work on one queue corrupt each other on the hardware; here it is a fault.
+bool Core::claim_queues(VectorOp& op, int thread, Cycle t) {
+  for (Cursor* c : {&op.a, &op.b}) {
+    if (c->kind != Cursor::Kind::fabin) continue;
+    InputQueue& q = pe_.inputs[c->queue];
+    if (q.readers != 0) {
+      raise("queue-conflict", t, op.inst,
+            "two operations at a time receive color " + std::to_string(q.color) +
+                (q.id == 0xFF ? "" : " from input queue " + std::to_string(q.id)));
+      return false;
+    }
+  }
+  if (op.dst.kind == Cursor::Kind::fabout)
+    for (uint16_t rest = pe_.active; rest != 0; rest &= uint16_t(rest - 1)) {
+      const VectorOp& other = *pe_.ops[size_t(std::countr_zero(rest))];
+      if (other.dst.kind != Cursor::Kind::fabout || other.dst.queue != op.dst.queue) continue;
+      raise("queue-conflict", t, op.inst,
+            "two operations at a time send through output queue " + std::to_string(op.dst.queue));
+      return false;
+    }
+  for (uint16_t rest = pe_.active; rest != 0; rest &= uint16_t(rest - 1)) {
+    const VectorOp& other = *pe_.ops[size_t(std::countr_zero(rest))];
+    const bool push = is_fifo(op.dst) && is_fifo(other.dst) && op.dst.queue == other.dst.queue;
+    const Cursor &mine = is_fifo(op.b) ? op.b : op.a, &its = is_fifo(other.b) ? other.b : other.a;
+    if (!push && !(is_fifo(mine) && is_fifo(its) && mine.queue == its.queue)) continue;
+    raise("queue-conflict", t, op.inst,
+          std::string("two operations at a time ") + (push ? "write to" : "read from") + " one FIFO");
+    return false;
+  }
+  for (Cursor* c : {&op.a, &op.b})
+    if (c->kind == Cursor::Kind::fabin) pe_.inputs[c->queue].readers |= uint16_t(1u << thread);
+  return true;
+}
+
+// Elements per group and cycles per group.
+void Core::set_group(VectorOp& op, const isa::Inst& inst, const Decoded& d) {
+  const Machine::Core& core = world_.machine.core;
+  int group = d.width;
+  int read = (in_memory(op.a) ? op.a.bytes : 0) + (in_memory(op.b) ? op.b.bytes : 0);
+  if (read != 0) group = std::min(group, core.read_bytes_per_cycle / read);
+  if (in_memory(op.dst)) group = std::min(group, core.write_bytes_per_cycle / op.dst.bytes);
+  for (const Cursor* c : {&op.dst, &op.a, &op.b})
+    if (on_fabric(*c)) {
+      op.fabric = true;
+      group = 1;
+    }
+  for (const Cursor* c : {&op.dst, &op.a, &op.b})
+    if (is_fifo(*c)) {
+      op.fabric = true;
+      const isa::SimdMode simd = fifo_binding(*c).simd;
+      const int bytes = simd == isa::SimdMode::simd_64 ? 8 : simd == isa::SimdMode::simd_32 ? 4 : 2;
+      if (simd != isa::SimdMode::automatic) group = std::min(group, std::max(1, bytes / c->bytes));
+    }
+  bool packed = op.dst.packed || op.a.packed || op.b.packed;
+  if (packed) group = 2;
+  op.group_cycles = 1;
+  if (op.dst.kind == Cursor::Kind::reg) {
+    if (!packed) group = 1;
+    bool add = inst.op != isa::Op::fmaxs && inst.op != isa::Op::fmaxh;
+    if (d.reduction && add && isa::row(inst.op).cost == isa::Cost::fp)
+      op.group_cycles = uint32_t(std::max(1, core.reduction_cycles_per_element));
+  }
+  op.group = uint32_t(std::max(1, group));
+  auto bank = [&](const Cursor& c) { return c.address / core.bank_bytes % core.memory_banks; };
+  if (in_memory(op.a) && in_memory(op.b) && op.a.step != 0 && op.b.step != 0 &&
+      (bank(op.a) - bank(op.b)) % core.bank_conflict_modulo == 0) {
+    op.holds_datapath = true;
+    op.group_cycles *= uint32_t(std::max(1, core.bank_conflict_factor));
+  }
+  op.drag = silicon_drag(world_.machine, inst.op, op.group_cycles, op.fabric);
+}
+
+}  // namespace cs::sim
