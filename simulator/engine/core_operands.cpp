@@ -10,6 +10,23 @@
 
 namespace cs::sim {
 
+namespace {
+
+// Of the operands on the fabric, or of the others; all ones if there is none.
+uint32_t least_extent(const VectorOp& op, const isa::Inst& inst, bool on_fabric) {
+  uint32_t least = ~0u;
+  for (size_t i = 0; i < 3; ++i) {
+    const isa::DsdKind kind = op.dsds[i].kind;
+    const bool fabric = kind == isa::DsdKind::fabin || kind == isa::DsdKind::fabout;
+    const bool unlimited = kind == isa::DsdKind::fifo && op.dsds[i].extent[0] == 0;
+    if (inst.args[i].is_dsr() && fabric == on_fabric && !unlimited) least = std::min(least, op.dsds[i].elements());
+  }
+  return least;
+}
+
+}  // namespace
+
+// As many elements as memory has; the extent of a fabric operand counts where there is nothing else.
 bool Core::make_operands(VectorOp& op, const isa::Inst& inst, const Decoded& d) {
   const ElementOp& e = *d.element;
   if (!make_cursor(op, op.dst, inst.args[0], e.dst_bytes, 0)) return false;
@@ -17,11 +34,8 @@ bool Core::make_operands(VectorOp& op, const isa::Inst& inst, const Decoded& d) 
   if (e.b_bytes != 0 && !make_cursor(op, op.b, inst.args[2], e.b_bytes, 2)) return false;
   if (e.s_bytes != 0) op.scalar = operand_value(inst.args[3], pe_.regs, e.s_bytes);
   if (d.reduction) op.dst.value = op.a.value;
-  op.total = ~0u;
-  for (size_t i = 0; i < 3; ++i) {
-    const bool unlimited = op.dsds[i].kind == isa::DsdKind::fifo && op.dsds[i].extent[0] == 0;
-    if (inst.args[i].is_dsr() && !unlimited) op.total = std::min(op.total, op.dsds[i].elements());
-  }
+  op.total = least_extent(op, inst, false);
+  if (op.total == ~0u) op.total = least_extent(op, inst, true);
   if (op.total == ~0u) op.total = 1;
   return true;
 }

@@ -89,7 +89,9 @@ void declare(CLI::App& app, Flags& f, api::CompileOptions& o) {
   app.add_flag("--json", f.json, "One JSON object on stdout");
 }
 
-void apply(const Flags& f, api::CompileOptions& o) {
+void apply(Flags& f, api::CompileOptions& o) {
+  // "-o=out": the vendor's compiler takes both spellings; the library takes "=" as part of a short option's value.
+  if (f.output.starts_with("=")) f.output.erase(0, 1);
   o.machine = f.machine.empty() ? f.arch : f.machine;
   if (!f.dims.empty())
     std::tie(o.csl.fabric_width, o.csl.fabric_height) = two_numbers(f.dims, "--fabric-dims");
