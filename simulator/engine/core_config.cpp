@@ -106,6 +106,13 @@ void Core::write_named(isa::ConfigReg reg, uint16_t value, Cycle t) {
     case isa::ConfigReg::index:
       pe_.next_index = value;
       break;
+    case isa::ConfigReg::seed_low:
+      pe_.lfsr = (pe_.lfsr & 0x7F0000) | value;
+      break;
+    case isa::ConfigReg::seed_high:  // a register of zeros would give nothing but zeros
+      pe_.lfsr = (pe_.lfsr & 0xFFFF) | uint32_t(value & 0x7F) << 16;
+      if (pe_.lfsr == 0) pe_.lfsr = 1;
+      break;
     default:
       raise("illegal-instruction", t, pe_.pc,
             "configuration register " + std::string(isa::config_reg_name(reg)) + " cannot be written");
