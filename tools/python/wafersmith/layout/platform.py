@@ -17,8 +17,8 @@ class SimfabConfig:
   """Options of the simulation. Unknown ones are kept and have no effect."""
 
   def __init__(self, num_threads=1, dump_core=False, core_file="corefile.cs1", suppress_trace=True, **others):
-    self.num_threads, self.dump_core, self.core_file, self.suppress_trace = num_threads, dump_core, core_file, suppress_trace
-    self.others = others
+    self.num_threads, self.dump_core, self.core_file = num_threads, dump_core, core_file
+    self.suppress_trace, self.others = suppress_trace, others
 
 
 class SdkExecutionPlatform:
