@@ -5,6 +5,7 @@ from wafersmith.layout.wires import Wires, with_input, with_output
 
 MARGIN = 2         # free columns and rows to the right and below, for paths around the regions
 MARGIN_LIMIT = 16
+ORDERS = 6         # orders of paths that are tried per size of the fabric
 ALL_SIDES = sum(STEP)
 
 
@@ -51,12 +52,13 @@ class Network:
         raise RuntimeError(f"{failed.what}: no path; other paths and painted routes of the colors "
                            f"{self.classes.label(self._root(failed))} are in its way, or "
                            f"{self.machine.colors} colors cross every PE around it. Leave more room between the "
-                           "regions, or use separate colors")
+                           "regions, or use separate colors; paths of one color cannot cross, so lanes that turn a "
+                           "corner must come in the order of the turn")
 
   def _try_orders(self):
     """None, or the job that finds no path however early it comes."""
     order = list(self.jobs)
-    for _ in range(2 * len(order) + 1):
+    for _ in range(ORDERS):
       self._start()
       failed = next((job for job in order if not self._run(job)), None)
       if failed is None:
