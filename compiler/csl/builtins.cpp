@@ -38,7 +38,7 @@ const Table& table() {
   static const Table kTable = [] {
     Table t;
     for (auto rows : {layout_builtins(), config_builtins(), type_builtins(), numeric_builtins(),
-                      id_builtins(), dsd_builtins(), fifo_builtins()})
+                      id_builtins(), dsd_builtins(), fifo_builtins(), print_builtins()})
       for (const BuiltinRow& row : rows) t.emplace(row.name, &row);
     return t;
   }();

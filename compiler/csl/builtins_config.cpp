@@ -142,6 +142,28 @@ Value export_symbol(Evaluator& e, const ast::Builtin& n, const Type*) {
   return e.void_value();
 }
 
+// @host_stream(color, from_host) of <memcpy/memcpy>: the color as a stream between the host and this PE's ramp.
+Value host_stream(Evaluator& e, const ast::Builtin& n, const Type*) {
+  const Value color = e.eval_comptime(n.args[0], nullptr, "the color of the stream");
+  const Value input = e.eval_comptime(n.args[1], nullptr, "the direction of the stream");
+  if (!color.ok() || !input.ok()) return {};
+  const int colors = e.machine().router.colors;
+  if (!color.is(ValueKind::integer) || color.i < 0 || color.i >= colors)
+    return e.fail(n.loc, fmt::format("a stream of <memcpy/get_params> needs the id of a color from 0 to {}, this is {}",
+                                     colors - 1,
+                                     color.is(ValueKind::integer) ? print_int(color.i) : color.type->name));
+  MirTile& tile = e.unit().tile;
+  const HostStream stream{uint8_t(color.i), input.truth()};
+  if (std::find(tile.streams.begin(), tile.streams.end(), stream) != tile.streams.end()) return e.void_value();
+  RouteConfig route;
+  route.positions[0] = {true, port_bit(Port::ramp), port_bit(Port::ramp)};
+  if (!tile.routes.emplace(stream.color, route).second)
+    return e.fail(n.loc, fmt::format("color {} streams between host and PE and cannot have another route or stream",
+                                     stream.color));
+  tile.streams.push_back(stream);
+  return e.void_value();
+}
+
 // The command stream of old programs: calls need no task here.
 Value rpc(Evaluator& e, const ast::Builtin& n, const Type*) {
   e.eval_comptime(n.args[0], nullptr, "the task id");
@@ -155,6 +177,7 @@ constexpr BuiltinRow kRows[] = {
     {"initialize_queue", 1, 2, Allowed::config, initialize_queue},
     {"set_local_color_config", 2, 2, Allowed::config, set_local_color_config},
     {"export_symbol", 1, 2, Allowed::config, export_symbol},
+    {"host_stream", 2, 2, Allowed::config, host_stream},
     {"rpc", 1, 1, Allowed::config, rpc},
 };
 

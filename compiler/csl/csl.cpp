@@ -160,6 +160,17 @@ class Routes {
   std::map<int, std::vector<bool>> taken_;
 };
 
+// Colors that the host streams on, over all tile programs.
+void collect_streams(const MirLayout& layout, Program& out, Diag& diag) {
+  std::map<uint8_t, bool> inputs;
+  for (const MirTile& tile : layout.tiles)
+    for (const HostStream& s : tile.streams)
+      if (const auto [it, added] = inputs.emplace(s.color, s.input); !added && it->second != s.input)
+        diag.error_at(tile.name, fmt::format("color {} streams both to and from the host", s.color),
+                      "give each stream of <memcpy/get_params> a color of its own");
+  for (const auto& [color, input] : inputs) out.streams.push_back({color, input});
+}
+
 // Positions in artefacts do not depend on where the sources lie: paths are relative to the layout's folder.
 void shorten_paths(const std::string& layout, Program& out) {
   std::string folder = std::filesystem::path(layout).parent_path().lexically_normal().generic_string();
@@ -193,6 +204,7 @@ std::optional<Program> compile_csl(const CslOptions& options, const Machine& mac
   out.rects = rectangles(layout);
   size_t errors = diag.errors();
   Routes(layout, out, diag).run();
+  collect_streams(layout, out, diag);
   for (TileRect& r : out.rects) r.rect.x += placement->x, r.rect.y += placement->y;
   for (RouteRun& r : out.routes) r.rect.x += placement->x, r.rect.y += placement->y;
   shorten_paths(options.layout, out);

@@ -117,6 +117,7 @@ struct MirTile {
   std::vector<MirDsr> dsrs;
   std::vector<ConfigInit> config;
   std::map<uint8_t, RouteConfig> routes;  // @set_local_color_config
+  std::vector<HostStream> streams;        // streaming colors of <memcpy>; each has a route above
   std::vector<MirSymbol> symbols;
   std::vector<MirExportedFunction> exported_functions;
   bool memcpy = false;                  // imports <memcpy>

@@ -212,11 +212,26 @@ std::string print(const Value& v) {
   }
 }
 
+// Fields that were left out of a library's parameters hold `{}` and say nothing.
+static Value without_voids(const Value& v) {
+  if (!v.is(ValueKind::aggregate) || !v.aggregate().names || v.aggregate().count) return v;
+  Aggregate kept;
+  Names names;
+  for (size_t i = 0; i < v.aggregate().names->size(); ++i) {
+    if (item(v, i).type->kind == TypeKind::void_) continue;
+    names.push_back((*v.aggregate().names)[i]);
+    kept.items.push_back(item(v, i));
+  }
+  kept.names = std::make_shared<Names>(std::move(names));
+  return Value::with(v.type, ValueKind::aggregate, std::move(kept));
+}
+
 std::string print_params(const Value& v) {
   std::string out;
   if (!v.is(ValueKind::aggregate) || !v.aggregate().names) return out;
   for (size_t i = 0; i < v.aggregate().names->size(); ++i)
-    out += fmt::format("{}{}={}", i ? ", " : "", (*v.aggregate().names)[i], print(v.aggregate().items[i]));
+    out += fmt::format("{}{}={}", i ? ", " : "", (*v.aggregate().names)[i],
+                       print(without_voids(v.aggregate().items[i])));
   return out;
 }
 

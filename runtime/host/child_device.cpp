@@ -248,6 +248,38 @@ void ChildDevice::watch(int port, size_t count) {
   ask(Op::watch, w.bytes(), reply, ignored);
 }
 
+bool ChildDevice::stream_to(uint8_t color, Rect pes, std::span<const uint32_t> data, Cycle not_before, Diag& diag) {
+  Writer w;
+  w.put(color);
+  w.rect(pes);
+  w.words(data);
+  w.put(not_before);
+  Frame reply;
+  return ask(Op::stream_to, w.bytes(), reply, diag);
+}
+
+bool ChildDevice::stream_from(uint8_t color, Rect pes, uint32_t per_pe, Cycle not_before, Diag& diag) {
+  Writer w;
+  w.put(color);
+  w.rect(pes);
+  w.put(per_pe);
+  w.put(not_before);
+  Frame reply;
+  return ask(Op::stream_from, w.bytes(), reply, diag);
+}
+
+std::vector<uint32_t> ChildDevice::take_streamed(uint8_t color, Coord pe) {
+  Writer w;
+  w.put(color);
+  w.put(int32_t(pe.x));
+  w.put(int32_t(pe.y));
+  Diag ignored;
+  Frame reply;
+  if (!ask(Op::take_streamed, w.bytes(), reply, ignored)) return {};
+  Reader r(reply.payload);
+  return r.words();
+}
+
 void ChildDevice::take_events(Reader& r) {
   for (size_t port = 0; port < program_.ports.size(); ++port) {
     const auto count = r.get<uint32_t>();

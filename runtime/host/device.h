@@ -48,6 +48,7 @@ struct MemoryPiece {    // part of one PE's memory, fabric coordinates
 struct RunUntil {
   Cycle cycle = kNever;
   bool commands_done = false;              // no launched function is still holding the command stream
+  bool streams_done = false;               // all that stream_to() and stream_from() asked for has passed
   int received_port = -1;                  // this output port has at least ...
   size_t received_count = 0;               // ... so many wavelets in total since load
   bool any_watch = false;                  // any watched port (watch()) has reached its count
@@ -94,6 +95,15 @@ class Device {
   virtual Cycle entered(int port, size_t i) const = 0;
   // run() with any_watch stops when received(port).size() >= count; count 0 removes the watch.
   virtual void watch(int port, size_t count) = 0;
+
+  // Host streams of a color (Program::streams): every PE of the rectangle (fabric coordinates) has one of its own, and
+  // the PEs of a row take turns at the host rate. stream_to: `data` has `per_pe` words for every PE, row by row.
+  // stream_from: lets `per_pe` more wavelets of every PE leave for the host; without it they wait. Both are reported
+  // and false if a PE has no such stream; neither advances time.
+  virtual bool stream_to(uint8_t color, Rect pes, std::span<const uint32_t> data, Cycle not_before, Diag&) = 0;
+  virtual bool stream_from(uint8_t color, Rect pes, uint32_t per_pe, Cycle not_before, Diag&) = 0;
+  // What stream_from let out of this PE so far and nobody has taken yet, in order.
+  virtual std::vector<uint32_t> take_streamed(uint8_t color, Coord pe) = 0;
 
   virtual RunStatus run(const RunUntil&) = 0;
 };

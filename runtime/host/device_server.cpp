@@ -44,6 +44,11 @@ std::optional<Frame> DeviceServer::handle(const Frame& request) {
       return watch(r);
     case Op::run:
       return run(r);
+    case Op::stream_to:
+    case Op::stream_from:
+      return stream(request.op, r);
+    case Op::take_streamed:
+      return take_streamed(r);
     case Op::error:
     case Op::hello:
       break;
@@ -55,6 +60,11 @@ bool DeviceServer::good_piece(const MemoryPiece& p) const {
   const Program& program = device_.program();
   return p.pe.x >= 0 && p.pe.y >= 0 && p.pe.x < program.fabric_width && p.pe.y < program.fabric_height &&
          uint64_t(p.address) + p.bytes <= uint64_t(device_.machine().core.memory_bytes);
+}
+
+bool DeviceServer::good_rect(const Rect& r) const {
+  const Program& p = device_.program();
+  return r.x >= 0 && r.y >= 0 && r.w >= 0 && r.h >= 0 && r.w <= p.fabric_width - r.x && r.h <= p.fabric_height - r.y;
 }
 
 bool DeviceServer::read_pieces(Reader& r, std::vector<MemoryPiece>& pieces, size_t& bytes) const {
@@ -96,10 +106,7 @@ Frame DeviceServer::launch(Reader& r) {
   const std::vector<uint32_t> args = r.words();
   const Rect pes = r.rect();
   const auto not_before = r.get<Cycle>();
-  const Program& p = device_.program();
-  if (!r.done() || pes.x < 0 || pes.y < 0 || pes.w < 0 || pes.h < 0 || pes.w > p.fabric_width - pes.x ||
-      pes.h > p.fabric_height - pes.y)
-    return refuse("a launch names PEs that do not exist");
+  if (!r.done() || !good_rect(pes)) return refuse("a launch names PEs that do not exist");
   Diag diag;
   if (device_.launch(function, args, pes, not_before, diag)) return {Op::launch, {}};
   return {Op::error, wire::pack(diag)};
@@ -113,6 +120,31 @@ Frame DeviceServer::send(Reader& r) {
   if (!r.done() || port >= ports.size() || !ports[port].input) return refuse("a send names no input port");
   device_.send(int(port), data, not_before);
   return {Op::send, {}};
+}
+
+Frame DeviceServer::stream(Op op, Reader& r) {
+  const auto color = r.get<uint8_t>();
+  const Rect pes = r.rect();
+  const std::vector<uint32_t> data = op == Op::stream_to ? r.words() : std::vector<uint32_t>();
+  const uint32_t per_pe = op == Op::stream_to ? 0 : r.get<uint32_t>();
+  const auto not_before = r.get<Cycle>();
+  if (!r.done() || !good_rect(pes) || pes.area() == 0 || data.size() % size_t(pes.area()) != 0)
+    return refuse("a stream names PEs that do not exist");
+  Diag diag;
+  const bool good = op == Op::stream_to ? device_.stream_to(color, pes, data, not_before, diag)
+                                        : device_.stream_from(color, pes, per_pe, not_before, diag);
+  return good ? Frame{op, {}} : Frame{Op::error, wire::pack(diag)};
+}
+
+Frame DeviceServer::take_streamed(Reader& r) {
+  const auto color = r.get<uint8_t>();
+  Coord pe;
+  pe.x = r.get<int32_t>();
+  pe.y = r.get<int32_t>();
+  if (!r.done() || !good_rect({pe.x, pe.y, 1, 1})) return refuse("a stream names a PE that does not exist");
+  Writer w;
+  w.words(device_.take_streamed(color, pe));
+  return {Op::take_streamed, w.take()};
 }
 
 Frame DeviceServer::watch(Reader& r) {

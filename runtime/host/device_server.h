@@ -26,11 +26,14 @@ class DeviceServer {
  private:
   wire::Frame refuse(const std::string& why);
   bool good_piece(const MemoryPiece&) const;
+  bool good_rect(const Rect&) const;
   bool read_pieces(wire::Reader&, std::vector<MemoryPiece>&, size_t& bytes) const;
   wire::Frame read(wire::Reader&);
   std::optional<wire::Frame> write(wire::Reader&);
   wire::Frame launch(wire::Reader&);
   wire::Frame send(wire::Reader&);
+  wire::Frame stream(wire::Op, wire::Reader&);
+  wire::Frame take_streamed(wire::Reader&);
   wire::Frame watch(wire::Reader&);
   wire::Frame run(wire::Reader&);
 

@@ -1,13 +1,16 @@
-// Copies, launches and streams of a host program, each followed by the host time it takes.
+// The queue of a host program's commands: checked when they are given, run in order, each with the host time it takes.
 #include "runtime/host/session.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
 namespace cs {
 namespace {
+
+using Kind = HostCommand::Kind;
 
 // Which tile program a PE runs, null if none.
 const TileProgram* tile_at(const Program& p, Coord pe) {
@@ -16,32 +19,50 @@ const TileProgram* tile_at(const Program& p, Coord pe) {
   return nullptr;
 }
 
-// Place of element (y, x, k) of A[h][w][n] in the host array.
-size_t host_index(HostOrder order, Rect r, size_t n, size_t x, size_t y, size_t k) {
-  const size_t w = size_t(r.w), h = size_t(r.h);
-  return order == HostOrder::row_major ? (y * w + x) * n + k : (k * w + x) * h + y;
+std::string rect_text(Rect r) { return fmt::format("({}, {}) {}x{}", r.x, r.y, r.w, r.h); }
+
+// The PEs of the host array: one column of them if every row shares its data, one row if every column does.
+Rect array_rect(const HostCommand& c) {
+  Rect r = c.pes;
+  if (c.kind == Kind::copy_to_rows) r.w = 1;
+  if (c.kind == Kind::copy_to_columns) r.h = 1;
+  return r;
 }
 
-std::string rect_text(Rect r) { return fmt::format("({}, {}) {}x{}", r.x, r.y, r.w, r.h); }
+size_t words_of(const HostCommand& c) { return size_t(array_rect(c).area()) * c.elements_per_pe; }
+
+// Place of element (y, x, k) of A[h][w][n] in the host array.
+size_t host_index(const HostCommand& c, size_t x, size_t y, size_t k) {
+  const Rect r = array_rect(c);
+  const size_t w = size_t(r.w), h = size_t(r.h);
+  if (w == 1) x = 0;
+  if (h == 1) y = 0;
+  return c.order == HostOrder::row_major ? (y * w + x) * c.elements_per_pe + k : (k * w + x) * h + y;
+}
+
+// Every PE of the rectangle, row by row: f(coordinates on the fabric, x, y).
+template <class F>
+void for_pes(Rect pes, Rect user, F&& f) {
+  for (int y = 0; y < pes.h; ++y)
+    for (int x = 0; x < pes.w; ++x) f(Coord{user.x + pes.x + x, user.y + pes.y + y}, size_t(x), size_t(y));
+}
+
+Rect on_fabric(Rect pes, Rect user) { return {user.x + pes.x, user.y + pes.y, pes.w, pes.h}; }
+
+bool is_stream(Kind k) { return k == Kind::stream_to || k == Kind::stream_from; }
+bool brings_data(Kind k) { return k == Kind::stream_from || k == Kind::copy_from; }
+
+std::string subject(const HostCommand& c) {
+  return is_stream(c.kind) ? fmt::format("stream on color {}", c.color) : c.name;
+}
 
 }  // namespace
 
-bool Session::run_for(double seconds, Diag& diag) {
-  const auto cycles = Cycle(std::ceil(seconds * device_.machine().clock_mhz * 1e6));
-  return judge(device_.run({.cycle = std::min(max_cycles_, device_.now() + cycles)}), diag);
-}
-
-// Idle and deadlocked fabrics are fine while the host is still doing something; faults and limits are not.
-bool Session::judge(const RunStatus& status, Diag&) {
-  status_ = status;
-  if (status.reason == StopReason::idle || status.reason == StopReason::deadlock) return true;
-  return status.reason == StopReason::condition && status.now < max_cycles_;
-}
+// ---- checks
 
 bool Session::check_rect(Rect pes, const std::string& what, Diag& diag) const {
   const Rect user = device_.program().user;
-  if (pes.w > 0 && pes.h > 0 && pes.x >= 0 && pes.y >= 0 && pes.x + pes.w <= user.w &&
-      pes.y + pes.h <= user.h)
+  if (pes.w > 0 && pes.h > 0 && pes.x >= 0 && pes.y >= 0 && pes.x <= user.w - pes.w && pes.y <= user.h - pes.h)
     return true;
   diag.error_at(what, fmt::format("rectangle {} does not lie in the program's {}x{} PEs", rect_text(pes),
                                   user.w, user.h));
@@ -65,105 +86,254 @@ const Symbol* Session::symbol_at(const std::string& name, Coord fabric, uint32_t
   return s;
 }
 
-bool Session::copy_to(const std::string& symbol, Rect pes, uint32_t elements, std::span<const uint32_t> data,
-                      HostOrder order, Diag& diag) {
-  if (!check_rect(pes, symbol, diag)) return false;
-  const size_t need = size_t(pes.area()) * elements;
-  if (data.size() != need) {
-    diag.error_at(symbol, fmt::format("{} words given, {} PEs with {} elements need {}", data.size(),
-                                      pes.area(), elements, need));
-    return false;
-  }
-  const Rect user = device_.program().user;
-  std::vector<uint8_t> bytes;
-  for (int y = 0; y < pes.h; ++y)
-    for (int x = 0; x < pes.w; ++x) {
-      const Coord pe{user.x + pes.x + x, user.y + pes.y + y};
-      const Symbol* s = symbol_at(symbol, pe, elements, diag);
-      if (s == nullptr) return false;
-      const size_t width = size_t(data_type_bytes(s->type));
-      bytes.resize(elements * width);
-      for (size_t k = 0; k < elements; ++k)
-        std::memcpy(&bytes[k * width], &data[host_index(order, pes, elements, size_t(x), size_t(y), k)], width);
-      device_.write(pe, s->address, bytes);
-    }
-  const Machine& m = device_.machine();
-  return run_for(m.host.host_call_us * 1e-6 + double(need) * 4 / (m.host.link_gb_per_s * 1e9), diag);
+bool Session::check_symbol(const HostCommand& c, Diag& diag) const {
+  const Symbol* s = nullptr;
+  bool good = true;
+  for_pes(c.pes, device_.program().user, [&](Coord pe, size_t, size_t) {
+    if (good) good = (s = symbol_at(c.name, pe, c.elements_per_pe, diag)) != nullptr;
+  });
+  return good;
 }
 
-bool Session::copy_from(const std::string& symbol, Rect pes, uint32_t elements, std::vector<uint32_t>& data,
-                        HostOrder order, Diag& diag) {
-  if (!check_rect(pes, symbol, diag)) return false;
-  const Machine& m = device_.machine();
-  const size_t words = size_t(pes.area()) * elements;
-  if (!run_for(m.host.host_call_us * 1e-6 + double(words) * 4 / (m.host.link_gb_per_s * 1e9), diag)) return false;
-  data.assign(words, 0);
-  const Rect user = device_.program().user;
-  std::vector<uint8_t> bytes;
-  for (int y = 0; y < pes.h; ++y)
-    for (int x = 0; x < pes.w; ++x) {
-      const Coord pe{user.x + pes.x + x, user.y + pes.y + y};
-      const Symbol* s = symbol_at(symbol, pe, elements, diag);
-      if (s == nullptr) return false;
-      const size_t width = size_t(data_type_bytes(s->type));
-      bytes.resize(elements * width);
-      device_.read(pe, s->address, bytes);
-      for (size_t k = 0; k < elements; ++k)
-        std::memcpy(&data[host_index(order, pes, elements, size_t(x), size_t(y), k)], &bytes[k * width], width);
+bool Session::check_stream(const HostCommand& c, Diag& diag) const {
+  const Program& p = device_.program();
+  const bool input = c.kind == Kind::stream_to;
+  std::string known;
+  for (const HostStream& s : p.streams) {
+    if (s.color == c.color && s.input == input) return true;
+    known += fmt::format("{}{} ({} the host)", known.empty() ? "" : ", ", s.color, s.input ? "from" : "to");
+  }
+  diag.error_at(subject(c), fmt::format("the program streams nothing {} the host on this color", input ? "from" : "to"),
+                known.empty() ? "name the color in <memcpy/get_params>, as MEMCPYH2D_1 or MEMCPYD2H_1"
+                              : "colors that it streams on: " + known);
+  return false;
+}
+
+bool Session::check(const HostCommand& c, Diag& diag) const {
+  if (c.kind == Kind::launch) {
+    for (const ExportedName& e : device_.program().exports)
+      if (e.is_function && e.name == c.name) return true;
+    if (device_.program().exports.empty()) return true;  // the device reports it by its own table
+    diag.error_at(c.name, "the program exports no function of this name",
+                  "@export_symbol in the PE's program and @export_name in the layout make it visible");
+    return false;
+  }
+  if (!check_rect(c.pes, subject(c), diag)) return false;
+  if (!brings_data(c.kind) && c.data.size() != words_of(c)) {
+    diag.error_at(subject(c), fmt::format("{} words given, {} PEs with {} elements need {}", c.data.size(),
+                                          array_rect(c).area(), c.elements_per_pe, words_of(c)));
+    return false;
+  }
+  return is_stream(c.kind) ? check_stream(c, diag) : check_symbol(c, diag);
+}
+
+// ---- time
+
+// Idle and deadlocked fabrics are fine while the host is still doing something; faults and limits are not.
+bool Session::judge(const RunStatus& status) {
+  status_ = status;
+  if (status.reason == StopReason::idle || status.reason == StopReason::deadlock) return true;
+  failed_ = status.reason != StopReason::condition || status.now >= max_cycles_;
+  return !failed_;
+}
+
+bool Session::run_for(double seconds) {
+  const auto cycles = Cycle(std::ceil(seconds * device_.machine().clock_mhz * 1e6));
+  return judge(device_.run({.cycle = std::min(max_cycles_, device_.now() + cycles)}));
+}
+
+// Until something that the program must do has happened; that nothing can happen any more is a deadlock.
+bool Session::run_until(RunUntil until, const char* what) {
+  until.cycle = max_cycles_;
+  const RunStatus status = device_.run(until);
+  if (status.reason == StopReason::condition && status.now >= max_cycles_ && status.fault.empty()) {
+    status_ = {StopReason::max_cycles, status.now, "timeout",
+               fmt::format("{} after {} cycles", what, status.now)};
+    failed_ = true;
+    return false;
+  }
+  judge(status);
+  failed_ |= status.reason == StopReason::deadlock || status.reason == StopReason::idle;
+  return !failed_;
+}
+
+// The next command starts when every PE has given its command stream back.
+bool Session::settle() {
+  if (!launched_) return true;
+  launched_ = false;
+  return run_until({.commands_done = true}, "the launched function has not ended");
+}
+
+double Session::transfer_seconds(const HostCommand& c) const {
+  const Machine::Host& h = device_.machine().host;
+  return h.host_call_us * 1e-6 + double(words_of(c)) * 4 / (h.link_gb_per_s * 1e9);
+}
+
+// ---- commands
+
+// Copies words between the host array and the symbol on every PE.
+void Session::move_copy(HostCommand& c, std::vector<uint32_t>& words, bool to) {
+  std::vector<MemoryPiece> pieces;
+  std::vector<size_t> widths;  // bytes of an element, by piece
+  size_t total = 0;
+  for_pes(c.pes, device_.program().user, [&](Coord pe, size_t, size_t) {
+    const Symbol* s = tile_at(device_.program(), pe)->symbol(c.name);
+    widths.push_back(size_t(data_type_bytes(s->type)));
+    pieces.push_back({pe, s->address, uint32_t(c.elements_per_pe * widths.back())});
+    total += pieces.back().bytes;
+  });
+  std::vector<uint8_t> bytes(total);
+  if (!to) device_.read_many(pieces, bytes);
+  size_t piece = 0;
+  uint8_t* at = bytes.data();
+  for_pes(c.pes, {}, [&](Coord, size_t x, size_t y) {
+    const size_t width = widths[piece++];
+    for (size_t k = 0; k < c.elements_per_pe; ++k, at += width) {
+      uint32_t& word = words[host_index(c, x, y, k)];
+      to ? std::memcpy(at, &word, width) : std::memcpy(&word, at, width);
     }
+  });
+  if (to) device_.write_many(pieces, bytes);
+}
+
+bool Session::start_launch(const HostCommand& c, Diag& diag) {
+  const Machine& m = device_.machine();
+  host_free_ = std::max(host_free_, device_.now()) + Cycle(std::ceil(m.host.host_call_us * m.clock_mhz));
+  launched_ = device_.launch(c.name, c.data, device_.program().user, host_free_, diag) || launched_;
+  return diag.ok();
+}
+
+bool Session::run_stream_to(const HostCommand& c, Diag& diag) {
+  std::vector<uint32_t> words(c.data.size());
+  for_pes(c.pes, {}, [&](Coord, size_t x, size_t y) {
+    for (size_t k = 0; k < c.elements_per_pe; ++k)
+      words[(y * size_t(c.pes.w) + x) * c.elements_per_pe + k] = c.data[host_index(c, x, y, k)];
+  });
+  return run_for(device_.machine().host.host_call_us * 1e-6) &&
+         device_.stream_to(c.color, on_fabric(c.pes, device_.program().user), words, device_.now(), diag) &&
+         run_until({.streams_done = true}, "the PEs have not taken all of the stream");
+}
+
+bool Session::run_stream_from(Entry& e, Diag& diag) {
+  const HostCommand& c = e.command;
+  const Rect user = device_.program().user;
+  if (!run_for(device_.machine().host.host_call_us * 1e-6) ||
+      !device_.stream_from(c.color, on_fabric(c.pes, user), c.elements_per_pe, device_.now(), diag) ||
+      !run_until({.streams_done = true}, "the PEs have not sent all of the stream"))
+    return false;
+  e.result.assign(words_of(c), 0);
+  for_pes(c.pes, user, [&](Coord pe, size_t x, size_t y) {
+    const std::vector<uint32_t> words = device_.take_streamed(c.color, pe);
+    for (size_t k = 0; k < std::min<size_t>(words.size(), c.elements_per_pe); ++k)
+      e.result[host_index(c, x, y, k)] = words[k];
+  });
+  return true;
+}
+
+bool Session::execute(Entry& e, Diag& diag) {
+  HostCommand& c = e.command;
+  // Launches queue up at every PE by themselves; anything else waits until they are over.
+  if (c.kind == Kind::launch) return start_launch(c, diag);
+  if (!settle()) return false;
+  switch (c.kind) {
+    case Kind::copy_to:
+    case Kind::copy_to_rows:
+    case Kind::copy_to_columns:
+      move_copy(c, c.data, true);
+      return run_for(transfer_seconds(c));
+    case Kind::copy_from:
+      if (!run_for(transfer_seconds(c))) return false;
+      e.result.assign(words_of(c), 0);
+      move_copy(c, e.result, false);
+      return true;
+    case Kind::stream_to:
+      return run_stream_to(c, diag);
+    case Kind::stream_from:
+      return run_stream_from(e, diag);
+    case Kind::launch:
+      break;
+  }
+  return false;
+}
+
+// ---- the queue
+
+std::optional<Session::Ticket> Session::begin(HostCommand command, Diag& diag) {
+  if (!check(command, diag)) return std::nullopt;
+  entries_.push_back({std::move(command), {}});
+  return Ticket(entries_.size() - 1);
+}
+
+bool Session::wait(Ticket t, Diag& diag) {
+  CS_CHECK(t < entries_.size(), "no such ticket");
+  while (completed_ <= t) {
+    if (failed_) return false;
+    Entry& e = entries_[completed_];
+    const size_t errors = diag.errors();
+    if (!execute(e, diag) || diag.errors() != errors) {
+      failed_ = true;
+      return false;
+    }
+    e.command.data = {};
+    ++completed_;
+  }
+  return entries_[t].command.kind != Kind::launch || settle();
+}
+
+std::vector<uint32_t> Session::take(Ticket t) { return std::move(entries_.at(t).result); }
+
+bool Session::wait(Diag& diag) {
+  if (!entries_.empty() && !wait(Ticket(entries_.size() - 1), diag)) return false;
+  return settle();
+}
+
+// ---- plain calls
+
+bool Session::copy_to(const std::string& symbol, Rect pes, uint32_t n, std::span<const uint32_t> data,
+                      HostOrder order, Diag& diag) {
+  return run({Kind::copy_to, symbol, 0, pes, n, order, {data.begin(), data.end()}}, nullptr, diag);
+}
+
+bool Session::copy_to_rows(const std::string& symbol, Rect pes, uint32_t n, std::span<const uint32_t> data,
+                           HostOrder order, Diag& diag) {
+  return run({Kind::copy_to_rows, symbol, 0, pes, n, order, {data.begin(), data.end()}}, nullptr, diag);
+}
+
+bool Session::copy_to_columns(const std::string& symbol, Rect pes, uint32_t n, std::span<const uint32_t> data,
+                              HostOrder order, Diag& diag) {
+  return run({Kind::copy_to_columns, symbol, 0, pes, n, order, {data.begin(), data.end()}}, nullptr, diag);
+}
+
+bool Session::copy_from(const std::string& symbol, Rect pes, uint32_t n, std::vector<uint32_t>& data,
+                        HostOrder order, Diag& diag) {
+  return run({Kind::copy_from, symbol, 0, pes, n, order, {}}, &data, diag);
+}
+
+bool Session::stream_to(uint8_t color, Rect pes, uint32_t n, std::span<const uint32_t> data, HostOrder order,
+                        Diag& diag) {
+  return begin({Kind::stream_to, {}, color, pes, n, order, {data.begin(), data.end()}}, diag).has_value();
+}
+
+bool Session::stream_from(uint8_t color, Rect pes, uint32_t n, std::vector<uint32_t>& data, HostOrder order,
+                          Diag& diag) {
+  return run({Kind::stream_from, {}, color, pes, n, order, {}}, &data, diag);
+}
+
+bool Session::run(HostCommand command, std::vector<uint32_t>* result, Diag& diag) {
+  const auto ticket = begin(std::move(command), diag);
+  if (!ticket || !wait(*ticket, diag)) return false;
+  if (result != nullptr) *result = take(*ticket);
   return true;
 }
 
 bool Session::launch(const std::string& function, std::span<const uint32_t> args, Diag& diag) {
-  const Machine& m = device_.machine();
-  const Cycle arrives = device_.now() + Cycle(std::ceil(m.host.host_call_us * m.clock_mhz));
-  return device_.launch(function, args, device_.program().user, arrives, diag);
-}
-
-bool Session::wait(Diag& diag) {
-  const RunStatus status = device_.run({.cycle = max_cycles_, .commands_done = true});
-  status_ = status;
-  if (status.reason == StopReason::condition && status.now >= max_cycles_ && status_.fault.empty()) {
-    status_.reason = StopReason::max_cycles;
-    status_.fault = "timeout";
-    status_.message = fmt::format("the launched function has not ended after {} cycles", status.now);
-    return false;
-  }
-  return judge(status, diag) && status.reason != StopReason::deadlock;
-}
-
-int Session::port_index(const std::string& port, bool input, Diag& diag) const {
-  const auto& ports = device_.program().ports;
-  for (size_t i = 0; i < ports.size(); ++i)
-    if (ports[i].name == port && ports[i].input == input) return int(i);
-  diag.error_at(port, input ? "the program has no input port of this name"
-                            : "the program has no output port of this name");
-  return -1;
-}
-
-bool Session::send(const std::string& port, std::span<const uint32_t> data, Diag& diag) {
-  const int index = port_index(port, true, diag);
-  if (index < 0) return false;
-  device_.send(index, data, device_.now());
-  return true;
-}
-
-bool Session::receive(const std::string& port, size_t count, std::vector<uint32_t>& data, Diag& diag) {
-  const int index = port_index(port, false, diag);
-  if (index < 0) return false;
-  if (received_.empty()) received_.assign(device_.program().ports.size(), 0);
-  size_t& taken = received_[size_t(index)];
-  const RunStatus status =
-      device_.run({.cycle = max_cycles_, .received_port = index, .received_count = taken + count});
-  const auto& events = device_.received(index);
-  if (events.size() < taken + count) {
-    status_ = status;
-    return false;
-  }
-  if (!judge(status, diag)) return false;
-  data.clear();
-  for (size_t i = 0; i < count; ++i) data.push_back(events[taken + i].data);
-  taken += count;
+  const auto ticket = begin({Kind::launch, function, 0, {}, 0, {}, {args.begin(), args.end()}}, diag);
+  if (!ticket) return false;
+  while (completed_ < *ticket)
+    if (!wait(completed_, diag)) return false;
+  // The function runs on while the host does other things: only what stands before it is waited for.
+  if (failed_ || !execute(entries_[*ticket], diag)) return false;
+  ++completed_;
   return true;
 }
 

@@ -111,6 +111,7 @@ RunStatus unpack_status(Reader& r) {
 void pack(Writer& w, const RunUntil& u) {
   w.put(u.cycle);
   w.put(uint8_t(u.commands_done));
+  w.put(uint8_t(u.streams_done));
   w.put(int32_t(u.received_port));
   w.put(uint64_t(u.received_count));
   w.put(uint8_t(u.any_watch));
@@ -120,6 +121,7 @@ RunUntil unpack_until(Reader& r) {
   RunUntil u;
   u.cycle = r.get<Cycle>();
   u.commands_done = r.get<uint8_t>() != 0;
+  u.streams_done = r.get<uint8_t>() != 0;
   u.received_port = r.get<int32_t>();
   u.received_count = size_t(r.get<uint64_t>());
   u.any_watch = r.get<uint8_t>() != 0;

@@ -19,13 +19,13 @@
 namespace cs::wire {
 
 inline constexpr uint32_t kMagic = 0x56454457;  // "WDEV"
-inline constexpr uint32_t kVersion = 1;
+inline constexpr uint32_t kVersion = 2;
 inline constexpr uint32_t kMaxPayload = 1u << 30;
 // Users split larger transfers; far below the limit, so that neither side holds much twice.
 inline constexpr uint32_t kChunk = 64u << 20;
 
-enum class Op : uint8_t { error, hello, read, write, launch, send, watch, run };
-inline constexpr int kOps = int(Op::run) + 1;
+enum class Op : uint8_t { error, hello, read, write, launch, send, watch, run, stream_to, stream_from, take_streamed };
+inline constexpr int kOps = int(Op::take_streamed) + 1;
 
 struct Frame {
   Op op = Op::error;

@@ -34,6 +34,11 @@ enum class ConfigReg : uint16_t {
   seed_low, seed_high,          // write: seed of all PRNGs
   perf_low, perf_mid, perf_high,  // performance counter that perf_select names, as tsc_*
   perf_select,
+  // The simulator's log: writing adds to the PE's line, a newline ends it.
+  print_text,                   // one or two bytes of text, the low one first
+  print_high,                   // upper half of the next 32-bit number
+  print_dec32,                  // lower half of an unsigned number, and print it
+  print_hex16, print_hex32, print_bin16, print_bin32, print_f16, print_f32,
   count
 };
 std::string_view config_reg_name(ConfigReg);

@@ -28,7 +28,9 @@ constexpr std::array<std::string_view, size_t(ConfigReg::count)> kConfigNames{
     "tsc_low", "tsc_mid", "tsc_high", "tsc_enable", "coord_x", "coord_y", "command_stream_ready", "random",
     "test", "index", "main_priority", "transform_mask", "exceptions", "input_empty", "input_full", "output_empty",
     "output_full", "teardown_low", "teardown_high", "prng", "seed_low", "seed_high", "perf_low", "perf_mid",
-    "perf_high", "perf_select"};
+    "perf_high", "perf_select",
+    "print_text", "print_high", "print_dec32", "print_hex16", "print_hex32", "print_bin16", "print_bin32", "print_f16",
+    "print_f32"};
 
 struct Widths {
   uint8_t dst, a, b, s;

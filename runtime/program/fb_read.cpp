@@ -189,6 +189,7 @@ bool Unpacker::program(const fb::Program& in, Program& out) {
   items(in.ports(), out.ports, [&](const fb::HostPort& h) {
     return HostPort{text(h.name()), h.input(), word<Port>(names::kPorts, h.side(), "a side"), h.position(), h.color()};
   });
+  items(in.streams(), out.streams, [](const fb::HostStream& s) { return HostStream{s.color(), s.input()}; });
   items(in.exports(), out.exports, [&](const fb::ExportedName& e) {
     return ExportedName{text(e.name()), e.is_function(), word<DataType>(names::kDataTypes, e.type(), "a type"),
                         e.is_mutable()};

@@ -120,6 +120,8 @@ std::string program_bytes(const Program& p) {
   const auto ports = tables<fb::HostPort>(b, p.ports, [&](const HostPort& h) {
     return fb::CreateHostPort(b, b.CreateString(h.name), h.input, uint8_t(h.side), h.position, h.color);
   });
+  const auto streams = structs<fb::HostStream>(
+      b, p.streams, [](const HostStream& s) { return fb::HostStream(s.color, s.input); });
   const auto exports = tables<fb::ExportedName>(b, p.exports, [&](const ExportedName& e) {
     return fb::CreateExportedName(b, b.CreateString(e.name), e.is_function, uint8_t(e.type), e.is_mutable);
   });
@@ -129,7 +131,7 @@ std::string program_bytes(const Program& p) {
   const fb::Rect user = pack(p.user);
   const auto root = fb::CreateProgram(b, Program::kFormatVersion, name, machine, machine_text, uint8_t(p.arch),
                                       p.fabric_width, p.fabric_height, &user, p.memcpy, mnemonics, tiles, rects, routes,
-                                      ports, exports, p.host.has_value(), host);
+                                      ports, exports, p.host.has_value(), host, streams);
   fb::FinishProgramBuffer(b, root);
   return {reinterpret_cast<const char*>(b.GetBufferPointer()), b.GetSize()};
 }

@@ -197,6 +197,14 @@ struct HostPort {
   bool operator==(const HostPort&) const = default;
 };
 
+// A color that the host streams on by <memcpy>: at the PEs that configure it from RAMP to RAMP, the host feeds the
+// ramp (input), or takes what the core sends (output).
+struct HostStream {
+  uint8_t color = 0;
+  bool input = true;
+  bool operator==(const HostStream&) const = default;
+};
+
 struct ExportedName {  // @export_name of the layout: what the host may ask for
   std::string name;
   bool is_function = false;
@@ -218,6 +226,7 @@ struct Program {
   std::vector<TileRect> rects;           // disjoint; PEs in none run nothing but route
   std::vector<RouteRun> routes;          // disjoint per color
   std::vector<HostPort> ports;
+  std::vector<HostStream> streams;       // by color
   std::vector<ExportedName> exports;
   std::optional<HostPart> host;
   bool operator==(const Program&) const = default;

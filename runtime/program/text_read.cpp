@@ -268,6 +268,10 @@ std::optional<Program> parse_program_text(std::string text, const std::string& n
     }
     if (!ports->is_sequence()) diag.error(ports->loc(), "'ports' must be a list");
   }
+  read_list(map, "streams", p.streams, diag, [&](YamlMap& m, HostStream& s) {
+    read_number(m, "color", s.color, 0, 255, diag);
+    m.required("input", s.input);
+  });
   read_list(map, "rects", p.rects, diag, [&](YamlMap& m, TileRect& r) {
     read_rect(m.child("rect"), r.rect, m.loc(), diag);
     read_number(m, "tile", r.tile, 0, kMaxIndex, diag);

@@ -149,6 +149,9 @@ std::string program_text(const Program& p) {
                        data_type_name(e.type), e.is_mutable);
   });
   w.list("", "ports", p.ports, port_line);
+  w.list("", "streams", p.streams, [](const HostStream& s) {
+    return fmt::format("{{color: {}, input: {}}}", s.color, s.input);
+  });
   w.list("", "rects", p.rects,
          [](const TileRect& r) { return fmt::format("{{rect: {}, tile: {}}}", rect_text(r.rect), r.tile); });
   w.list("", "routes", p.routes, route_text);

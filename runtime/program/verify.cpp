@@ -201,6 +201,18 @@ void verify_ports(const Verifier& v) {
   }
 }
 
+void verify_streams(const Verifier& v) {
+  std::set<int> colors;
+  for (const HostStream& s : v.program.streams) {
+    const std::string where = fmt::format("host stream on color {}", s.color);
+    if (!v.program.memcpy) v.error(where, "the program does not import <memcpy>");
+    if (s.color >= v.machine.router.colors || has(v.machine.memcpy.colors, s.color))
+      v.error(where, fmt::format("there are {} colors, of which memcpy itself uses {}", v.machine.router.colors,
+                                 fmt::join(v.machine.memcpy.colors, ", ")));
+    if (!colors.insert(s.color).second) v.error(where, "two streams share this color");
+  }
+}
+
 void verify_exports(const Verifier& v) {
   std::set<std::string> seen;
   for (const ExportedName& e : v.program.exports) {
@@ -230,6 +242,7 @@ bool verify(const Program& p, const Machine& m, Diag& diag) {
   verify_rects(v);
   verify_routes(v);
   verify_ports(v);
+  verify_streams(v);
   verify_exports(v);
   for (size_t i = 0; i < p.tiles.size() && !diag.full(); ++i) verify_tile(v, p.tiles[i], i);
   if (p.host) verify_host(v);

@@ -130,6 +130,10 @@ void Block::raise(std::string name, Cycle at, Coord where, std::string message) 
 
 // The core's half of the ramp: a wavelet enters its input queue.
 void Block::deliver_to_core(ColorNode& n, Entry e, Cycle now) {
+  if (n.stream == StreamEnd::to_host) [[unlikely]] {
+    deliver_to_host(ports[n.stream_port - 1], e, now, now + Cycle(world.machine.ramp.down_cycles));
+    return;
+  }
   Pe& p = pe(n.pe);
   InputQueue& q = p.inputs[n.queue];
   q.push(make_entry(entry_data(e), e & kEntryControl, now));

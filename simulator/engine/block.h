@@ -72,12 +72,14 @@ class Block {
   std::vector<uint32_t> constants;  // indices into HostPart::constants that touch this block
   std::array<Outbox, 4> out;
   std::optional<Fault> fault;
+  std::vector<PrintLine> printed;  // since the engine took them, maybe of cycles to come
   IndexWheel<8> lane_wheel;
   IndexWheel<16> pe_wheel;
   TimeWheel port_wheel, switch_wheel;
   uint64_t instructions = 0;
   size_t work = 0;  // lanes and cores looked at in the last step
   size_t commands_waiting = 0, streams_not_ready = 0;
+  size_t stream_words = 0;  // of host streams: asked for and not yet passed
   bool watch_fired = false;
 
  private:
@@ -103,6 +105,8 @@ class Block {
   void contend(const Candidate&, Router&, Cycle now);
   bool room(const Lane&, ColorNode&, PortSet tx, Cycle now);
   bool room_at(ColorNode&, int port, Cycle now);
+  bool room_at_port(uint32_t index, Cycle now);
+  void deliver_to_host(PortState&, Entry, Cycle now, Cycle arrives);
   void claim(Router&, PortSet tx, Cycle now);
   void check_conflict(const ColorNode&, const Lane&, Cycle now);
   void arbitrate(Cycle now);

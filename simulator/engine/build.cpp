@@ -123,6 +123,15 @@ struct Builder {
     return in & 31;
   }
 
+  // A streaming color, where its route turns back at the ramp.
+  StreamEnd stream_end(const ColorNode& n) const {
+    const PortSet ramp = port_bit(Port::ramp);
+    for (const HostStream& s : world.program.streams)
+      if (s.color == n.color && n.rx == ramp && n.tx == ramp)
+        return s.input ? StreamEnd::from_host : StreamEnd::to_host;
+    return StreamEnd::none;
+  }
+
   void make_lanes(Block& b) {
     const Machine& m = world.machine;
     int most = 1;
@@ -135,13 +144,15 @@ struct Builder {
       n.rx = n.teardown ? 0 : p.rx & 31;
       n.tx = p.tx & 31;
       n.inputs = inputs_of(b, n);
+      n.stream = stream_end(n);
       n.first_lane = uint32_t(b.lanes.size());
       for (PortSet rest = n.inputs; rest != 0; rest &= PortSet(rest - 1)) {
         Lane l;
         l.node = uint32_t(i);
         l.port = Port(std::countr_zero(rest));
         l.color = n.color;
-        l.capacity = uint8_t(std::min(255, l.port == Port::ramp ? depth + most : depth));
+        const bool fed_by_core = l.port == Port::ramp && n.stream != StreamEnd::from_host;
+        l.capacity = uint8_t(std::min(255, fed_by_core ? depth + most : depth));
         if (l.capacity > Lane::kInline) {
           l.long_ring = ring;
           ring += l.capacity;
@@ -248,6 +259,7 @@ struct Builder {
       PortState state;
       state.program_port = int(i);
       state.input = p.input;
+      state.period = 1.0 / world.machine.host.host_wavelets_per_cycle;
       uint32_t index = uint32_t(b->ports.size());
       if (p.input) {
         state.lane = lane;

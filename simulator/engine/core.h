@@ -30,6 +30,8 @@ class Core {
   void issue_jump(const isa::Inst&, const Decoded&, Cycle t);
   bool issue_vector(const isa::Inst&, const Decoded&, Cycle t);
   void load_dsr(const isa::Inst&, const Decoded&, Cycle t);
+  void print(isa::ConfigReg, uint16_t value, Cycle);
+  void print_byte(char, Cycle);
   Cycle operands_ready(const isa::Inst&, const Decoded&, Cycle t) const;
   void set_result(const Decoded&, Cycle ready);
   Dsr& dsr(const isa::Operand&);

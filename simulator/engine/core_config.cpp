@@ -88,6 +88,7 @@ void Core::write_config(const isa::Inst& inst, Cycle t) {
 }
 
 void Core::write_named(isa::ConfigReg reg, uint16_t value, Cycle t) {
+  if (reg >= isa::ConfigReg::print_text && reg <= isa::ConfigReg::print_f32) return print(reg, value, t);
   switch (reg) {
     case isa::ConfigReg::tsc_low:
       pe_.tsc_base = pe_.tsc_on ? t : 0;

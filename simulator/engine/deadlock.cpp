@@ -41,9 +41,12 @@ class Report {
 
   std::string text() {
     for (const auto& b : grid_.blocks)
-      if (b)
+      if (b) {
         for (const auto& p : b->pes)
           if (p) collect(*b, *p);
+        for (const PortState& p : b->ports)
+          if (p.program_port < 0) add_stream(*b, p);
+      }
     std::stable_sort(waiters_.begin(), waiters_.end(),
                      [](const Waiter& a, const Waiter& b) { return key(a.pe) < key(b.pe); });
     std::string out = fmt::format("nothing can happen after cycle {}\n", m_.now == 0 ? 0 : m_.now - 1);
@@ -274,6 +277,21 @@ class Report {
     }
   }
 
+  // What the host has asked for and the PE has not taken or sent.
+  void add_stream(const Block& b, const PortState& p) {
+    size_t left = p.input ? 0 : p.limit - p.received.size(), all = p.limit;
+    for (size_t i = p.chunk; p.input && i < p.chunks.size(); ++i) left += p.chunks[i].data.size();
+    if (p.input) left -= std::min(left, p.offset), all = left + p.entered.size();
+    if (left == 0) return;
+    const ColorNode& n = b.nodes[p.input ? b.lanes[p.lane].node : p.lane];
+    const Coord at = b.coord_of(n.pe);
+    waiters_.push_back({at,
+                        fmt::format("{}: host stream on color {}: {} of {} wavelets have {}", pe_name(at), n.color,
+                                    all - left, all,
+                                    p.input ? "entered, the rest find no room" : "left, the host waits for the rest"),
+                        {}});
+  }
+
   const Engine::Impl& m_;
   const Grid& grid_;
   const World& world_;
@@ -283,6 +301,7 @@ class Report {
 }  // namespace
 
 bool Engine::blocked() const {
+  if (impl_->stream_words_pending() != 0) return true;
   for (const PortHome& home : impl_->ports) {
     if (home.block == nullptr) continue;
     const PortState& p = home.block->ports[home.index];

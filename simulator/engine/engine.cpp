@@ -26,10 +26,12 @@ bool Engine::load(const Program& program, std::span<const uint8_t> weights, Diag
   EngineOptions options = impl_->options;
   Machine machine = impl_->world.machine;
   TraceSink* trace = impl_->world.trace;
+  PrintSink print = std::move(impl_->print);
   TraceSink* details = impl_->world.details;
   impl_ = std::make_unique<Impl>();
   Impl& m = *impl_;
   m.options = options;
+  m.print = std::move(print);
   World& w = m.world;
   w.machine = machine;
   w.trace = trace;
@@ -75,6 +77,8 @@ void Engine::set_trace(TraceSink* sink) {
 }
 bool Engine::watch_fired() const { return impl_->watch_fired; }
 void Engine::watch_commands(bool armed) { impl_->commands_armed = armed; }
+void Engine::watch_streams(bool armed) { impl_->streams_armed = armed; }
+size_t Engine::stream_words_pending() const { return impl_->stream_words_pending(); }
 size_t Engine::commands_pending() const { return impl_->commands_pending(); }
 
 Block& Engine::Impl::block_of(Coord c) const {
@@ -96,7 +100,7 @@ size_t Engine::Impl::commands_pending() const {
 }
 
 bool Engine::Impl::watching() const {
-  if (commands_armed) return true;
+  if (commands_armed || streams_armed) return true;
   for (const PortHome& p : ports)
     if (p.block != nullptr && p.block->ports[p.index].watch != 0) return true;
   return false;
@@ -113,14 +117,16 @@ void Engine::Impl::step(Cycle to, bool past_end) {
     if (pending && pending->cycle < std::min(t, to)) return declare_fault();
     if (t >= to) {
       if (to != kNever && (past_end || t != kNever)) now = to;
-      return;
+      return show_printed(t == kNever ? kNever : now);
     }
     step_blocks(t);
     exchange(t);
     now = t + 1;
     after_cycle(t);
     if (faulted) return;
-    if (watch_fired || (commands_armed && commands_pending() == 0)) return rewind_to_now();
+    if (watch_fired || (commands_armed && commands_pending() == 0) ||
+        (streams_armed && stream_words_pending() == 0))
+      return rewind_to_now();
   }
 }
 
@@ -167,6 +173,8 @@ void Engine::Impl::refresh(Block& b) {
 }
 
 void Engine::Impl::after_cycle(Cycle t) {
+  take_printed();
+  show_printed(t + 1);
   for (uint32_t i : due) {
     Block& b = *grid.blocks[i];
     if (b.fault) {
@@ -200,6 +208,7 @@ void Engine::Impl::declare_fault() {
   now = std::max(now, pending->cycle + 1);
   status.reason = StopReason::fault;
   status.now = now;
+  show_printed(pending->cycle + 1);
   status.fault = pending->name;
   status.message = "cycle " + std::to_string(pending->cycle) + ", PE (" + std::to_string(pending->pe.x) +
                    ", " + std::to_string(pending->pe.y) + "): " + pending->message;

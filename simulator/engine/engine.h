@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -77,9 +78,16 @@ class Engine {
   const std::vector<PortEvent>& received(int port) const;
   Cycle entered(int port, size_t i) const;
   void watch(int port, size_t count);
+  // Host streams at the ramps of a rectangle; false (reported) if a PE has none of this color and direction.
+  bool stream_to(uint8_t color, Rect pes, std::span<const uint32_t> data, Cycle not_before, Diag&);
+  bool stream_from(uint8_t color, Rect pes, uint32_t per_pe, Cycle not_before, Diag&);
+  std::vector<uint32_t> take_streamed(uint8_t color, Coord);
+  size_t stream_words_pending() const;  // asked for and not yet passed
   bool watch_fired() const;
   // Armed: step() also stops at the end of the cycle in which commands_pending() has become 0.
   void watch_commands(bool armed);
+  // The same for stream_words_pending().
+  void watch_streams(bool armed);
 
   // ---- results
   PeStats stats(Coord) const;     // up to now(); zeros for PEs that never did anything
@@ -87,6 +95,9 @@ class Engine {
   uint64_t instructions() const;
   void set_trace(TraceSink*);  // nullptr: off
   PeProbe probe(Coord) const;
+  // Gets every line that a PE writes to the log (<simprint>), in order of cycle, row and column.
+  using PrintSink = std::function<void(Cycle, Coord, const std::string&)>;
+  void set_print(PrintSink);
 
  private:
   std::unique_ptr<Impl> impl_;

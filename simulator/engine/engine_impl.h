@@ -24,7 +24,9 @@ struct Engine::Impl {
   std::unique_ptr<tbb::task_arena> arena;  // made at the first cycle that is worth several threads
   Cycle now = 0;
   bool loaded = false;
-  bool watch_fired = false, commands_armed = false;
+  bool watch_fired = false, commands_armed = false, streams_armed = false;
+  PrintSink print;
+  std::vector<PrintLine> printed;  // not yet shown
   std::optional<Fault> pending;  // earliest fault found; becomes `status` when its cycle is over
   bool faulted = false;
   RunStatus status;
@@ -36,9 +38,13 @@ struct Engine::Impl {
   void refresh(Block&);
   void after_cycle(Cycle t);
   void declare_fault();
+  void take_printed();
+  void show_printed(Cycle before);
   void rewind_to_now();
   bool watching() const;
   size_t commands_pending() const;
+  size_t stream_words_pending() const;
+  PortState* stream_port(uint8_t color, Coord, StreamEnd, Block*&, uint32_t& index);
   Block& block_of(Coord c) const;
 };
 

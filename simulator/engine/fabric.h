@@ -73,6 +73,10 @@ struct alignas(64) Lane {
 // Place of a lane in the fixed order of arbitration.
 inline uint8_t lane_key(const Lane& l) { return uint8_t(int(l.port) * 32 + l.color); }
 
+// A color that turns back at the ramp with the host in between (Program::streams): `from_host` feeds its ramp lane,
+// `to_host` takes what would go back to the core.
+enum class StreamEnd : uint8_t { none, from_host, to_host };
+
 struct ColorNode {
   std::array<Ref, 4> down{kNoRef, kNoRef, kNoRef, kNoRef};
   uint32_t pe = 0;  // index in the block
@@ -85,6 +89,8 @@ struct ColorNode {
   uint8_t queue = 0xFF;   // index into Pe::inputs, 0xFF: not resolved yet
   bool alone = false;     // no other lane of the router ever asks for these outputs: nothing to arbitrate
   bool teardown = false;  // rx is then empty
+  StreamEnd stream = StreamEnd::none;
+  uint32_t stream_port = 0;  // index into Block::ports, plus 1; 0 before the host has asked for it
 };
 
 struct Router {
@@ -122,9 +128,10 @@ struct Outbox {
   }
 };
 
-// A host port at an edge router: a source (input) or a sink (output) of one lane or node.
+// A host port at an edge router, or a host stream at a PE's ramp: a source (input) or a sink (output) of one lane
+// or node.
 struct PortState {
-  int program_port = 0;
+  int program_port = 0;  // -1: a stream
   bool input = true;
   uint32_t lane = 0;  // input: the lane it feeds; output: the node that leads here
   struct Chunk {
@@ -133,7 +140,10 @@ struct PortState {
   };
   std::vector<Chunk> chunks;  // input: what is still to be sent, from (chunk, offset)
   size_t chunk = 0, offset = 0;
-  double next_free = 0;  // rate: the port is taken until this cycle
+  double period = 1;        // cycles per wavelet
+  double next_free = 0;     // the port is taken until this cycle
+  size_t limit = SIZE_MAX;  // output: wavelets that the host has asked for
+  size_t taken = 0;         // output of a stream: of `received`, handed to the host
   bool waits_for_room = false;
   std::vector<Cycle> entered;  // input: departure onto the edge link
   std::vector<PortEvent> received;

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "runtime/isa/dsd.h"
@@ -192,6 +193,11 @@ struct alignas(64) Pe {
   Cycle tsc_base = 0;  // count = now - base while on, else the frozen count
   std::array<uint16_t, 2> tsc_latch{};
   uint32_t lfsr = 0xdeadbeef & 0x7FFFFF;
+  struct Print {
+    std::string line;  // not yet ended
+    uint16_t high = 0;
+  };
+  std::unique_ptr<Print> print;  // only of a PE that has written to the log
   std::unique_ptr<Ahead> ahead;  // only while the host may stop the run at any cycle
 };
 

@@ -171,6 +171,8 @@ inline bool Block::room(const Lane& l, ColorNode& n, PortSet tx, Cycle now) {
 }
 
 bool Block::room_at(ColorNode& n, int port, Cycle now) {
+  if (port == kRampIndex && n.stream == StreamEnd::to_host)
+    return n.stream_port != 0 && room_at_port(n.stream_port - 1, now);
   if (port == kRampIndex) {
     InputQueue& q = pe(n.pe).inputs[n.queue != 0xFF ? n.queue : resolve_queue(n)];
     if (!q.full()) return true;
@@ -185,8 +187,13 @@ bool Block::room_at(ColorNode& n, int port, Cycle now) {
     m.waiter = true;
     return false;
   }
-  if (ref_kind(ref) != RefKind::port) return false;
+  return ref_kind(ref) == RefKind::port && room_at_port(index, now);
+}
+
+// A sink takes a wavelet per period, and none that the host has not asked for.
+bool Block::room_at_port(uint32_t index, Cycle now) {
   PortState& p = ports[index];
+  if (p.received.size() >= p.limit) return false;
   if (p.next_free <= double(now)) return true;
   p.waits_for_room = true;
   port_wheel.push(std::max(now, Cycle(std::ceil(p.next_free)) - 1), index);
@@ -306,12 +313,12 @@ void Block::wake_upstream(Lane& l, Cycle now) {
     out[size_t(l.port)].credits.push_back(ref_index(l.up));
     return;
   }
-  if (l.port == Port::ramp) {
+  if (ref_kind(l.up) == RefKind::port) {
+    port_wheel.push(now + 1, ref_index(l.up));
+  } else if (l.port == Port::ramp) {
     wake(pe(nodes[l.node].pe), now + 1);
   } else if (ref_kind(l.up) == RefKind::lane) {
     wake_node(ref_index(l.up), now);
-  } else if (ref_kind(l.up) == RefKind::port) {
-    port_wheel.push(now + 1, ref_index(l.up));
   }
   l.flags &= uint8_t(~(Lane::waiter | Lane::core_waits));
 }
@@ -328,12 +335,17 @@ inline void Block::deliver(ColorNode& n, int port, Entry e, Cycle now) {
     ++m.count;
     out[size_t(m.side)].pushes.push_back({m.remote_lane, entry});
   } else if (ref_kind(ref) == RefKind::port) {
-    PortState& p = ports[index];
-    // A control wavelet ends here: its commands were for the routers on the way, the host takes data.
-    if (!(e & kEntryControl)) p.received.push_back({entry_data(e), lands, false});
-    p.next_free = std::max(p.next_free, double(now)) + 1.0 / world.machine.host.host_wavelets_per_cycle;
-    if (p.watch != 0 && p.received.size() >= p.watch) watch_fired = true;
+    deliver_to_host(ports[index], e, now, lands);
   }
+}
+
+void Block::deliver_to_host(PortState& p, Entry e, Cycle now, Cycle arrives) {
+  p.next_free = std::max(p.next_free, double(now)) + p.period;
+  // A control wavelet ends here: its commands were for the routers on the way, the host takes data.
+  if (e & kEntryControl) return;
+  p.received.push_back({entry_data(e), arrives, false});
+  if (p.watch != 0 && p.received.size() >= p.watch) watch_fired = true;
+  if (p.program_port < 0) --stream_words;
 }
 
 void Block::push_lane(uint32_t id, Entry entry, Cycle lands) {

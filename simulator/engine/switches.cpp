@@ -129,7 +129,8 @@ void Block::push_sources(Cycle now) {
     Cycle lands = now + Cycle(world.machine.router.hop_cycles);
     push_lane(p.lane, make_entry(p.chunks[p.chunk].data[p.offset++], 0, lands), lands);
     p.entered.push_back(now);
-    p.next_free = std::max(p.next_free, double(now)) + 1.0 / world.machine.host.host_wavelets_per_cycle;
+    p.next_free = std::max(p.next_free, double(now)) + p.period;
+    if (p.program_port < 0) --stream_words;
     port_wheel.push(std::max(now + 1, Cycle(std::ceil(p.next_free))), index);
   }
 }

@@ -21,6 +21,13 @@ struct Launch {
   Cycle not_before = 0;
 };
 
+// A line that a PE has written to the simulator's log.
+struct PrintLine {
+  Cycle cycle = 0;
+  Coord pe;
+  std::string text;
+};
+
 // A simulated fault, as found; the earliest by (cycle, y, x) is the one that is reported.
 struct Fault {
   std::string name, message;

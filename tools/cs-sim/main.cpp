@@ -103,6 +103,7 @@ void add_options(CLI::App& app, SimOptions& o, LaterOptions& later) {
       ->group("Results");
   app.add_flag("--json", o.json, "print stats.json to stdout, talk to stderr")->group("Results");
   app.add_flag("-q,--quiet", o.quiet, "one line instead of a summary, no progress")->group("Results");
+  app.add_option("--print", o.print, "File for the lines that PEs print with <simprint>; default stderr");
   app.add_option("--trace", o.traces, "KIND=FILE, KIND chrome (.json or .json.gz), simlog or vcd; may be repeated")
       ->allow_extra_args(false)
       ->group("Trace");

@@ -20,6 +20,7 @@ struct SimOptions {
   std::vector<std::string> traces;  // KIND=FILE
   std::string trace_region, trace_window;
   uint64_t trace_events = 1'000'000;
+  std::string print;  // file for what PEs print, empty: stderr
   std::string block = "32x32";
   int block_width = 32, block_height = 32;
   int threads = 1;

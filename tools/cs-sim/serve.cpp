@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "runtime/host/device_server.h"
+#include "tools/cs-sim/print_log.h"
 #include "tools/cs-sim/sim_device.h"
 #include "tools/cs-sim/traces.h"
 
@@ -24,7 +25,7 @@ int take_stdout() {
 class Server {
  public:
   Server(const SimOptions& o, const std::atomic<bool>& interrupted, std::string& usage_error)
-      : o_(o), interrupted_(interrupted), traces_(o, usage_error) {}
+      : o_(o), interrupted_(interrupted), traces_(o, usage_error), print_(o.print) {}
 
   int run(int replies) {
     if (!load()) {
@@ -50,6 +51,7 @@ class Server {
   std::atomic<bool> stop_ = false;
   Diag diag_;
   Traces traces_;
+  PrintLog print_;
   std::unique_ptr<SimDevice> device_;
 };
 
@@ -75,6 +77,7 @@ bool Server::load() {
   };
   device_ = std::make_unique<SimDevice>(*machine, options);
   device_->engine().set_trace(traces_.sink());
+  device_->engine().set_print(print_.sink());
   return device_->load(loaded->program, loaded->weights, diag_);
 }
 

@@ -48,6 +48,7 @@ void SimDevice::watch(int port, size_t count) {
 bool SimDevice::condition_holds(const RunUntil& u) const {
   if (engine_.now() >= u.cycle) return true;
   if (u.commands_done && engine_.commands_pending() == 0) return true;
+  if (u.streams_done && engine_.stream_words_pending() == 0) return true;
   if (u.received_port >= 0 && engine_.received(u.received_port).size() >= u.received_count) return true;
   if (!u.any_watch) return false;
   for (size_t port = 0; port < watches_.size(); ++port)
@@ -66,6 +67,7 @@ bool SimDevice::out_of_time() {
 // The engine stops by itself in the very cycle of these events, so the shell need not look after every cycle.
 void SimDevice::arm(const RunUntil& u) {
   engine_.watch_commands(u.commands_done);
+  engine_.watch_streams(u.streams_done);
   for (size_t port = 0; port < watches_.size(); ++port)
     engine_.watch(int(port), u.any_watch ? watches_[port] : 0);
   if (u.received_port >= 0 && (!u.any_watch || watches_[size_t(u.received_port)] == 0))

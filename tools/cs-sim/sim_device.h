@@ -43,6 +43,13 @@ class SimDevice : public Device {
   const std::vector<PortEvent>& received(int port) const override { return engine_.received(port); }
   Cycle entered(int port, size_t i) const override { return engine_.entered(port, i); }
   void watch(int port, size_t count) override;
+  bool stream_to(uint8_t color, Rect pes, std::span<const uint32_t> data, Cycle not_before, Diag& diag) override {
+    return engine_.stream_to(color, pes, data, not_before, diag);
+  }
+  bool stream_from(uint8_t color, Rect pes, uint32_t per_pe, Cycle not_before, Diag& diag) override {
+    return engine_.stream_from(color, pes, per_pe, not_before, diag);
+  }
+  std::vector<uint32_t> take_streamed(uint8_t color, Coord pe) override { return engine_.take_streamed(color, pe); }
   RunStatus run(const RunUntil&) override;
 
   sim::Engine& engine() { return engine_; }

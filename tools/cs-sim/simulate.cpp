@@ -4,6 +4,7 @@
 //   4. outputs and check                 5. figures: this run, one sample alone   6. baselines and --against
 //   (children)
 //   7. report files, summary or JSON
+#include "tools/cs-sim/print_log.h"
 #include "tools/cs-sim/simulate.h"
 
 #include <fmt/format.h>
@@ -39,7 +40,8 @@ constexpr int kReportSamples = 8;
 class Simulation {
  public:
   Simulation(const SimOptions& o, const std::string& command, const std::atomic<bool>& interrupted)
-      : o_(o), command_(command), interrupted_(interrupted), progress_(o.quiet), traces_(o, usage_error_) {}
+      : o_(o), command_(command), interrupted_(interrupted), progress_(o.quiet), traces_(o, usage_error_),
+        print_(o.print) {}
 
   int run() {
     if (!usage_error_.empty()) {
@@ -93,6 +95,7 @@ class Simulation {
   Progress progress_;
   std::string usage_error_;
   Traces traces_;
+  PrintLog print_;
   Diag diag_;
   LoadedProgram loaded_;
   Machine machine_;
@@ -169,6 +172,7 @@ bool Simulation::build_device() {
   options.progress = [this](Cycle now) { progress_(now); };
   device_ = std::make_unique<SimDevice>(machine_, options);
   device_->engine().set_trace(traces_.sink());
+  device_->engine().set_print(print_.sink());
   if (!device_->load(loaded_.program, loaded_.weights, diag_)) return false;
   if (!o_.report.empty()) {
     sampler_ = std::make_unique<sim::TimelineSampler>(device_->engine());

@@ -37,30 +37,28 @@ class Simulation {
   // Commands are begun in order; each gives a ticket for wait() and take().
   size_t begin_copy_to(const std::string& symbol, RectTuple pes, uint32_t elements, const Words& data,
                        bool row_major, const std::string& spread) {
-    const Words all =
-        spread == "all" ? data : spread_out(to_rect(pes), elements, data, row_major, spread == "rows");
-    call([&, words = span(all)](Diag& diag) {
-      return session_->wait(diag) &&
-             session_->copy_to(symbol, to_rect(pes), elements, words, order(row_major), diag);
-    });
-    return ticket({});
+    const auto kind = spread == "rows"      ? HostCommand::Kind::copy_to_rows
+                      : spread == "columns" ? HostCommand::Kind::copy_to_columns
+                                            : HostCommand::Kind::copy_to;
+    return begin({kind, symbol, 0, to_rect(pes), elements, order(row_major), list(data)});
   }
   size_t begin_copy_from(const std::string& symbol, RectTuple pes, uint32_t elements, bool row_major) {
-    std::vector<uint32_t> data;
-    call([&](Diag& diag) {
-      return session_->wait(diag) &&
-             session_->copy_from(symbol, to_rect(pes), elements, data, order(row_major), diag);
-    });
-    return ticket(std::move(data));
+    return begin({HostCommand::Kind::copy_from, symbol, 0, to_rect(pes), elements, order(row_major), {}});
   }
   size_t begin_launch(const std::string& function, const std::vector<uint32_t>& args) {
-    call([&](Diag& diag) { return session_->launch(function, args, diag); });
-    return ticket({});
+    return begin({HostCommand::Kind::launch, function, 0, {}, 0, {}, args});
   }
-  void wait(size_t) {
-    call([&](Diag& diag) { return session_->wait(diag); });
+  size_t begin_stream_to(int color, RectTuple pes, uint32_t elements, const Words& data, bool row_major) {
+    return begin({HostCommand::Kind::stream_to, {}, color_id(color), to_rect(pes), elements, order(row_major),
+                  list(data)});
   }
-  Words take(size_t t) { return array(std::exchange(results_.at(t), {})); }
+  size_t begin_stream_from(int color, RectTuple pes, uint32_t elements, bool row_major) {
+    return begin({HostCommand::Kind::stream_from, {}, color_id(color), to_rect(pes), elements, order(row_major), {}});
+  }
+  void wait(size_t t) {
+    call([&](Diag& diag) { return session_->wait(Session::Ticket(t), diag); });
+  }
+  Words take(size_t t) { return array(session_->take(Session::Ticket(t))); }
   // Until nothing can happen any more without the host, or for some time if that never comes.
   void rest() {
     call([&](Diag&) {
@@ -99,21 +97,16 @@ class Simulation {
   }
 
  private:
-  size_t ticket(std::vector<uint32_t> result) {
-    results_.push_back(std::move(result));
-    return results_.size() - 1;
+  size_t begin(HostCommand command) {
+    Diag diag;
+    const auto ticket = session_->begin(std::move(command), diag);
+    if (!ticket) fail(diag);
+    return *ticket;
   }
-  static Words spread_out(Rect r, uint32_t n, const Words& data, bool row_major, bool rows) {
-    Words all(py::ssize_t(r.area() * n));
-    const size_t w = size_t(r.w), h = size_t(r.h);
-    for (size_t y = 0; y < h; ++y)
-      for (size_t x = 0; x < w; ++x)
-        for (size_t k = 0; k < n; ++k) {
-          const size_t i = rows ? y : x, length = rows ? h : w;
-          all.mutable_data()[row_major ? (y * w + x) * n + k : (k * w + x) * h + y] =
-              data.data()[row_major ? i * n + k : k * length + i];
-        }
-    return all;
+  static std::vector<uint32_t> list(const Words& w) { return {w.data(), w.data() + w.size()}; }
+  static uint8_t color_id(int color) {
+    if (color < 0 || color > 255) throw std::runtime_error(fmt::format("{} is not the id of a color", color));
+    return uint8_t(color);
   }
   static HostOrder order(bool row_major) {
     return row_major ? HostOrder::row_major : HostOrder::column_major;
@@ -147,7 +140,6 @@ class Simulation {
 
   std::unique_ptr<ChildDevice> device_;
   std::unique_ptr<Session> session_;
-  std::vector<std::vector<uint32_t>> results_;
 };
 
 py::dict Simulation::describe() const {
@@ -212,6 +204,8 @@ PYBIND11_MODULE(native, m) {
       .def("begin_copy_to", &Simulation::begin_copy_to)
       .def("begin_copy_from", &Simulation::begin_copy_from)
       .def("begin_launch", &Simulation::begin_launch)
+      .def("begin_stream_to", &Simulation::begin_stream_to)
+      .def("begin_stream_from", &Simulation::begin_stream_from)
       .def("wait", &Simulation::wait)
       .def("take", &Simulation::take)
       .def("rest", &Simulation::rest)

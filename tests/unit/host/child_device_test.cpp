@@ -107,6 +107,20 @@ TEST(ChildDevice, StreamsAndTimeAreThoseOfTheDevice) {
   EXPECT_EQ(child->now(), fake.now());
 }
 
+TEST(ChildDevice, StreamsOfAColorReachTheDevice) {
+  Fake fake;
+  Diag diag;
+  Served served(fake);
+  const auto child = served.connect(diag);
+  ASSERT_TRUE(child && child->load(doubling_program(), {}, diag)) << diag.to_string();
+  ASSERT_TRUE(child->stream_to(3, {1, 0, 2, 1}, std::vector<uint32_t>{1, 2, 3, 4}, 70, diag));
+  ASSERT_TRUE(child->stream_from(4, {1, 0, 2, 1}, 2, 80, diag));
+  EXPECT_EQ(child->run({.streams_done = true}).reason, StopReason::condition);
+  EXPECT_EQ(fake.stream_begun_, (std::vector<Cycle>{70, 80}));
+  EXPECT_EQ(child->take_streamed(4, {1, 0}), (std::vector<uint32_t>{1, 2}));
+  EXPECT_EQ(child->take_streamed(4, {2, 0}), (std::vector<uint32_t>{3, 4}));
+}
+
 TEST(ChildDevice, AnotherProgramIsReported) {
   Fake fake;
   Diag diag;

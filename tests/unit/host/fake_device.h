@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
+#include <tuple>
 
 #include "runtime/host/device.h"
 #include "runtime/machine/machine.h"
@@ -50,7 +52,30 @@ class FakeDevice : public Device {
   const std::vector<PortEvent>& received(int) const override { return received_; }
   Cycle entered(int, size_t i) const override { return i < entered_.size() ? entered_[i] : kNever; }
   void watch(int, size_t count) override { watch_ = count; }
+  // Streams: what goes in on a color comes out on the next one, at once, for each PE alone.
+  bool stream_to(uint8_t color, Rect pes, std::span<const uint32_t> data, Cycle not_before, Diag&) override {
+    stream_begun_.push_back(not_before);
+    const size_t per_pe = data.size() / size_t(pes.area());
+    for (size_t i = 0; i < data.size(); ++i) {
+      const int pe = int(i / per_pe);
+      streamed_[{color + 1, pes.x + pe % pes.w, pes.y + pe / pes.w}].push_back(data[i]);
+    }
+    return true;
+  }
+  bool stream_from(uint8_t, Rect, uint32_t per_pe, Cycle not_before, Diag&) override {
+    stream_begun_.push_back(not_before);
+    wanted_ = per_pe;
+    return true;
+  }
+  std::vector<uint32_t> take_streamed(uint8_t color, Coord pe) override {
+    std::vector<uint32_t>& all = streamed_[{color, pe.x, pe.y}];
+    const auto end = all.begin() + std::ptrdiff_t(std::min<size_t>(wanted_, all.size()));
+    std::vector<uint32_t> out(all.begin(), end);
+    all.erase(all.begin(), end);
+    return out;
+  }
   RunStatus run(const RunUntil& until) override {
+    if (until.streams_done) return {StopReason::condition, now_, "", ""};
     while (true) {
       if (until.any_watch && watch_ > 0 && received_.size() >= watch_)
         return {StopReason::condition, now_, "", ""};
@@ -69,12 +94,15 @@ class FakeDevice : public Device {
   }
   bool lost_ = false;  // nothing ever comes out
   Cycle launched_ = 0;
+  std::vector<Cycle> stream_begun_;
 
  private:
   Machine machine_;
   Program program_;
   Cycle latency_, now_ = 0, next_ = 0;
   size_t watch_ = 0;
+  uint32_t wanted_ = 0;
+  std::map<std::tuple<int, int, int>, std::vector<uint32_t>> streamed_;  // color, x, y
   std::vector<uint8_t> memory_;
   std::vector<Cycle> entered_;
   std::vector<PortEvent> pending_, received_;

@@ -88,5 +88,79 @@ TEST(Session, StreamsComeBackInOrder) {
   EXPECT_EQ(got, std::vector<uint32_t>{0x40800000});  // 4
 }
 
+// What the host sends on color 3 the fake device has for it on color 4.
+Program program_with_streams() {
+  Program p = program_with_symbol(DataType::f32);
+  p.streams = {{3, true}, {4, false}};
+  return p;
+}
+
+TEST(Session, StreamsOfAColorGoToEachPeInItsOrder) {
+  FakeDevice device(10);
+  Diag diag;
+  device.load(program_with_streams(), {}, diag);
+  Session session(device);
+  // A[h][w][n] = [2][2][1]; column-major: h runs fastest.
+  ASSERT_TRUE(session.stream_to(3, {0, 0, 2, 2}, 1, std::vector<uint32_t>{1, 2, 3, 4}, HostOrder::column_major, diag));
+  EXPECT_TRUE(device.stream_begun_.empty());  // queued
+  std::vector<uint32_t> back;
+  ASSERT_TRUE(session.stream_from(4, {0, 0, 2, 2}, 1, back, HostOrder::row_major, diag));
+  EXPECT_EQ(back, (std::vector<uint32_t>{1, 3, 2, 4}));
+}
+
+// Each command takes its call of 2 us, 2000 cycles at 1 GHz, before it starts; a stream's words take their own time.
+TEST(Session, CommandsStartInOrder) {
+  FakeDevice device(10);
+  Diag diag;
+  device.load(program_with_streams(), {}, diag);
+  device.mutable_machine().host.host_call_us = 2;
+  Session session(device);
+  HostCommand to{HostCommand::Kind::stream_to, {}, 3, {0, 0, 1, 1}, 2, HostOrder::row_major, {5, 6}};
+  HostCommand from{HostCommand::Kind::stream_from, {}, 4, {0, 0, 1, 1}, 2, HostOrder::row_major, {}};
+  const auto first = session.begin(to, diag), second = session.begin(from, diag);
+  ASSERT_TRUE(first && second);
+  EXPECT_FALSE(session.done(*first));
+  ASSERT_TRUE(session.wait(*second, diag));
+  EXPECT_TRUE(session.done(*first));
+  EXPECT_EQ(session.take(*second), (std::vector<uint32_t>{5, 6}));
+  EXPECT_EQ(device.stream_begun_, (std::vector<Cycle>{2000, 4000}));
+}
+
+TEST(Session, RowsAndColumnsShareTheirData) {
+  FakeDevice device(10);
+  Diag diag;
+  Program p = program_with_symbol(DataType::u32);
+  device.load(p, {}, diag);
+  device.mutable_machine().host.host_call_us = 0;
+  device.mutable_machine().host.link_gb_per_s = 0.004;  // a word per us
+  Session session(device);
+  // One column of two rows with two elements: four words, 4 us, whatever the width.
+  const std::vector<uint32_t> data{1, 2, 3, 4};
+  ASSERT_TRUE(session.copy_to_rows("a", {0, 0, 2, 2}, 2, data, HostOrder::row_major, diag));
+  EXPECT_EQ(device.now(), 4000u);
+  // The fake device has one memory for all PEs: what was written last is the last PE's, row 1.
+  std::vector<uint32_t> back;
+  ASSERT_TRUE(session.copy_from("a", {0, 0, 1, 1}, 2, back, HostOrder::row_major, diag));
+  EXPECT_EQ(back, (std::vector<uint32_t>{3, 4}));
+  ASSERT_TRUE(session.copy_to_columns("a", {0, 0, 2, 2}, 2, std::vector<uint32_t>{7, 8, 9, 10},
+                                      HostOrder::column_major, diag));
+  // Fortran order of [1][2][2]: element 0 of both columns, then element 1; column 1 has 8 and 10.
+  ASSERT_TRUE(session.copy_from("a", {0, 0, 1, 1}, 2, back, HostOrder::row_major, diag));
+  EXPECT_EQ(back, (std::vector<uint32_t>{8, 10}));
+  EXPECT_FALSE(session.copy_to_rows("a", {0, 0, 2, 1}, 2, data, HostOrder::row_major, diag));
+  EXPECT_NE(diag.to_string().find("4 words given, 1 PEs with 2 elements need 2"), std::string::npos)
+      << diag.to_string();
+}
+
+TEST(Session, AStreamNeedsItsColor) {
+  FakeDevice device(10);
+  Diag diag;
+  device.load(program_with_streams(), {}, diag);
+  Session session(device);
+  EXPECT_FALSE(session.stream_to(4, {0, 0, 1, 1}, 1, std::vector<uint32_t>{1}, HostOrder::row_major, diag));
+  EXPECT_NE(diag.to_string().find("streams nothing from the host on this color"), std::string::npos);
+  EXPECT_NE(diag.to_string().find("3 (from the host), 4 (to the host)"), std::string::npos) << diag.to_string();
+}
+
 }  // namespace
 }  // namespace cs

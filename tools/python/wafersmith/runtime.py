@@ -78,7 +78,7 @@ class SdkRuntime:
   def _arguments(options):
     threads = options.get("simfab_numthreads")
     arguments = [] if threads is None else ["--threads", str(max(1, min(int(threads), os.cpu_count() or 1)))]
-    return arguments + ["--quiet"] + shlex.split(os.environ.get("WAFERSMITH_SIM_ARGS", ""))
+    return arguments + ["--quiet", "--print", "sim.log"] + shlex.split(os.environ.get("WAFERSMITH_SIM_ARGS", ""))
 
   # ---- life
 
