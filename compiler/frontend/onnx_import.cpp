@@ -79,7 +79,7 @@ void Importer::add_inputs() {
   for (const onnx::ValueInfoProto* input : runtime_inputs(proto_)) {
     const onnx::ValueInfoProto& v = *input;
     const auto& tensor = v.type().tensor_type();
-    std::optional<ops::DType> dtype = onnx_dtype(tensor.elem_type());
+    std::optional<DataType> dtype = onnx_dtype(tensor.elem_type());
     if (!v.type().has_tensor_type() || !tensor.has_shape() || !dtype) {
       fail(fmt::format("input '{}' is not a tensor with a shape and a type we have ({})", v.name(),
                        onnx_dtype_name(tensor.elem_type())));

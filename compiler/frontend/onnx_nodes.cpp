@@ -15,7 +15,7 @@ using graph::ValueId;
 namespace {
 
 template <typename T>
-ops::Tensor from_list(ops::DType dtype, ops::Shape shape, const std::vector<T>& values) {
+ops::Tensor from_list(DataType dtype, ops::Shape shape, const std::vector<T>& values) {
   ops::Tensor t(ops::TensorType{dtype, std::move(shape)});
   for (size_t k = 0; k < values.size(); ++k) {
     if constexpr (std::is_integral_v<T>) {
@@ -29,12 +29,12 @@ ops::Tensor from_list(ops::DType dtype, ops::Shape shape, const std::vector<T>& 
 
 std::optional<ops::Tensor> from_attr(const AttrValue& v) {
   if (const auto* i = std::get_if<int64_t>(&v))
-    return from_list(ops::DType::i64, {}, std::vector<int64_t>{*i});
-  if (const auto* d = std::get_if<double>(&v)) return from_list(ops::DType::f32, {}, std::vector<double>{*d});
+    return from_list(DataType::i64, {}, std::vector<int64_t>{*i});
+  if (const auto* d = std::get_if<double>(&v)) return from_list(DataType::f32, {}, std::vector<double>{*d});
   if (const auto* i = std::get_if<std::vector<int64_t>>(&v))
-    return from_list(ops::DType::i64, {int64_t(i->size())}, *i);
+    return from_list(DataType::i64, {int64_t(i->size())}, *i);
   if (const auto* d = std::get_if<std::vector<double>>(&v))
-    return from_list(ops::DType::f32, {int64_t(d->size())}, *d);
+    return from_list(DataType::f32, {int64_t(d->size())}, *d);
   return std::nullopt;
 }
 
@@ -123,9 +123,9 @@ bool Importer::attributes_of(int i, const ops::OpDef& row, Attrs& attrs) {
     if (!v) return bad(i, fmt::format("attribute '{}' has a form that is not supported", a.name()));
     if (row.name == "cast" && name == "to") {
       const auto* code = std::get_if<int64_t>(&*v);
-      std::optional<ops::DType> t = code != nullptr ? onnx_dtype(int(*code)) : std::nullopt;
+      std::optional<DataType> t = code != nullptr ? onnx_dtype(int(*code)) : std::nullopt;
       if (!t) return bad(i, "the type to cast to is not supported");
-      v = std::string(ops::dtype_name(*t));
+      v = std::string(data_type_name(*t));
     }
     ops::set_attr(attrs, name, std::move(*v));
   }

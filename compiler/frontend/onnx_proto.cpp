@@ -38,19 +38,18 @@ bool from_bits(const onnx::TensorProto& p, ops::Tensor& t) {
 }
 
 bool from_typed(const onnx::TensorProto& p, ops::Tensor& t) {
-  using ops::DType;
   switch (t.type.dtype) {
-    case DType::f32:
+    case DataType::f32:
       return from_field(p.float_data(), t, false);
-    case DType::f64:
+    case DataType::f64:
       return from_field(p.double_data(), t, false);
-    case DType::i64:
+    case DataType::i64:
       return from_field(p.int64_data(), t, true);
-    case DType::u32:
-    case DType::u64:
+    case DataType::u32:
+    case DataType::u64:
       return from_field(p.uint64_data(), t, true);
-    case DType::f16:
-    case DType::bf16:
+    case DataType::f16:
+    case DataType::bf16:
       return from_bits(p, t);
     default:
       return from_field(p.int32_data(), t, true);
@@ -70,35 +69,34 @@ bool parse_message(std::string_view bytes, google::protobuf::MessageLite& messag
   return ok;
 }
 
-std::optional<ops::DType> onnx_dtype(int elem_type) {
-  using ops::DType;
+std::optional<DataType> onnx_dtype(int elem_type) {
   switch (elem_type) {
     case onnx::TensorProto::FLOAT:
-      return DType::f32;
+      return DataType::f32;
     case onnx::TensorProto::DOUBLE:
-      return DType::f64;
+      return DataType::f64;
     case onnx::TensorProto::FLOAT16:
-      return DType::f16;
+      return DataType::f16;
     case onnx::TensorProto::BFLOAT16:
-      return DType::bf16;
+      return DataType::bf16;
     case onnx::TensorProto::INT8:
-      return DType::i8;
+      return DataType::i8;
     case onnx::TensorProto::UINT8:
-      return DType::u8;
+      return DataType::u8;
     case onnx::TensorProto::INT16:
-      return DType::i16;
+      return DataType::i16;
     case onnx::TensorProto::UINT16:
-      return DType::u16;
+      return DataType::u16;
     case onnx::TensorProto::INT32:
-      return DType::i32;
+      return DataType::i32;
     case onnx::TensorProto::UINT32:
-      return DType::u32;
+      return DataType::u32;
     case onnx::TensorProto::INT64:
-      return DType::i64;
+      return DataType::i64;
     case onnx::TensorProto::UINT64:
-      return DType::u64;
+      return DataType::u64;
     case onnx::TensorProto::BOOL:
-      return DType::boolean;
+      return DataType::boolean;
     default:
       return std::nullopt;
   }
@@ -111,7 +109,7 @@ std::string onnx_dtype_name(int elem_type) {
 }
 
 std::optional<ops::Tensor> onnx_tensor(const onnx::TensorProto& p, std::string& error) {
-  std::optional<ops::DType> dtype = onnx_dtype(p.data_type());
+  std::optional<DataType> dtype = onnx_dtype(p.data_type());
   if (!dtype) {
     error = fmt::format("tensors of {} are not supported", onnx_dtype_name(p.data_type()));
     return std::nullopt;
@@ -142,7 +140,7 @@ std::optional<ops::Tensor> onnx_tensor(const onnx::TensorProto& p, std::string& 
     error = fmt::format("{} has its elements in the wrong field", ops::type_text(type));
     return std::nullopt;
   }
-  if (*dtype == ops::DType::boolean) {
+  if (*dtype == DataType::boolean) {
     for (uint8_t& b : t.bytes) b = b != 0;
   }
   return t;

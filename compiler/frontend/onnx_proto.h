@@ -13,7 +13,7 @@ namespace cs::frontend {
 // Parses a message; false if the bytes are truncated or damaged. Silences protobuf's own talk on stderr.
 bool parse_message(std::string_view bytes, google::protobuf::MessageLite& message);
 
-std::optional<ops::DType> onnx_dtype(int elem_type);
+std::optional<DataType> onnx_dtype(int elem_type);
 std::string onnx_dtype_name(int elem_type);  // for messages, also of types we do not have
 // Reads raw_data or the typed field. `error` says what is wrong.
 std::optional<ops::Tensor> onnx_tensor(const onnx::TensorProto&, std::string& error);

@@ -149,7 +149,7 @@ class Reader {
     ops::Tensor t(type);
     for (size_t i = 0; i < items.size(); ++i) {
       std::string text = items[i].is_scalar() ? items[i].text() : "";
-      if (std::optional<int64_t> n = parse_integer(text); n && !ops::dtype_is_float(type.dtype)) {
+      if (std::optional<int64_t> n = parse_integer(text); n && !data_type_is_float(type.dtype)) {
         t.set_int(int64_t(i), *n);
       } else if (std::optional<double> d = parse_number(text)) {
         t.set(int64_t(i), *d);

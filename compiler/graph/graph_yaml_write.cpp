@@ -21,9 +21,9 @@ std::string number(double v) {
 }
 
 std::string element(const ops::Tensor& t, int64_t i) {
-  if (!ops::dtype_is_float(t.type.dtype)) return std::to_string(t.get_int(i));
+  if (!data_type_is_float(t.type.dtype)) return std::to_string(t.get_int(i));
   double v = t.get(i);
-  if (t.type.dtype == ops::DType::f32 && std::isfinite(v)) return fmt::format("{}", float(v));
+  if (t.type.dtype == DataType::f32 && std::isfinite(v)) return fmt::format("{}", float(v));
   return number(v);
 }
 
@@ -57,7 +57,7 @@ std::string type_key(const Value& v) { return fmt::format("type: \"{}\"", ops::t
 bool fits_inline(const ops::Tensor& t) {
   if (t.elements() > kInlineElements) return false;
   for (int64_t i = 0; i < t.elements(); ++i) {
-    if (ops::dtype_is_float(t.type.dtype) && std::isnan(t.get(i))) return false;
+    if (data_type_is_float(t.type.dtype) && std::isnan(t.get(i))) return false;
   }
   return true;
 }

@@ -1,6 +1,7 @@
 // Groups (kernel instances) and the expression of a chain of elementwise nodes.
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "compiler/graph/graph.h"
@@ -93,17 +94,28 @@ ValueId source_of(const Graph& g, ValueId value) {
 
 std::vector<Group> groups(const Graph& g) {
   std::vector<Group> list;
+  std::vector<size_t> last;  // position of each group's last node
   std::map<std::string, size_t> index;
+  size_t position = 0;
   for (NodeId id : g.topological()) {
     if (is_transparent(g, id)) continue;
     const Node& n = g.node(id);
     const std::string& name = n.assignment.group.empty() ? n.name : n.assignment.group;
     auto [it, fresh] = index.emplace(name, list.size());
-    if (fresh) list.push_back({name, {}, {}, {}, {}});
+    if (fresh) {
+      list.push_back({name, {}, {}, {}, {}});
+      last.push_back(0);
+    }
     list[it->second].nodes.push_back(id);
+    last[it->second] = position++;
   }
-  for (Group& group : list) fill_ports(g, group);
-  return list;
+  std::vector<size_t> order(list.size());
+  std::iota(order.begin(), order.end(), size_t(0));
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return last[a] < last[b]; });
+  std::vector<Group> sorted;
+  for (size_t i : order) sorted.push_back(std::move(list[i]));
+  for (Group& group : sorted) fill_ports(g, group);
+  return sorted;
 }
 
 ChainExpr chain_expression(const Graph& g, std::span<const NodeId> nodes, ValueId output) {

@@ -21,7 +21,7 @@ const graph::Value& operand(const graph::Graph& g, const graph::Node& node, size
   return g.value(node.inputs[i]);
 }
 
-bool is_f32(const graph::Value& v) { return v.typed && v.type.dtype == ops::DType::f32; }
+bool is_f32(const graph::Value& v) { return v.typed && v.type.dtype == DataType::f32; }
 
 // gemm and matmul: the second operand must be a constant matrix; the first is a stack of vectors.
 std::optional<Work> contraction(const graph::Graph& g, const graph::Node& node, std::string& why) {
@@ -71,6 +71,10 @@ std::optional<Work> reduction(const graph::Graph& g, const graph::Node& node, st
   std::vector<int64_t> axes = ops::attr_ints(g.op(*g.find_node(node.name)), node.attrs, "axes");
   int rank = x.type.rank();
   if (axes.empty()) {
+    if (ops::attr_int(g.op(*g.find_node(node.name)), node.attrs, "noop_with_empty_axes") != 0) {
+      why = "nothing is reduced (noop_with_empty_axes)";
+      return std::nullopt;
+    }
     for (int a = 0; a < rank; ++a) axes.push_back(a);
   }
   std::vector<bool> reduced(size_t(rank), false);

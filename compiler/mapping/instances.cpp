@@ -155,31 +155,7 @@ HostTensor host_tensor(const Graph& g, ValueId id) {
   const graph::Value& v = g.value(id);
   HostTensor t;
   t.name = v.name;
-  switch (v.type.dtype) {
-    case ops::DType::f16:
-    case ops::DType::bf16:
-      t.type = DataType::f16;
-      break;
-    case ops::DType::i16:
-      t.type = DataType::i16;
-      break;
-    case ops::DType::u16:
-      t.type = DataType::u16;
-      break;
-    case ops::DType::i32:
-    case ops::DType::i64:
-    case ops::DType::i8:
-    case ops::DType::boolean:
-      t.type = DataType::i32;
-      break;
-    case ops::DType::u32:
-    case ops::DType::u64:
-    case ops::DType::u8:
-      t.type = DataType::u32;
-      break;
-    default:
-      t.type = DataType::f32;
-  }
+  t.type = v.type.dtype;
   t.shape = v.type.shape;
   t.sample_dim = v.sample_dim;
   return t;

@@ -68,29 +68,10 @@ class Builder {
     HostConstant c;
     c.tensor = host_tensor(g_, v);
     c.offset = parts_.weights.size();
-    for (int64_t i = 0; i < t.elements(); ++i) append_element(t, i, c.tensor.type);
+    parts_.weights.insert(parts_.weights.end(), t.bytes.begin(), t.bytes.end());
     c.bytes = parts_.weights.size() - c.offset;
     while (parts_.weights.size() % 4 != 0) parts_.weights.push_back(0);
     parts_.host.host_constants.push_back(c);
-  }
-
-  void append_element(const ops::Tensor& t, int64_t i, DataType type) {
-    if (type == DataType::f32) {
-      append(float(t.get(i)));
-    } else if (type == DataType::f16) {
-      append(uint16_t(t.bytes[size_t(2 * i)] | t.bytes[size_t(2 * i + 1)] << 8));
-    } else if (data_type_bytes(type) == 2) {
-      append(uint16_t(t.get_int(i)));
-    } else {
-      append(uint32_t(t.get_int(i)));
-    }
-  }
-
-  template <typename T>
-  void append(T value) {
-    size_t at = parts_.weights.size();
-    parts_.weights.resize(at + sizeof(T));
-    std::memcpy(parts_.weights.data() + at, &value, sizeof(T));
   }
 
   void add_value(ValueId v) {

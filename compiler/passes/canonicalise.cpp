@@ -84,12 +84,19 @@ bool absorb_bias(Graph& g, NodeId add) {
   return false;
 }
 
+// A sum, mean, maximum, minimum or product over no axis.
+bool reduces_nothing(const Graph& g, NodeId id) {
+  const ops::OpDef& op = g.op(id);
+  return op.kind == ops::OpKind::reduction && ops::attr_ints(op, g.node(id).attrs, "axes").empty() &&
+         ops::attr_int(op, g.node(id).attrs, "noop_with_empty_axes") != 0;
+}
+
 }  // namespace
 
 bool canonicalise(Graph& g, PassContext&) {
   for (NodeId id : g.topological()) {
     const std::string& op = g.node(id).op;
-    if (op == "identity" || op == "dropout") {
+    if (op == "identity" || op == "dropout" || reduces_nothing(g, id)) {
       if (!can_bypass(g, id)) continue;
       g.replace_uses(g.node(id).outputs[0], g.node(id).inputs[0]);
       g.erase(id);

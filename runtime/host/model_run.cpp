@@ -19,19 +19,7 @@
 namespace cs {
 namespace {
 
-ops::DType to_dtype(DataType t) {
-  switch (t) {
-    case DataType::i16: return ops::DType::i16;
-    case DataType::u16: return ops::DType::u16;
-    case DataType::i32: return ops::DType::i32;
-    case DataType::u32: return ops::DType::u32;
-    case DataType::f16: return ops::DType::f16;
-    case DataType::f32: return ops::DType::f32;
-  }
-  return ops::DType::f32;
-}
-
-ops::TensorType tensor_type(const HostTensor& t) { return {to_dtype(t.type), t.shape}; }
+ops::TensorType tensor_type(const HostTensor& t) { return {t.type, t.shape}; }
 
 // The model's tensor for `samples` samples.
 ops::TensorType full_type(const HostTensor& t, int samples) {
@@ -43,7 +31,7 @@ ops::TensorType full_type(const HostTensor& t, int samples) {
 // Copies one sample between a tensor of one sample and the model's tensor. `outer` blocks of `inner` bytes.
 void copy_sample(const HostTensor& t, int sample, int samples, const uint8_t* from, uint8_t* to, bool gather) {
   const ops::TensorType one = tensor_type(t);
-  size_t outer = 1, inner = size_t(ops::dtype_bytes(one.dtype));
+  size_t outer = 1, inner = size_t(data_type_bytes(one.dtype));
   for (int d = 0; d < one.rank(); ++d) (d < t.sample_dim ? outer : inner) *= size_t(one.shape[size_t(d)]);
   for (size_t o = 0; o < outer; ++o) {
     const size_t full = (o * size_t(samples) + size_t(sample)) * inner, part = o * inner;
@@ -52,7 +40,7 @@ void copy_sample(const HostTensor& t, int sample, int samples, const uint8_t* fr
 }
 
 std::vector<uint32_t> to_wavelets(const ops::Tensor& t) {
-  const size_t width = size_t(ops::dtype_bytes(t.type.dtype));
+  const size_t width = size_t(data_type_bytes(t.type.dtype));
   std::vector<uint32_t> out(size_t(t.elements()));
   for (size_t i = 0; i < out.size(); ++i) std::memcpy(&out[i], &t.bytes[i * width], width);
   return out;
@@ -195,7 +183,7 @@ class Pipeline {
 
   bool do_receive(const HostStep& step, int sample) {
     const ops::TensorType type = tensor_type(*types_.at(step.tensor));
-    const size_t n = size_t(type.elements()), width = size_t(ops::dtype_bytes(type.dtype));
+    const size_t n = size_t(type.elements()), width = size_t(data_type_bytes(type.dtype));
     const auto& events = device_.received(port_of(step));
     if (events.size() < (size_t(sample) + 1) * n) return false;
     Ready ready{ops::Tensor(type), 0};
@@ -338,6 +326,8 @@ int samples_in(const HostPart& host, const std::vector<NamedArray>& inputs, Diag
       fixed = true;
       have.shape[size_t(t.sample_dim)] = expected.shape[size_t(t.sample_dim)];
     }
+    // numpy has no bfloat16: its bits come as u16.
+    if (expected.dtype == DataType::bf16 && have.dtype == DataType::u16) have.dtype = DataType::bf16;
     if (have != expected) {
       diag.error_at("inputs", fmt::format("array '{}' is {}, the model's input is {}", t.name,
                                           ops::type_text(a->tensor.type), ops::type_text(expected)),

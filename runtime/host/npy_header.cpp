@@ -11,12 +11,12 @@ namespace {
 struct DescrRow {
   char kind;
   int bytes;
-  ops::DType dtype;
+  DataType dtype;
 };
 constexpr DescrRow kDescr[] = {
-    {'f', 2, ops::DType::f16}, {'f', 4, ops::DType::f32}, {'f', 8, ops::DType::f64}, {'i', 1, ops::DType::i8},
-    {'i', 2, ops::DType::i16}, {'i', 4, ops::DType::i32}, {'i', 8, ops::DType::i64}, {'u', 1, ops::DType::u8},
-    {'u', 2, ops::DType::u16}, {'u', 4, ops::DType::u32}, {'u', 8, ops::DType::u64}, {'b', 1, ops::DType::boolean},
+    {'f', 2, DataType::f16}, {'f', 4, DataType::f32}, {'f', 8, DataType::f64}, {'i', 1, DataType::i8},
+    {'i', 2, DataType::i16}, {'i', 4, DataType::i32}, {'i', 8, DataType::i64}, {'u', 1, DataType::u8},
+    {'u', 2, DataType::u16}, {'u', 4, DataType::u32}, {'u', 8, DataType::u64}, {'b', 1, DataType::boolean},
 };
 
 class Literal {
@@ -143,7 +143,7 @@ std::string npy_header(const ops::TensorType& type) {
   for (const int64_t n : type.shape) shape += fmt::format("{}, ", n);
   if (type.shape.size() > 1) shape.resize(shape.size() - 2);
   if (type.shape.size() == 1) shape.resize(shape.size() - 1);  // "(4,)"
-  const int bytes = ops::dtype_bytes(type.dtype);
+  const int bytes = data_type_bytes(type.dtype);
   std::string text = fmt::format("{{'descr': '{}{}{}', 'fortran_order': False, 'shape': ({}), }}",
                                  bytes == 1 ? '|' : '<', kind, bytes, shape);
   while ((10 + text.size() + 1) % 64 != 0) text += ' ';

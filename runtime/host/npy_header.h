@@ -10,7 +10,7 @@
 namespace cs {
 
 struct NpyHeader {
-  ops::DType dtype{};
+  DataType dtype{};
   ops::Shape shape;
   bool fortran = false, big_endian = false;
   size_t data = 0;   // offset of the first element

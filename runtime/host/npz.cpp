@@ -139,7 +139,7 @@ bool parse_npy(std::string_view bytes, const std::string& where, ops::Tensor& ou
   }
   out.type = {header.dtype, header.shape};
   const auto elements = ops::checked_elements(header.shape);
-  const uint64_t width = uint64_t(ops::dtype_bytes(header.dtype));
+  const uint64_t width = uint64_t(data_type_bytes(header.dtype));
   if (!elements || uint64_t(*elements) * width > kMaxArrayBytes) {
     diag.error_at(where, "the array is larger than the 8 GiB that are supported");
     return false;

@@ -69,7 +69,7 @@ bool reference_matmul(const ShapeContext&, std::span<const Tensor* const> inputs
   Shape batch = *broadcast(batch_a, batch_b);
   std::vector<int64_t> stride_a = broadcast_strides(batch_a, batch),
                        stride_b = broadcast_strides(batch_b, batch);
-  int64_t batches = TensorType{DType::f32, batch}.elements();
+  int64_t batches = TensorType{DataType::f32, batch}.elements();
   for (int64_t i = 0; i < batches; ++i) {
     int64_t ia = 0, ib = 0, rest = i;
     for (size_t d = batch.size(); d-- > 0; rest /= batch[d]) {
@@ -122,7 +122,7 @@ bool reference_transpose(const ShapeContext& c, std::span<const Tensor* const> i
   for (size_t i = in.size(); perm.size() < in.size();) perm.push_back(int64_t(--i));
   std::vector<int64_t> strides(in.size(), 1);
   for (size_t d = in.size(); d-- > 1;) strides[d - 1] = strides[d] * in[d];
-  size_t size = size_t(dtype_bytes(inputs[0]->type.dtype));
+  size_t size = size_t(data_type_bytes(inputs[0]->type.dtype));
   for (int64_t i = 0; i < outputs[0].elements(); ++i) {
     int64_t from = 0, rest = i;
     for (size_t d = out.size(); d-- > 0; rest /= out[d]) from += rest % out[d] * strides[size_t(perm[d])];
@@ -137,7 +137,7 @@ bool reference_concat(const ShapeContext& c, std::span<const Tensor* const> inpu
   const Shape& out = outputs[0].type.shape;
   size_t axis = size_t(*normal_axis(attr_int(c.op, c.attrs, "axis"), int(out.size())));
   int64_t outer = 1;
-  size_t inner = size_t(dtype_bytes(outputs[0].type.dtype));
+  size_t inner = size_t(data_type_bytes(outputs[0].type.dtype));
   for (size_t d = 0; d < axis; ++d) outer *= out[d];
   for (size_t d = axis + 1; d < out.size(); ++d) inner *= size_t(out[d]);
   uint8_t* to = outputs[0].bytes.data();

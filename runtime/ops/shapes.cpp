@@ -63,7 +63,7 @@ std::optional<std::vector<bool>> reduced_axes(const ShapeContext& c, std::string
 bool shape_elementwise(const ShapeContext& c, std::vector<TensorType>& outputs, std::string& error) {
   Shape s;
   if (!same_dtype(c, 0, error) || !broadcast_all(c, s, error)) return false;
-  outputs = {{c.op.boolean_result ? DType::boolean : c.inputs[0]->dtype, std::move(s)}};
+  outputs = {{c.op.boolean_result ? DataType::boolean : c.inputs[0]->dtype, std::move(s)}};
   return true;
 }
 
@@ -76,7 +76,7 @@ bool shape_where(const ShapeContext& c, std::vector<TensorType>& outputs, std::s
 
 bool shape_cast(const ShapeContext& c, std::vector<TensorType>& outputs, std::string& error) {
   std::string to = attr_text(c.op, c.attrs, "to");
-  std::optional<DType> t = dtype_from_name(to);
+  std::optional<DataType> t = data_type_from_name(to);
   if (!t) return fail(error, fmt::format("'{}' is not an element type", to));
   outputs = {{*t, c.inputs[0]->shape}};
   return true;
@@ -292,7 +292,7 @@ bool shape_constant(const ShapeContext& c, std::vector<TensorType>& outputs, std
     return fail(error,
                 fmt::format("shape {} does not hold {} values", dims(shape), values ? values->size() : 0));
   }
-  outputs = {{DType::f32, std::move(shape)}};
+  outputs = {{DataType::f32, std::move(shape)}};
   return true;
 }
 

@@ -15,25 +15,6 @@ namespace cs::ops {
 
 namespace {
 
-struct DTypeRow {
-  std::string_view name;
-  int bytes;
-  bool is_float;
-};
-constexpr std::array<DTypeRow, 13> kDTypes = {{{"f32", 4, true},
-                                               {"f64", 8, true},
-                                               {"f16", 2, true},
-                                               {"bf16", 2, true},
-                                               {"i8", 1, false},
-                                               {"u8", 1, false},
-                                               {"i16", 2, false},
-                                               {"u16", 2, false},
-                                               {"i32", 4, false},
-                                               {"u32", 4, false},
-                                               {"i64", 8, false},
-                                               {"u64", 8, false},
-                                               {"bool", 1, false}}};
-
 template <typename T>
 T load(const std::vector<uint8_t>& bytes, int64_t i) {
   T v;
@@ -55,17 +36,6 @@ int64_t to_integer(double v) {
 
 }  // namespace
 
-int dtype_bytes(DType t) { return kDTypes[size_t(t)].bytes; }
-std::string_view dtype_name(DType t) { return kDTypes[size_t(t)].name; }
-bool dtype_is_float(DType t) { return kDTypes[size_t(t)].is_float; }
-
-std::optional<DType> dtype_from_name(std::string_view name) {
-  for (size_t i = 0; i < kDTypes.size(); ++i) {
-    if (kDTypes[i].name == name) return DType(i);
-  }
-  return std::nullopt;
-}
-
 std::optional<int64_t> checked_elements(const Shape& shape) {
   constexpr int64_t kLimit = int64_t(1) << 40;
   int64_t n = 1;
@@ -85,13 +55,13 @@ int64_t TensorType::elements() const {
 }
 
 std::string type_text(const TensorType& t) {
-  return fmt::format("{}[{}]", dtype_name(t.dtype), fmt::join(t.shape, ", "));
+  return fmt::format("{}[{}]", data_type_name(t.dtype), fmt::join(t.shape, ", "));
 }
 
 std::optional<TensorType> parse_type(std::string_view text) {
   size_t open = text.find('[');
   if (open == std::string_view::npos || text.empty() || text.back() != ']') return std::nullopt;
-  std::optional<DType> dtype = dtype_from_name(text.substr(0, open));
+  std::optional<DataType> dtype = data_type_from_name(text.substr(0, open));
   if (!dtype) return std::nullopt;
   TensorType t{*dtype, {}};
   std::string_view rest = text.substr(open + 1, text.size() - open - 2);
@@ -116,7 +86,7 @@ std::optional<TensorType> parse_type(std::string_view text) {
 }
 
 Tensor Tensor::from_floats(Shape shape, const std::vector<float>& values) {
-  Tensor t(TensorType{DType::f32, std::move(shape)});
+  Tensor t(TensorType{DataType::f32, std::move(shape)});
   CS_CHECK(size_t(t.elements()) == values.size(), "values do not fill the shape");
   if (!values.empty()) std::memcpy(t.bytes.data(), values.data(), t.bytes.size());
   return t;
@@ -124,15 +94,15 @@ Tensor Tensor::from_floats(Shape shape, const std::vector<float>& values) {
 
 double Tensor::get(int64_t i) const {
   switch (type.dtype) {
-    case DType::f32:
+    case DataType::f32:
       return load<float>(bytes, i);
-    case DType::f64:
+    case DataType::f64:
       return load<double>(bytes, i);
-    case DType::f16:
+    case DataType::f16:
       return float(Eigen::half(Eigen::half_impl::raw_uint16_to_half(load<uint16_t>(bytes, i))));
-    case DType::bf16:
+    case DataType::bf16:
       return float(Eigen::bfloat16(Eigen::bfloat16_impl::raw_uint16_to_bfloat16(load<uint16_t>(bytes, i))));
-    case DType::u64:
+    case DataType::u64:
       return double(load<uint64_t>(bytes, i));
     default:
       return double(get_int(i));
@@ -141,21 +111,21 @@ double Tensor::get(int64_t i) const {
 
 int64_t Tensor::get_int(int64_t i) const {
   switch (type.dtype) {
-    case DType::i8:
+    case DataType::i8:
       return load<int8_t>(bytes, i);
-    case DType::u8:
-    case DType::boolean:
+    case DataType::u8:
+    case DataType::boolean:
       return load<uint8_t>(bytes, i);
-    case DType::i16:
+    case DataType::i16:
       return load<int16_t>(bytes, i);
-    case DType::u16:
+    case DataType::u16:
       return load<uint16_t>(bytes, i);
-    case DType::i32:
+    case DataType::i32:
       return load<int32_t>(bytes, i);
-    case DType::u32:
+    case DataType::u32:
       return load<uint32_t>(bytes, i);
-    case DType::i64:
-    case DType::u64:
+    case DataType::i64:
+    case DataType::u64:
       return load<int64_t>(bytes, i);
     default:
       return to_integer(get(i));
@@ -164,15 +134,15 @@ int64_t Tensor::get_int(int64_t i) const {
 
 void Tensor::set(int64_t i, double v) {
   switch (type.dtype) {
-    case DType::f32:
+    case DataType::f32:
       return store(bytes, i, float(v));
-    case DType::f64:
+    case DataType::f64:
       return store(bytes, i, v);
-    case DType::f16:
+    case DataType::f16:
       return store(bytes, i, Eigen::half(float(v)).x);
-    case DType::bf16:
+    case DataType::bf16:
       return store(bytes, i, Eigen::bfloat16(float(v)).value);
-    case DType::boolean:
+    case DataType::boolean:
       return store(bytes, i, uint8_t(v != 0));
     default:
       return set_int(i, to_integer(v));
@@ -181,19 +151,19 @@ void Tensor::set(int64_t i, double v) {
 
 void Tensor::set_int(int64_t i, int64_t v) {
   switch (type.dtype) {
-    case DType::i8:
-    case DType::u8:
+    case DataType::i8:
+    case DataType::u8:
       return store(bytes, i, uint8_t(v));
-    case DType::boolean:
+    case DataType::boolean:
       return store(bytes, i, uint8_t(v != 0));
-    case DType::i16:
-    case DType::u16:
+    case DataType::i16:
+    case DataType::u16:
       return store(bytes, i, uint16_t(v));
-    case DType::i32:
-    case DType::u32:
+    case DataType::i32:
+    case DataType::u32:
       return store(bytes, i, uint32_t(v));
-    case DType::i64:
-    case DType::u64:
+    case DataType::i64:
+    case DataType::u64:
       return store(bytes, i, v);
     default:
       return set(i, double(v));
@@ -201,11 +171,11 @@ void Tensor::set_int(int64_t i, int64_t v) {
 }
 
 const float* Tensor::f32() const {
-  CS_CHECK(type.dtype == DType::f32, "not an f32 tensor");
+  CS_CHECK(type.dtype == DataType::f32, "not an f32 tensor");
   return reinterpret_cast<const float*>(bytes.data());
 }
 float* Tensor::f32() {
-  CS_CHECK(type.dtype == DType::f32, "not an f32 tensor");
+  CS_CHECK(type.dtype == DataType::f32, "not an f32 tensor");
   return reinterpret_cast<float*>(bytes.data());
 }
 

@@ -7,22 +7,18 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/numerics/data_type.h"
+
 namespace cs::ops {
 
 // f16 and bf16 are stored as their 16 bits, boolean as one byte 0 or 1.
-enum class DType : uint8_t { f32, f64, f16, bf16, i8, u8, i16, u16, i32, u32, i64, u64, boolean };
-int dtype_bytes(DType);
-std::string_view dtype_name(DType);  // "f32", "bool"
-std::optional<DType> dtype_from_name(std::string_view);
-bool dtype_is_float(DType);
-
 using Shape = std::vector<int64_t>;
 
 struct TensorType {
-  DType dtype = DType::f32;
+  DataType dtype = DataType::f32;
   Shape shape;
   int64_t elements() const;  // 1 for a scalar
-  int64_t bytes() const { return elements() * dtype_bytes(dtype); }
+  int64_t bytes() const { return elements() * data_type_bytes(dtype); }
   int rank() const { return int(shape.size()); }
   bool operator==(const TensorType&) const = default;
 };

@@ -115,13 +115,13 @@ void Unpacker::tile_names(const fb::Tile& t, TileProgram& out) {
                        word<TaskArgs>(names::kTaskArgs, k.args(), "task arguments"), text(k.name())};
   });
   items(t.symbols(), out.symbols, [&](const fb::Symbol& s) {
-    return Symbol{text(s.name()), word<DataType>(names::kDataTypes, s.type(), "a type"), s.address(), s.elements(),
+    return Symbol{text(s.name()), word<DataType>(names::kSymbolTypes, s.type(), "a type"), s.address(), s.elements(),
                   s.is_mutable()};
   });
   items(t.functions(), out.functions, [&](const fb::Function& f) {
     Function function{text(f.name()), f.entry(), {}};
     items(f.parameters(), function.parameters, [&](const fb::Parameter& p) {
-      return Parameter{word<DataType>(names::kDataTypes, p.type(), "a type"), p.address()};
+      return Parameter{word<DataType>(names::kSymbolTypes, p.type(), "a type"), p.address()};
     });
     return function;
   });
@@ -191,7 +191,7 @@ bool Unpacker::program(const fb::Program& in, Program& out) {
   });
   items(in.streams(), out.streams, [](const fb::HostStream& s) { return HostStream{s.color(), s.input()}; });
   items(in.exports(), out.exports, [&](const fb::ExportedName& e) {
-    return ExportedName{text(e.name()), e.is_function(), word<DataType>(names::kDataTypes, e.type(), "a type"),
+    return ExportedName{text(e.name()), e.is_function(), word<DataType>(names::kSymbolTypes, e.type(), "a type"),
                         e.is_mutable()};
   });
   if (ok_ && in.has_host()) {

@@ -11,12 +11,12 @@
 #include <variant>
 #include <vector>
 
+#include "runtime/numerics/data_type.h"
 #include "runtime/support/diag.h"
 #include "runtime/support/geometry.h"
 
 namespace cs {
 
-enum class DataType : uint8_t;
 struct HostPort;
 
 enum class Origin : uint8_t { handwritten, autogen, host, primitive };

@@ -13,7 +13,7 @@ constexpr names::Table<3> kStepKinds = {"send", "receive", "op"};
 
 void read_tensor(YamlMap& map, HostTensor& t, Diag& diag) {
   map.required("name", t.name);
-  read_word(map, "type", t.type, names::kDataTypes, diag);
+  read_word(map, "type", t.type, names::kTensorTypes, diag);
   map.required("shape", t.shape);
   read_number(map, "sample_dim", t.sample_dim, -1, 63, diag);
 }

@@ -14,7 +14,13 @@ namespace cs::names {
 template <size_t N>
 using Table = std::array<std::string_view, N>;
 
-inline constexpr Table<6> kDataTypes = {"i16", "u16", "i32", "u32", "f16", "f32"};
+// Of exported symbols: what a PE has, the first of DataType; tensors of the host have all.
+inline constexpr Table<6> kSymbolTypes = {"i16", "u16", "i32", "u32", "f16", "f32"};
+inline constexpr Table<kDataTypes.size()> kTensorTypes = [] {
+  Table<kDataTypes.size()> table{};
+  for (size_t i = 0; i < table.size(); ++i) table[i] = kDataTypes[i].name;
+  return table;
+}();
 inline constexpr Table<5> kPorts = {"east", "west", "south", "north", "ramp"};
 inline constexpr Table<3> kTaskKinds = {"data", "control", "local"};
 inline constexpr Table<4> kTaskArgs = {"none", "word", "half", "half_and_index"};

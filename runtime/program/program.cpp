@@ -49,10 +49,6 @@ std::optional<Machine> program_machine(const Program& p, Diag& diag) {
   return load_machine(p.machine, diag);
 }
 
-std::string_view data_type_name(DataType t) { return names::name(names::kDataTypes, size_t(t)); }
-std::optional<DataType> data_type_from_name(std::string_view text) {
-  return names::value<DataType>(names::kDataTypes, text);
-}
 std::string_view port_name(Port p) { return names::name(names::kPorts, size_t(p)); }
 std::string_view task_kind_name(TaskKind k) { return names::name(names::kTaskKinds, size_t(k)); }
 std::string_view task_args_name(TaskArgs a) { return names::name(names::kTaskArgs, size_t(a)); }

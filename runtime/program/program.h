@@ -14,16 +14,12 @@
 
 #include "runtime/isa/dsd.h"
 #include "runtime/isa/isa.h"
+#include "runtime/numerics/data_type.h"
 #include "runtime/numerics/fp16_format.h"
 #include "runtime/program/host_part.h"
 #include "runtime/support/geometry.h"
 
 namespace cs {
-
-enum class DataType : uint8_t { i16, u16, i32, u32, f16, f32 };
-constexpr int data_type_bytes(DataType t) {
-  return t == DataType::i16 || t == DataType::u16 || t == DataType::f16 ? 2 : 4;
-}
 
 // ---- routes -------------------------------------------------------------------------------------------------
 
@@ -265,7 +261,6 @@ std::string program_bytes(const Program&);
 std::optional<Program> parse_program_bytes(std::string_view bytes, const std::string& name, Diag&);
 
 // Words of the text forms: "f32", "east", "local", "half_and_index", "pop_on_advance", "code".
-std::string_view data_type_name(DataType);
 std::string_view port_name(Port);
 std::string_view task_kind_name(TaskKind);
 std::string_view task_args_name(TaskArgs);
@@ -275,6 +270,5 @@ std::string_view fifo_action_name(FifoAction);
 std::string_view section_kind_name(SectionKind);
 // "W>ER" (inputs > outputs), "-" if the position is not valid.
 std::string switch_position_text(const SwitchPosition&);
-std::optional<DataType> data_type_from_name(std::string_view);
 
 }  // namespace cs

@@ -193,7 +193,7 @@ void read_tables(YamlMap& map, TileProgram& t, Diag& diag) {
   });
   read_list(map, "symbols", t.symbols, diag, [&](YamlMap& m, Symbol& s) {
     m.required("name", s.name);
-    read_word(m, "type", s.type, names::kDataTypes, diag);
+    read_word(m, "type", s.type, names::kSymbolTypes, diag);
     read_number(m, "address", s.address, 0, kMaxAddress, diag);
     read_number(m, "elements", s.elements, 0, kMaxIndex, diag);
     m.required("mutable", s.is_mutable);
@@ -202,7 +202,7 @@ void read_tables(YamlMap& map, TileProgram& t, Diag& diag) {
     m.required("name", f.name);
     read_number(m, "entry", f.entry, 0, kMaxIndex, diag);
     read_list(m, "parameters", f.parameters, diag, [&](YamlMap& pm, Parameter& p) {
-      read_word(pm, "type", p.type, names::kDataTypes, diag);
+      read_word(pm, "type", p.type, names::kSymbolTypes, diag);
       read_number(pm, "address", p.address, 0, kMaxAddress, diag);
     });
   });
@@ -259,7 +259,7 @@ std::optional<Program> parse_program_text(std::string text, const std::string& n
   read_list(map, "exports", p.exports, diag, [&](YamlMap& m, ExportedName& e) {
     m.required("name", e.name);
     m.required("function", e.is_function);
-    read_word(m, "type", e.type, names::kDataTypes, diag);
+    read_word(m, "type", e.type, names::kSymbolTypes, diag);
     m.required("mutable", e.is_mutable);
   });
   if (const YamlNode* ports = map.child("ports"); ports != nullptr) {

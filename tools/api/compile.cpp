@@ -48,9 +48,9 @@ mapping::MapOptions map_options(const CompileOptions& options, const graph::Grap
   map.fabric_height = options.fabric_height;
   map.policy = options.policy_name;
   for (graph::ValueId v : g.inputs) {
-    ops::DType t = g.value(v).type.dtype;
-    if (t == ops::DType::f16) map.dtype = "fp16";
-    if (t == ops::DType::bf16) map.dtype = "bf16";
+    DataType t = g.value(v).type.dtype;
+    if (t == DataType::f16) map.dtype = "fp16";
+    if (t == DataType::bf16) map.dtype = "bf16";
   }
   return map;
 }

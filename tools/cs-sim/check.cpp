@@ -13,7 +13,7 @@ NamedArray fit_samples(const HostTensor& t, const NamedArray& expected, int samp
   const int64_t per_sample = t.shape[d];
   if (per_sample < 1 || shape[d] < per_sample || shape[d] % per_sample != 0) return expected;
   const size_t have = size_t(shape[d] / per_sample);
-  size_t outer = 1, block = size_t(ops::dtype_bytes(expected.tensor.type.dtype)) * size_t(per_sample);
+  size_t outer = 1, block = size_t(data_type_bytes(expected.tensor.type.dtype)) * size_t(per_sample);
   for (size_t i = 0; i < shape.size(); ++i)
     if (i != d) (i < d ? outer : block) *= size_t(shape[i]);
   NamedArray out{expected.name, {}};
@@ -38,7 +38,7 @@ CheckResult check_outputs(const Program& program, const std::vector<NamedArray>&
   } else {
     // Without a model the widest tolerance that any compared array calls for; integers are exact in any case.
     for (const NamedArray& e : expected)
-      if (e.tensor.type.dtype == ops::DType::f16) dtype = "fp16";
+      if (e.tensor.type.dtype == DataType::f16) dtype = "fp16";
   }
   return compare_outputs(outputs, expected, dtype);
 }

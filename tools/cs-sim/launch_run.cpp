@@ -11,24 +11,6 @@
 namespace cs {
 namespace {
 
-ops::DType dtype_of(DataType t) {
-  switch (t) {
-    case DataType::i16:
-      return ops::DType::i16;
-    case DataType::u16:
-      return ops::DType::u16;
-    case DataType::i32:
-      return ops::DType::i32;
-    case DataType::u32:
-      return ops::DType::u32;
-    case DataType::f16:
-      return ops::DType::f16;
-    case DataType::f32:
-      return ops::DType::f32;
-  }
-  return ops::DType::f32;
-}
-
 // Where a symbol exists, in coordinates of the user rectangle, and its largest number of elements.
 struct Extent {
   Rect rect;
@@ -68,10 +50,10 @@ bool copy_in(Session& session, const Program& p, const NamedArray& a, Diag& diag
     return false;
   }
   const ops::TensorType& type = a.tensor.type;
-  const int width = ops::dtype_bytes(type.dtype);
+  const int width = data_type_bytes(type.dtype);
   if (width != data_type_bytes(extent->type)) {
     diag.error_at(a.name, fmt::format("the array has {}-byte elements ({}), the symbol {}-byte ones ({})",
-                                      width, ops::dtype_name(type.dtype), data_type_bytes(extent->type),
+                                      width, data_type_name(type.dtype), data_type_bytes(extent->type),
                                       data_type_name(extent->type)));
     return false;
   }
@@ -128,7 +110,7 @@ std::vector<NamedArray> read_exports(Device& device) {
     if (!extent || extent->elements == 0) continue;
     const size_t bytes = extent->elements * size_t(data_type_bytes(extent->type));
     ops::Tensor tensor(
-        ops::TensorType{dtype_of(extent->type), {extent->rect.h, extent->rect.w, extent->elements}});
+        ops::TensorType{extent->type, {extent->rect.h, extent->rect.w, extent->elements}});
     for (const TileRect& r : p.rects) {
       const Symbol* s = p.tiles[r.tile].symbol(e.name);
       if (s == nullptr) continue;

@@ -46,7 +46,8 @@ Golden load() {
 
 Tensor tensor(const Golden& g, const Json& c, const std::string& name) {
   const Json& t = c.at("tensors").at(name);
-  const std::map<std::string, DType> types = {{"f32", DType::f32}, {"f64", DType::f64}, {"i64", DType::i64}};
+  const std::map<std::string, DataType> types = {
+      {"f32", DataType::f32}, {"f64", DataType::f64}, {"i64", DataType::i64}};
   Tensor out(TensorType{types.at(t.at("dtype")), t.at("shape").get<Shape>()});
   EXPECT_EQ(out.bytes.size(), t.at("nbytes").get<size_t>());
   std::memcpy(out.bytes.data(), g.files.at(c.at("file")).data() + t.at("offset").get<size_t>(),

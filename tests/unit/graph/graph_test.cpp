@@ -76,7 +76,7 @@ TEST(Graph, TextFormReadsBackToTheSameText) {
   Graph g = parse(kChain);
   g.node(*g.find_node("h")).assignment = {Origin::handwritten, "gemv", "library kernel 'gemv', with: a colon",
                                           "h", Rect{1, 2, 3, 4}};
-  ops::Tensor big(ops::TensorType{ops::DType::f32, {3, 100}});
+  ops::Tensor big(ops::TensorType{DataType::f32, {3, 100}});
   for (int64_t i = 0; i < 300; ++i) big.set(i, double(i) / 7);
   ValueId c = g.add_constant("big", big);
   Node extra;

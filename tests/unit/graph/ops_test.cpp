@@ -133,7 +133,7 @@ TEST(Shapes, BroadcastingFollowsTheTrailingDimensions) {
 }
 
 TEST(Shapes, ErrorsCarryBothShapes) {
-  TensorType a{DType::f32, {4}}, b{DType::f32, {5}};
+  TensorType a{DataType::f32, {4}}, b{DataType::f32, {5}};
   const TensorType* in[] = {&a, &b};
   std::vector<TensorType> out;
   std::string error;
@@ -143,7 +143,7 @@ TEST(Shapes, ErrorsCarryBothShapes) {
 }
 
 TEST(Shapes, ReshapeCopiesAndInfersDimensions) {
-  TensorType x{DType::f32, {1, 1, 28, 28}};
+  TensorType x{DataType::f32, {1, 1, 28, 28}};
   const TensorType* in[] = {&x};
   std::vector<TensorType> out;
   std::string error;
@@ -186,7 +186,7 @@ TEST(Evaluate, TransposeAndConcatMoveElements) {
 }
 
 TEST(Evaluate, IntegersAreExactAndDivisionTruncates) {
-  Tensor a(TensorType{DType::i64, {2}}), b(TensorType{DType::i64, {}}), big(TensorType{DType::i32, {1}});
+  Tensor a(TensorType{DataType::i64, {2}}), b(TensorType{DataType::i64, {}}), big(TensorType{DataType::i32, {1}});
   a.set_int(0, -7);
   a.set_int(1, 7);
   b.set_int(0, 2);
@@ -199,7 +199,7 @@ TEST(Evaluate, IntegersAreExactAndDivisionTruncates) {
 
 TEST(Evaluate, SixteenBitFloatsRoundToNearestEven) {
   // 1 + 2^-11 lies halfway between two halves; the even one is 1. 1 + 3 * 2^-11 goes up to 1 + 2^-9.
-  Tensor h(TensorType{DType::f16, {2}});
+  Tensor h(TensorType{DataType::f16, {2}});
   h.set(0, 1 + std::ldexp(1, -11));
   h.set(1, 1 + 3 * std::ldexp(1, -11));
   EXPECT_EQ(h.get(0), 1);

@@ -35,7 +35,7 @@ struct Bench {
 };
 
 std::map<std::string, ops::Tensor> x_of(ops::Shape shape) {
-  ops::Tensor x(ops::TensorType{ops::DType::f32, std::move(shape)});
+  ops::Tensor x(ops::TensorType{DataType::f32, std::move(shape)});
   for (int64_t i = 0; i < x.elements(); ++i) x.set(i, 0.25 * double(i) - 0.5);
   return {{"x", x}};
 }

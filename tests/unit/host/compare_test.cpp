@@ -40,7 +40,7 @@ TEST(Compare, SpecialValuesMustBeInTheSamePlaces) {
 }
 
 TEST(Compare, IntegersAgreeExactly) {
-  ops::Tensor a({ops::DType::i64, {2}}), b = a;
+  ops::Tensor a({DataType::i64, {2}}), b = a;
   a.set_int(0, (int64_t(1) << 53) + 1);
   b.set_int(0, int64_t(1) << 53);
   EXPECT_FALSE(compare_outputs({{"y", a}}, {{"y", b}}, "fp32").ok);

@@ -27,7 +27,7 @@ Program doubling_program() {
 }
 
 std::vector<NamedArray> inputs(int samples) {
-  ops::Tensor t({ops::DType::f32, {samples, 4}});
+  ops::Tensor t({DataType::f32, {samples, 4}});
   for (int64_t i = 0; i < t.elements(); ++i) t.set(i, i % 2 == 0 ? double(i) : -double(i));
   return {{"x", t}};
 }
@@ -101,7 +101,7 @@ TEST_F(ModelRun, WrongInputsSayWhatTheModelWants) {
   EXPECT_FALSE(run_model(device_, {}, {}, {}, diag));
   EXPECT_NE(diag.to_string().find("no array 'x'"), std::string::npos);
   Diag shape;
-  EXPECT_FALSE(run_model(device_, {}, {{"x", ops::Tensor({ops::DType::f32, {2, 5}})}}, {}, shape));
+  EXPECT_FALSE(run_model(device_, {}, {{"x", ops::Tensor({DataType::f32, {2, 5}})}}, {}, shape));
   EXPECT_NE(shape.to_string().find("f32[2, 5]"), std::string::npos);
   EXPECT_NE(shape.to_string().find("f32[1, 4]"), std::string::npos);
 }

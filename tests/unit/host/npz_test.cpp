@@ -61,7 +61,7 @@ TEST(Npz, AFlippedBitInTheDataFailsTheChecksum) {
 
 TEST(NpyHeader, IsPaddedToAMultipleOf64AndReadsBack) {
   for (const ops::Shape& shape : {ops::Shape{}, ops::Shape{5}, ops::Shape{1, 28, 28}}) {
-    const std::string text = npy_header({ops::DType::f32, shape});
+    const std::string text = npy_header({DataType::f32, shape});
     EXPECT_EQ(text.size() % 64, 0u);
     NpyHeader h;
     std::string error;
@@ -73,7 +73,7 @@ TEST(NpyHeader, IsPaddedToAMultipleOf64AndReadsBack) {
 }
 
 TEST(NpyHeader, UnknownElementTypesAreNamed) {
-  std::string text = npy_header({ops::DType::f32, {2}});
+  std::string text = npy_header({DataType::f32, {2}});
   text.replace(text.find("<f4"), 3, "<c8");
   NpyHeader h;
   std::string error;

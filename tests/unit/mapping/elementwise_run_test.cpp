@@ -45,7 +45,7 @@ TEST_P(Elementwise, ComputesEveryElement) {
   const Unary& unary = kUnary[row];
   graph::Graph g;
   g.name = unary.op;
-  ValueId x = g.add_input("x", {ops::DType::f32, {1, 11}});
+  ValueId x = g.add_input("x", {DataType::f32, {1, 11}});
   g.set_output(test::add_op(g, "op", unary.op, {x}, {1, 11}, Origin::autogen));
   mapping::MapOptions options;
   options.force_width = width;
@@ -75,8 +75,8 @@ TEST(ElementwiseRun, TwoStreamsAndAConstant) {
   for (int width : {1, 3}) {
     graph::Graph g;
     g.name = "binary";
-    ValueId a = g.add_input("a", {ops::DType::f32, {2, 4}});
-    ValueId b = g.add_input("b", {ops::DType::f32, {2, 1}});
+    ValueId a = g.add_input("a", {DataType::f32, {2, 4}});
+    ValueId b = g.add_input("b", {DataType::f32, {2, 1}});
     std::vector<float> c = test::numbers(8, 9);
     ValueId constant = g.add_constant("c", ops::Tensor::from_floats({2, 4}, c));
     ValueId sum = test::add_op(g, "sum", "add", {a, b}, {2, 4}, Origin::autogen, "kernel");
@@ -102,7 +102,7 @@ TEST(ElementwiseRun, ReductionsAlongARow) {
     for (int width : {1, 2, 5}) {
       graph::Graph g;
       g.name = op;
-      ValueId x = g.add_input("x", {ops::DType::f32, {2, 13}});
+      ValueId x = g.add_input("x", {DataType::f32, {2, 13}});
       ValueId y = test::add_op(g, "op", op, {x}, {2, 1}, Origin::handwritten);
       ops::set_attr(g.node(*g.find_node("op")).attrs, "axes", std::vector<int64_t>{1});
       g.set_output(y);
@@ -134,7 +134,7 @@ TEST(ElementwiseRun, ReductionsAlongARow) {
 TEST(ElementwiseRun, ReconvergingStreams) {
   graph::Graph g;
   g.name = "diamond";
-  ValueId x = g.add_input("x", {ops::DType::f32, {1, 30}});
+  ValueId x = g.add_input("x", {DataType::f32, {1, 30}});
   ValueId y = test::add_op(g, "r", "relu", {x}, {1, 30}, Origin::handwritten);
   g.set_output(test::add_op(g, "p", "mul", {x, y}, {1, 30}, Origin::autogen));
   std::vector<float> in = test::numbers(30 * 6, 4);

@@ -105,7 +105,7 @@ graph::ValueId add_op(graph::Graph& g, const std::string& name, const std::strin
   node.assignment.group = group;
   graph::NodeId id = g.add_node(node);
   graph::ValueId result = g.add_result(id, name + "_out");
-  g.value(result).type = {ops::DType::f32, std::move(shape)};
+  g.value(result).type = {DataType::f32, std::move(shape)};
   g.value(result).typed = true;
   return result;
 }
@@ -115,7 +115,7 @@ graph::Graph gemm_graph(GemmCase& c) {
   c.b = numbers(size_t(c.m), 2);
   graph::Graph g;
   g.name = "case";
-  graph::ValueId x = g.add_input("x", {ops::DType::f32, {c.rows, c.n}});
+  graph::ValueId x = g.add_input("x", {DataType::f32, {c.rows, c.n}});
   graph::ValueId w = g.add_constant("w", ops::Tensor::from_floats({c.n, c.m}, c.w));
   graph::ValueId b = g.add_constant("b", ops::Tensor::from_floats({c.m}, c.b));
   std::string group = c.activation.empty() ? "" : "kernel";

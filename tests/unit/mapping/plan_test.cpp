@@ -64,7 +64,7 @@ TEST(Kernels, IdealCyclesByHand) {
 TEST(Kernels, LibraryMatchesOnlyWhatItComputes) {
   graph::Graph g;
   g.name = "match";
-  graph::ValueId x = g.add_input("x", {ops::DType::f32, {1, 8}});
+  graph::ValueId x = g.add_input("x", {DataType::f32, {1, 8}});
   graph::ValueId w = g.add_constant("w", ops::Tensor::from_floats({8, 4}, test::numbers(32, 1)));
   graph::ValueId y = test::add_op(g, "product", "matmul", {x, w}, {1, 4}, Origin::handwritten);
   graph::ValueId t = test::add_op(g, "bend", "tanh", {y}, {1, 4}, Origin::autogen);
@@ -114,7 +114,7 @@ struct Planned {
 Planned planned(const Machine& machine) {
   graph::Graph g;
   g.name = "net";
-  graph::ValueId v = g.add_input("x", {ops::DType::f32, {1, 24}});
+  graph::ValueId v = g.add_input("x", {DataType::f32, {1, 24}});
   int sizes[] = {24, 16, 12, 8};
   for (int l = 0; l < 3; ++l) {
     graph::ValueId w = g.add_constant(

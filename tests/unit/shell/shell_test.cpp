@@ -242,7 +242,7 @@ TEST(SimDevice, exported_arrays_go_in_and_out_by_name) {
     Diag diag;
     device.load(f.p, {}, diag);
     // Only PEs with the symbol; here both, so [1, 2, 8]. The copy costs 64 bytes at the link's rate.
-    NamedArray x{"x", ops::Tensor(ops::TensorType{ops::DType::u32, {1, 2, 8}})};
+    NamedArray x{"x", ops::Tensor(ops::TensorType{DataType::u32, {1, 2, 8}})};
     for (int i = 0; i < 8; ++i) x.tensor.set_int(i, 40 + i);
     const auto run = run_launches(device, {}, 1, {x}, kNever, diag);
     expect_equal("diagnostics", diag.to_string(), std::string());
