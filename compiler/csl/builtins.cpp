@@ -12,24 +12,11 @@ namespace cs::csl {
 namespace {
 
 // Builtins of the language that this compiler knows but does not have yet.
-constexpr std::string_view kUnsupported[] = {"get_config",
-                                             "set_config",
-                                             "get_config_unchecked",
-                                             "set_config_unchecked",
-                                             "set_teardown_handler",
-                                             "set_empty_queue_handler",
-                                             "queue_flush",
-                                             "get_filter_id",
-                                             "get_xdsr",
-                                             "get_sr",
-                                             "load_to_dsr_xdsr",
-                                             "load_to_dsr_xdsr_sr",
-                                             "set_active_prng",
+constexpr std::string_view kUnsupported[] = {
                                              "import_comptime_value",
                                              "get_symbol_value",
                                              "get_tensor_ptr",
                                              "has_exported_tensors",
-                                             "dfilt",
                                              "get_string_from_byte"};
 
 using Table = std::map<std::string_view, const BuiltinRow*>;
@@ -38,7 +25,8 @@ const Table& table() {
   static const Table kTable = [] {
     Table t;
     for (auto rows : {layout_builtins(), config_builtins(), type_builtins(), numeric_builtins(),
-                      id_builtins(), dsd_builtins(), fifo_builtins(), print_builtins()})
+                      id_builtins(), dsd_builtins(), dsr_builtins(), fifo_builtins(), handler_builtins(),
+                      print_builtins()})
       for (const BuiltinRow& row : rows) t.emplace(row.name, &row);
     return t;
   }();
@@ -195,6 +183,14 @@ bool ConfigFields::finish() {
     if (config_.ok() && good_)
       e_.fail(where_, fmt::format("a structure .{{ … }} is needed here, this is '{}'", config_.type->name));
     return false;
+  }
+  if (config_.type->kind == TypeKind::structure) {  // a named structure has all its fields
+    for (const Field& f : config_.type->fields)
+      if (std::find(asked_.begin(), asked_.end(), f.name) == asked_.end()) {
+        e_.fail(where_, fmt::format("there is no field '{}' here", f.name), did_you_mean(f.name, asked_));
+        good_ = false;
+      }
+    return good_;
   }
   if (!config_.aggregate().names) {
     if (config_.aggregate().items.empty()) return good_;

@@ -35,8 +35,10 @@ std::span<const BuiltinRow> type_builtins();
 std::span<const BuiltinRow> numeric_builtins();
 std::span<const BuiltinRow> id_builtins();
 std::span<const BuiltinRow> dsd_builtins();
+std::span<const BuiltinRow> dsr_builtins();
 std::span<const BuiltinRow> fifo_builtins();
 std::span<const BuiltinRow> print_builtins();
+std::span<const BuiltinRow> handler_builtins();
 // Vector operations are rows of the ISA: @fadds, @mov16 … (clz, ctz and popcnt without their 16).
 bool is_vector_builtin(std::string_view name);
 Value vector_builtin(Evaluator&, const ast::Builtin&);
@@ -73,6 +75,8 @@ class ConfigFields {
 
 // After the comptime blocks: registers of FIFOs and the tasks that they activate.
 void finish_fifos(Evaluator&);
+// The task that calls the handlers of @set_teardown_handler and @set_empty_queue_handler.
+void finish_handlers(Evaluator&);
 // Router configuration from the structure that @set_color_config takes.
 bool read_route(Evaluator&, const Value& config, SourceLoc, RouteConfig& out);
 // The task id behind an id, a color (WSE-2), an input queue (WSE-3) or a bound task; -1 and an error if there

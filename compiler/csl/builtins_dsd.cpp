@@ -93,6 +93,33 @@ bool memory_fields(Evaluator& e, ConfigFields& f, DsdValue& d) {
   return true;
 }
 
+// A ring: addresses are relative to its first element until the program is linked.
+bool ring_fields(Evaluator& e, ConfigFields& f, DsdValue& d) {
+  const Value *base = f.required("base_address"), *extent = f.required("extent");
+  const Value* wraparound = f.find("wraparound");
+  Value place;
+  if (!base || !extent || !base->ok() || !base_of(e, *base, f.where(), place) ||
+      !set_extent(e, d, *extent, f.where()))
+    return false;
+  const Type* element = scalar_of(place.type);
+  int64_t elements = place.type->kind == TypeKind::array ? int64_t(place.type->elements()) : 0;
+  if (elements == 0 && !wraparound) {
+    e.fail(f.where(), "field 'wraparound' is missing: the base address is no array");
+    return false;
+  }
+  int64_t given = 0;
+  if (wraparound && !f.number("wraparound", 1, elements ? elements : UINT16_MAX, given)) return false;
+  if (wraparound) elements = given;
+  if (place.location.kind != OperandKind::global || place.location.index >= 0) {
+    e.fail(f.where(), "a circbuf_dsd needs the address of a global, known at comptime");
+    return false;
+  }
+  set_base(e, d, place.location, f.where());
+  d.dsd.first = 0;
+  d.dsd.end = uint16_t(elements * int64_t(element->bytes));
+  return true;
+}
+
 bool bind_queue(Evaluator& e, SourceLoc where, bool output, int queue, int color) {
   auto& queues = e.unit().tile.queues;
   for (const QueueBinding& q : queues)
@@ -207,13 +234,18 @@ Value get_dsd(Evaluator& e, const ast::Builtin& n, const Type*) {
     case TypeKind::fabout_dsd:
       d.dsd.kind = isa::DsdKind::fabout;
       break;
+    case TypeKind::circbuf_dsd:
+      d.dsd.kind = isa::DsdKind::circbuf;
+      break;
     default:
       return e.fail(n.args[0]->loc, fmt::format("'{}' is no kind of DSD", t->name),
-                    "mem1d_dsd, mem4d_dsd, fabin_dsd or fabout_dsd");
+                    "mem1d_dsd, mem4d_dsd, circbuf_dsd, fabin_dsd or fabout_dsd");
   }
   ConfigFields f(e, n.args[1]);
   if (!f.good()) return {};
-  const bool good = d.dsd.is_fabric() ? fabric_fields(e, f, d) : memory_fields(e, f, d);
+  const bool good = d.dsd.is_fabric()                        ? fabric_fields(e, f, d)
+                    : d.dsd.kind == isa::DsdKind::circbuf ? ring_fields(e, f, d)
+                                                          : memory_fields(e, f, d);
   if (!good || !f.finish()) return {};
   return Value::with(t, ValueKind::dsd, d);
 }
@@ -297,60 +329,12 @@ Value increment_dsd_offset(Evaluator& e, const ast::Builtin& n, const Type*) {
   return with_word(dsd.type, d, 1, base);
 }
 
-// ---- DSRs
-
-Value get_dsr(Evaluator& e, const ast::Builtin& n, const Type*) {
-  const Type* t = e.eval_type(n.args[0]);
-  int64_t id = 0;
-  if (!t || !e.eval_int(n.args[1], 0, e.machine().core.dsrs_per_file - 1, "a DSR", id)) return {};
-  DsrValue r{.index = int(id)};
-  switch (t->kind) {
-    case TypeKind::dsr_dest:
-      r.file = OperandKind::dest;
-      break;
-    case TypeKind::dsr_src0:
-      r.file = OperandKind::src0;
-      break;
-    case TypeKind::dsr_src1:
-      r.file = OperandKind::src1;
-      break;
-    default:
-      return e.fail(n.args[0]->loc, fmt::format("'{}' is no kind of DSR", t->name),
-                    "dsr_dest, dsr_src0 or dsr_src1");
-  }
-  e.unit().used_dsrs.insert(r.index);
-  return Value::with(t, ValueKind::dsr, r);
-}
-
-Value load_to_dsr(Evaluator& e, const ast::Builtin& n, const Type*) {
-  const Value dsr = e.eval(n.args[0]), dsd = e.eval(n.args[1]);
-  if (!dsr.ok() || !dsd.ok()) return {};
-  if (!dsr.is(ValueKind::dsr))
-    return e.fail(n.args[0]->loc, fmt::format("a DSR is needed here, this is '{}'", dsr.type->name),
-                  "@get_dsr(dsr_dest, n)");
-  if (!dsd.type->is_dsd())
-    return e.fail(n.args[1]->loc, fmt::format("a DSD is needed here, this is '{}'", dsd.type->name));
-  isa::DsrConfig config;
-  if (n.args.size() > 2) {
-    ConfigFields f(e, n.args[2]);
-    if (!f.good() || !read_dsr_config(e, f, config)) return {};
-    const DsdValue d = dsd_value(dsd);
-    if (config.async && config.microthread < 0 && d.dsd.is_fabric() && !d.in_memory)
-      config.microthread = int8_t(d.dsd.queue);
-  }
-  const auto& r = dsr.as<DsrValue>();
-  load_dsr(e, r.file, r.index, dsd_value(dsd), dsd.type, config, n.loc);
-  return e.void_value();
-}
-
 constexpr BuiltinRow kRows[] = {
     {"get_dsd", 2, 2, Allowed::either, get_dsd},
     {"set_dsd_length", 2, 2, Allowed::either, set_dsd_length},
     {"set_dsd_stride", 2, 2, Allowed::either, set_dsd_stride},
     {"set_dsd_base_addr", 2, 2, Allowed::either, set_dsd_base_addr},
     {"increment_dsd_offset", 3, 3, Allowed::either, increment_dsd_offset},
-    {"get_dsr", 2, 2, Allowed::either, get_dsr},
-    {"load_to_dsr", 2, 3, Allowed::code, load_to_dsr},
     {"map", 2, 16, Allowed::code, map_builtin},
 };
 

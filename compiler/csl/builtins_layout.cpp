@@ -82,7 +82,11 @@ Value set_tile_code(Evaluator& e, const ast::Builtin& n, const Type*) {
 std::string config_key(const RouteConfig& c) {
   std::string key;
   for (const SwitchPosition& p : c.positions) key += {char(p.valid), char(p.rx), char(p.tx)};
-  key += {char(c.current), char(c.ring_mode), char(c.pop_mode), char(c.teardown)};
+  key += {char(c.current), char(c.ring_mode), char(c.pop_mode), char(c.teardown), char(c.swap_x), char(c.swap_y)};
+  const FilterConfig& f = c.filter;
+  key += {char(f.kind), char(f.count_data), char(f.count_control), char(f.filter_control)};
+  for (uint16_t v : {f.init_counter, f.max_counter, f.limit1, f.limit2, f.min_index, f.max_index})
+    key += {char(v & 0xFF), char(v >> 8)};
   return key;
 }
 

@@ -45,8 +45,6 @@ class Emitter {
       if (d.base.kind == OperandKind::global) {
         const uint32_t base = state_.globals[size_t(d.base.value)].address + uint32_t(d.base.extra);
         init.words[1] = uint16_t(init.words[1] + base);
-        if (isa::decode(init.words).kind == isa::DsdKind::circbuf)
-          for (size_t w : {4, 5}) init.words[w] = uint16_t(init.words[w] + base);
       }
       out_.dsrs.push_back(init);
     }

@@ -26,6 +26,9 @@ DsdValue dsd_value(const Value& v) {
     case TypeKind::fabout_dsd:
       d.dsd.kind = isa::DsdKind::fabout;
       break;
+    case TypeKind::circbuf_dsd:
+      d.dsd.kind = isa::DsdKind::circbuf;
+      break;
     default:
       d.dsd.kind = isa::DsdKind::mem1d;
       break;

@@ -150,7 +150,12 @@ bool read_dsr_config(Evaluator& e, ConfigFields& f, isa::DsrConfig& c) {
       }
     good &= action.finish();
   }
-  if (f.find("index")) e.fail(f.where(), "field 'index' is not supported yet"), good = false;
+  if (const Value* index = f.find("index"); index && index->ok()) {
+    const Value v = e.coerce(*index, e.types().integer(16, false), f.where(), "index");
+    good &= v.ok();
+    if (v.ok())
+      e.builder().emit(Op::stcfg16, {FunctionBuilder::imm(int(isa::ConfigReg::index)), e.operand(v, f.where())});
+  }
   if (!f.finish() || !good) return false;
   if (c.activate >= 0 && c.unblock >= 0) {
     e.fail(f.where(), "an operation activates or unblocks at its end, not both");
@@ -335,7 +340,6 @@ Value emit_vector(Evaluator& e, Op op, std::vector<Value> values, ConfigFields* 
   if (tests)
     done = e.builder().emit_reg(Op::ldcfg16, {FunctionBuilder::imm(int(isa::ConfigReg::test))});
   if (c.result.kind != OperandKind::none) {
-    // What came from a FIFO that ran empty is not stored.
     const int end = tests ? e.builder().new_label() : -1;
     if (tests) e.builder().jump_if(done, false, end);
     e.store(e.dereference(c.values[0], where), Value::scalar(c.values[0].type->element, c.result), where);
@@ -343,6 +347,29 @@ Value emit_vector(Evaluator& e, Op op, std::vector<Value> values, ConfigFields* 
   }
   // Whether all elements were done; only a FIFO ends an operation before.
   return tests ? Value::scalar(e.types().get(TypeKind::boolean), done) : bool_value(e.types(), true);
+}
+
+// @dfilt(fabin, …): nothing is kept of what arrives until so many control wavelets have come.
+Value dfilt_builtin(Evaluator& e, const ast::Builtin& n, const Type*) {
+  const Value v = e.eval(n.args[0]);
+  if (!v.ok()) return {};
+  if (v.type->kind != TypeKind::fabin_dsd || (!v.is(ValueKind::dsd)))
+    return e.fail(n.args[0]->loc,
+                  fmt::format("@dfilt takes a fabin_dsd known at comptime, this is '{}'", v.type->name));
+  isa::DsrConfig config;
+  if (n.args.size() > 1) {
+    ConfigFields f(e, n.args[1]);
+    if (!f.good() || !read_dsr_config(e, f, config)) return {};
+  }
+  DsdValue d = v.dsd();
+  d.dsd.zero = 1;
+  const int ut = config.async ? microthread_of(e, {v}, config, n.loc) : 0;
+  if (ut < 0) return {};
+  if (config.async) config.microthread = int8_t(ut);
+  const int index = config.async ? kFirstAsyncDsr + ut : sync_dsr(e, e.unit());
+  load_dsr(e, OperandKind::src1, index, d, v.type, config, n.loc);
+  e.builder().emit(Op::mov32, {e.builder().pair(), {OperandKind::src1, index, 0}});
+  return e.void_value();
 }
 
 Value vector_builtin(Evaluator& e, const ast::Builtin& n) {

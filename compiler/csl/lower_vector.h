@@ -13,6 +13,7 @@ class ConfigFields;
 Value emit_vector(Evaluator&, isa::Op, std::vector<Value> operands, ConfigFields* config, SourceLoc);
 // Reads async, activate, unblock, on_control, priority, ut_id … of an operation or of @load_to_dsr.
 bool read_dsr_config(Evaluator&, ConfigFields&, isa::DsrConfig& out);
+Value dfilt_builtin(Evaluator&, const ast::Builtin&, const Type*);
 // One DSR load.
 void load_dsr(Evaluator&, isa::OperandKind file, int index, const DsdValue&, const Type*,
               const isa::DsrConfig&, SourceLoc);

@@ -90,6 +90,14 @@ struct Unit {
     SourceLoc loc;
   };
   std::vector<FifoTask> fifo_tasks;
+  // Functions that task 29 calls: when the bit of the configuration register is set.
+  struct Handler {
+    uint16_t address = 0;
+    int bit = 0;
+    uint32_t function = 0;
+    SourceLoc loc;
+  };
+  std::vector<Handler> handlers;
 };
 
 // What the layout block said, before tile programs are made.

@@ -30,8 +30,8 @@ enum class ConfigReg : uint16_t {
   exceptions,                   // mask of exceptions that stop the core, a bit each: 1 does not stop
   input_empty, input_full, output_empty, output_full,  // a bit per queue
   teardown_low, teardown_high,  // read: colors that went into teardown since the last read, a bit each
-  prng,                         // number of the active PRNG
-  seed_low, seed_high,          // write: seed of all PRNGs
+  prng,                         // number of the active PRNG, 0 to 3; each has a state of its own
+  seed_low, seed_high,          // write: seed of the active PRNG
   perf_low, perf_mid, perf_high,  // performance counter that perf_select names, as tsc_*
   perf_select,
   // The simulator's log: writing adds to the PE's line, a newline ends it.
@@ -59,6 +59,9 @@ enum class FilterReg : uint16_t { limit, max_counter, counter, state, pass_count
 // bits 3-4 pop mode. teardown: 1 while it lasts, writing 0 ends it.
 enum class ColorReg : uint16_t { routes, pos1, pos2, pos3, mode, teardown };
 inline constexpr uint16_t kPositionTx = 1 << 10, kPositionRx = 1 << 11, kPositionValid = 1 << 15;
+
+// The task that a color in teardown and an empty queue that was flushed activate.
+inline constexpr int kTeardownTask = 29;
 
 constexpr bool is_color_config(uint32_t address) { return address >= kColorConfig && address < kInputColor; }
 constexpr uint16_t color_config(int color, ColorReg reg) {

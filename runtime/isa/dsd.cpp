@@ -115,8 +115,7 @@ void encode(const Dsd& d, std::span<uint16_t> words) {
       words[1] = d.base;
       words[2] = d.extent[0];
       words[3] = uint16_t(d.stride[0]);
-      words[4] = d.first;
-      words[5] = d.end;
+      words[4] = uint16_t(d.end - d.first);
       break;
   }
 }
@@ -155,8 +154,8 @@ Dsd decode(std::span<const uint16_t> words) {
       d.base = words[1];
       d.extent[0] = words[2];
       d.stride[0] = int16_t(words[3]);
-      d.first = words[4];
-      d.end = words[5];
+      d.first = words[1];
+      d.end = uint16_t(words[1] + words[4]);
       break;
   }
   return d;

@@ -7,8 +7,7 @@
 //   fabin,   word 1 bits 0-1 simd mode, bit 2 control_transform, bits 3-4 priority, bit 5 ut id given,
 //   fabout   bits 6-8 ut id, bit 9 indexed, bits 10-11 source to clear; word 2 extent               4 words
 //   fifo     word 2 extent, 0: no limit of its own (the rest of a FIFO is in FifoBinding)           4 words
-//   circbuf  word 1 byte address, word 2 extent, word 3 stride, word 4 first and word 5 end address of
-//            the ring, in bytes                                                                     6 words
+//   circbuf  word 1 byte address, word 2 extent, word 3 stride, word 4 bytes of the ring            5 words
 //   mem4d    word 1 byte address, words 2-5 extents (outermost first), words 6-9 strides: the signed
 //            change of the element offset when that dimension steps (inner ones reset), innermost last  10 words
 #pragma once
@@ -26,7 +25,7 @@ enum class DsdKind : uint8_t { none, mem1d, mem4d, fabin, fabout, fifo, circbuf 
 enum class SimdMode : uint8_t { automatic, off, simd_32, simd_64 };
 
 inline constexpr int kDsdBytes = 8;      // mem1d, fabin, fabout, fifo
-inline constexpr int kDsdRingBytes = 12; // circbuf
+inline constexpr int kDsdRingBytes = 10; // circbuf
 inline constexpr int kDsd4dBytes = 20;   // mem4d
 inline constexpr size_t kDsdWords = 10;  // of the longest
 inline constexpr int kQueueColor = 31;   // fabric DSD without a color: the one its queue is bound to
@@ -38,14 +37,15 @@ struct Dsd {
   std::array<uint16_t, 4> extent{0, 1, 1, 1};   // mem1d: [0]; mem4d: outermost first
   std::array<int16_t, 4> stride{1, 0, 0, 0};    // mem1d: [0]; mem4d: see above
   bool indexed = false;                  // also fabout: the operation's index counts (wavelet_index_offset)
-  uint16_t first = 0, end = 0;           // circbuf: byte addresses between which `base` goes round
+  uint16_t first = 0, end = 0;           // circbuf: addresses between which `base` goes round; it starts at `first`
   // fabric and fifo (extent[0] is used); fifo: `queue` is its index
   uint8_t queue = 0, color = kQueueColor;
   bool control = false, advance_switch = false, control_transform = false;
   SimdMode simd = SimdMode::automatic;
   uint8_t priority = 0;                  // 0 default, 1 low, 2 medium, 3 high
   int8_t microthread = -1;               // WSE-3 .ut_id, -1: none
-  uint8_t zero = 0;                      // fabout: 1 first source, 2 second source is cleared as it is read
+  uint8_t zero = 0;                      // fabout: 1 first source, 2 second source is cleared as it is read;
+                                         // fabin: 1: data are dropped, `extent` counts control wavelets (@dfilt)
   bool operator==(const Dsd&) const = default;
 
   bool is_fabric() const { return kind == DsdKind::fabin || kind == DsdKind::fabout; }

@@ -26,6 +26,7 @@ Pe& Block::pe(uint32_t index) {
   p.at = coord_of(index);
   p.input_of_color.fill(0xFF);
   p.output_last.fill(-1);
+  p.output_color.fill(-1);
   if (tile_of[index] < 0) return p;
   const TileImage& tile = world.tiles[size_t(tile_of[index])];
   p.tile = &tile;
@@ -37,6 +38,8 @@ Pe& Block::pe(uint32_t index) {
     dsr.dsd = isa::decode(d.words);
     dsr.config = isa::decode_config(d.config);
   }
+  p.output_color = tile.output_color;
+  for (const ConfigInit& c : tile.program->config) set_config(p, c.address, c.value);
   p.fifos.resize(tile.program->fifos.size());
   p.ready_at.assign(size_t(tile.slots), 0);
   const Machine& m = world.machine;
@@ -133,6 +136,11 @@ void Block::deliver_to_core(ColorNode& n, Entry e, Cycle now) {
   if (n.stream == StreamEnd::to_host) [[unlikely]] {
     deliver_to_host(ports[n.stream_port - 1], e, now, now + Cycle(world.machine.ramp.down_cycles));
     return;
+  }
+  if (n.filter != 0) [[unlikely]] {
+    const bool rejects = filter_rejects(n, e);
+    count_filter(n, e);
+    if (rejects) return;
   }
   Pe& p = pe(n.pe);
   InputQueue& q = p.inputs[n.queue];

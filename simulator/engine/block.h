@@ -58,6 +58,14 @@ class Block {
   void flush_counters(const ColorNode&);     // before tx changes
   void wake_node(uint32_t node, Cycle now);  // lanes that wait try again in the next cycle
   void raise(std::string name, Cycle, Coord, std::string message);
+  const RouteConfig& config_of(const ColorNode& n) const {
+    const auto& shared = world.program.routes;
+    return n.config < shared.size() ? shared[n.config].config : own_routes[n.config - shared.size()].config;
+  }
+  // ---- what programs change (reconfigure.cpp)
+  uint16_t read_color(uint32_t pe_index, int color, isa::ColorReg);
+  bool write_color(uint32_t pe_index, int color, isa::ColorReg, uint16_t value, Cycle now);
+  FilterState* find_filter(uint32_t pe_index, int number);
 
   World& world;
   Rect rect;
@@ -65,6 +73,8 @@ class Block {
   std::vector<ColorNode> nodes;
   std::vector<Lane> lanes;
   std::vector<Entry> entries;
+  std::vector<OwnRoute> own_routes;
+  std::vector<FilterState> filters;
   std::vector<Mirror> mirrors;
   std::vector<PortState> ports;
   std::vector<std::unique_ptr<Pe>> pes;
@@ -118,6 +128,10 @@ class Block {
   void wake_upstream(Lane&, Cycle now);
   void deliver(ColorNode&, int port, Entry, Cycle now);
   void deliver_to_core(ColorNode&, Entry, Cycle now);
+  OwnRoute& own_route(ColorNode&);
+  bool filter_rejects(const ColorNode&, Entry) const;
+  void count_filter(ColorNode&, Entry);
+  void signal_teardown(const ColorNode&, Cycle now);
   uint32_t control_after(uint32_t node, uint32_t payload) const;
   void run_switch(uint32_t node, Entry entry, Cycle now);
   void move_switch(uint32_t node, int command, Cycle now);

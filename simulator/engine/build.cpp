@@ -94,9 +94,11 @@ struct Builder {
     }
     for (auto& b : grid.blocks) {
       if (!b) continue;
-      std::stable_sort(b->nodes.begin(), b->nodes.end(), [](const ColorNode& x, const ColorNode& y) {
+      const auto by_place = [](const ColorNode& x, const ColorNode& y) {
         return x.pe != y.pe ? x.pe < y.pe : x.color < y.color;
-      });
+      };
+      std::stable_sort(b->nodes.begin(), b->nodes.end(), by_place);
+      if (add_unrouted(*b)) std::stable_sort(b->nodes.begin(), b->nodes.end(), by_place);
       for (size_t i = 0; i < b->nodes.size(); ++i) {
         Router& r = b->routers[b->nodes[i].pe];
         if (r.nodes++ == 0) r.first_node = uint32_t(i);
@@ -104,8 +106,52 @@ struct Builder {
     }
   }
 
+  // Colors without a route that a program gives one while it runs. True if there are any.
+  bool add_unrouted(Block& b) const {
+    const size_t before = b.nodes.size();
+    for (uint32_t pe = 0; pe < b.tile_of.size(); ++pe) {
+      if (b.tile_of[pe] < 0) continue;
+      for (uint32_t rest = world.tiles[size_t(b.tile_of[pe])].routes_named; rest != 0; rest &= rest - 1) {
+        ColorNode n;
+        n.pe = pe;
+        n.color = uint8_t(std::countr_zero(rest));
+        const auto place = std::lower_bound(
+            b.nodes.begin(), b.nodes.begin() + ptrdiff_t(before), n, [](const ColorNode& x, const ColorNode& y) {
+              return x.pe != y.pe ? x.pe < y.pe : x.color < y.color;
+            });
+        if (place != b.nodes.begin() + ptrdiff_t(before) && place->pe == pe && place->color == n.color) continue;
+        n.config = uint32_t(world.program.routes.size() + b.own_routes.size());
+        b.own_routes.emplace_back();
+        b.nodes.push_back(n);
+      }
+    }
+    return b.nodes.size() != before;
+  }
+
+  void make_filters(Block& b) const {
+    for (ColorNode& n : b.nodes) {
+      const FilterConfig& f = b.config_of(n).filter;
+      if (f.kind == FilterKind::none || b.filters.size() == 0xFFFF) continue;
+      b.filters.push_back({f, f.init_counter, f.kind == FilterKind::sparse_counter && f.limit1 == 0});
+      n.filter = uint16_t(b.filters.size());
+    }
+  }
+
+  // The program of the PE may change this color's routes.
+  bool reroutes(const Block& b, const ColorNode& n) const {
+    return b.tile_of[n.pe] >= 0 && (world.tiles[size_t(b.tile_of[n.pe])].reroutes >> n.color & 1);
+  }
+
+  // The color that a wavelet has behind an output of the node.
+  static int color_behind(const Block& b, const ColorNode& n, Port out) {
+    const RouteConfig& c = b.config_of(n);
+    const bool x = out == Port::east || out == Port::west;
+    return n.color ^ int(x ? c.swap_x : c.swap_y);
+  }
+
   PortSet inputs_of(const Block& b, const ColorNode& n) const {
-    const RouteConfig& config = world.program.routes[n.config].config;
+    if (reroutes(b, n)) return 31;
+    const RouteConfig& config = b.config_of(n);
     PortSet in = 0;
     for (const SwitchPosition& p : config.positions)
       if (p.valid) in |= p.rx;
@@ -115,10 +161,12 @@ struct Builder {
       Coord c = neighbour(at, Port(p));
       const Block* nb = grid.block_at(c);
       if (nb == nullptr) continue;
-      const ColorNode* other = nb->find_node(nb->index_of(c), n.color);
-      if (other == nullptr) continue;
-      for (const SwitchPosition& position : world.program.routes[other->config].config.positions)
-        if (position.valid && (position.tx & port_bit(opposite(Port(p))))) in |= port_bit(Port(p));
+      for (int color : {int(n.color), n.color ^ 1}) {
+        const ColorNode* other = nb->find_node(nb->index_of(c), color);
+        const Port towards = opposite(Port(p));
+        if (other == nullptr || color_behind(*nb, *other, towards) != n.color) continue;
+        if (outputs_of(*nb, *other) & port_bit(towards)) in |= port_bit(Port(p));
+      }
     }
     return in & 31;
   }
@@ -133,6 +181,7 @@ struct Builder {
   }
 
   void make_lanes(Block& b) {
+    make_filters(b);
     const Machine& m = world.machine;
     int most = 1;
     for (int words : m.queues.output_words) most = std::max(most, words);
@@ -140,7 +189,7 @@ struct Builder {
     uint32_t ring = 0;
     for (size_t i = 0; i < b.nodes.size(); ++i) {
       ColorNode& n = b.nodes[i];
-      const SwitchPosition& p = world.program.routes[n.config].config.positions[n.position];
+      const SwitchPosition& p = b.config_of(n).positions[n.position];
       n.rx = n.teardown ? 0 : p.rx & 31;
       n.tx = p.tx & 31;
       n.inputs = inputs_of(b, n);
@@ -167,13 +216,13 @@ struct Builder {
   // Resolves the outputs of a node and tells the lanes found who feeds them.
   void connect(Block& b, uint32_t node) {
     ColorNode& n = b.nodes[node];
-    PortSet tx = outputs_of(n);
+    PortSet tx = outputs_of(b, n);
     for (int out = 0; out < 4; ++out) {
       if (!(tx & port_bit(Port(out)))) continue;
       Coord c = neighbour(b.coord_of(n.pe), Port(out));
       Block* nb = grid.block_at(c);
       if (nb == nullptr) continue;
-      const ColorNode* target = nb->find_node(nb->index_of(c), n.color);
+      const ColorNode* target = nb->find_node(nb->index_of(c), color_behind(b, n, Port(out)));
       if (target == nullptr) continue;
       uint32_t lane = nb->lane_of(*target, opposite(Port(out)));
       if (lane == ~0u) continue;
@@ -195,11 +244,11 @@ struct Builder {
       std::array<int, kPorts> users{};
       for (uint32_t i = r.first_node; i < r.first_node + r.nodes; ++i)
         for (int p = 0; p < kPorts; ++p)
-          if (outputs_of(b.nodes[i]) >> p & 1) users[size_t(p)] += std::popcount(b.nodes[i].inputs);
+          if (outputs_of(b, b.nodes[i]) >> p & 1) users[size_t(p)] += std::popcount(b.nodes[i].inputs);
       for (uint32_t i = r.first_node; i < r.first_node + r.nodes; ++i) {
         b.nodes[i].alone = true;
         for (int p = 0; p < kPorts; ++p)
-          if ((outputs_of(b.nodes[i]) >> p & 1) && users[size_t(p)] > 1) b.nodes[i].alone = false;
+          if ((outputs_of(b, b.nodes[i]) >> p & 1) && users[size_t(p)] > 1) b.nodes[i].alone = false;
         if (b.nodes[i].alone) find_straight(b, b.nodes[i]);
       }
     }
@@ -207,10 +256,10 @@ struct Builder {
 
   // Lane::straight: most hops of most programs, and route() needs nothing but the lane for them.
   void find_straight(Block& b, const ColorNode& n) {
-    const auto& positions = world.program.routes[n.config].config.positions;
+    const auto& positions = b.config_of(n).positions;
     auto valid =
         std::count_if(positions.begin(), positions.end(), [](const SwitchPosition& p) { return p.valid; });
-    if (valid != 1 || n.teardown || n.rx != n.inputs || !std::has_single_bit(n.inputs)) return;
+    if (valid != 1 || n.teardown || reroutes(b, n) || n.rx != n.inputs || !std::has_single_bit(n.inputs)) return;
     if (!std::has_single_bit(n.tx) || n.tx == port_bit(Port::ramp)) return;
     const Ref ref = n.down[size_t(std::countr_zero(n.tx))];
     Lane& lane = b.lanes[n.first_lane];
@@ -220,9 +269,10 @@ struct Builder {
     lane.next = ref_index(ref);
   }
 
-  PortSet outputs_of(const ColorNode& n) const {
+  PortSet outputs_of(const Block& b, const ColorNode& n) const {
+    if (reroutes(b, n)) return 31;
     PortSet tx = 0;
-    for (const SwitchPosition& p : world.program.routes[n.config].config.positions)
+    for (const SwitchPosition& p : b.config_of(n).positions)
       if (p.valid) tx |= p.tx;
     return tx & 31;
   }

@@ -19,6 +19,8 @@ class Core {
   Core(Block& block, Pe& pe, Cycle now) : block_(block), pe_(pe), world_(block.world), now_(now) {}
   void run();
 
+  void enter_teardown(int color);
+
   // The run stops before `now_ + 1`, but the core has run ahead of that: back, and again up to the stop.
   void rewind();
 
@@ -40,10 +42,21 @@ class Core {
 
   // ---- core_config.cpp
   void read_config(const isa::Inst&, Cycle t);
+  bool sees_fabric(const isa::Inst&) const;
   void write_config(const isa::Inst&, Cycle t);
   std::optional<uint16_t> read_named(isa::ConfigReg, Cycle t);
   void write_named(isa::ConfigReg, uint16_t value, Cycle t);
   Dsr* dsr_of_length(uint16_t address);
+  std::optional<uint16_t> read_filter(uint16_t address);
+  bool write_filter(uint16_t address, uint16_t value);
+  uint16_t read_queue(uint16_t address) const;
+  void write_queue(uint16_t address, uint16_t value);
+  uint32_t take_teardowns(uint32_t mask);
+  Lane* output_lane(int queue) const;
+  void bind_input(int queue, int color);
+  uint16_t queue_bits(bool output, bool full) const;
+  bool queue_empty(int bit) const;
+  void check_flush();
   uint16_t random_bits();
   uint64_t timestamp(Cycle t) const;
 
@@ -68,6 +81,7 @@ class Core {
   bool input_ready(VectorOp&, int thread, Cursor&);
   bool output_ready(VectorOp&, Cursor&);
   bool take_control(VectorOp&, int thread, Cursor&);
+  bool drop_element(VectorOp&, int thread, Cursor&, bool control);
   void execute_group(VectorOp&, int thread);
   void run_memory_op(VectorOp&);
   void account_groups(const VectorOp&, uint64_t groups);
@@ -94,9 +108,11 @@ class Core {
   bool read_element(VectorOp&, Cursor&, int position, uint32_t& value);
   bool write_element(VectorOp&, uint32_t value, bool last);
   void write_fabric(Cursor&, uint32_t word, bool last);
+  uint32_t transformed(Entry) const;
   void execute_elements(VectorOp&, uint32_t count);
   bool run_memory_fast(VectorOp&, uint32_t count);
   void save_addresses(VectorOp&);
+  void step_registers(const VectorOp&);
 
   // ---- core_tasks.cpp
   bool pick_task();
@@ -123,6 +139,9 @@ class Core {
   bool faulted_ = false;
   bool logging_ = false;  // what is overwritten goes into Pe::ahead
 };
+
+// A register that is state of the core alone; false if it is no such register.
+bool set_config(Pe&, uint16_t address, uint16_t value);
 
 inline void run_core(Block& block, Pe& pe, Cycle now) { Core(block, pe, now).run(); }
 

@@ -99,6 +99,7 @@ void Core::remember() {
   a.last_group = pe_.last_group;
   a.pc = pe_.pc;
   a.active = pe_.active;
+  a.next_index = pe_.next_index;
   a.why = pe_.why;
   a.blocked = pe_.blocked;
   a.activated = pe_.activated;
@@ -146,6 +147,7 @@ void Core::rewind() {
   pe_.pc = a.pc;
   pe_.active = uint16_t((pe_.active & 0xFF) | (a.active & 1u << kMainThread));
   pe_.why = a.why;
+  pe_.next_index = a.next_index;
   pe_.blocked = a.blocked;
   pe_.activated = a.activated;
   pe_.ready_at = a.ready_at;

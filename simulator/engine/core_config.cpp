@@ -1,6 +1,7 @@
 // Registers of the core and its router (runtime/isa/config_space.h): what LDCFG16 reads and STCFG16 writes.
 
 #include <algorithm>
+#include <bit>
 #include <optional>
 
 #include "simulator/engine/core.h"
@@ -20,19 +21,68 @@ uint16_t Core::random_bits() {
   return uint16_t(pe_.lfsr);
 }
 
+// What it reads changes with the fabric, so it is read in its own cycle.
+bool Core::sees_fabric(const isa::Inst& inst) const {
+  const uint16_t address = value16(inst.args[1]);
+  if (address >= isa::kFilter) return true;
+  return address >= uint16_t(isa::ConfigReg::input_empty) && address < uint16_t(isa::ConfigReg::count);
+}
+
 void Core::read_config(const isa::Inst& inst, Cycle t) {
   const uint16_t address = value16(inst.args[1]);
   std::optional<uint16_t> value;
-  if (address < uint16_t(isa::ConfigReg::count)) value = read_named(isa::ConfigReg(address), t);
-  if (address >= isa::kDsrLength && address < isa::kDsrLength + 48) {
+  if (address < uint16_t(isa::ConfigReg::count)) {
+    value = read_named(isa::ConfigReg(address), t);
+  } else if (address >= isa::kDsrLength && address < isa::kDsrLength + 48) {
     const Dsr* d = dsr_of_length(address);
-    value = d ? d->dsd.extent[0] : uint16_t(0);
+    value = d ? uint16_t(d->left()) : uint16_t(0);
+  } else if (address >= isa::kFilter && address < isa::kTaskPriority) {
+    value = read_filter(address);
+  } else if (address >= isa::kTaskPriority && address < isa::kColorConfig) {
+    value = pe_.high_tasks >> (address - isa::kTaskPriority) & 1;
+  } else if (isa::is_color_config(address)) {
+    value = block_.read_color(pe_.index, (address - isa::kColorConfig) / 8, isa::ColorReg(address & 7));
+  } else if (address >= isa::kInputColor && address < isa::kConfigEnd) {
+    value = read_queue(address);
   }
   if (!value) {
     raise("illegal-instruction", t, pe_.pc, "no configuration register " + std::to_string(address));
     return;
   }
   pe_.regs.r[size_t(inst.args[0].value & 15)] = *value;
+}
+
+uint16_t Core::read_queue(uint16_t address) const {
+  const int queue = address & 15;
+  if (address >= isa::kInputFlush) {
+    const int bit = queue + (address >= isa::kOutputFlush ? 8 : 0);
+    return pe_.flush_done >> bit & 1;
+  }
+  if (address >= isa::kOutputColor) return uint16_t(pe_.output_color[size_t(queue)]);
+  for (const InputQueue& q : pe_.inputs)
+    if (q.id == queue) return q.color;
+  return 0xFFFF;
+}
+
+std::optional<uint16_t> Core::read_filter(uint16_t address) {
+  const FilterState* f = block_.find_filter(pe_.index, (address - isa::kFilter) / 8);
+  if (f == nullptr) return std::nullopt;
+  const FilterConfig& c = f->config;
+  switch (isa::FilterReg(address & 7)) {
+    case isa::FilterReg::limit:
+      return c.limit1;
+    case isa::FilterReg::max_counter:
+      return c.max_counter;
+    case isa::FilterReg::counter:
+      return f->counter;
+    case isa::FilterReg::state:
+      return f->counter > c.max_counter;
+    case isa::FilterReg::pass_count:
+      return uint16_t(c.max_counter + 1);
+    case isa::FilterReg::drop_count:
+      return uint16_t(std::max(0, c.limit1 - c.max_counter));
+  }
+  return std::nullopt;
 }
 
 std::optional<uint16_t> Core::read_named(isa::ConfigReg reg, Cycle t) {
@@ -61,9 +111,33 @@ std::optional<uint16_t> Core::read_named(isa::ConfigReg reg, Cycle t) {
       return pe_.test;
     case isa::ConfigReg::index:
       return pe_.next_index;
-    default:
+    case isa::ConfigReg::main_priority:
+      return pe_.main_priority;
+    case isa::ConfigReg::transform_mask:
+      return pe_.transform_mask;
+    case isa::ConfigReg::exceptions:
+      return pe_.exceptions;
+    case isa::ConfigReg::input_empty:
+    case isa::ConfigReg::input_full:
+      return queue_bits(false, reg == isa::ConfigReg::input_full);
+    case isa::ConfigReg::output_empty:
+    case isa::ConfigReg::output_full:
+      return queue_bits(true, reg == isa::ConfigReg::output_full);
+    case isa::ConfigReg::teardown_low:
+      return uint16_t(take_teardowns(0xFFFF));
+    case isa::ConfigReg::teardown_high:
+      return uint16_t(take_teardowns(0xFFFF0000) >> 16);
+    case isa::ConfigReg::prng:
+      return pe_.prng;
+    default:  // those that are only written
       return std::nullopt;
   }
+}
+
+uint32_t Core::take_teardowns(uint32_t mask) {
+  const uint32_t pending = pe_.teardowns & mask;
+  pe_.teardowns &= ~mask;
+  return pending;
 }
 
 // The DSR whose extent the register is; null if the program never uses it.
@@ -75,16 +149,25 @@ Dsr* Core::dsr_of_length(uint16_t address) {
 
 void Core::write_config(const isa::Inst& inst, Cycle t) {
   const uint16_t address = value16(inst.args[0]), value = value16(inst.args[1]);
+  bool known = true;
   if (address < uint16_t(isa::ConfigReg::count)) {
     write_named(isa::ConfigReg(address), value, t);
   } else if (address >= isa::kDsrLength && address < isa::kDsrLength + 48) {
-    Dsr* d = dsr_of_length(address);
-    if (d == nullptr) return;
-    d->dsd.extent[0] = value;
-    d->ready = std::max(d->ready, t + Cycle(world_.machine.core.dsr_load_use_cycles));
+    if (Dsr* d = dsr_of_length(address)) {
+      d->dsd.extent[0] = value;
+      d->ready = std::max(d->ready, t + Cycle(world_.machine.core.dsr_load_use_cycles));
+    }
+  } else if (address >= isa::kFilter && address < isa::kTaskPriority) {
+    known = write_filter(address, value);
+  } else if (isa::is_color_config(address)) {
+    known = block_.write_color(pe_.index, (address - isa::kColorConfig) / 8, isa::ColorReg(address & 7), value, t);
+  } else if (address >= isa::kInputColor && address < isa::kConfigEnd) {
+    write_queue(address, value);
   } else {
-    raise("illegal-instruction", t, pe_.pc, "no configuration register " + std::to_string(address));
+    known = set_config(pe_, address, value);
   }
+  if (!known)
+    raise("illegal-instruction", t, pe_.pc, "no configuration register " + std::to_string(address) + " at this PE");
 }
 
 void Core::write_named(isa::ConfigReg reg, uint16_t value, Cycle t) {
@@ -107,6 +190,11 @@ void Core::write_named(isa::ConfigReg reg, uint16_t value, Cycle t) {
     case isa::ConfigReg::index:
       pe_.next_index = value;
       break;
+    case isa::ConfigReg::prng:
+      pe_.resting_prngs[pe_.prng] = pe_.lfsr;
+      pe_.prng = value & 3;
+      pe_.lfsr = pe_.resting_prngs[pe_.prng];
+      break;
     case isa::ConfigReg::seed_low:
       pe_.lfsr = (pe_.lfsr & 0x7F0000) | value;
       break;
@@ -115,9 +203,38 @@ void Core::write_named(isa::ConfigReg reg, uint16_t value, Cycle t) {
       if (pe_.lfsr == 0) pe_.lfsr = 1;
       break;
     default:
-      raise("illegal-instruction", t, pe_.pc,
-            "configuration register " + std::string(isa::config_reg_name(reg)) + " cannot be written");
+      if (!set_config(pe_, uint16_t(reg), value))
+        raise("illegal-instruction", t, pe_.pc,
+              "configuration register " + std::string(isa::config_reg_name(reg)) + " cannot be written");
   }
+}
+
+bool Core::write_filter(uint16_t address, uint16_t value) {
+  FilterState* f = block_.find_filter(pe_.index, (address - isa::kFilter) / 8);
+  if (f == nullptr) return false;
+  FilterConfig& c = f->config;
+  switch (isa::FilterReg(address & 7)) {
+    case isa::FilterReg::limit:
+      c.limit1 = value;
+      break;
+    case isa::FilterReg::max_counter:
+      c.max_counter = value;
+      break;
+    case isa::FilterReg::counter:
+      f->counter = value;
+      break;
+    case isa::FilterReg::state:
+      f->counter = value ? uint16_t(c.max_counter + 1) : uint16_t(0);
+      break;
+    case isa::FilterReg::pass_count:  // the period stays that of pass and drop count
+      c.limit1 = uint16_t(c.limit1 + value - (c.max_counter + 1));
+      c.max_counter = uint16_t(value - 1);
+      break;
+    case isa::FilterReg::drop_count:
+      c.limit1 = uint16_t(c.max_counter + value);
+      break;
+  }
+  return true;
 }
 
 }  // namespace cs::sim

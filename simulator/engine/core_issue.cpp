@@ -14,6 +14,7 @@ void Core::run() {
   if (pe_.tile == nullptr) return;
   account_gap(now_, pe_.why, pe_.why_thread, pe_.why_queue, pe_.why_inst);
   if (pe_.active != 0) run_datapath();
+  if (pe_.flush_wanted != 0) check_flush();
   run_main();
   sleep();
 }
@@ -66,7 +67,8 @@ bool Core::issue(Cycle t) {
   }
   if (d.kind == InstKind::vector) return issue_vector(inst, d, t);
   // What the host may see happens at its own cycle.
-  if (d.kind == InstKind::write_config && t > now_) return false;
+  if (t > now_ && (d.kind == InstKind::write_config || (d.kind == InstKind::read_config && sees_fabric(inst))))
+    return false;
   account_gap(t, int(Stall::dependency), -1, -1, pe_.pc);
   account_busy(t);
   if (world_.details) [[unlikely]]
@@ -185,6 +187,8 @@ void Core::load_dsr(const isa::Inst& inst, const Decoded& d, Cycle t) {
   }
   Dsr& target = dsr(inst.args[0]);
   target.dsd = isa::decode(words);
+  target.stepped = 0;
+  target.at = {};
   target.config = isa::decode_config(inst.args[3].value);
   target.ready = t + d.latency;
   if (target.dsd.kind == isa::DsdKind::none)

@@ -36,7 +36,14 @@ bool Core::make_operands(VectorOp& op, const isa::Inst& inst, const Decoded& d) 
   if (d.reduction) op.dst.value = op.a.value;
   op.total = least_extent(op, inst, false);
   if (op.total == ~0u) op.total = least_extent(op, inst, true);
+  for (int8_t from : op.saves)
+    if (from >= 0 && pe_.dsrs[size_t(from)].config.single_step)
+      op.total = std::min({op.total, 1u, pe_.dsrs[size_t(from)].left()});
   if (op.total == ~0u) op.total = 1;
+  if (op.dst.kind == Cursor::Kind::fabout) {
+    if (op.dsds[0].zero == 1) op.a.clears = true;
+    if (op.dsds[0].zero == 2) (e.b_bytes != 0 ? op.b : op.a).clears = true;
+  }
   return true;
 }
 
@@ -51,16 +58,18 @@ bool Core::make_cursor(VectorOp& op, Cursor& c, const isa::Operand& o, int bytes
   Dsr& source = dsr(o);
   isa::Dsd& d = op.dsds[size_t(position)] = source.dsd;
   op.saves[size_t(position)] = int8_t(&source - pe_.dsrs.data());
+  const int start = (d.base + (d.indexed ? 2 * pe_.next_index : 0)) & 0xFFFF;  // the index counts 16-bit words
   switch (d.kind) {
     case isa::DsdKind::mem1d:
       c.kind = Cursor::Kind::memory;
-      c.address = d.base;
+      c.address = start;
       c.step = d.stride[0] * bytes;
       return true;
     case isa::DsdKind::mem4d:
       c.kind = Cursor::Kind::memory4;
-      c.address = d.base;
+      c.address = start;
       c.step = 1;
+      c.at = source.at;
       return true;
     case isa::DsdKind::fabin:
     case isa::DsdKind::fabout:
@@ -93,13 +102,14 @@ bool Core::make_fabric_cursor(Cursor& c, const isa::Dsd& d, bool destination) {
   }
   c.packed = c.bytes == 2 && (d.simd == isa::SimdMode::simd_32 || d.simd == isa::SimdMode::simd_64);
   if (destination) {
-    int color = d.color != isa::kQueueColor ? d.color : pe_.tile->output_color[d.queue & 15];
+    int color = d.color != isa::kQueueColor ? d.color : pe_.output_color[d.queue & 15];
     ColorNode* n = color < 0 ? nullptr : block_.find_node(pe_.index, color);
     c.kind = Cursor::Kind::fabout;
     c.queue = d.queue;
     c.color = uint8_t(color);
     c.control = d.control;
     c.advance = d.advance_switch;
+    c.transform = d.control_transform;
     c.indexed = c.bytes == 2 && !c.packed && d.indexed;
     c.index = pe_.next_index;
     c.lane = n ? block_.lane_of(*n, Port::ramp) : ~0u;
@@ -110,6 +120,8 @@ bool Core::make_fabric_cursor(Cursor& c, const isa::Dsd& d, bool destination) {
     return false;
   }
   c.kind = Cursor::Kind::fabin;
+  c.transform = d.control_transform;
+  c.drops = d.zero != 0;
   uint8_t queue = 0xFF;
   if (d.color != isa::kQueueColor) {
     queue = pe_.input_of_color[d.color & 31];
@@ -130,6 +142,16 @@ bool Core::make_fabric_cursor(Cursor& c, const isa::Dsd& d, bool destination) {
 }
 
 // ---- elements
+
+// control_transform: the two upper bits of the word say whether it was a control wavelet.
+namespace {
+constexpr uint32_t kTransformed = 0xC0000000;
+}
+
+uint32_t Core::transformed(Entry e) const {
+  const uint32_t data = entry_data(e) & ~kTransformed;
+  return e & kEntryControl ? (data ^ uint32_t(pe_.transform_mask) << 16) | kTransformed : data;
+}
 
 // Bounds of an access; the memory of a PE grows to its full size when a program leaves what it declared.
 bool Core::check_access(const VectorOp& op, int32_t address, int bytes) {
@@ -176,12 +198,13 @@ bool Core::read_element(VectorOp& op, Cursor& c, int position, uint32_t& value) 
       const uint8_t* m = pe_.memory.data() + c.address;
       value = uint32_t(m[0] | m[1] << 8);
       if (c.bytes == 4) value |= uint32_t(m[2]) << 16 | uint32_t(m[3]) << 24;
+      if (c.clears) std::fill_n(pe_.memory.data() + c.address, c.bytes, uint8_t(0));
       advance_cursor(c, op.dsds[size_t(position)]);
       return true;
     }
     case Cursor::Kind::fabin:
       if (c.half == 0) {
-        c.value = entry_data(pe_.inputs[c.queue].front());
+        c.value = c.transform ? transformed(pe_.inputs[c.queue].front()) : entry_data(pe_.inputs[c.queue].front());
         pop_input(c.queue);
       }
       value = c.bytes == 4 ? c.value : (c.half ? c.value >> 16 : c.value & 0xFFFF);
@@ -234,6 +257,10 @@ bool Core::write_element(VectorOp& op, uint32_t value, bool last) {
 void Core::write_fabric(Cursor& c, uint32_t word, bool last) {
   Cycle lands = now_ + 1 + Cycle(world_.machine.ramp.up_cycles);
   Entry flags = (c.control ? kEntryControl : 0) | (c.advance && last ? kEntryAdvance : 0);
+  if (c.transform) {
+    if ((word & kTransformed) == kTransformed) flags |= kEntryControl;
+    word &= ~kTransformed;
+  }
   block_.push_lane(c.lane, make_entry(word, flags, lands), lands);
   if (world_.details) [[unlikely]]
     world_.details->send({pe_.at, now_, lands, c.color, c.queue, c.control, word});
@@ -294,11 +321,28 @@ bool Core::run_memory_fast(VectorOp& op, uint32_t count) {
 void Core::save_addresses(VectorOp& op) {
   const Cursor* cursors[3] = {&op.dst, &op.a, &op.b};
   for (size_t i = 0; i < 3; ++i) {
-    const isa::DsdKind kind = op.dsds[i].kind;
-    if (op.saves[i] < 0 || (kind != isa::DsdKind::mem1d && kind != isa::DsdKind::circbuf)) continue;
+    const isa::Dsd& d = op.dsds[i];
     // Each descriptor register was loaded with its own configuration: only those that asked walk on.
+    if (op.saves[i] < 0 || !d.in_memory() || !pe_.dsrs[size_t(op.saves[i])].config.save_address) continue;
+    int address = cursors[i]->address;
+    if (d.kind == isa::DsdKind::mem4d) {  // one step of the outermost dimension behind the last element
+      size_t outer = 0;
+      while (outer < 3 && d.extent[outer] == 1 && d.stride[outer] == 0) ++outer;
+      address += d.stride[outer] * cursors[i]->bytes;
+    }
+    pe_.dsrs[size_t(op.saves[i])].dsd.base = uint16_t(address);
+  }
+}
+
+void Core::step_registers(const VectorOp& op) {
+  const Cursor* cursors[3] = {&op.dst, &op.a, &op.b};
+  for (size_t i = 0; i < 3; ++i) {
+    if (op.saves[i] < 0 || op.done == 0) continue;
     Dsr& dsr = pe_.dsrs[size_t(op.saves[i])];
-    if (dsr.config.save_address) dsr.dsd.base = uint16_t(cursors[i]->address);
+    if (!dsr.config.single_step) continue;
+    if (dsr.dsd.in_memory()) dsr.dsd.base = uint16_t(cursors[i]->address);
+    dsr.at = cursors[i]->at;
+    ++dsr.stepped;
   }
 }
 

@@ -77,7 +77,9 @@ bool Core::pick_task() {
   size_t best_queue = 0;
   auto offer = [&](Cycle ready, int kind, int id, size_t queue) {
     if (ready > now_) return;
-    int turn = (kind * 64 + id - pe_.last_choice - 1) & 0xFF;
+    const int class_id = kind == kControl ? pe_.inputs[queue].task_id : id;
+    const bool high = kind != kFunction && class_id >= 0 && (pe_.high_tasks >> (class_id & 63) & 1);
+    int turn = ((kind * 64 + id - pe_.last_choice - 1) & 0xFF) + (high ? 0 : 0x100);
     if (turn >= best_turn) return;
     best_turn = turn;
     best_kind = kind;

@@ -70,10 +70,6 @@ bool Core::issue_vector(const isa::Inst& inst, const Decoded& d, Cycle t) {
     op.config = first ? config : merge(op.config, config);
     first = false;
   }
-  if (op.config.single_step) {
-    raise("unimplemented", t, pe_.pc, "single_step DSRs");
-    return false;
-  }
   if (!make_operands(op, inst, d)) return false;
   op.sync = !op.config.async;
   int thread = op.sync ? kMainThread : microthread_of(op);
@@ -92,6 +88,7 @@ bool Core::issue_vector(const isa::Inst& inst, const Decoded& d, Cycle t) {
   ++pe_.stats.instructions;
   ++block_.instructions;
   ++pe_.pc;
+  pe_.next_index = 0;
   pe_.ready = t + Cycle(std::max(1, world_.machine.core.issue_cycles));
   auto& slot = pe_.ops[size_t(thread)];
   if (!slot) slot = std::make_unique<VectorOp>();
@@ -151,7 +148,18 @@ bool Core::input_ready(VectorOp& op, int thread, Cursor& c) {
     op.next = now_ + down - age;
     return false;
   }
-  return !(w & kEntryControl) || take_control(op, thread, c);
+  if (c.drops) return drop_element(op, thread, c, (w & kEntryControl) != 0);
+  return !(w & kEntryControl) || c.transform || take_control(op, thread, c);
+}
+
+// @dfilt: takes one wavelet per cycle without the datapath; control wavelets are its elements.
+bool Core::drop_element(VectorOp& op, int thread, Cursor& c, bool control) {
+  pop_input(c.queue);
+  op.next = now_ + 1;
+  if (!control || ++op.done < op.total) return false;
+  op.stopped = true;
+  retire(thread, now_);
+  return false;
 }
 
 // A control wavelet at the head of a queue that an operation reads. Without on_control the scheduler may have
@@ -218,6 +226,7 @@ void Core::retire(int thread, Cycle last_group) {
   for (Cursor* c : {&op.a, &op.b})
     if (c->kind == Cursor::Kind::fabin) pe_.inputs[c->queue].readers &= uint16_t(~(1u << thread));
   if (op.config.save_address) save_addresses(op);
+  if (op.config.single_step) step_registers(op);
   if (op.dst.kind == Cursor::Kind::reg && !op.stopped) {
     const isa::Operand& o = pe_.tile->program->code[op.inst].args[0];
     if (o.kind == isa::OperandKind::pair)

@@ -77,11 +77,24 @@ inline uint8_t lane_key(const Lane& l) { return uint8_t(int(l.port) * 32 + l.col
 // `to_host` takes what would go back to the core.
 enum class StreamEnd : uint8_t { none, from_host, to_host };
 
+// A configuration that a program has changed, with the words as it wrote them.
+struct OwnRoute {
+  RouteConfig config;
+  std::array<uint16_t, 4> words{};
+};
+
+// A filter on a color's way to the core.
+struct FilterState {
+  FilterConfig config;  // limits may change while it runs
+  uint16_t counter = 0;
+  bool off = false;
+};
+
 struct ColorNode {
   std::array<Ref, 4> down{kNoRef, kNoRef, kNoRef, kNoRef};
   uint32_t pe = 0;  // index in the block
   uint32_t first_lane = 0;
-  uint32_t config = 0;     // index into Program::routes
+  uint32_t config = 0;     // index into Program::routes, beyond them into Block::own_routes
   PortSet inputs = 0;      // ports that have a lane, in the order of Port
   PortSet rx = 0, tx = 0;  // of the position in force
   uint8_t color = 0;
@@ -91,6 +104,7 @@ struct ColorNode {
   bool teardown = false;  // rx is then empty
   StreamEnd stream = StreamEnd::none;
   uint32_t stream_port = 0;  // index into Block::ports, plus 1; 0 before the host has asked for it
+  uint16_t filter = 0;    // index into Block::filters, plus 1
 };
 
 struct Router {

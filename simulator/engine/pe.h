@@ -64,6 +64,10 @@ struct Dsr {
   isa::Dsd dsd;
   isa::DsrConfig config;
   Cycle ready = 0;  // an instruction that uses it may issue
+  // single_step: elements done, and the position in a mem4d
+  uint32_t stepped = 0;
+  std::array<uint16_t, 4> at{};
+  uint32_t left() const { return dsd.elements() - std::min(stepped, dsd.elements()); }
 };
 
 // An operand of a running vector operation, walked element by element.
@@ -76,6 +80,9 @@ struct Cursor {
   bool packed = false;  // two 16-bit elements per wavelet
   uint8_t half = 0;     // packed: which half of the wavelet is next
   bool control = false, advance = false, indexed = false;
+  bool transform = false;  // control_transform
+  bool clears = false;     // memory: what was read is set to zero
+  bool drops = false;      // fabin: @dfilt
   uint16_t index = 0;             // indexed: the upper half of every wavelet
   int32_t address = 0, step = 0;  // memory: next element and stride in bytes
   uint32_t value = 0;             // value; reg: running result; fabin: present wavelet
@@ -125,7 +132,7 @@ struct Ahead {
   std::array<Cycle, 16> reg_ready{};
   Cycle last_result = 0, ready = 0, accounted = 0, datapath_free = 0, last_group = 0;
   uint32_t pc = 0;
-  uint16_t active = 0;
+  uint16_t active = 0, next_index = 0;
   int8_t why = -1;
   uint64_t blocked = 0, activated = 0;
   uint64_t block_instructions = 0;  // issued since, to be taken back from the block's count
@@ -189,10 +196,19 @@ struct alignas(64) Pe {
   Coord at;
   std::array<uint8_t, 32> input_of_color{};  // index into inputs, 0xFF: none
   std::array<int8_t, 16> output_last{};      // color an output queue holds words of, -1: none
+  std::array<int8_t, 16> output_color{};     // color an output queue is bound to, -1: none
+  // ---- configuration that programs change (core_config.cpp)
+  uint32_t teardowns = 0;                     // colors that went into teardown, not read yet
+  uint16_t flush_wanted = 0, flush_done = 0;  // queues, a bit each: inputs below, outputs from bit 8 on
+  uint64_t high_tasks = 0;                    // task ids of high priority
+  uint16_t transform_mask = 0, exceptions = 0xFFFF;
+  uint8_t main_priority = 0;                  // added to the main thread's rank
   bool tsc_on = false;
   Cycle tsc_base = 0;  // count = now - base while on, else the frozen count
   std::array<uint16_t, 2> tsc_latch{};
-  uint32_t lfsr = 0xdeadbeef & 0x7FFFFF;
+  uint32_t lfsr = 0xdeadbeef & 0x7FFFFF;  // of the active PRNG
+  uint8_t prng = 0;
+  std::array<uint32_t, 4> resting_prngs{lfsr, lfsr, lfsr, lfsr};
   struct Print {
     std::string line;  // not yet ended
     uint16_t high = 0;

@@ -165,6 +165,7 @@ inline bool Block::room(const Lane& l, ColorNode& n, PortSet tx, Cycle now) {
       next.flags |= Lane::waiter;
       return false;
     }
+    if (port == kRampIndex && n.filter != 0 && filter_rejects(n, lane_front(l))) continue;
     if (!room_at(n, port, now)) return false;
   }
   return true;

@@ -38,7 +38,7 @@ int next_position(const RouteConfig& config, int position, int opcode) {
 // What the next router sees of the payload.
 uint32_t Block::control_after(uint32_t node, uint32_t payload) const {
   const ColorNode& n = nodes[node];
-  const RouteConfig& config = world.program.routes[n.config].config;
+  const RouteConfig& config = config_of(n);
   int opcode = first_command(payload).opcode;
   bool changed = next_position(config, n.position, opcode) != n.position;
   bool drop = false;
@@ -65,11 +65,13 @@ void Block::run_switch(uint32_t node, Entry entry, Cycle now) {
 
 void Block::move_switch(uint32_t node, int opcode, Cycle now) {
   ColorNode& n = nodes[node];
-  const RouteConfig& config = world.program.routes[n.config].config;
+  const RouteConfig& config = config_of(n);
   if (opcode == kTeardown) {
+    if (n.teardown) return;
     n.teardown = true;
     lanes[n.first_lane].flags &= uint8_t(~Lane::straight);
     n.rx = 0;
+    signal_teardown(n, now);
     return;
   }
   int position = next_position(config, n.position, opcode);
@@ -85,7 +87,7 @@ void Block::move_switch(uint32_t node, int opcode, Cycle now) {
 // Lanes that wait ask again in the cycle after `now`; those that asked in it keep what they got.
 void Block::apply_position(uint32_t node, int position, Cycle now) {
   ColorNode& n = nodes[node];
-  const SwitchPosition& p = world.program.routes[n.config].config.positions[size_t(position)];
+  const SwitchPosition& p = config_of(n).positions[size_t(position)];
   flush_counters(n);
   n.rx = n.teardown ? 0 : p.rx;
   n.tx = p.tx;

@@ -105,6 +105,19 @@ void count_dsrs(const isa::Inst& inst, TileImage& image) {
   }
 }
 
+// Writes to the registers of a color: the color if the address is known, else all.
+void find_reroutes(const isa::Inst& inst, TileImage& image) {
+  if (inst.op != isa::Op::stcfg16) return;
+  const isa::Operand& address = inst.args[0];
+  if (address.kind != isa::OperandKind::imm) {
+    image.reroutes = ~0u;
+  } else if (isa::is_color_config(uint32_t(address.value)) &&
+             (address.value & 7) <= int(isa::ColorReg::pos3)) {
+    image.routes_named |= 1u << ((address.value - isa::kColorConfig) / 8);
+    image.reroutes |= image.routes_named;
+  }
+}
+
 void add_slot(TileImage& image, int id) {
   if (image.slot[size_t(id)] < 0) image.slot[size_t(id)] = int8_t(image.slots++);
 }
@@ -176,6 +189,7 @@ TileImage make_tile_image(const TileProgram& tile, const Machine& machine) {
   for (const isa::Inst& inst : tile.code) {
     image.code.push_back(decode(inst, tile, machine));
     count_dsrs(inst, image);
+    find_reroutes(inst, image);
   }
   for (const DsrInit& d : tile.dsrs)
     image.dsrs[d.file] = std::max(image.dsrs[d.file], uint8_t(d.index + 1));

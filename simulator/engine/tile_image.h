@@ -56,6 +56,7 @@ struct TileImage {
   int slots = 0;
   uint64_t blocked = 0, activated = 0;
   uint8_t threads_blocked = 0;
+  uint32_t reroutes = 0, routes_named = 0;  // colors whose routes the code may change; those it names
   uint64_t local_ids = 0;
   std::vector<QueueBinding> inputs;       // in queue order
   std::array<int8_t, 16> output_color{};  // color of an output queue, -1: not bound

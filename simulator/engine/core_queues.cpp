@@ -1,0 +1,127 @@
+// Configuration of queues, the events that activate the task of id 29, and registers that are state of the core alone.
+//
+//   bind     a queue gets another color
+//   flush    the program wants to know when a queue is empty (@queue_flush)
+//   teardown a color's router stopped at the command of a control wavelet
+
+#include <algorithm>
+#include <bit>
+
+#include "simulator/engine/core.h"
+
+namespace cs::sim {
+
+void Core::write_queue(uint16_t address, uint16_t value) {
+  const int queue = address & 15;
+  if (address >= isa::kInputFlush) {
+    const uint16_t bit = uint16_t(1u << (queue + (address >= isa::kOutputFlush ? 8 : 0)));
+    if (value != 0) {
+      pe_.flush_wanted |= bit;
+      check_flush();
+    } else {
+      pe_.flush_done &= uint16_t(~bit);
+    }
+  } else if (address >= isa::kOutputColor) {
+    pe_.output_color[size_t(queue)] = int8_t(value);
+  } else {
+    bind_input(queue, value);
+  }
+}
+
+// The queue gets another color; wavelets of the color before stay with it.
+void Core::bind_input(int queue, int color) {
+  for (size_t i = 0; i < pe_.inputs.size(); ++i) {
+    InputQueue& q = pe_.inputs[i];
+    if (q.id != queue) continue;
+    pe_.input_of_color[q.color & 31] = 0xFF;
+    if (ColorNode* n = block_.find_node(pe_.index, q.color)) n->queue = 0xFF;
+    q.color = uint8_t(color);
+    if (!world_.machine.queues.data_task_on_queue) q.task_id = int8_t(color);
+    pe_.input_of_color[color & 31] = uint8_t(i);
+    ColorNode* n = block_.find_node(pe_.index, color);
+    if (n == nullptr) return;
+    n->queue = uint8_t(i);
+    block_.wake_node(uint32_t(n - block_.nodes.data()), now_);
+    return;
+  }
+}
+
+// Lane of an output queue's color at our router; null without a color or route.
+Lane* Core::output_lane(int queue) const {
+  const int color = pe_.output_color[size_t(queue & 15)];
+  ColorNode* n = color < 0 ? nullptr : block_.find_node(pe_.index, color);
+  const uint32_t lane = n ? block_.lane_of(*n, Port::ramp) : ~0u;
+  return lane == ~0u ? nullptr : &block_.lanes[lane];
+}
+
+bool Core::queue_empty(int bit) const {
+  if (bit >= 8) {
+    const Lane* l = output_lane(bit - 8);
+    return l == nullptr || l->count <= world_.machine.router.lane_depth_wavelets;
+  }
+  for (const InputQueue& q : pe_.inputs)
+    if (q.id == bit) return q.count == 0;
+  return true;
+}
+
+uint16_t Core::queue_bits(bool output, bool full) const {
+  uint16_t bits = 0;
+  const auto& words = output ? world_.machine.queues.output_words : world_.machine.queues.input_words;
+  for (int queue = 0; queue < int(words.size()); ++queue) {
+    bool set = queue_empty(queue + (output ? 8 : 0));
+    if (full) {
+      set = false;
+      const Lane* l = output ? output_lane(queue) : nullptr;
+      if (l) set = l->count >= words[size_t(queue)] + world_.machine.router.lane_depth_wavelets;
+      for (const InputQueue& q : pe_.inputs) set |= !output && q.id == queue && q.count >= q.words;
+    }
+    bits |= uint16_t(set) << queue;
+  }
+  return bits;
+}
+
+// Queues that were flushed and are empty now: the task that looks after them runs.
+void Core::check_flush() {
+  for (uint16_t rest = pe_.flush_wanted; rest != 0; rest &= uint16_t(rest - 1)) {
+    const int bit = std::countr_zero(rest);
+    if (queue_empty(bit)) {
+      pe_.flush_wanted &= uint16_t(~(1u << bit));
+      pe_.flush_done |= uint16_t(1u << bit);
+      activate(isa::kTeardownTask, now_);
+    } else if (bit >= 8) {
+      output_lane(bit - 8)->flags |= Lane::core_waits;
+    }
+  }
+}
+
+// ---- teardown
+
+// Called while the routers work, also when the core has run ahead: the activation survives a return.
+void Core::enter_teardown(int color) {
+  pe_.teardowns |= 1u << (color & 31);
+  activate(isa::kTeardownTask, now_);
+  const int s = slot(isa::kTeardownTask);
+  if (pe_.ahead) {
+    pe_.ahead->activated |= uint64_t(1) << isa::kTeardownTask;
+    if (s >= 0 && size_t(s) < pe_.ahead->ready_at.size()) pe_.ahead->ready_at[size_t(s)] = pe_.ready_at[size_t(s)];
+  }
+  if (s >= 0 && !pe_.running) block_.wake(pe_, pe_.ready_at[size_t(s)]);
+}
+
+bool set_config(Pe& pe, uint16_t address, uint16_t value) {
+  const uint64_t bit = uint64_t(1) << ((address - isa::kTaskPriority) & 63);
+  if (address >= isa::kTaskPriority && address < isa::kColorConfig) {
+    pe.high_tasks = value ? pe.high_tasks | bit : pe.high_tasks & ~bit;
+  } else if (address == uint16_t(isa::ConfigReg::main_priority)) {
+    pe.main_priority = uint8_t(std::min<uint16_t>(value, 3));
+  } else if (address == uint16_t(isa::ConfigReg::transform_mask)) {
+    pe.transform_mask = value & 63;
+  } else if (address == uint16_t(isa::ConfigReg::exceptions)) {
+    pe.exceptions = value;
+  } else {
+    return false;
+  }
+  return true;
+}
+
+}  // namespace cs::sim
