@@ -130,8 +130,23 @@ Value set_active_prng(Evaluator& e, const ast::Builtin& n, const Type*) {
   return e.void_value();
 }
 
+// The number of a color's filter at this PE: filters are numbered by color.
+Value get_filter_id(Evaluator& e, const ast::Builtin& n, const Type*) {
+  const Value color = e.eval_comptime(n.args[0], nullptr, "the color");
+  if (!color.ok()) return {};
+  int number = 0;
+  for (const auto& [c, route] : e.unit().tile.routes) {
+    if (route.filter.kind == FilterKind::none) continue;
+    if (c == color.i) return Value::integer(e.types().integer(16, false), number);
+    ++number;
+  }
+  return e.fail(n.loc, fmt::format("{} has no filter that this program configures", print(color)),
+                "@set_local_color_config(color, .{ … .filter = … })");
+}
+
 constexpr BuiltinRow kRows[] = {
     {"set_active_prng", 1, 1, Allowed::code, set_active_prng},
+    {"get_filter_id", 1, 1, Allowed::either, get_filter_id},
     {"set_teardown_handler", 2, 2, Allowed::config, set_teardown_handler},
     {"set_empty_queue_handler", 2, 2, Allowed::config, set_empty_queue_handler},
     {"queue_flush", 1, 1, Allowed::code, queue_flush},
