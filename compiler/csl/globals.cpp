@@ -144,10 +144,11 @@ void Evaluator::export_function(const FunctionRef& ref, const Type* type, const 
 
 // A function, a variable, or a pointer: then what it points to at cycle 0.
 void Evaluator::export_symbol(const Value& v, const std::string& name, SourceLoc where) {
-  const auto taken = [&](const auto& s) { return s.name == name; };
   MirTile& tile = unit_.tile;
-  if (std::any_of(tile.symbols.begin(), tile.symbols.end(), taken) ||
-      std::any_of(tile.exported_functions.begin(), tile.exported_functions.end(), taken)) {
+  const auto is_function = [&](const MirExportedFunction& f) { return f.name == name; };
+  const auto is_symbol = [&](const MirSymbol& s) { return s.name == name; };
+  if (std::any_of(tile.exported_functions.begin(), tile.exported_functions.end(), is_function) ||
+      (v.is(ValueKind::function) && std::any_of(tile.symbols.begin(), tile.symbols.end(), is_symbol))) {
     fail(where, fmt::format("symbol '{}' is exported twice", name));
     return;
   }
@@ -188,6 +189,13 @@ void Evaluator::export_symbol(const Value& v, const std::string& name, SourceLoc
     return;
   }
   s.elements = (g.bytes - s.offset) / element->bytes;
+  // `export var a` and a pointer to it that the host knows by the same name are one symbol.
+  for (const MirSymbol& other : tile.symbols)
+    if (other.name == name) {
+      if (other.global != s.global || other.offset != s.offset || other.type != s.type)
+        fail(where, fmt::format("symbol '{}' is exported twice", name));
+      return;
+    }
   tile.symbols.push_back(std::move(s));
 }
 
