@@ -69,7 +69,15 @@ bool Session::check_rect(Rect pes, const std::string& what, Diag& diag) const {
   return false;
 }
 
-const Symbol* Session::symbol_at(const std::string& name, Coord fabric, uint32_t elements, Diag& diag) const {
+// Programs of the vendor's do copy a little more out than a symbol has; what lies behind it is what they get.
+bool Session::may_read_beyond(const HostCommand& c, const Symbol& s) const {
+  const uint64_t bytes = uint64_t(c.elements_per_pe) * uint64_t(data_type_bytes(s.type));
+  return brings_data(c.kind) && s.address + bytes <= uint64_t(device_.machine().core.memory_bytes);
+}
+
+const Symbol* Session::symbol_at(const HostCommand& c, Coord fabric, Diag& diag) const {
+  const std::string& name = c.name;
+  const uint32_t elements = c.elements_per_pe;
   const TileProgram* tile = tile_at(device_.program(), fabric);
   const Symbol* s = tile != nullptr ? tile->symbol(name) : nullptr;
   if (s == nullptr) {
@@ -78,7 +86,7 @@ const Symbol* Session::symbol_at(const std::string& name, Coord fabric, uint32_t
     return nullptr;
   }
   // A pointer that was exported without its array has an unknown length (0 elements).
-  if (s->elements != 0 && elements > s->elements) {
+  if (s->elements != 0 && elements > s->elements && !may_read_beyond(c, *s)) {
     diag.error_at(name, fmt::format("{} elements per PE asked for, the symbol has {} on PE ({}, {})", elements,
                                     s->elements, fabric.x, fabric.y));
     return nullptr;
@@ -90,8 +98,11 @@ bool Session::check_symbol(const HostCommand& c, Diag& diag) const {
   const Symbol* s = nullptr;
   bool good = true;
   for_pes(c.pes, device_.program().user, [&](Coord pe, size_t, size_t) {
-    if (good) good = (s = symbol_at(c.name, pe, c.elements_per_pe, diag)) != nullptr;
+    if (good) good = (s = symbol_at(c, pe, diag)) != nullptr;
   });
+  if (good && s != nullptr && s->elements != 0 && c.elements_per_pe > s->elements)
+    diag.warning({}, fmt::format("'{}': {} elements per PE asked for, the symbol has {}; the others are what lies behind it",
+                                 c.name, c.elements_per_pe, s->elements));
   return good;
 }
 

@@ -106,7 +106,8 @@ class Session {
   bool judge(const RunStatus&);
   bool check_rect(Rect pes, const std::string& what, Diag& diag) const;
   // The exported symbol on a PE, or null (reported) if a PE of the rectangle has none or it is too small.
-  const Symbol* symbol_at(const std::string& name, Coord fabric, uint32_t elements, Diag&) const;
+  const Symbol* symbol_at(const HostCommand&, Coord fabric, Diag&) const;
+  bool may_read_beyond(const HostCommand&, const Symbol&) const;
   int port_index(const std::string& port, bool input, Diag&) const;
 
   Device& device_;

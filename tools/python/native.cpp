@@ -2,6 +2,7 @@
 //
 // Everything here raises RuntimeError with the whole message of the simulator. Calls that let simulated time
 // pass release Python's lock. The vendor's names and habits are in the Python files.
+#include <iostream>
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
@@ -101,6 +102,7 @@ class Simulation {
     Diag diag;
     const auto ticket = session_->begin(std::move(command), diag);
     if (!ticket) fail(diag);
+    if (diag.warnings() != 0) diag.print(std::cerr);
     return *ticket;
   }
   static std::vector<uint32_t> list(const Words& w) { return {w.data(), w.data() + w.size()}; }

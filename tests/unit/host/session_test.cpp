@@ -64,6 +64,21 @@ TEST(Session, ErrorsNameTheNumbers) {
   EXPECT_NE(text.find("no input port"), std::string::npos) << text;
 }
 
+// The symbol has 3 elements. Four of them out: what lies behind, and a warning; four in: an error.
+TEST(Session, OnlyReadingMayGoBeyondASymbol) {
+  FakeDevice device(10);
+  Diag diag;
+  device.load(program_with_symbol(DataType::f32), {}, diag);
+  Session session(device);
+  std::vector<uint32_t> back;
+  EXPECT_TRUE(session.copy_from("a", {0, 0, 1, 1}, 4, back, HostOrder::row_major, diag));
+  EXPECT_EQ(back.size(), 4u);
+  EXPECT_EQ(diag.warnings(), 1u);
+  EXPECT_FALSE(
+      session.copy_to("a", {0, 0, 1, 1}, 4, std::vector<uint32_t>(4), HostOrder::row_major, diag));
+  EXPECT_NE(diag.to_string().find("the symbol has 3"), std::string::npos) << diag.to_string();
+}
+
 TEST(Session, ALaunchArrivesAfterTheCall) {
   FakeDevice device(10);
   Diag diag;
