@@ -101,7 +101,8 @@ bool Session::check_symbol(const HostCommand& c, Diag& diag) const {
     if (good) good = (s = symbol_at(c, pe, diag)) != nullptr;
   });
   if (good && s != nullptr && s->elements != 0 && c.elements_per_pe > s->elements)
-    diag.warning({}, fmt::format("'{}': {} elements per PE asked for, the symbol has {}; the others are what lies behind it",
+    diag.warning({}, fmt::format("'{}': {} elements per PE asked for, the symbol has {}; the others are what lies "
+                                 "behind it",
                                  c.name, c.elements_per_pe, s->elements));
   return good;
 }
