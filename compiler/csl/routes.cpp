@@ -104,6 +104,7 @@ bool read_filter(Evaluator& e, const Value& v, SourceLoc where, FilterConfig& ou
     read("max_idx", out.max_index);
     return f.finish();
   }
+  f.flag("fast_mode");  // public programs give it; no page says what it changes
   out.count_data = f.flag("count_data");
   out.count_control = f.flag("count_control");
   read("init_counter", out.init_counter);
