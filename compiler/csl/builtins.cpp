@@ -26,7 +26,7 @@ const Table& table() {
     Table t;
     for (auto rows : {layout_builtins(), config_builtins(), type_builtins(), numeric_builtins(),
                       id_builtins(), dsd_builtins(), dsr_builtins(), fifo_builtins(), handler_builtins(),
-                      print_builtins()})
+                      print_builtins(), library_builtins()})
       for (const BuiltinRow& row : rows) t.emplace(row.name, &row);
     return t;
   }();

@@ -39,6 +39,7 @@ std::span<const BuiltinRow> dsr_builtins();
 std::span<const BuiltinRow> fifo_builtins();
 std::span<const BuiltinRow> print_builtins();
 std::span<const BuiltinRow> handler_builtins();
+std::span<const BuiltinRow> library_builtins();
 // Vector operations are rows of the ISA: @fadds, @mov16 … (clz, ctz and popcnt without their 16).
 bool is_vector_builtin(std::string_view name);
 Value vector_builtin(Evaluator&, const ast::Builtin&);
