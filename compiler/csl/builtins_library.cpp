@@ -92,8 +92,10 @@ Value comptime_format(Evaluator& e, const ast::Builtin& n, const Type*) {
       return e.fail(n.loc, fmt::format("the format '{}' needs more than {} arguments", f, used));
     const Value v = item(args, used++);
     if (!format_value(v, f[i + 1], out))
-      return e.fail(n.loc, fmt::format("argument {} is '{}', which {{{}}} does not print", used, v.type->name, f[i + 1]),
-                    "{d}, {X} and {b} print integers, {s} strings");
+      return e.fail(
+          n.loc,
+          fmt::format("argument {} is '{}', which {{{}}} does not print", used, v.type->name, f[i + 1]),
+          "{d}, {X} and {b} print integers, {s} strings");
     i += 2;
   }
   if (used != item_count(args))
