@@ -11,14 +11,6 @@
 namespace cs::csl {
 namespace {
 
-// Builtins of the language that this compiler knows but does not have yet.
-constexpr std::string_view kUnsupported[] = {
-                                             "import_comptime_value",
-                                             "get_symbol_value",
-                                             "get_tensor_ptr",
-                                             "has_exported_tensors",
-                                             "get_string_from_byte"};
-
 using Table = std::map<std::string_view, const BuiltinRow*>;
 
 const Table& table() {
@@ -26,7 +18,7 @@ const Table& table() {
     Table t;
     for (auto rows : {layout_builtins(), config_builtins(), type_builtins(), numeric_builtins(),
                       id_builtins(), dsd_builtins(), dsr_builtins(), fifo_builtins(), handler_builtins(),
-                      print_builtins(), library_builtins()})
+                      print_builtins(), library_builtins(), symbol_builtins()})
       for (const BuiltinRow& row : rows) t.emplace(row.name, &row);
     return t;
   }();
@@ -93,8 +85,6 @@ Value Evaluator::eval_builtin(const ast::Builtin& n, const Type* want) {
                   fmt::format("@{} is not allowed here, only in {}", n.name, place_text(Allowed::code)));
     return vector_builtin(*this, n);
   }
-  if (std::find(std::begin(kUnsupported), std::end(kUnsupported), n.name) != std::end(kUnsupported))
-    return fail(n.loc, fmt::format("@{} is not supported yet", n.name));
   return fail(n.loc, fmt::format("there is no builtin @{}", n.name), did_you_mean("@" + n.name, all_names()));
 }
 

@@ -40,6 +40,8 @@ std::span<const BuiltinRow> fifo_builtins();
 std::span<const BuiltinRow> print_builtins();
 std::span<const BuiltinRow> handler_builtins();
 std::span<const BuiltinRow> library_builtins();
+std::span<const BuiltinRow> symbol_builtins();
+Value import_comptime_value(Evaluator&, const ast::Builtin&, const Type* want);
 // Vector operations are rows of the ISA: @fadds, @mov16 … (clz, ctz and popcnt without their 16).
 bool is_vector_builtin(std::string_view name);
 Value vector_builtin(Evaluator&, const ast::Builtin&);

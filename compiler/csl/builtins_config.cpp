@@ -119,6 +119,7 @@ Value set_local_color_config(Evaluator& e, const ast::Builtin& n, const Type*) {
   if (!read_route(e, config, n.args[1]->loc, route)) return {};
   if (!e.unit().tile.routes.emplace(uint8_t(color.i), route).second)
     return e.fail(n.loc, fmt::format("color {} is configured twice", print_int(color.i)));
+  e.unit().tile.route_locs[uint8_t(color.i)] = n.loc;
   return e.void_value();
 }
 
@@ -170,6 +171,22 @@ Value rpc(Evaluator& e, const ast::Builtin& n, const Type*) {
   return e.void_value();
 }
 
+// WSE-3: control tasks get ids of their own. How long an entry of the table is and how far apart those of
+// different queues lie decides nothing here: a program has one control task for an id.
+Value set_control_task_table(Evaluator& e, const ast::Builtin& n, const Type*) {
+  if (!e.wse3()) return e.fail(n.loc, fmt::format("{} has one table for all tasks", e.machine().name));
+  if (e.unit().tile.separate_control) return e.fail(n.loc, "@set_control_task_table is called twice");
+  e.unit().tile.separate_control = true;
+  if (n.args.empty()) return e.void_value();
+  ConfigFields f(e, n.args[0]);
+  int64_t instructions = 4, stride = 1;
+  f.number("instructions", 2, 8, instructions);
+  f.number("stride", 1, 7, stride);
+  if (f.good() && (instructions & (instructions - 1)) != 0)
+    return e.fail(n.loc, fmt::format("field 'instructions' is 2, 4 or 8, this is {}", instructions));
+  return f.finish() ? e.void_value() : Value();
+}
+
 constexpr BuiltinRow kRows[] = {
     {"bind_local_task", 2, 2, Allowed::config, bind_local_task},
     {"bind_data_task", 2, 2, Allowed::config, bind_data_task},
@@ -178,6 +195,7 @@ constexpr BuiltinRow kRows[] = {
     {"set_local_color_config", 2, 2, Allowed::config, set_local_color_config},
     {"export_symbol", 1, 2, Allowed::config, export_symbol},
     {"host_stream", 2, 2, Allowed::config, host_stream},
+    {"set_control_task_table", 0, 1, Allowed::config, set_control_task_table},
     {"rpc", 1, 1, Allowed::config, rpc},
 };
 

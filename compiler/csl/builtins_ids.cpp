@@ -12,8 +12,21 @@ using isa::Op;
 
 constexpr int kHighestColor = 30;  // ids above the routable ones exist as task ids on WSE-2
 
+// From a known number in a range, or (not checked) from a u16 of the running program.
 Value make_id(Evaluator& e, const ast::Builtin& n, TypeKind kind, int64_t low, int64_t high,
               const char* what) {
+  if (e.emitting()) {
+    const auto mark = e.builder().mark();
+    const Value v = e.rvalue(n.args[0]);
+    if (!v.ok()) return {};
+    if (v.is(ValueKind::scalar) && v.type->kind == TypeKind::integer && !v.type->is_signed &&
+        v.type->bits <= 16)
+      return Value::scalar(e.types().get(kind), e.operand(e.keep(v), n.loc));
+    if (v.is(ValueKind::scalar))
+      return e.fail(n.args[0]->loc,
+                    fmt::format("{} at run time must be a 'u16', this is '{}'", what, v.type->name));
+    e.builder().rewind(mark);
+  }
   int64_t id = 0;
   return e.eval_int(n.args[0], low, high, what, id) ? Value::integer(e.types().get(kind), id) : Value();
 }
@@ -34,7 +47,7 @@ Value get_control_task_id(Evaluator& e, const ast::Builtin& n, const Type*) {
 
 // From a color (WSE-2) or an input queue (WSE-3).
 Value get_data_task_id(Evaluator& e, const ast::Builtin& n, const Type*) {
-  const Value v = e.eval_comptime(n.args[0], nullptr, "a data task id");
+  const Value v = e.rvalue(n.args[0]);
   if (!v.ok()) return {};
   const bool queues = e.machine().queues.data_task_on_queue;
   const TypeKind need = queues ? TypeKind::input_queue : TypeKind::color;
@@ -43,6 +56,8 @@ Value get_data_task_id(Evaluator& e, const ast::Builtin& n, const Type*) {
                   fmt::format("data tasks of {} are bound to {}, this is '{}'", e.machine().name,
                               queues ? "input queues" : "colors", v.type->name),
                   queues ? "@get_data_task_id(input_queue)" : "@get_data_task_id(color)");
+  if (v.is(ValueKind::scalar))
+    return Value::scalar(e.types().get(TypeKind::data_task_id), v.location.operand());
   return Value::integer(e.types().get(TypeKind::data_task_id), v.i);
 }
 
@@ -58,7 +73,7 @@ Value get_output_queue(Evaluator& e, const ast::Builtin& n, const Type*) {
 
 Value get_ut_id(Evaluator& e, const ast::Builtin& n, const Type*) {
   Value v = make_id(e, n, TypeKind::ut_id, 0, e.machine().core.microthreads - 1, "a microthread id");
-  if (v.ok()) e.unit().used_microthreads.insert(int(v.i));
+  if (v.is(ValueKind::integer)) e.unit().used_microthreads.insert(int(v.i));
   return v;
 }
 
@@ -109,8 +124,10 @@ Value activate(Evaluator& e, const ast::Builtin& n, const Type*) {
   if (thread) return e.fail(n.loc, "a microthread cannot be activated", "activate a local task");
   if (e.emitting())
     e.builder().emit(Op::actvt, {reg});
-  else
+  else {
     add_once(e.unit().tile.activated, id);
+    e.unit().activations.emplace_back(uint8_t(id), n.loc);
+  }
   return e.void_value();
 }
 

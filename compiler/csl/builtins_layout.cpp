@@ -57,9 +57,14 @@ Value set_tile_code(Evaluator& e, const ast::Builtin& n, const Type*) {
   LayoutState& s = *e.layout();
   int64_t x = 0, y = 0;
   if (!coordinates(e, n, x, y)) return {};
-  const Value name = e.eval_comptime(n.args[2], nullptr, "the file name");
-  if (!name.ok()) return {};
-  if (!name.is(ValueKind::text)) return e.fail(n.args[2]->loc, "the file name must be a string");
+  const LoadedModule* source = e.frame().module->source;  // without a file name: this file
+  std::string name = source->path;
+  if (n.args.size() > 2) {
+    const Value given = e.eval_comptime(n.args[2], nullptr, "the file name");
+    if (!given.ok()) return {};
+    if (!given.is(ValueKind::text)) return e.fail(n.args[2]->loc, "the file name must be a string");
+    name = given.text();
+  }
   Value params;
   if (n.args.size() > 3) {
     params = e.eval_comptime(n.args[3], nullptr, "the parameters");
@@ -69,13 +74,13 @@ Value set_tile_code(Evaluator& e, const ast::Builtin& n, const Type*) {
       return e.fail(n.args[3]->loc, "the parameters must be a structure .{ .name = value }");
     if (empty) params = {};
   }
-  const LoadedModule* source = tile_file(e, name.text(), n.args[2]->loc);
+  if (n.args.size() > 2) source = tile_file(e, name, n.args[2]->loc);
   if (!source) return {};
   uint32_t& tile = s.tile_of_pe[size_t(y) * size_t(s.width) + size_t(x)];
   if (tile != ~0u)
     return e.fail(n.loc, fmt::format("PE ({}, {}) already runs '{}'", x, y, s.tiles[tile].name),
                   "each PE gets one @set_tile_code");
-  tile = tile_index(e, source, name.text(), params, n.loc);
+  tile = tile_index(e, source, name, params, n.loc);
   return e.void_value();
 }
 
@@ -101,7 +106,10 @@ bool config_number(Evaluator& e, const Value& config, SourceLoc where, uint32_t&
   RouteConfig route;
   if (!read_route(e, config, where, route)) return false;
   const auto [it, inserted] = s.config_index.try_emplace(config_key(route), uint32_t(s.configs.size()));
-  if (inserted) s.configs.push_back(route);
+  if (inserted) {
+    s.configs.push_back(route);
+    s.config_locs.push_back(where);
+  }
   out = it->second;
   s.known_configs.insert_or_assign(key, std::pair(config, out));
   return true;
@@ -160,7 +168,7 @@ Value export_name(Evaluator& e, const ast::Builtin& n, const Type*) {
 
 constexpr BuiltinRow kRows[] = {
     {"set_rectangle", 2, 2, Allowed::layout, set_rectangle},
-    {"set_tile_code", 3, 4, Allowed::layout, set_tile_code},
+    {"set_tile_code", 2, 4, Allowed::layout, set_tile_code},
     {"set_color_config", 4, 4, Allowed::layout, set_color_config},
     {"export_name", 2, 3, Allowed::layout, export_name},
 };

@@ -40,8 +40,7 @@ Value is_same_type(Evaluator& e, const ast::Builtin& n, const Type*) {
 }
 
 Value is_comptime_value(Evaluator& e, const ast::Builtin& n, const Type*) {
-  const auto* id = ast::try_as<ast::Identifier>(n.args[0]);
-  (void)id;
+  if (n.args.empty()) return bool_value(e.types(), !e.emitting());  // is this code evaluated or emitted
   if (!e.emitting()) return bool_value(e.types(), is_comptime(e.eval(n.args[0])));
   const auto mark = e.builder().mark();
   const Value v = e.eval(n.args[0]);
@@ -76,12 +75,12 @@ Value element_type(Evaluator& e, const ast::Builtin& n, const Type*) {
 
 Value element_count(Evaluator& e, const ast::Builtin& n, const Type*) {
   const Type* t = array_type_of(e, n);
-  return t ? Value::integer(e.types().get(TypeKind::comptime_int), __int128(t->elements())) : Value();
+  return t ? Value::integer(e.types().integer(32, false), __int128(t->elements())) : Value();
 }
 
 Value rank(Evaluator& e, const ast::Builtin& n, const Type*) {
   const Type* t = array_type_of(e, n);
-  return t ? Value::integer(e.types().get(TypeKind::comptime_int), __int128(t->dims.size())) : Value();
+  return t ? Value::integer(e.types().integer(16, false), __int128(t->dims.size())) : Value();
 }
 
 Value dimensions(Evaluator& e, const ast::Builtin& n, const Type*) {
@@ -173,6 +172,12 @@ Value get_array(Evaluator& e, const ast::Builtin& n, const Type*) {
   return Value::with(e.types().array(u8, {uint32_t(v.text().size())}), ValueKind::aggregate, std::move(a));
 }
 
+Value get_string_from_byte(Evaluator& e, const ast::Builtin& n, const Type*) {
+  int64_t byte = 0;
+  return e.eval_int(n.args[0], 0, 255, "a byte", byte) ? text_value(e.types(), std::string(1, char(byte)))
+                                                       : Value();
+}
+
 Value import_module(Evaluator& e, const ast::Builtin& n, const Type*) {
   const Value name = e.eval_comptime(n.args[0], nullptr, "the module");
   Value params;
@@ -190,7 +195,8 @@ Value import_module(Evaluator& e, const ast::Builtin& n, const Type*) {
   const LoadedModule* source =
       e.session().loader.load(name.text(), e.frame().module->source, n.args[0]->loc, e.diag());
   if (!source) return {};
-  if (name.text().starts_with("<memcpy/")) e.unit().tile.memcpy = true;
+  if (name.text().starts_with("<memcpy/")) e.unit().tile.memcpy = e.layout()->memcpy = true;
+  if (name.text().starts_with("<tile_config")) e.unit().tile.reroutes = true;
   ModuleInstance* m = e.instantiate(source, params, n.loc);
   if (!m) return {};
   Value v(e.types().get(TypeKind::module), ValueKind::module);
@@ -232,26 +238,6 @@ Value runtime_assert(Evaluator& e, const ast::Builtin& n, const Type*) {
   return e.void_value();
 }
 
-Value get_rectangle(Evaluator& e, const ast::Builtin& n, const Type*) {
-  const LayoutState& s = *e.layout();
-  if (!s.has_rectangle) return e.fail(n.loc, "@get_rectangle comes before @set_rectangle");
-  const Type* u16 = e.types().integer(16, false);
-  Aggregate a;
-  a.items = {Value::integer(u16, s.width), Value::integer(u16, s.height)};
-  a.names = std::make_shared<Names>(Names{"width", "height"});
-  return Value::with(e.types().get(TypeKind::comptime_struct), ValueKind::aggregate, std::move(a));
-}
-
-Value get_symbol_id(Evaluator& e, const ast::Builtin& n, const Type*) {
-  const Value name = e.eval_comptime(n.args[0], nullptr, "the symbol");
-  if (!name.is(ValueKind::text))
-    return name.ok() ? e.fail(n.args[0]->loc, "the symbol must be a string") : Value();
-  const auto& exports = e.layout()->exports;
-  for (size_t i = 0; i < exports.size(); ++i)
-    if (exports[i].name == name.text()) return Value::integer(e.types().integer(16, false), __int128(i));
-  return e.fail(n.args[0]->loc, fmt::format("the layout exports no '{}'", name.text()));
-}
-
 Value fp16_type(Evaluator& e, const ast::Builtin&, const Type*) {
   return type_value(e.types(), e.types().f16());
 }
@@ -260,7 +246,7 @@ constexpr BuiltinRow kRows[] = {
     {"as", 2, 2, Allowed::anywhere, as_type},
     {"type_of", 1, 1, Allowed::anywhere, type_of},
     {"is_same_type", 2, 2, Allowed::anywhere, is_same_type},
-    {"is_comptime", 1, 1, Allowed::anywhere, is_comptime_value},
+    {"is_comptime", 0, 1, Allowed::anywhere, is_comptime_value},
     {"is_arch", 1, 1, Allowed::anywhere, is_arch},
     {"element_type", 1, 1, Allowed::anywhere, element_type},
     {"element_count", 1, 1, Allowed::anywhere, element_count},
@@ -269,15 +255,14 @@ constexpr BuiltinRow kRows[] = {
     {"field", 2, 2, Allowed::anywhere, field},
     {"has_field", 2, 2, Allowed::anywhere, has_field},
     {"concat_structs", 2, 16, Allowed::anywhere, concat_structs},
-    {"strcat", 1, 64, Allowed::anywhere, strcat_},
+    {"strcat", 0, 64, Allowed::anywhere, strcat_},
     {"strlen", 1, 1, Allowed::anywhere, strlen_},
     {"get_array", 1, 1, Allowed::anywhere, get_array},
     {"import_module", 1, 2, Allowed::anywhere, import_module},
     {"comptime_assert", 1, 2, Allowed::anywhere, comptime_assert},
     {"comptime_print", 1, 64, Allowed::anywhere, comptime_print},
     {"assert", 1, 1, Allowed::anywhere, runtime_assert},
-    {"get_rectangle", 0, 0, Allowed::anywhere, get_rectangle},
-    {"get_symbol_id", 1, 1, Allowed::either, get_symbol_id},
+    {"get_string_from_byte", 1, 1, Allowed::anywhere, get_string_from_byte},
     {"fp16", 0, 0, Allowed::anywhere, fp16_type},
 };
 

@@ -20,25 +20,19 @@
 
 #include "compiler/csl/loader.h"
 #include "compiler/csl/mir.h"
+#include "compiler/csl/placement.h"
+#include "compiler/csl/route_check.h"
 
 namespace cs::csl {
 namespace {
-
-struct Placement {
-  int fabric_width = 0, fabric_height = 0, x = 0, y = 0;
-};
 
 std::optional<Placement> place(const CslOptions& options, const MirLayout& layout, const Machine& m,
                                Diag& diag) {
   bool memcpy = layout.memcpy;
   int west = memcpy ? m.memcpy.margin_west : 0, east = memcpy ? m.memcpy.margin_east : 0;
   int north = memcpy ? m.memcpy.margin_north : 0, south = memcpy ? m.memcpy.margin_south : 0;
-  Placement out;
-  out.x = options.offset_x >= 0 ? options.offset_x : west;
-  out.y = options.offset_y >= 0 ? options.offset_y : north;
-  int need_width = out.x + layout.width + east, need_height = out.y + layout.height + south;
-  out.fabric_width = options.fabric_width > 0 ? options.fabric_width : need_width;
-  out.fabric_height = options.fabric_height > 0 ? options.fabric_height : need_height;
+  Placement out = placement_of(options, m, layout.width, layout.height, memcpy);
+  const int need_width = out.need_width, need_height = out.need_height;
   size_t errors = diag.errors();
   if (out.x < west || out.y < north)
     diag.error_at("--fabric-offsets",
@@ -125,10 +119,16 @@ class Routes {
   Routes(const MirLayout& layout, Program& out, Diag& diag) : layout_(layout), out_(out), diag_(diag) {}
 
   void run() {
-    for (const RouteRun& run : layout_.routes) add(run, nullptr);
+    for (size_t i = 0; i < layout_.routes.size(); ++i) {
+      add(layout_.routes[i], nullptr);
+      locs_.resize(out_.routes.size(), layout_.route_locs[i]);
+    }
     for (const TileRect& r : out_.rects)
-      for (const auto& [color, config] : layout_.tiles[r.tile].routes)
+      for (const auto& [color, config] : layout_.tiles[r.tile].routes) {
         add({r.rect, color, config}, &layout_.tiles[r.tile]);
+        locs_.resize(out_.routes.size(), layout_.tiles[r.tile].route_locs.at(color));
+      }
+    if (out_.routes.size() == locs_.size()) check_routes(layout_, out_.routes, locs_, diag_);
   }
 
  private:
@@ -157,6 +157,7 @@ class Routes {
   const MirLayout& layout_;
   Program& out_;
   Diag& diag_;
+  std::vector<SourceLoc> locs_;  // of the routes in out_
   std::map<int, std::vector<bool>> taken_;
 };
 

@@ -297,6 +297,7 @@ Value Evaluator::eval_if(const ast::IfExpr& n, const Type* want) {
 }
 
 Value Evaluator::eval_block(const ast::BlockExpr& n, const Type* want) {
+  check_label(n.block->label, n.loc);
   Target t{.label = n.block->label, .emitting = emitting(), .want = want};
   if (emitting()) t.break_label = builder_->new_label();
   t.depth = frame_->depth;

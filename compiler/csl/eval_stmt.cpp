@@ -45,6 +45,7 @@ Flow Evaluator::exec_node(const ast::Stmt* s) {
         return exec_body(n);
       }
       if (n.label.empty()) return exec_body(n);
+      check_label(n.label, n.loc);
       Target t{.label = n.label, .emitting = emitting(), .depth = frame_->depth};
       if (emitting()) t.break_label = builder_->new_label();
       targets_.push_back(t);

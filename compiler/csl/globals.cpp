@@ -152,6 +152,7 @@ void Evaluator::export_symbol(const Value& v, const std::string& name, SourceLoc
     fail(where, fmt::format("symbol '{}' is exported twice", name));
     return;
   }
+  unit_.host_symbols.push_back({name, v});
   if (v.is(ValueKind::function)) return export_function(v.as<FunctionRef>(), v.type, name, where);
   const Value* pointer = v.is(ValueKind::pointer) ? &v : nullptr;
   Location at = v.location;

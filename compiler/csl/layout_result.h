@@ -7,6 +7,7 @@
 
 namespace cs::csl {
 
-std::vector<RouteRun> merge_routes(const LayoutState&);
+// `locs`: where the configuration of each run was given.
+std::vector<RouteRun> merge_routes(const LayoutState&, std::vector<SourceLoc>& locs);
 
 }  // namespace cs::csl

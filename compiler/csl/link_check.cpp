@@ -73,11 +73,14 @@ class RoleCheck {
            fmt::format("{} task id {} of '{}' is reserved for memcpy", kind_name(task.kind), id, f.name),
            fmt::format("reserved are local {} and control {}", fmt::join(m_.memcpy.local_task_ids, ", "),
                        fmt::join(m_.memcpy.control_task_ids, ", ")));
-    auto [it, is_new] = tasks_.try_emplace({int(task.kind == TaskKind::control), id}, &f);
+    // One table of tasks for all kinds, unless the program asks for one of control tasks alone.
+    const int table = task.kind == TaskKind::control && tile_.separate_control;
+    auto [it, is_new] = tasks_.try_emplace({table, id}, &task);
     if (!is_new)
       fail(f.loc,
-           fmt::format("'{}' is bound to {} task id {}, which '{}' has already", f.name, kind_name(task.kind),
-                       id, it->second->name),
+           fmt::format("'{}' is bound to {} task id {}, which {} task '{}' has already", f.name,
+                       kind_name(task.kind), id, kind_name(it->second->kind),
+                       tile_.functions[it->second->function].name),
            "give one of them another id");
   }
 
@@ -127,7 +130,7 @@ class RoleCheck {
   const Machine& m_;
   Diag& diag_;
   bool ok_ = true;
-  std::map<std::pair<int, int>, const MirFunction*> tasks_;
+  std::map<std::pair<int, int>, const MirTask*> tasks_;
   std::map<std::pair<bool, int>, int> queues_;
 };
 

@@ -62,10 +62,7 @@ const LoadedModule* FileLoader::load(const std::string& name, const LoadedModule
     report(where, diag, "the file name is empty", "write \"FILE.csl\" or \"<LIBRARY>\"");
     return nullptr;
   }
-  std::vector<std::string> candidates{normal(name)};
-  if (from && !from->library) candidates.push_back(normal(fs::path(from->path).parent_path() / name));
-  for (const std::string& directory : options_.import_paths)
-    candidates.push_back(normal(fs::path(directory) / name));
+  const std::vector<std::string> candidates = places(name, from);
   for (const std::string& path : candidates) {
     if (entries_.count(path) && options_.files.count(path)) return found(path);
     auto shadow = options_.files.find(path);
@@ -73,7 +70,6 @@ const LoadedModule* FileLoader::load(const std::string& name, const LoadedModule
       return keep(path, false, diag.sources.add(path, shadow->second), diag);
   }
   // The name alone is a place on the disk only for the layout: imports are relative to the importing file.
-  std::string searched;
   for (size_t i = from && candidates.size() > 1 ? 1 : 0; i < candidates.size(); ++i) {
     const std::string& path = candidates[i];
     if (entries_.count(path)) return found(path);
@@ -82,11 +78,42 @@ const LoadedModule* FileLoader::load(const std::string& name, const LoadedModule
       uint32_t source = diag.sources.add_file(path);
       if (source != 0) return keep(path, false, source, diag);
     }
-    searched += (searched.empty() ? "" : ", ") + path;
   }
-  report(where, diag, fmt::format("cannot read '{}'", name),
-         fmt::format("looked for {}; --import-path adds folders", searched));
+  not_found(name, from, candidates, where, diag);
   return nullptr;
+}
+
+std::vector<std::string> FileLoader::places(const std::string& name, const LoadedModule* from) const {
+  std::vector<std::string> out{normal(name)};
+  if (from && !from->library) out.push_back(normal(fs::path(from->path).parent_path() / name));
+  for (const std::string& directory : options_.import_paths)
+    out.push_back(normal(fs::path(directory) / name));
+  return out;
+}
+
+void FileLoader::not_found(const std::string& name, const LoadedModule* from,
+                           const std::vector<std::string>& candidates, SourceLoc where, Diag& diag) {
+  const size_t first = from && candidates.size() > 1 ? 1 : 0;
+  report(where, diag, fmt::format("cannot read '{}'", name),
+         fmt::format("looked for {}; --import-path adds folders",
+                     fmt::join(candidates.begin() + long(first), candidates.end(), ", ")));
+}
+
+uint32_t FileLoader::read(const std::string& name, const LoadedModule* from, SourceLoc where, Diag& diag) {
+  const std::vector<std::string> candidates = places(name, from);
+  for (const std::string& path : candidates) {
+    if (auto it = texts_.find(path); it != texts_.end()) return it->second;
+    auto shadow = options_.files.find(path);
+    if (shadow != options_.files.end()) return texts_[path] = diag.sources.add(path, shadow->second);
+  }
+  for (size_t i = from && candidates.size() > 1 ? 1 : 0; i < candidates.size(); ++i) {
+    std::error_code ignored;
+    if (!fs::is_regular_file(candidates[i], ignored)) continue;
+    if (const uint32_t source = diag.sources.add_file(candidates[i]); source != 0)
+      return texts_[candidates[i]] = source;
+  }
+  not_found(name, from, candidates, where, diag);
+  return 0;
 }
 
 std::vector<std::string> FileLoader::paths() const {

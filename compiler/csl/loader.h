@@ -22,6 +22,7 @@ class FileLoader : public ModuleLoader {
   explicit FileLoader(const CslOptions& options) : options_(options) {}
   const LoadedModule* load(const std::string& name, const LoadedModule* from, SourceLoc where,
                            Diag&) override;
+  uint32_t read(const std::string& name, const LoadedModule* from, SourceLoc where, Diag&) override;
   // Canonical paths of all files read, sorted: for manifests.
   std::vector<std::string> paths() const;
 
@@ -32,10 +33,14 @@ class FileLoader : public ModuleLoader {
   };
   const LoadedModule* keep(const std::string& path, bool library, uint32_t source, Diag&);
   const LoadedModule* load_library(const std::string& name, SourceLoc where, Diag&);
+  std::vector<std::string> places(const std::string& name, const LoadedModule* from) const;
+  static void not_found(const std::string& name, const LoadedModule* from,
+                        const std::vector<std::string>& candidates, SourceLoc where, Diag&);
   const LoadedModule* found(const std::string& path) const;
 
   const CslOptions& options_;
   std::map<std::string, std::unique_ptr<Entry>> entries_;  // by canonical path
+  std::map<std::string, uint32_t> texts_;                  // files that are no CSL: index in the sources
 };
 
 }  // namespace cs::csl

@@ -118,6 +118,9 @@ struct MirTile {
   std::vector<ConfigInit> config;
   std::map<uint8_t, RouteConfig> routes;  // @set_local_color_config
   std::vector<HostStream> streams;        // streaming colors of <memcpy>; each has a route above
+  std::map<uint8_t, SourceLoc> route_locs;
+  bool reroutes = false;                // imports <tile_config>: routes may change at run time
+  bool separate_control = false;        // control tasks have a table of their own
   std::vector<MirSymbol> symbols;
   std::vector<MirExportedFunction> exported_functions;
   bool memcpy = false;                  // imports <memcpy>
@@ -129,6 +132,7 @@ struct MirLayout {
   std::vector<MirTile> tiles;
   std::vector<uint32_t> tile_of_pe;     // width * height entries, row-major; ~0u: none
   std::vector<RouteRun> routes;         // @set_color_config, already merged into rectangles
+  std::vector<SourceLoc> route_locs;    // as many
   std::vector<ExportedName> exports;
   bool memcpy = false;
 };

@@ -98,7 +98,8 @@ void Evaluator::evaluate_declarations(ModuleInstance& m) {
         global_value(m, entry, d->loc);
     } else if (const auto* block = ast::try_as<ast::ComptimeBlock>(d)) {
       unit_.comptime_blocks.emplace_back(&m, block);
-    } else if (!unit_.is_layout && &m == unit_.modules[0].get() && d->kind == ast::DeclKind::layout) {
+    } else if (!unit_.is_layout && &m == unit_.modules[0].get() && d->kind == ast::DeclKind::layout &&
+               m.source != layout_->source) {
       fail(d->loc, "a tile program has no layout block", "@set_tile_code takes the file of a PE's program");
     }
   }

@@ -168,7 +168,7 @@ bool read_route(Evaluator& e, const Value& config, SourceLoc where, RouteConfig&
 }
 
 // Runs of equal values in a row, joined with runs of the same columns in the row above.
-std::vector<RouteRun> merge_routes(const LayoutState& s) {
+std::vector<RouteRun> merge_routes(const LayoutState& s, std::vector<SourceLoc>& locs) {
   std::vector<RouteRun> out;
   struct Run {
     int x, w;
@@ -192,8 +192,10 @@ std::vector<RouteRun> merge_routes(const LayoutState& s) {
                              above[candidate].w == end - x && above[candidate].config == config;
           if (joins)
             ++out[above[candidate].index].rect.h;
-          else
+          else {
             out.push_back({.rect = {x, y, end - x, 1}, .color = uint8_t(color), .config = s.configs[config]});
+            locs.push_back(s.config_locs[config]);
+          }
           runs.push_back({x, end - x, config, joins ? above[candidate].index : out.size() - 1});
         }
         x = end;

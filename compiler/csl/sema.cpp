@@ -72,6 +72,16 @@ void check_recursion(const MirTile& tile, Diag& diag) {
   }
 }
 
+// Tasks that are to start at cycle 0 must exist.
+void check_activations(const Unit& unit, Diag& diag) {
+  for (const auto& [id, where] : unit.activations) {
+    const auto bound = [id = id](const MirTask& t) { return t.kind == TaskKind::local && t.id == id; };
+    if (std::none_of(unit.tile.tasks.begin(), unit.tile.tasks.end(), bound))
+      diag.error(where, fmt::format("@activate of id {}, to which no local task is bound", id),
+                 "bind one: @bind_local_task(task, id)");
+  }
+}
+
 bool build_tile(Session& session, LayoutState& layout, const LayoutState::TileKey& key, MirTile& out) {
   Unit unit;
   unit.tile.fp16 = session.options.fp16;
@@ -86,12 +96,14 @@ bool build_tile(Session& session, LayoutState& layout, const LayoutState::TileKe
     finish_fifos(e);
     finish_handlers(e);
     if (session.diag.errors() == errors) e.lower_functions();
+    if (session.diag.errors() == errors) check_activations(unit, session.diag);
   }
   if (session.diag.errors() > errors) {
     session.diag.note(key.loc, fmt::format("for the tile program '{}'", unit.tile.name));
     return false;
   }
-  for (auto* ids : {&unit.tile.blocked, &unit.tile.unblocked, &unit.tile.blocked_threads, &unit.tile.activated})
+  for (auto* ids :
+       {&unit.tile.blocked, &unit.tile.unblocked, &unit.tile.blocked_threads, &unit.tile.activated})
     std::sort(ids->begin(), ids->end());
   check_recursion(unit.tile, session.diag);
   out = std::move(unit.tile);
@@ -107,6 +119,7 @@ bool analyse(const CslOptions& options, const Machine& machine, ModuleLoader& lo
   const LoadedModule* root = loader.load(options.layout, nullptr, {}, diag);
   if (!root) return false;
   LayoutState layout;
+  layout.source = root;
   Unit unit;
   unit.is_layout = true;
   const size_t errors = diag.errors();
@@ -123,7 +136,7 @@ bool analyse(const CslOptions& options, const Machine& machine, ModuleLoader& lo
   out.width = layout.width;
   out.height = layout.height;
   out.tile_of_pe = std::move(layout.tile_of_pe);
-  out.routes = merge_routes(layout);
+  out.routes = merge_routes(layout, out.route_locs);
   out.exports = std::move(layout.exports);
   out.memcpy = unit.tile.memcpy;
   for (const MirTile& t : out.tiles) out.memcpy |= t.memcpy;
@@ -147,11 +160,16 @@ void Evaluator::run_layout_block(ModuleInstance& m) {
                     "a program begins with layout { @set_rectangle(w, h); … }");
     return;
   }
-  run_comptime_blocks();
   {
     FrameScope scope(*this, m, nullptr, {});
     exec_body(*found->body);
   }
+  // If PEs run this very file, its comptime blocks are theirs.
+  const bool is_code = std::any_of(layout_->tiles.begin(), layout_->tiles.end(),
+                                   [&](const LayoutState::TileKey& t) { return t.source == m.source; });
+  if (is_code)
+    std::erase_if(unit_.comptime_blocks, [&](const auto& block) { return block.first == &m; });
+  run_comptime_blocks();
   if (!layout_->has_rectangle && diag().ok())
     fail(found->loc, "the layout does not call @set_rectangle", "@set_rectangle(width, height)");
 }

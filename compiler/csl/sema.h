@@ -38,6 +38,8 @@ class ModuleLoader {
   // and returns null.
   virtual const LoadedModule* load(const std::string& name, const LoadedModule* from, SourceLoc where,
                                    Diag&) = 0;
+  // The same search for a file that is no CSL; its index in diag.sources, 0 if it was not found (reported).
+  virtual uint32_t read(const std::string& name, const LoadedModule* from, SourceLoc where, Diag&) = 0;
 };
 
 // Evaluates options.layout and lowers every tile program it names. False if an error was reported.

@@ -39,6 +39,8 @@ struct Session {
   bool stopped = false;  // too many errors or steps: everything returns at once
   std::unordered_map<const ast::Function*, FunctionFacts> facts;  // lookup only
   std::unordered_map<const ast::File*, NameUses> uses;            // lookup only
+  std::set<std::string, std::less<>> names;                       // of fields that no syntax tree holds
+  std::string_view keep_name(std::string_view name) { return *names.emplace(name).first; }
 };
 
 // A declaration at file level in one module instance.
@@ -70,6 +72,12 @@ struct FunctionInstance {
   bool done = false;
 };
 
+// What @export_symbol named: a variable (its place, also that of a pointer), a pointer, or a function.
+struct SymbolOfHost {
+  std::string name;
+  Value value;
+};
+
 struct Unit {
   bool is_layout = false;
   MirTile tile;
@@ -79,6 +87,8 @@ struct Unit {
   std::vector<std::pair<const Type*, Value>> global_info;  // per global: type and initial value
   std::unordered_map<std::string, uint32_t> constants;     // image and relocations -> global; lookup only
   std::unordered_map<std::string, int> prefixes;           // instances per module name; lookup only
+  std::vector<SymbolOfHost> host_symbols;
+  std::vector<std::pair<uint8_t, SourceLoc>> activations;  // @activate at comptime
   std::set<int> used_microthreads;                         // WSE-3: taken by explicit or automatic choice
   std::set<int> used_dsrs;                                 // numbers that the program asked for
   int next_microthread = 0;
@@ -108,12 +118,15 @@ struct LayoutState {
     Value params;
     SourceLoc loc;
   };
+  const LoadedModule* source = nullptr;  // the layout's file, which may hold the code of PEs as well
+  bool memcpy = false;                   // something imported <memcpy/…>
   bool has_rectangle = false;
   int width = 0, height = 0;
   std::vector<TileKey> tiles;
   std::unordered_map<size_t, std::vector<uint32_t>> tile_index;  // hash -> tiles; lookup only
   std::vector<uint32_t> tile_of_pe;
   std::vector<RouteConfig> configs;
+  std::vector<SourceLoc> config_locs;  // where each was first given
   std::unordered_map<std::string, uint32_t> config_index;  // bytes of a config -> its number
   // What was read before: structures and file names repeat for thousands of PEs. Lookup only.
   std::unordered_map<size_t, std::pair<Value, uint32_t>> known_configs;

@@ -147,7 +147,7 @@ TEST(LinkRole, IdsOfTheArchitectureAndOfMemcpy) {
   EXPECT_NE(role_errors(tile).find("local task id 27 of 'main' is reserved for memcpy"), std::string::npos);
   tile.tasks[0].id = 9;
   tile.tasks.push_back(tile.tasks[0]);
-  EXPECT_NE(role_errors(tile).find("is bound to local task id 9, which 'main' has already"),
+  EXPECT_NE(role_errors(tile).find("is bound to local task id 9, which local task 'main' has already"),
             std::string::npos);
 }
 
