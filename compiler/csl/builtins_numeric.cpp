@@ -120,13 +120,6 @@ Value random16(Evaluator& e, const ast::Builtin&, const Type*) {
   return Value::scalar(e.types().integer(16, false), r);
 }
 
-Value set_active_prng(Evaluator& e, const ast::Builtin& n, const Type*) {
-  const Value v = e.eval_as(n.args[0], e.types().integer(16, false), "the number of the generator");
-  if (!v.ok()) return {};
-  e.builder().emit(Op::stcfg16, {FunctionBuilder::imm(int(isa::ConfigReg::prng)), e.operand(v, n.loc)});
-  return e.void_value();
-}
-
 bool config_register(Evaluator& e, const ast::Builtin& n, int64_t& reg) {
   if (!e.frame().module->source->library) {
     e.fail(n.loc, fmt::format("@{} is for library modules", n.name));
@@ -160,7 +153,6 @@ constexpr BuiltinRow kRows[] = {
     {"range_stop", 1, 1, Allowed::anywhere, range_stop},
     {"range_step", 1, 1, Allowed::anywhere, range_step},
     {"random16", 0, 0, Allowed::code, random16},
-    {"set_active_prng", 1, 1, Allowed::code, set_active_prng},
     {"ldcfg16", 1, 1, Allowed::code, ldcfg16},
     {"stcfg16", 2, 2, Allowed::code, stcfg16},
 };

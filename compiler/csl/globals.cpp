@@ -91,6 +91,7 @@ uint32_t Evaluator::add_global(std::string name, const Type* t, const Value& ini
               .bytes = t->bytes,
               .align = std::max(t->align, 2u),
               .constant = constant,
+              .is_dsd = t->is_dsd(),
               .loc = where};
   if (g.bytes > kTooLarge) {
     fail(where,
@@ -110,6 +111,7 @@ Location Evaluator::constant_place(const Value& v, SourceLoc where) {
               .bytes = v.type->bytes,
               .align = std::max(v.type->align, 2u),
               .constant = true,
+              .is_dsd = v.type->is_dsd(),
               .loc = where};
   if (!write_image(v, v.type, g, 0, where)) return {OperandKind::imm, 0, 0, -1};
   std::string key = fmt::format("{}:{}:", g.bytes, g.align) + std::string(g.init.begin(), g.init.end());

@@ -9,6 +9,7 @@ bool link_tile(const MirTile& tile, const Machine& machine, TileProgram& out, co
   link::State state{tile, machine, sources, diag};
   link::check_role(tile, machine, diag);
   link::select_reachable(state);
+  link::check_queues(state);
   link::lower_conventions(state);
   for (link::Function& f : state.functions) {
     link::simplify(f);

@@ -120,6 +120,8 @@ bool plan_memory(State&);
 bool emit_tile(State&, TileProgram&);
 // Ids, queues and colors of one role against the machine and what memcpy reserves.
 bool check_role(const MirTile&, const Machine&, Diag&);
+// Queues that live DSDs read or write must be bound to a color.
+void check_queues(State&);
 
 // ---- shared by the passes
 // Calls visit(operand index, read, written) for every register operand.

@@ -4,10 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 
 #include "compiler/csl/link.h"
+#include "runtime/isa/dsd.h"
 
 namespace cs::csl::link {
 namespace {
@@ -138,6 +140,27 @@ class RoleCheck {
 
 bool check_role(const MirTile& tile, const Machine& machine, Diag& diag) {
   return RoleCheck(tile, machine, diag).run();
+}
+
+void check_queues(State& state) {
+  for (const Global& g : state.globals) {
+    if (!g.live || !g.mir.is_dsd || g.mir.init.size() < size_t(isa::kDsdBytes)) continue;
+    std::array<uint16_t, isa::kDsd4dBytes / 2> words{};
+    for (size_t i = 0; i < g.mir.init.size() / 2 && i < words.size(); ++i)
+      words[i] = uint16_t(g.mir.init[2 * i] | g.mir.init[2 * i + 1] << 8);
+    const isa::Dsd d = isa::decode(words);
+    const bool output = d.kind == isa::DsdKind::fabout;
+    if (!d.is_fabric() || (output && !state.machine.queues.output_queue_per_color)) continue;
+    const auto& queues = state.tile.queues;
+    if (std::any_of(queues.begin(), queues.end(),
+                    [&](const QueueBinding& q) { return q.output == output && q.queue == d.queue; }))
+      continue;
+    const char* name = output ? "output" : "input";
+    state.diag.error(
+        g.mir.loc, fmt::format("{} queue {} is used here but never initialised", name, d.queue),
+        fmt::format("@initialize_queue(@get_{}_queue({}), .{{ .color = … }}) in a comptime block", name,
+                    d.queue));
+  }
 }
 
 }  // namespace cs::csl::link

@@ -38,6 +38,7 @@ struct MirGlobal {
   bool constant = false; // read-only: shared section, may be merged with an equal one
   std::vector<uint8_t> init;            // empty: zero at cycle 0; else `bytes` long
   std::vector<MirRelocation> relocations;
+  bool is_dsd = false;
   bool used = true;      // unreferenced globals are dropped unless exported
   SourceLoc loc;
 };

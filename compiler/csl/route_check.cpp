@@ -57,7 +57,10 @@ class RouteCheck {
   void check_run(size_t index) {
     const RouteRun& r = runs_[index];
     if (r.config.teardown) return;
-    const PortSet tx = all_tx(r.config);
+    // What is swapped arrives as another color.
+    PortSet tx = all_tx(r.config);
+    if (r.config.swap_x) tx &= PortSet(~(port_bit(Port::east) | port_bit(Port::west)));
+    if (r.config.swap_y) tx &= PortSet(~(port_bit(Port::south) | port_bit(Port::north)));
     for (Port side : {Port::east, Port::west, Port::south, Port::north}) {
       if (!(tx & port_bit(side))) continue;
       const int dx = side == Port::east ? 1 : side == Port::west ? -1 : 0;

@@ -190,9 +190,9 @@ std::vector<RouteRun> merge_routes(const LayoutState& s, std::vector<SourceLoc>&
           while (candidate < above.size() && above[candidate].x < x) ++candidate;
           const bool joins = candidate < above.size() && above[candidate].x == x &&
                              above[candidate].w == end - x && above[candidate].config == config;
-          if (joins)
+          if (joins) {
             ++out[above[candidate].index].rect.h;
-          else {
+          } else {
             out.push_back({.rect = {x, y, end - x, 1}, .color = uint8_t(color), .config = s.configs[config]});
             locs.push_back(s.config_locs[config]);
           }
