@@ -156,7 +156,7 @@ void check_queues(State& state) {
                     [&](const QueueBinding& q) { return q.output == output && q.queue == d.queue; }))
       continue;
     const char* name = output ? "output" : "input";
-    state.diag.error(
+    state.diag.warning(
         g.mir.loc, fmt::format("{} queue {} is used here but never initialised", name, d.queue),
         fmt::format("@initialize_queue(@get_{}_queue({}), .{{ .color = … }}) in a comptime block", name,
                     d.queue));

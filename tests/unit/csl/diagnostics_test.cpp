@@ -185,13 +185,6 @@ const Row kRows[] = {
      "const q = @get_input_queue(2);\ncomptime { @initialize_queue(q, .{ .color = @get_color(1) });\n"
      "@initialize_queue(q, .{ .color = @get_color(2) }); }\n",
      "5:1: error: input queue 2 is bound to color 1 already"},
-    {"QueueNotInitialised",
-     "const d = @get_dsd(fabin_dsd, .{ .extent = 4, .input_queue = @get_input_queue(3) });\nvar a = "
-     "@zeros([4]f32);\n"
-     "const m = @get_dsd(mem1d_dsd, .{ .tensor_access = |i|{4} -> a[i] });\n"
-     "fn main() void { @fmovs(m, d); }\ncomptime { @export_symbol(main); }\n",
-     "error: input queue 3 is used here but never initialised", "@initialize_queue(@get_input_queue(3)",
-     "wse3"},
     {"ControlTableOnWse2", "comptime { @set_control_task_table(); }\n",
      "3:12: error: wse2 has one table for all tasks"},
     {"RoutesTwice",
@@ -238,6 +231,21 @@ TEST(LayoutDiagnostics, Rectangle) {
       HasSubstr("4:1: error: PE (0, 0) already runs 'pe.csl'"));
   EXPECT_THAT(layout_text("@set_rectangle(1, 1);\n@export_name(\"a\", struct { x: i16 });"),
               HasSubstr("3:19: error: the host cannot access"));
+}
+
+// Public programs leave queues of unused directions alone: a warning.
+TEST(Warnings, QueueNotInitialised) {
+  Diag diag;
+  const std::string body =
+      "const d = @get_dsd(fabin_dsd, .{ .extent = 4, .input_queue = @get_input_queue(3) });\n"
+      "var a = @zeros([4]f32);\nconst m = @get_dsd(mem1d_dsd, .{ .tensor_access = |i|{4} -> a[i] });\n"
+      "fn main() void { @fmovs(m, d); }\ncomptime { @export_symbol(main); }\n";
+  const auto p =
+      compile_csl(options_for({{"layout.csl", kOnePe}, {"pe.csl", kPrologue + body}}), load("wse3"), diag);
+  EXPECT_TRUE(p.has_value()) << diag.to_string();
+  EXPECT_THAT(diag.to_string(),
+              HasSubstr("pe.csl:6:18: warning: input queue 3 is used here but never initialised"));
+  EXPECT_THAT(diag.to_string(), HasSubstr("help: @initialize_queue(@get_input_queue(3), .{ .color = … })"));
 }
 
 TEST(LayoutDiagnostics, RoutesThatLeadNowhere) {
