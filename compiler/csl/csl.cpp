@@ -126,7 +126,9 @@ class Routes {
     for (const TileRect& r : out_.rects)
       for (const auto& [color, config] : layout_.tiles[r.tile].routes) {
         add({r.rect, color, config}, &layout_.tiles[r.tile]);
-        locs_.resize(out_.routes.size(), layout_.tiles[r.tile].route_locs.at(color));
+        const auto& known = layout_.tiles[r.tile].route_locs;  // those of streams are set by no program
+        const auto loc = known.find(color);
+        locs_.resize(out_.routes.size(), loc == known.end() ? SourceLoc{} : loc->second);
       }
     if (out_.routes.size() == locs_.size()) check_routes(layout_, out_.routes, locs_, diag_);
   }
