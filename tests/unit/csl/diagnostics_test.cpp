@@ -162,8 +162,9 @@ const Row kRows[] = {
      "var a: i16 = 1;\nfn main() void { const n = @get_symbol_id(a); _ = n; }\ncomptime { "
      "@export_symbol(main); }\n",
      "4:43: error: this is no symbol that the layout exports", "@export_name"},
-    {"ExportedTwice", "var a: i16 = 1;\ncomptime { @export_symbol(a); @export_symbol(a); }\n",
-     "4:31: error: symbol 'a' is exported twice"},
+    {"ExportedTwice",
+     "var a: i16 = 1;\nvar b: i16 = 2;\ncomptime { @export_symbol(a, \"s\"); @export_symbol(b, \"s\"); }\n",
+     "5:36: error: symbol 's' is exported twice"},
     // ---- tasks, queues, colors
     {"ColorTooHigh", "const c = @get_color(40);\n", "3:22: error: a color must be between 0 and"},
     {"LocalIdOfQueue", "const t = @get_local_task_id(3);\n",

@@ -52,7 +52,7 @@ TEST(SemaErrors, Builtins) {
   EXPECT_THAT(pe_errors("comptime { @bind_locl_task(1, 2); }\n"),
               HasSubstr("did you mean '@bind_local_task'?"));
   EXPECT_THAT(pe_errors("var b = @zeros([4]f32);\nconst f = @get_tensor_ptr(b);\n"),
-              HasSubstr("@get_tensor_ptr is not supported yet"));
+              HasSubstr("@get_tensor_ptr is not allowed here, only in a function or task"));
   EXPECT_THAT(pe_errors("comptime { @set_rectangle(1, 1); }\n"),
               HasSubstr("@set_rectangle is not allowed here, only in the layout"));
   EXPECT_THAT(pe_errors("const c = @get_color(40);\n"),
