@@ -125,7 +125,10 @@ bool config_register(Evaluator& e, const ast::Builtin& n, int64_t& reg) {
     e.fail(n.loc, fmt::format("@{} is for library modules", n.name));
     return false;
   }
-  return e.eval_int(n.args[0], 0, int64_t(isa::ConfigReg::count) - 1, "the register", reg);
+  if (!e.eval_int(n.args[0], 0, isa::kConfigEnd - 1, "the register", reg)) return false;
+  if (isa::is_config_address(int32_t(reg))) return true;
+  e.fail(n.args[0]->loc, fmt::format("there is no configuration register {}", reg));
+  return false;
 }
 
 Value ldcfg16(Evaluator& e, const ast::Builtin& n, const Type*) {

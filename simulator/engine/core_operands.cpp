@@ -12,21 +12,21 @@ namespace cs::sim {
 
 namespace {
 
-// Of the operands on the fabric, or of the others; all ones if there is none.
-uint32_t least_extent(const VectorOp& op, const isa::Inst& inst, bool on_fabric) {
+// Of the fabric output, or of the others; all ones if there is none.
+uint32_t least_extent(const VectorOp& op, const isa::Inst& inst, bool output) {
   uint32_t least = ~0u;
   for (size_t i = 0; i < 3; ++i) {
     const isa::DsdKind kind = op.dsds[i].kind;
-    const bool fabric = kind == isa::DsdKind::fabin || kind == isa::DsdKind::fabout;
     const bool unlimited = kind == isa::DsdKind::fifo && op.dsds[i].extent[0] == 0;
-    if (inst.args[i].is_dsr() && fabric == on_fabric && !unlimited) least = std::min(least, op.dsds[i].elements());
+    if (inst.args[i].is_dsr() && (kind == isa::DsdKind::fabout) == output && !unlimited)
+      least = std::min(least, op.dsds[i].elements());
   }
   return least;
 }
 
 }  // namespace
 
-// As many elements as memory has; the extent of a fabric operand counts where there is nothing else.
+// The least extent; that of a fabric output counts where nothing else has one.
 bool Core::make_operands(VectorOp& op, const isa::Inst& inst, const Decoded& d) {
   const ElementOp& e = *d.element;
   if (!make_cursor(op, op.dst, inst.args[0], e.dst_bytes, 0)) return false;
