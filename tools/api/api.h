@@ -39,6 +39,8 @@ struct CompileOptions {
   // layouts
   std::string host_file;  // host.yaml
   csl::CslOptions csl;    // flags of the vendor's compiler
+  // Programs with memcpy: more free columns beside the rectangle, and where free memory begins at the lowest.
+  int west_buffer = 0, east_buffer = 0, low_memory_end = 0;
   // --colors: layout parameters too, and listed apart in out.json
   std::vector<std::pair<std::string, std::string>> colors;
 };
@@ -82,6 +84,7 @@ std::string explain_origins(const Compiled&);
 std::string explain_placement(const Compiled&);
 std::string explain_fit(const Compiled&);
 std::string summary(const Compiled&);
+std::string routes_text(const Program&);
 
 // --list-ops, --list-kernels, --list-passes
 std::string list_ops();

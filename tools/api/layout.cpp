@@ -81,8 +81,14 @@ bool compile_layout(const CompileOptions& options, Compiled& out, Diag& diag) {
     // Streams alone need no host part: a host program drives the wafer.
     if (*host == HostPart{.dtype = host->dtype}) host.reset();
   }
-  out.program = csl::compile_csl(csl, out.machine, diag);
+  // What memcpy takes of the fabric and of memory is the machine's word; these flags ask for more of it.
+  Machine machine = out.machine;
+  machine.memcpy.margin_west += options.west_buffer;
+  machine.memcpy.margin_east += options.east_buffer;
+  machine.memcpy.memcpy_bytes = std::max(machine.memcpy.memcpy_bytes, options.low_memory_end);
+  out.program = csl::compile_csl(csl, machine, diag);
   if (!out.program) return false;
+  set_program_machine(*out.program, out.machine);
   out.program->host = std::move(host);
   name_program(*out.program, options.input);
   return verify(*out.program, out.machine, diag) &&

@@ -18,6 +18,7 @@
 #include "compiler/graph/graph_yaml.h"
 #include "runtime/support/files.h"
 #include "tools/api/api.h"
+#include "tools/cslc/layout_flags.h"
 
 namespace cs {
 namespace {
@@ -34,46 +35,13 @@ constexpr const char* kExamples = R"(Examples:
 Exit codes: 0 ok, 1 input error, 2 usage, 70 internal error, 130 interrupted.)";
 
 struct Flags {
-  std::string output, emit, policy = "default", start_from, fabric, fabric_dims, fabric_offsets, arch, params,
-                            colors;
-  std::string fp16 = "fp16";
-  std::vector<std::string> dims, set, explain, import_paths;
+  std::string output, emit, policy = "default", start_from, fabric;
+  std::vector<std::string> dims, set, explain;
+  LayoutFlags layout;
   bool list_passes = false, list_ops = false, list_kernels = false, list_machine = false;
-  bool no_baselines = false, json = false, quiet = false, memcpy = false, verbose = false, out_routes = false;
-  bool ignored_switch = false;
-  std::string ignored_value;
+  bool no_baselines = false, json = false, quiet = false;
   uint64_t seed = 0;
 };
-
-struct UsageError {
-  std::string message;
-};
-
-// "16x32" or "16,32".
-std::pair<int, int> two_numbers(const std::string& text, const char* flag) {
-  int a = 0, b = 0;
-  const char* end = text.data() + text.size();
-  auto first = std::from_chars(text.data(), end, a);
-  bool ok = first.ec == std::errc() && first.ptr != end && (*first.ptr == 'x' || *first.ptr == ',');
-  if (ok) {
-    auto second = std::from_chars(first.ptr + 1, end, b);
-    ok = second.ec == std::errc() && second.ptr == end && a >= 0 && b >= 0;
-  }
-  if (!ok) throw UsageError{fmt::format("{} takes two numbers, got '{}'", flag, text)};
-  return {a, b};
-}
-
-std::vector<std::pair<std::string, std::string>> pairs(const std::string& text, const char* flag) {
-  std::vector<std::pair<std::string, std::string>> out;
-  std::stringstream in(text);
-  for (std::string item; std::getline(in, item, ',');) {
-    size_t colon = item.find(':');
-    if (colon == std::string::npos || colon == 0)
-      throw UsageError{fmt::format("{} takes name:value,..., got '{}'", flag, item)};
-    out.emplace_back(item.substr(0, colon), item.substr(colon + 1));
-  }
-  return out;
-}
 
 void model_flags(CLI::App& app, Flags& f, api::CompileOptions& o) {
   app.add_option("--fabric", f.fabric, "Fabric to use, WxH (default: the machine's)");
@@ -100,44 +68,12 @@ void model_flags(CLI::App& app, Flags& f, api::CompileOptions& o) {
 void layout_flags(CLI::App& app, Flags& f, api::CompileOptions& o) {
   const std::string group = "CSL layouts (the flags of the vendor's compiler)";
   app.add_option("--host", o.host_file, "Host part of the program (host.yaml)")->group(group);
-  app.add_option("--arch", f.arch, "wse2 or wse3: the machine, if -m is not given")
-      ->check(CLI::IsMember({"wse2", "wse3"}))
-      ->group(group);
-  app.add_option("--fabric-dims", f.fabric_dims, "W,H")->group(group);
-  app.add_option("--fabric-offsets", f.fabric_offsets, "X,Y")->group(group);
-  app.add_option("--params", f.params, "Parameters of the layout, name:value,...")->group(group);
-  app.add_option("--colors", f.colors, "Color parameters of the layout, name:value,...")->group(group);
-  app.add_option("--import-path", f.import_paths, "Folder to look for imports in")->group(group);
-  app.add_option("--channels", o.csl.channels, "Host channels")->group(group);
-  app.add_option("--fp16-format", f.fp16, "fp16, bf16 or cb16")
-      ->check(CLI::IsMember({"fp16", "f16", "bf16", "cb16"}))
-      ->group(group);
-  app.add_option("--max-inlined-iterations", o.csl.max_inlined_iterations, "Limit of unrolled loops")
-      ->group(group);
-  app.add_option("--comptime-func-depth-limit", o.csl.comptime_depth_limit, "Limit of nested comptime calls")
-      ->group(group);
-  app.add_option("--max-parallelism", o.threads, "Same as --threads")->group(group);
-  app.add_flag("--memcpy", f.memcpy, "Accepted: whether <memcpy> is imported decides")->group(group);
-  app.add_flag("--verbose", f.verbose, "Accepted")->group(group);
-  app.add_flag("--out-routes", f.out_routes, "Print the routes of every rectangle and color")->group(group);
-  for (const char* name : {"--width-west-buf", "--width-east-buf", "--lomem-reservation-end",
-                           "--link-section-start-address-bytes"}) {
-    app.add_option(name, f.ignored_value, "Not supported yet")->group("")->each([name](const std::string&) {
-      throw UsageError{fmt::format("{} is not supported yet", name)};
-    });
-  }
-  for (const char* name :
-       {"--single-pe", "--disable-auto-microthread-id", "--dump-dsr-alloc-graph", "--warnings-as-errors"}) {
-    app.add_flag_callback(
-           name, [name] { throw UsageError{fmt::format("{} is not supported yet", name)}; },
-           "Not supported yet")
-        ->group("");
-  }
+  f.layout.declare(app, o, group);
 }
 
 void apply(const Flags& f, bool machine_given, api::CompileOptions& o) {
   if (!f.start_from.empty()) o.input = f.start_from;
-  if (!f.arch.empty() && !machine_given) o.machine = f.arch;
+  if (!f.layout.arch().empty() && !machine_given) o.machine = f.layout.arch();
   o.policy = *passes::policy_from_name(f.policy);
   o.policy_name = passes::policy_name(o.policy);
   o.set = f.set;
@@ -169,14 +105,7 @@ void apply(const Flags& f, bool machine_given, api::CompileOptions& o) {
     o.dims.emplace_back(dim.substr(0, sign), n);
   }
   if (!f.fabric.empty()) std::tie(o.fabric_width, o.fabric_height) = two_numbers(f.fabric, "--fabric");
-  if (!f.fabric_dims.empty())
-    std::tie(o.csl.fabric_width, o.csl.fabric_height) = two_numbers(f.fabric_dims, "--fabric-dims");
-  if (!f.fabric_offsets.empty())
-    std::tie(o.csl.offset_x, o.csl.offset_y) = two_numbers(f.fabric_offsets, "--fabric-offsets");
-  o.csl.params = pairs(f.params, "--params");
-  o.colors = pairs(f.colors, "--colors");
-  o.csl.import_paths = f.import_paths;
-  o.csl.fp16 = f.fp16 == "bf16" ? Fp16Format::bf16 : f.fp16 == "cb16" ? Fp16Format::cb16 : Fp16Format::f16;
+  f.layout.apply(o);
 }
 
 // Text goes to -o or, without one, to stdout.
@@ -211,26 +140,6 @@ bool emit_results(const api::Compiled& c, const api::CompileOptions& o, const Fl
   return f.output.empty() || api::write_compiled(c, f.output, diag);
 }
 
-std::string routes_text(const Program& p) {
-  static constexpr const char* kPortNames[] = {"EAST", "WEST", "SOUTH", "NORTH", "RAMP"};
-  std::string out;
-  for (const RouteRun& run : p.routes) {
-    out +=
-        fmt::format("{}x{} at ({}, {}) color {}:", run.rect.w, run.rect.h, run.rect.x, run.rect.y, run.color);
-    for (const SwitchPosition& position : run.config.positions) {
-      if (!position.valid) continue;
-      std::string rx, tx;
-      for (int i = 0; i < cs::kPorts; ++i) {
-        if (position.rx >> i & 1) rx += std::string(rx.empty() ? "" : ",") + kPortNames[i];
-        if (position.tx >> i & 1) tx += std::string(tx.empty() ? "" : ",") + kPortNames[i];
-      }
-      out += fmt::format(" {{rx {} tx {}}}", rx, tx);
-    }
-    out += "\n";
-  }
-  return out;
-}
-
 void talk(const api::Compiled& c, const Flags& f, std::ostream& out) {
   if (f.quiet) return;
   bool text_on_stdout = f.output.empty() && !f.emit.empty();
@@ -243,7 +152,6 @@ void talk(const api::Compiled& c, const Flags& f, std::ostream& out) {
                                  : api::explain_fit(c));
   }
   to << api::summary(c);
-  if (f.out_routes && c.program) to << routes_text(*c.program);
   if (!f.output.empty()) to << f.output << "\n";
 }
 
@@ -270,7 +178,9 @@ int run(const Flags& f, const api::CompileOptions& o) {
   if (f.output.empty() && !prints) throw UsageError{"say where the Program goes: -o OUT"};
   Diag diag;
   std::optional<api::Compiled> compiled = api::compile(o, diag);
-  bool ok = compiled.has_value() && emit_results(*compiled, o, f, diag);
+  if (compiled) f.layout.check(diag);
+  bool ok = compiled.has_value() && diag.ok() && emit_results(*compiled, o, f, diag) &&
+            f.layout.write_extras(*compiled, f.output.empty() ? "out" : f.output, diag);
   diag.print(std::cerr, isatty(2) != 0);
   if (!ok) return 1;
   talk(*compiled, f, f.json ? std::cerr : std::cout);

@@ -377,7 +377,8 @@ def argument(value, kind):
     return int(cast_uint32(wanted(value)))
   number = int(value)
   bits = 8 * np.dtype(wanted).itemsize
-  if number != value or not -2**(bits - 1) <= number < 2**bits:
+  low, high = (0, 2**bits) if kind[0] == "u" else (-2**(bits - 1), 2**(bits - 1))
+  if number != value or not low <= number < high:
     raise RuntimeError(f"{value!r} does not fit a parameter of type {kind}")
   return number & (2**bits - 1)
 
