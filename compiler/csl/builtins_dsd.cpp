@@ -188,6 +188,12 @@ bool fabric_fields(Evaluator& e, ConfigFields& f, DsdValue& d) {
   const bool output = d.dsd.kind == isa::DsdKind::fabout;
   int color = -1, queue = -1;
   const Value* extent = f.required("extent");
+  if (const Value* c = f.find("fabric_color"); c && c->ok() && c->type->kind == TypeKind::void_) {
+    d.dsd.kind = isa::DsdKind::none;  // programs say {} for a color that they do not have
+    for (std::string_view field : {"input_queue", "output_queue"}) f.find(field);
+    read_fabric_options(e, f, d.dsd);
+    return true;
+  }
   if (!read_color(e, f, color) || !read_queue(e, f, output, queue)) return false;
   read_fabric_options(e, f, d.dsd);
   if (!extent || !set_extent(e, d, *extent, f.where())) return false;
@@ -247,6 +253,7 @@ Value get_dsd(Evaluator& e, const ast::Builtin& n, const Type*) {
                     : d.dsd.kind == isa::DsdKind::circbuf ? ring_fields(e, f, d)
                                                           : memory_fields(e, f, d);
   if (!good || !f.finish()) return {};
+  if (d.dsd.kind == isa::DsdKind::none) return Value(t, ValueKind::undefined);
   return Value::with(t, ValueKind::dsd, d);
 }
 

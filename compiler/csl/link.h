@@ -92,6 +92,7 @@ struct State {
   std::vector<Function> functions;       // live ones, in the order of MirTile
   std::vector<int32_t> function_of_mir;  // -1: not live
   std::vector<Global> globals;           // those of MIR, then ours
+  std::vector<bool> fifo_live;           // per FIFO of MIR
   int32_t overflow_area = -1;            // our global for arguments beyond the registers
   uint32_t overflow_bytes = 0;
   std::map<uint32_t, std::vector<std::pair<int32_t, uint32_t>>>

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "compiler/csl/link.h"
+#include "runtime/isa/dsd.h"
 
 namespace cs::csl::link {
 namespace {
@@ -36,12 +37,21 @@ class Emitter {
  private:
   // FIFOs and the DSRs that hold something before the program begins.
   void registers() {
-    for (const MirFifo& f : state_.tile.fifos) {
+    std::vector<uint8_t> number(state_.tile.fifos.size());
+    for (size_t i = 0; i < number.size(); ++i) {
+      const MirFifo& f = state_.tile.fifos[i];
+      if (!state_.fifo_live[i]) continue;
+      number[i] = uint8_t(out_.fifos.size());
       out_.fifos.push_back(f.binding);
       out_.fifos.back().address = uint16_t(state_.globals[f.global].address + f.binding.address);
     }
     for (const MirDsr& d : state_.tile.dsrs) {
       DsrInit init = d.init;
+      if (isa::Dsd fifo = isa::decode(init.words); fifo.kind == isa::DsdKind::fifo) {
+        if (!state_.fifo_live[fifo.queue]) continue;
+        fifo.queue = number[fifo.queue];
+        isa::encode(fifo, init.words);
+      }
       if (d.base.kind == OperandKind::global) {
         const uint32_t base = state_.globals[size_t(d.base.value)].address + uint32_t(d.base.extra);
         init.words[1] = uint16_t(init.words[1] + base);

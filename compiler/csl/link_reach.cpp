@@ -4,6 +4,7 @@
 // and the relocations of globals. On the way: who calls whom, whose address is taken, which slots must not be
 // overlaid.
 #include <algorithm>
+#include <set>
 
 #include "compiler/csl/link.h"
 #include "runtime/isa/dsd.h"
@@ -22,8 +23,28 @@ class Reach {
     for (const MirTask& task : state_.tile.tasks) reach_function(task.function, false);
     for (const MirExportedFunction& f : state_.tile.exported_functions) reach_function(f.function, false);
     for (const MirSymbol& s : state_.tile.symbols) reach_global(s.global);
-    for (const MirFifo& f : state_.tile.fifos) reach_global(f.global);
     for (const MirDsr& d : state_.tile.dsrs) visit(d.base, false);
+    state_.fifo_live.assign(state_.tile.fifos.size(), false);
+    do drain();
+    while (reach_fifos());
+  }
+
+  bool seen(size_t f) const { return seen_[f]; }
+  bool taken(size_t f) const { return taken_[f]; }
+
+ private:
+  // A FIFO is needed if code that runs names its register.
+  bool reach_fifos() {
+    bool more = false;
+    for (size_t i = 0; i < state_.tile.fifos.size(); ++i) {
+      if (state_.fifo_live[i] || !dsrs_.contains(state_.tile.fifos[i].dsr)) continue;
+      state_.fifo_live[i] = more = true;
+      reach_global(state_.tile.fifos[i].global);
+    }
+    return more;
+  }
+
+  void drain() {
     while (!functions_.empty() || !globals_.empty()) {
       if (!functions_.empty()) {
         uint32_t next = functions_.back();
@@ -38,10 +59,6 @@ class Reach {
     }
   }
 
-  bool seen(size_t f) const { return seen_[f]; }
-  bool taken(size_t f) const { return taken_[f]; }
-
- private:
   void reach_function(uint32_t f, bool address) {
     CS_CHECK(f < seen_.size(), "function index");
     if (address) taken_[f] = true;
@@ -60,6 +77,7 @@ class Reach {
   void visit(const isa::Operand& a, bool called) {
     if (a.kind == OperandKind::function) reach_function(uint32_t(a.value), !called);
     if (a.kind == OperandKind::global) reach_global(uint32_t(a.value));
+    if (a.is_dsr()) dsrs_.insert(a.value);
   }
 
   void scan(const MirFunction& f) {
@@ -72,6 +90,7 @@ class Reach {
   State& state_;
   std::vector<bool> seen_, taken_;
   std::vector<uint32_t> functions_, globals_;
+  std::set<int> dsrs_;  // numbers that live code names
 };
 
 bool is_async_load(const isa::Inst& inst) {
