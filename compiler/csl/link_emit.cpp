@@ -134,7 +134,8 @@ class Emitter {
     }
     for (SectionKind kind : {SectionKind::constants, SectionKind::data, SectionKind::frame})
       for (const Global& g : state_.globals)
-        if (g.live && g.same_as < 0 && g.section == kind) section(g.mir.name, kind, g.address, g.mir.bytes);
+        if (g.live && g.same_as < 0 && g.section == kind)
+          section(g.mir.name, g.mir.noinit ? SectionKind::noinit : kind, g.address, g.mir.bytes);
     section("frames", SectionKind::frame, state_.frames_address, state_.frames_bytes);
     for (const Function& f : state_.functions)
       for (const Slot& s : f.slots)

@@ -35,6 +35,7 @@ struct MirRelocation {   // 16-bit address (plus addend) of a global, or instruc
 struct MirGlobal {
   std::string name;      // as in the source, with the module path for imported ones
   uint32_t bytes = 0, align = 2;
+  bool noinit = false;   // declared with the value `undefined`
   bool constant = false; // read-only: shared section, may be merged with an equal one
   std::vector<uint8_t> init;            // empty: zero at cycle 0; else `bytes` long
   std::vector<MirRelocation> relocations;

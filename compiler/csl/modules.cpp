@@ -191,6 +191,8 @@ void Evaluator::evaluate_variable(ModuleInstance& m, Entry& entry, const ast::Va
     return;
   }
   const uint32_t global = add_global(m.prefix + n.name, v.type, v, false, n.loc);
+  // Without an initial value memory is zero, and programs count on that; `undefined` says that they do not.
+  unit_.tile.globals[global].noinit = n.value && v.is(ValueKind::undefined);
   if (n.attributes.alignment) {
     int64_t align = 0;
     if (eval_int(n.attributes.alignment, 1, 4096, "an alignment", align)) {

@@ -111,7 +111,8 @@ struct Segment {  // initial memory contents at cycle 0
   bool operator==(const Segment&) const = default;
 };
 
-enum class SectionKind : uint8_t { reserved, code, constants, data, frame };
+// noinit: data that the program declares as `undefined`; reading it before anything was written is a fault.
+enum class SectionKind : uint8_t { reserved, code, constants, data, frame, noinit };
 struct Section {  // the memory map, for breakdowns: everything that occupies memory, in address order
   std::string name;
   SectionKind kind = SectionKind::data;

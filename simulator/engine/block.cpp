@@ -101,7 +101,17 @@ void Block::initial_memory(uint32_t index, std::vector<uint8_t>& memory) const {
 }
 
 void Block::ensure_memory(Pe& p) {
-  if (p.memory.empty()) initial_memory(p.index, p.memory);
+  if (!p.memory.empty()) return;
+  initial_memory(p.index, p.memory);
+  if (p.tile == nullptr || !p.tile->guard.any_noinit()) return;
+  p.unwritten.start(p.tile->guard);
+  if (!world.program.host) return;
+  for (uint32_t c : constants) {
+    const Constant& constant = world.program.host->constants[c];
+    const Symbol* symbol =
+        constant.rect.contains(p.at) ? p.tile->program->symbol(constant.symbol) : nullptr;
+    if (symbol) p.unwritten.mark(symbol->address, int64_t(symbol->address) + int64_t(constant.bytes_per_pe));
+  }
 }
 
 void Block::wake(Pe& p, Cycle at) {

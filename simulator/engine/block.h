@@ -66,6 +66,12 @@ class Block {
   uint16_t read_color(uint32_t pe_index, int color, isa::ColorReg);
   bool write_color(uint32_t pe_index, int color, isa::ColorReg, uint16_t value, Cycle now);
   FilterState* find_filter(uint32_t pe_index, int number);
+  // Counted and let pass (--allow)?
+  bool let_pass(Allowable fault) {
+    if (!(world.allowed >> int(fault) & 1)) return false;
+    ++passed[size_t(fault)];
+    return true;
+  }
 
   World& world;
   Rect rect;
@@ -88,6 +94,7 @@ class Block {
   TimeWheel port_wheel, switch_wheel;
   uint64_t instructions = 0;
   size_t work = 0;  // lanes and cores looked at in the last step
+  std::array<uint64_t, size_t(Allowable::count)> passed{};  // faults let pass
   size_t commands_waiting = 0, streams_not_ready = 0;
   size_t stream_words = 0;  // of host streams: asked for and not yet passed
   bool watch_fired = false;

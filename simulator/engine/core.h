@@ -99,14 +99,21 @@ class Core {
   void write_fifo(VectorOp&, const Cursor&, uint32_t value);
   const FifoBinding& fifo_binding(const Cursor& c) const { return pe_.tile->program->fifos[c.queue]; }
 
+  // ---- core_guard.cpp
+  bool check_access(const VectorOp&, const Cursor&, bool read, uint32_t element);
+  bool check_memory(const VectorOp&, int32_t address, int bytes);
+  bool leaves_variable(const VectorOp&, const Cursor&, int64_t address, uint32_t element, Cycle at);
+  bool reads_unwritten(int64_t low, int64_t high, uint32_t inst, Cycle at);
+  bool guard_vector(const VectorOp&, uint32_t count, bool& by_element);
+  bool guard_scalar(const isa::Inst&, const ScalarPlan&, Cycle t);
+
   // ---- core_operands.cpp
   bool make_operands(VectorOp&, const isa::Inst&, const Decoded&);
   bool make_cursor(VectorOp&, Cursor&, const isa::Operand&, int bytes, int position);
   bool make_fabric_cursor(Cursor&, const isa::Dsd&, bool destination);
-  bool check_access(const VectorOp&, int32_t address, int bytes);
   void advance_cursor(Cursor&, const isa::Dsd&);
-  bool read_element(VectorOp&, Cursor&, int position, uint32_t& value);
-  bool write_element(VectorOp&, uint32_t value, bool last);
+  bool read_element(VectorOp&, Cursor&, int position, uint32_t element, uint32_t& value);
+  bool write_element(VectorOp&, uint32_t value, uint32_t element);
   void write_fabric(Cursor&, uint32_t word, bool last);
   uint32_t transformed(Entry) const;
   void execute_elements(VectorOp&, uint32_t count);

@@ -135,6 +135,7 @@ bool Core::grow_memory() {
 void Core::issue_scalar(const isa::Inst& inst, const Decoded& d, Cycle t) {
   if (logging_ && d.plan.kind == ScalarPlan::Kind::store)
     log_memory((value16(inst.args[0]) + uint32_t(inst.args[1].value)) & 0xFFFF, d.plan.bytes);
+  if (!pe_.unwritten.empty() && d.plan.kind != ScalarPlan::Kind::value && !guard_scalar(inst, d.plan, t)) return;
   ScalarResult result = execute_plan(d.plan, pe_.regs, pe_.memory);
   if (result.fault == ExecFault::out_of_bounds && grow_memory())
     result = execute_plan(d.plan, pe_.regs, pe_.memory);

@@ -61,16 +61,17 @@ bool Core::make_cursor(VectorOp& op, Cursor& c, const isa::Operand& o, int bytes
   const int start = (d.base + (d.indexed ? 2 * pe_.next_index : 0)) & 0xFFFF;  // the index counts 16-bit words
   switch (d.kind) {
     case isa::DsdKind::mem1d:
-      c.kind = Cursor::Kind::memory;
+    case isa::DsdKind::mem4d: {
+      const bool flat = d.kind == isa::DsdKind::mem1d;
+      c.kind = flat ? Cursor::Kind::memory : Cursor::Kind::memory4;
       c.address = start;
-      c.step = d.stride[0] * bytes;
+      c.step = flat ? d.stride[0] * bytes : 1;
+      if (!flat) c.at = source.at;
+      const MemoryGuard::Span span = pe_.tile->guard.span_at(d.base);
+      c.low = span.low;
+      c.high = span.high;
       return true;
-    case isa::DsdKind::mem4d:
-      c.kind = Cursor::Kind::memory4;
-      c.address = start;
-      c.step = 1;
-      c.at = source.at;
-      return true;
+    }
     case isa::DsdKind::fabin:
     case isa::DsdKind::fabout:
       return make_fabric_cursor(c, d, position == 0);
@@ -153,20 +154,6 @@ uint32_t Core::transformed(Entry e) const {
   return e & kEntryControl ? (data ^ uint32_t(pe_.transform_mask) << 16) | kTransformed : data;
 }
 
-// Bounds of an access; the memory of a PE grows to its full size when a program leaves what it declared.
-bool Core::check_access(const VectorOp& op, int32_t address, int bytes) {
-  if (address & 1) {
-    raise("out-of-bounds", now_, op.inst, "misaligned access to address " + std::to_string(address));
-    return false;
-  }
-  size_t end = size_t(address) + size_t(bytes);
-  if (end <= pe_.memory.size() || (grow_memory() && end <= pe_.memory.size())) return true;
-  raise("out-of-bounds", now_, op.inst,
-        "element at address " + std::to_string(address) + "; the memory has " +
-            std::to_string(world_.machine.core.memory_bytes) + " bytes");
-  return false;
-}
-
 void Core::advance_cursor(Cursor& c, const isa::Dsd& d) {
   if (c.kind == Cursor::Kind::memory) {
     c.address = (c.address + c.step) & 0xFFFF;
@@ -186,7 +173,7 @@ void Core::advance_cursor(Cursor& c, const isa::Dsd& d) {
   }
 }
 
-bool Core::read_element(VectorOp& op, Cursor& c, int position, uint32_t& value) {
+bool Core::read_element(VectorOp& op, Cursor& c, int position, uint32_t element, uint32_t& value) {
   switch (c.kind) {
     case Cursor::Kind::fifo:
       value = read_fifo(op, c);
@@ -194,7 +181,7 @@ bool Core::read_element(VectorOp& op, Cursor& c, int position, uint32_t& value) 
     case Cursor::Kind::memory:
     case Cursor::Kind::ring:
     case Cursor::Kind::memory4: {
-      if (!check_access(op, c.address, c.bytes)) return false;
+      if (!check_access(op, c, true, element)) return false;
       const uint8_t* m = pe_.memory.data() + c.address;
       value = uint32_t(m[0] | m[1] << 8);
       if (c.bytes == 4) value |= uint32_t(m[2]) << 16 | uint32_t(m[3]) << 24;
@@ -216,7 +203,8 @@ bool Core::read_element(VectorOp& op, Cursor& c, int position, uint32_t& value) 
   }
 }
 
-bool Core::write_element(VectorOp& op, uint32_t value, bool last) {
+bool Core::write_element(VectorOp& op, uint32_t value, uint32_t element) {
+  const bool last = element + 1 == op.total;
   Cursor& c = op.dst;
   switch (c.kind) {
     case Cursor::Kind::fifo:
@@ -225,7 +213,7 @@ bool Core::write_element(VectorOp& op, uint32_t value, bool last) {
     case Cursor::Kind::memory:
     case Cursor::Kind::ring:
     case Cursor::Kind::memory4: {
-      if (!check_access(op, c.address, c.bytes)) return false;
+      if (!check_access(op, c, false, element)) return false;
       if (logging_) log_memory(uint32_t(c.address), c.bytes);
       uint8_t* m = pe_.memory.data() + c.address;
       m[0] = uint8_t(value);
@@ -272,8 +260,8 @@ void Core::execute_elements(VectorOp& op, uint32_t count) {
   if (pe_.memory.empty()) block_.ensure_memory(pe_);
   for (uint32_t i = 0; i < count; ++i) {
     uint32_t a = 0, b = 0;
-    if (e.a_bytes != 0 && !read_element(op, op.a, 1, a)) return;
-    if (e.b_bytes != 0 && !read_element(op, op.b, 2, b)) return;
+    if (e.a_bytes != 0 && !read_element(op, op.a, 1, op.done + i, a)) return;
+    if (e.b_bytes != 0 && !read_element(op, op.b, 2, op.done + i, b)) return;
     if (op.reduction) a = op.dst.value;
     if (e.uses_carry) b |= uint32_t(pe_.regs.carry) << 16;
     uint32_t value = e.fn(a, b, op.scalar, 0);
@@ -281,7 +269,7 @@ void Core::execute_elements(VectorOp& op, uint32_t count) {
       pe_.regs.carry = value >> 16 & 1;
       value &= 0xFFFF;
     }
-    if (!write_element(op, value, op.done + i + 1 == op.total)) return;
+    if (!write_element(op, value, op.done + i)) return;
   }
 }
 
@@ -303,6 +291,9 @@ bool Core::run_memory_fast(VectorOp& op, uint32_t count) {
     int64_t end = c->address + std::max<int64_t>(0, int64_t(c->step) * (count - 1)) + c->bytes;
     if (end > int64_t(pe_.memory.size())) grow_memory();
   }
+  bool by_element = false;
+  if (!guard_vector(op, count, by_element)) return true;
+  if (by_element) return false;
   if (logging_) log_vector(op, count);
   VectorResult result = execute_memory_vector(code, v, pe_.memory, pe_.tile->program->fp16, pe_.regs.carry);
   if (result.fault != ExecFault::none) {

@@ -157,7 +157,7 @@ void Core::start_function() {
   pe_.command_ready = false;
   const TileProgram& program = *pe_.tile->program;
   const Function* f = program.function(launch.name);
-  pe_.function = int16_t(f - program.functions.data());
+  pe_.function = pe_.launched = int16_t(f - program.functions.data());
   pe_.pc = f->entry;
   for (size_t i = 0; i < f->parameters.size() && i < launch.args.size(); ++i) {
     const Parameter& p = f->parameters[i];

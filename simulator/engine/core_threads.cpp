@@ -37,7 +37,7 @@ bool Core::claim_queues(VectorOp& op, int thread, Cycle t) {
   for (Cursor* c : {&op.a, &op.b}) {
     if (c->kind != Cursor::Kind::fabin) continue;
     InputQueue& q = pe_.inputs[c->queue];
-    if (q.readers != 0) {
+    if (q.readers != 0 && !block_.let_pass(Allowable::queue_conflict)) {
       raise("queue-conflict", t, op.inst,
             "two operations at a time receive color " + std::to_string(q.color) +
                 (q.id == 0xFF ? "" : " from input queue " + std::to_string(q.id)));
@@ -48,6 +48,7 @@ bool Core::claim_queues(VectorOp& op, int thread, Cycle t) {
     for (uint16_t rest = pe_.active; rest != 0; rest &= uint16_t(rest - 1)) {
       const VectorOp& other = *pe_.ops[size_t(std::countr_zero(rest))];
       if (other.dst.kind != Cursor::Kind::fabout || other.dst.queue != op.dst.queue) continue;
+      if (block_.let_pass(Allowable::queue_conflict)) break;
       raise("queue-conflict", t, op.inst,
             "two operations at a time send through output queue " + std::to_string(op.dst.queue));
       return false;

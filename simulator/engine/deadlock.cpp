@@ -85,11 +85,19 @@ class Report {
                        world_.launches[p.commands[p.next_command]].name,
                        p.command_ready ? "ready" : "not given back by the function before"),
            {}});
-    else if (!p.command_ready && p.active == 0)
-      waiters_.push_back(
-          {p.at,
-           pe_name(p.at) + ": the launched function never gave the command stream back (unblock_cmd_stream)",
-           {}});
+    else if (!p.command_ready && p.active != 0)
+      waiters_.back().text += fmt::format("; the command stream is taken by{} until then", launched_name(p));
+    else if (!p.command_ready)
+      waiters_.push_back({p.at,
+                          fmt::format("{}: the launched function{} never gave the command stream back "
+                                      "(unblock_cmd_stream), and nothing runs that could",
+                                      pe_name(p.at), launched_name(p)),
+                          {}});
+  }
+
+  std::string launched_name(const Pe& p) const {
+    if (p.launched < 0) return "";
+    return fmt::format(" '{}'", p.tile->program->functions[size_t(p.launched)].name);
   }
 
   std::string thread_name(const Pe& p, int thread) const {
@@ -130,9 +138,26 @@ class Report {
       w.text =
           head + fmt::format("waits for wavelets of color {}{} ({} of {} words)", q.color,
                              q.id == 0xFF ? "" : fmt::format(" on input queue {}", q.id), q.count, q.depth);
-      if (w.on.empty()) w.text += "; no PE has a route that sends there";
+      w.text += could_send(w.on);
     }
     return w;
+  }
+
+  // The PEs that a receiver waits for, and what has become of what they ran.
+  std::string could_send(const std::vector<Coord>& senders) const {
+    if (senders.empty()) return "; no PE has a route that sends there";
+    constexpr size_t kShown = 3;
+    std::string out = ";";
+    for (size_t i = 0; i < std::min(senders.size(), kShown); ++i) out += (i ? ", " : " ") + pe_name(senders[i]);
+    if (senders.size() > kShown) out += fmt::format(" and {} more", senders.size() - kShown);
+    out += " could send it";
+    const bool busy = std::any_of(senders.begin(), senders.end(), [&](Coord c) {
+      const Block* b = grid_.block_at(c);
+      const Pe* p = b ? b->find_pe(b->index_of(c)) : nullptr;
+      return p != nullptr && (p->active != 0 || p->running);
+    });
+    if (busy) return out;
+    return out + (senders.size() == 1 ? ", but has nothing more to do" : ", but none has anything more to do");
   }
 
   const ColorNode* node_at(Coord c, int color, const Block*& b) const {

@@ -6,6 +6,7 @@
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
+#include <array>
 
 #include "simulator/engine/engine_impl.h"
 
@@ -13,6 +14,21 @@ namespace cs::sim {
 const char* stall_name(Stall s) {
   static constexpr const char* kNames[] = {"input", "output", "dependency", "memory", "dispatch"};
   return size_t(s) < size_t(kStalls) ? kNames[size_t(s)] : "?";
+}
+
+std::span<const std::string_view> allowable_faults() {
+  static constexpr std::array<std::string_view, size_t(Allowable::count)> kNames{
+      "out-of-bounds", "uninitialised-read", "colour-conflict", "queue-conflict"};
+  return kNames;
+}
+
+uint64_t Engine::allowed(const std::string& fault) const {
+  const auto names = allowable_faults();
+  const size_t i = size_t(std::find(names.begin(), names.end(), fault) - names.begin());
+  uint64_t sum = 0;
+  for (const auto& b : impl_->grid.blocks)
+    if (b && i < names.size()) sum += b->passed[i];
+  return sum;
 }
 
 Engine::Engine(const Machine& machine, const EngineOptions& options) : impl_(std::make_unique<Impl>()) {
@@ -37,6 +53,9 @@ bool Engine::load(const Program& program, std::span<const uint8_t> weights, Diag
   w.trace = trace;
   w.details = details;
   w.program = program;
+  for (size_t i = 0; i < allowable_faults().size(); ++i)
+    if (std::find(options.allow.begin(), options.allow.end(), allowable_faults()[i]) != options.allow.end())
+      w.allowed |= uint8_t(1u << i);
   w.weights.assign(weights.begin(), weights.end());
   const Machine::Router& r = machine.router;
   if (r.hop_cycles < 1 || r.hop_cycles > 1000 || r.lane_depth_wavelets < 1 || r.lane_depth_wavelets > 200 ||

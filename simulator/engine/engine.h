@@ -12,6 +12,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/host/device.h"
@@ -26,6 +27,7 @@ struct EngineOptions {
   int block_width = 32, block_height = 32;
   int threads = 1;
   int parallel_work = 1500;  // lanes and cores per cycle below which one thread does them all
+  std::vector<std::string> allow;  // faults that are counted instead of ending the run (allowable_faults())
 };
 
 // What the shell shows of one PE in waveforms.
@@ -36,6 +38,9 @@ struct PeProbe {
   uint8_t microthreads = 0;                  // active microthreads, a bit each
   std::vector<int> input_fill, output_fill;  // wavelets in each queue
 };
+
+// Faults that EngineOptions::allow may name.
+std::span<const std::string_view> allowable_faults();
 
 class Engine {
  public:
@@ -63,6 +68,7 @@ class Engine {
   std::vector<std::string> leftovers() const;
   bool faulted() const;
   const RunStatus& fault() const;  // fault name, cycle, PE, source line
+  uint64_t allowed(const std::string& fault) const;  // how often it happened and was let pass
 
   // ---- blocks, for the SystemC shell
   int block_columns() const;

@@ -30,6 +30,7 @@ void Engine::write(Coord c, uint16_t address, std::span<const uint8_t> in) {
   size_t end = std::min(address + in.size(), size_t(impl_->world.machine.core.memory_bytes));
   if (p.memory.size() < end) p.memory.resize(end, 0);
   if (address < end) std::copy_n(in.begin(), end - address, p.memory.begin() + address);
+  if (!p.unwritten.empty()) p.unwritten.mark(address, int64_t(end));
 }
 
 void Engine::launch(int function_export, std::span<const uint32_t> args, Rect pes, Cycle not_before) {

@@ -88,6 +88,7 @@ struct Cursor {
   uint32_t value = 0;             // value; reg: running result; fabin: present wavelet
   uint32_t lane = 0;              // fabout: our ramp lane of the color
   std::array<uint16_t, 4> at{};   // memory4: position per dimension, outermost first
+  uint32_t low = 0, high = 0x10000;  // memory: the variable that it starts in
 };
 
 inline bool in_memory(const Cursor& c) { return c.kind >= Cursor::Kind::memory && c.kind <= Cursor::Kind::fifo; }
@@ -169,6 +170,7 @@ struct alignas(64) Pe {
   PeStats stats;
   // ---- main thread
   std::vector<uint8_t> memory;  // empty until first used
+  Unwritten unwritten;          // of that memory
   Registers regs;
   std::array<Cycle, 16> reg_ready{};
   Cycle last_result = 0;  // latest of reg_ready
@@ -182,6 +184,7 @@ struct alignas(64) Pe {
   uint16_t next_index = 0;  // of the next vector operation
   // ---- tasks
   int16_t task = -1, function = -1;
+  int16_t launched = -1;  // function that was launched last
   Cycle task_begin = 0;
   uint32_t task_entry = 0;
   uint64_t blocked = 0, activated = 0;

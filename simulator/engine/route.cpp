@@ -208,6 +208,7 @@ void Block::check_conflict(const ColorNode& n, const Lane& self, Cycle now) {
     const Lane& other = lanes[lane];
     if (&other == &self || other.count == 0 || !(n.rx & port_bit(other.port))) continue;
     if (entry_wait(lane_front(other), now) != 0) continue;
+    if (let_pass(Allowable::colour_conflict)) return;
     static constexpr const char* kNames[] = {"EAST", "WEST", "SOUTH", "NORTH", "RAMP"};
     raise("colour-conflict", now, coord_of(n.pe),
           "wavelets of color " + std::to_string(n.color) + " arrived from " + kNames[int(self.port)] +

@@ -196,6 +196,7 @@ TileImage make_tile_image(const TileProgram& tile, const Machine& machine) {
   fill_tasks(tile, machine, image);
   fill_queues(tile, machine, image);
   fill_memory(tile, machine, image);
+  image.guard = MemoryGuard(tile);
   return image;
 }
 

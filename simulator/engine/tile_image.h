@@ -12,6 +12,7 @@
 #include "runtime/machine/machine.h"
 #include "runtime/program/program.h"
 #include "simulator/engine/exec.h"
+#include "simulator/engine/guard.h"
 
 namespace cs::sim {
 
@@ -46,6 +47,7 @@ struct TileImage {
   const TileProgram* program = nullptr;
   std::vector<Decoded> code;
   std::vector<uint8_t> memory;
+  MemoryGuard guard;
   std::array<uint8_t, 3> dsrs{};  // entries used of the destination, source-0 and source-1 file
   size_t dsr_at(int file, int index) const {  // in Pe::dsrs
     return size_t(index) + (file > 0 ? dsrs[0] : 0u) + (file > 1 ? dsrs[1] : 0u);

@@ -40,6 +40,9 @@ struct Fault {
   }
 };
 
+// Faults that may be let pass, by their place in allowable_faults().
+enum class Allowable : uint8_t { out_of_bounds, uninitialised_read, colour_conflict, queue_conflict, count };
+
 struct World {
   Machine machine;
   Program program;
@@ -49,6 +52,7 @@ struct World {
   TraceSink* trace = nullptr;
   TraceSink* details = nullptr;  // the same, if it wants details
   Cycle horizon = 0;  // step() runs no further: cores that run ahead stop here
+  uint8_t allowed = 0;  // a bit per Allowable
   bool run_ahead = true;
   bool watched = false;  // the host may stop the run at any cycle: cores that run ahead keep a way back
 };

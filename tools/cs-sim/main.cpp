@@ -36,7 +36,9 @@ struct LaterOptions {  // accepted by name, so that the message can say more tha
 const std::vector<std::string> kFaults = {"out-of-bounds",  "uninitialised-read",  "colour-conflict",
                                           "queue-conflict", "leftover-wavelets",   "deadlock",
                                           "timeout",        "illegal-instruction", "unimplemented"};
-const std::vector<std::string> kAllowable = {"leftover-wavelets", "deadlock", "timeout"};
+const std::vector<std::string> kAllowable = {"out-of-bounds",  "uninitialised-read", "colour-conflict",
+                                             "queue-conflict", "leftover-wavelets",  "deadlock",
+                                             "timeout"};
 
 bool contains(const std::vector<std::string>& list, const std::string& word) {
   return std::find(list.begin(), list.end(), word) != list.end();
@@ -73,7 +75,7 @@ std::string usage_problem(SimOptions& o, const LaterOptions& later) {
              (near.empty() ? "" : "; did you mean '" + near + "'?");
     }
     if (!contains(kAllowable, fault))
-      return "--allow " + fault + ": only leftover-wavelets, deadlock and timeout can be let through";
+      return "--allow " + fault + ": a program cannot go on after this fault";
   }
   return "";
 }
@@ -129,7 +131,9 @@ void add_options(CLI::App& app, SimOptions& o, LaterOptions& later) {
                  "machine.KEY=VALUE, for example machine.router.hop_cycles=2; may be repeated")
       ->allow_extra_args(false)
       ->group("Simulation");
-  app.add_option("--allow", o.allow, "let this fault pass (leftover-wavelets, deadlock, timeout); recorded")
+  app.add_option("--allow", o.allow,
+                 "let this fault pass: out-of-bounds, uninitialised-read, colour-conflict, queue-conflict,\n"
+                 "leftover-wavelets, deadlock, timeout; counted and recorded")
       ->allow_extra_args(false)
       ->group("Simulation");
   app.add_option("--model", later.model, "engine")->capture_default_str()->group("Simulation");

@@ -65,6 +65,7 @@ bool Server::load() {
   if (!diag_.ok() || (!o_.set.empty() && !verify_machine(*machine, diag_))) return false;
   SimDeviceOptions options;
   options.engine = {o_.block_width, o_.block_height, o_.threads};
+  options.engine.allow = o_.allow;
   if (!traces_.prepare(loaded->program, *machine, options.shell, diag_)) return false;
   if (o_.max_cycles > 0) options.max_cycles = o_.max_cycles;
   options.max_seconds = o_.max_seconds;

@@ -160,6 +160,7 @@ int Simulation::samples_to_run() {
 bool Simulation::build_device() {
   SimDeviceOptions options;
   options.engine = {o_.block_width, o_.block_height, o_.threads};
+  options.engine.allow = o_.allow;
   if (!traces_.prepare(loaded_.program, machine_, options.shell, diag_)) return false;
   if (o_.max_cycles > 0) options.max_cycles = o_.max_cycles;
   options.max_seconds = o_.max_seconds;
@@ -245,6 +246,9 @@ void Simulation::judge_leftovers() {
       for (size_t i = 0; i < std::min<size_t>(left.size(), 8); ++i) status_.message += "\n  " + left[i];
     }
   }
+  for (const std::string_view name : sim::allowable_faults())
+    if (const uint64_t count = device_->engine().allowed(std::string(name)))
+      allowed_.emplace_back(name, count);
   status_.now = report_.status.now;
   report_.status = status_;
   report_.allowed = allowed_;
