@@ -67,35 +67,6 @@ bool same_dsd(const Value& a, const Value& b) {
   return a.kind == b.kind && equal(a, b);
 }
 
-// The microthread of an asynchronous operation; -1 and an error if there is none.
-int microthread_of(Evaluator& e, const std::vector<Value>& operands, const isa::DsrConfig& config,
-                   SourceLoc where) {
-  std::vector<DsdValue> fabric;
-  for (const Value& v : operands)
-    if (is_dsd(v) && (v.type->kind == TypeKind::fabin_dsd || v.type->kind == TypeKind::fabout_dsd))
-      fabric.push_back(dsd_value(v));
-  if (fabric.empty()) {
-    e.fail(where, "an asynchronous operation needs a fabric operand",
-           "drop .async, or use a fabin_dsd or fabout_dsd");
-    return -1;
-  }
-  if (config.microthread >= 0) return config.microthread;
-  for (const DsdValue& d : fabric)
-    if (d.dsd.microthread >= 0) return d.dsd.microthread;
-  if (!e.machine().core.automatic_microthread_ids) {
-    const auto out = std::find_if(fabric.begin(), fabric.end(),
-                                  [](const DsdValue& d) { return d.dsd.kind == isa::DsdKind::fabout; });
-    return (out != fabric.end() ? *out : fabric[0]).dsd.queue;
-  }
-  // Automatic: in turn, from the top, among those that nobody named.
-  Unit& u = e.unit();
-  std::vector<int> free;
-  for (int ut = e.machine().core.microthreads - 1; ut > 0; --ut)
-    if (!u.used_microthreads.contains(ut)) free.push_back(ut);
-  if (free.empty()) return 0;
-  return free[size_t(u.next_microthread++) % free.size()];
-}
-
 int sync_dsr(const Evaluator&, const Unit& u) {
   for (int index = 1; index < kFirstAsyncDsr; ++index)
     if (!u.used_dsrs.contains(index)) return index;

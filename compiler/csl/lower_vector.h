@@ -18,4 +18,7 @@ Value dfilt_builtin(Evaluator&, const ast::Builtin&, const Type*);
 void load_dsr(Evaluator&, isa::OperandKind file, int index, const DsdValue&, const Type*,
               const isa::DsrConfig&, SourceLoc);
 
+// The microthread of an asynchronous operation with these operands; -1 and an error if there is none.
+int microthread_of(Evaluator&, const std::vector<Value>& operands, const isa::DsrConfig&, SourceLoc);
+
 }  // namespace cs::csl
