@@ -196,12 +196,7 @@ std::vector<std::string> machine_names() {
 }
 
 std::string machines_directory() {
-  const std::string here = executable_folder();
-  std::error_code ec;
-  for (const std::string& candidate : {here + "/../share/wafersmith/machines", std::string(CS_SOURCE_MACHINES)}) {
-    if (fs::is_directory(candidate, ec)) return candidate;
-  }
-  return CS_SOURCE_MACHINES;
+  return (fs::path(executable_folder()).parent_path() / "share/wafersmith/machines").string();
 }
 
 }  // namespace cs

@@ -156,7 +156,7 @@ struct MachineKey {
 std::vector<MachineKey> machine_keys();
 // Names of the machines that ship with the tool, for messages.
 std::vector<std::string> machine_names();
-// Where configs/machines lies: beside the executable's build tree, installed, or the source tree.
+// Where configs/machines lies: beside the executable's folder, in the build tree and when installed.
 std::string machines_directory();
 
 }  // namespace cs

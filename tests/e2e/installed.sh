@@ -1,0 +1,25 @@
+#!/bin/sh
+# Installs the build tree, moves the installation elsewhere and works from there: nothing in it may know where it was
+# built, where its sources lie or where it was installed first.
+#   installed.sh CMAKE BUILD SOURCE WORK
+set -eu
+cmake=$1 build=$2 source=$3 work=$4
+rm -rf "$work"
+mkdir -p "$work/there" "$work/desk"
+"$cmake" --install "$build" --prefix "$work/here" >"$work/install.log"
+mv "$work/here" "$work/there/moved prefix"
+prefix="$work/there/moved prefix"
+if grep -rlF -e "$source" -e "$build" -e "$work/here" "$prefix"; then
+  echo "the files above name a folder that the installation must not need" >&2
+  exit 1
+fi
+cp -r "$source/tests/e2e/host_api" "$source/tests/e2e/sdk_layout" "$source/tests/sim" "$work/desk"
+cd "$work/desk"
+run() { env -i "PATH=$prefix/bin:/usr/bin:/bin" "$@"; }
+
+run cs-compile sim/chain_layout.csl --params=P:4,B:8,buffered:false -m wse3 -o chain.csp
+run cs-sim chain.csp --launch run --report report >/dev/null
+run cs-objdump chain.csp --tile 0,0 >/dev/null
+run cslc sim/message_layout.csl --arch=wse2 --fabric-dims=20,4 --fabric-offsets=4,1 --params=hops:3,B:8 -o message --memcpy
+run cs_python host_api/run.py wse2
+run cs_python sdk_layout/run.py --arch=wse3
