@@ -3,7 +3,7 @@
 //   double
 //     and rounded once, so that a host step is never the less accurate side of a comparison
 //   compound: its decomposition, step by step
-//   others: the row's reference implementation
+//   others: the row's reference implementation, or its loops
 #include <cctype>
 #include <map>
 
@@ -102,6 +102,26 @@ std::vector<DecompositionStep> decompose(const OpDef& op, const Attrs& given) {
   return steps;
 }
 
+bool loops_of(const OpDef& op, const Attrs& attrs, std::span<const TensorType* const> inputs,
+              std::span<const TensorType> outputs, LoopProgram& program, std::string& error) {
+  program = {};
+  if (op.loops != nullptr) {
+    if (!op.loops({op, attrs, inputs}, outputs, program, error)) return false;
+  } else if (!op.expression.empty()) {
+    LoopBuilder b(program, inputs, outputs);
+    std::vector<LoopAccess> loads;
+    for (size_t k = 0; k < inputs.size(); ++k) {
+      loads.push_back(b.operand(int(k)).broadcast_to(outputs[0].shape).access());
+    }
+    b.statement(outputs[0].shape, b.result().access(), std::move(loads),
+                bind_attrs(op_expression(op), with_defaults(op, attrs)));
+  } else {
+    error = std::string(op.name) + " has no loops";
+    return false;
+  }
+  return true;
+}
+
 bool evaluate(const OpDef& op, const Attrs& attrs, std::span<const Tensor* const> inputs,
               std::vector<Tensor>& outputs, Diag& diag) {
   std::vector<const TensorType*> types;
@@ -115,13 +135,20 @@ bool evaluate(const OpDef& op, const Attrs& attrs, std::span<const Tensor* const
   if (op.kind == OpKind::compound) return evaluate_steps(op, attrs, inputs, outputs, diag);
   std::vector<Tensor> made;
   for (TensorType& t : result) made.emplace_back(std::move(t));
+  bool ok = true;
   if (op.reference != nullptr) {
-    if (!op.reference({op, attrs, types}, inputs, made, error)) {
-      diag.error_at(op.name, error);
-      return false;
-    }
+    ok = op.reference({op, attrs, types}, inputs, made, error);
+  } else if (op.loops != nullptr) {
+    LoopProgram program;
+    std::vector<TensorType> outs;
+    for (const Tensor& t : made) outs.push_back(t.type);
+    ok = loops_of(op, attrs, types, outs, program, error) && evaluate_loops(program, inputs, made, error);
   } else {
     evaluate_expression(bind_attrs(op_expression(op), with_defaults(op, attrs)), inputs, made[0]);
+  }
+  if (!ok) {
+    diag.error_at(op.name, error);
+    return false;
   }
   outputs = std::move(made);
   return true;

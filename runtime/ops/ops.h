@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "runtime/ops/expr.h"
+#include "runtime/ops/loops.h"
 #include "runtime/ops/tensor.h"
 #include "runtime/program/host_part.h"
 #include "runtime/support/diag.h"
@@ -52,6 +53,11 @@ using ShapeRule = bool (*)(const ShapeContext&, std::vector<TensorType>& outputs
 using Reference = bool (*)(const ShapeContext&, std::span<const Tensor* const> inputs,
                            std::span<Tensor> outputs, std::string& error);
 
+// Loop definition of rows that are neither an expression nor a decomposition (runtime/ops/loops.h): statements
+// over the operands and `outputs`, whose types the shape rule has filled in.
+using LoopRule = bool (*)(const ShapeContext&, std::span<const TensorType> outputs, LoopProgram&,
+                          std::string& error);
+
 // An ONNX input that must be constant and becomes an attribute ("shape" of Reshape, "min" of Clip from opset
 // 11).
 struct OnnxInputAttr {
@@ -77,7 +83,8 @@ struct OpDef {
   std::string_view decomposition;  // compound: one "name = op(operand, ..., attr=value)" per line;
                                    // the last line defines the output
   double flops = 1;                // per output element (contraction: per multiply-add); elementwise: counted
-  Reference reference = nullptr;
+  Reference reference = nullptr;  // host only: a faster way to what `loops` says; rows of kind source
+  LoopRule loops = nullptr;
   std::string_view note;  // ONNX versions and limits, for --list-ops
 };
 
@@ -105,6 +112,11 @@ bool check_node(const OpDef&, const Attrs&, size_t inputs, std::vector<std::stri
 // Types of the outputs. Null: operand absent.
 bool infer_types(const OpDef&, const Attrs&, std::span<const TensorType* const> inputs,
                  std::vector<TensorType>& outputs, std::string& error);
+
+// The operator as loops: its loop rule, or one statement made of its expression. False for compounds
+// (decompose them first) and where the rule refuses.
+bool loops_of(const OpDef&, const Attrs&, std::span<const TensorType* const> inputs,
+              std::span<const TensorType> outputs, LoopProgram&, std::string& error);
 
 // Runs one operator on the host: float32 data in float32, float64 in float64, integers in double or exactly.
 // Inputs: null where absent. Used by constant folding, host steps and tests.

@@ -73,6 +73,7 @@ OpDef reduce(std::string_view name, Names onnx, std::string_view derivative) {
   d.onnx_inputs = {{1, "axes"}};
   d.shape = shape_reduce;
   d.reference = reference_reduce;
+  d.loops = loops_reduce;
   d.derivative = derivative;
   return d;
 }
@@ -107,6 +108,7 @@ OpDef view(std::string_view name, Names onnx, AttrDefs attrs, ShapeRule shape) {
   d.attrs = std::move(attrs);
   d.shape = shape;
   d.reference = reference_view;
+  d.loops = loops_copy;
   d.ulp = 0;
   d.flops = 0;
   return d;
@@ -235,6 +237,7 @@ void add_contractions(std::vector<OpDef>& t) {
                 integer("broadcast", 1)};
   gemm.shape = shape_gemm;
   gemm.reference = reference_gemm;
+  gemm.loops = loops_gemm;
   gemm.flops = 2;
   gemm.note = "'broadcast' is an attribute before opset 7";
   t.push_back(gemm);
@@ -245,6 +248,7 @@ void add_contractions(std::vector<OpDef>& t) {
   matmul.operands = {"a", "b"};
   matmul.shape = shape_matmul;
   matmul.reference = reference_matmul;
+  matmul.loops = loops_matmul;
   matmul.flops = 2;
   t.push_back(matmul);
 }
@@ -316,11 +320,13 @@ void add_views(std::vector<OpDef>& t) {
   OpDef transpose = view("transpose", {"Transpose"}, {integers("perm")}, shape_transpose);
   transpose.kind = OpKind::movement;
   transpose.reference = reference_transpose;
+  transpose.loops = loops_transpose;
   t.push_back(transpose);
   OpDef concat = view("concat", {"Concat"}, {{"axis", kInt, int64_t(0), true}}, shape_concat);
   concat.kind = OpKind::movement;
   concat.variadic = true;
   concat.reference = reference_concat;
+  concat.loops = loops_concat;
   t.push_back(concat);
   OpDef constant =
       view("constant", {"Constant"},
@@ -328,6 +334,7 @@ void add_views(std::vector<OpDef>& t) {
   constant.kind = OpKind::source;
   constant.operands = {};
   constant.reference = reference_constant;
+  constant.loops = nullptr;
   t.push_back(noted(constant, "becomes a constant of the graph at import"));
 }
 

@@ -35,6 +35,16 @@ CS_REFERENCE(reference_concat);
 CS_REFERENCE(reference_constant);
 #undef CS_REFERENCE
 
+#define CS_LOOPS(name) \
+  bool name(const ShapeContext&, std::span<const TensorType> outputs, LoopProgram&, std::string& error)
+CS_LOOPS(loops_gemm);
+CS_LOOPS(loops_matmul);
+CS_LOOPS(loops_reduce);
+CS_LOOPS(loops_transpose);
+CS_LOOPS(loops_concat);
+CS_LOOPS(loops_copy);  // views: elements in order
+#undef CS_LOOPS
+
 // An axis attribute counted from the end if negative; nothing if out of range for `rank`.
 std::optional<int> normal_axis(int64_t axis, int rank);
 // The axes a reduction removes: all if the attribute is empty. Nothing (and an error) if one is out of range.
