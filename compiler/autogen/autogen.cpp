@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "compiler/autogen/expression.h"
+#include "compiler/autogen/region.h"
 #include "compiler/kernels/kernels.h"
 
 namespace cs::autogen {
@@ -16,6 +17,8 @@ using graph::Graph;
 using graph::NodeId;
 using graph::ValueId;
 
+constexpr int kMaxRegionStreams =
+    8;                           // in and out together, of a kernel that computes while nothing else arrives
 constexpr int kMaxOperands = 3;  // streams into one PE: each takes an input queue, a microthread and a color
 
 // An operand reaches every element of the result by repeating each of its elements in place: its shape ends
@@ -66,8 +69,8 @@ bool constants_fit_rows(const Graph& g, NodeId id, int64_t m, std::string& why) 
   return true;
 }
 
-// Values from outside that are not constant, in the elementwise nodes of the group plus `next`. What the product
-// at the head of a group multiplies is not among them, unless the chain behind it uses it once more.
+// Values from outside that are not constant, in the elementwise nodes of the group plus `next`. What the
+// product at the head of a group multiplies is not among them, unless the chain behind it uses it once more.
 int outside_operands(const Graph& g, std::span<const NodeId> group, NodeId next) {
   std::vector<NodeId> inside(group.begin(), group.end());
   inside.push_back(next);
@@ -84,25 +87,41 @@ int outside_operands(const Graph& g, std::span<const NodeId> group, NodeId next)
   return int(seen.size());
 }
 
+// An elementwise node that the chain generator takes.
+bool is_chain(const Graph& g, NodeId id, std::string& why) {
+  const ops::OpDef& op = g.op(id);
+  return kernels::work_of(g, id, why) && elementwise_operands(g, id, why) &&
+         expression_supported(
+             ops::bind_attrs(ops::op_expression(op), ops::with_defaults(op, g.node(id).attrs)), why);
+}
+
 }  // namespace
 
-bool can_generate(const Graph& g, NodeId id, std::string& why) {
+std::string generator_for(const Graph& g, NodeId id, std::string& why) {
   const ops::OpDef& op = g.op(id);
-  if (op.kind != ops::OpKind::elementwise && op.kind != ops::OpKind::contraction) {
+  if (op.kind == ops::OpKind::elementwise && is_chain(g, id, why)) return "dtg-elementwise";
+  if (op.kind == ops::OpKind::contraction && kernels::work_of(g, id, why)) return "dtg-contraction";
+  if (op.kind == ops::OpKind::compound || op.kind == ops::OpKind::source) {
     why = fmt::format("no generator for operators of kind {}", ops::op_kind_name(op.kind));
-    return false;
+    return {};
   }
-  std::optional<kernels::Work> work = kernels::work_of(g, id, why);
-  if (!work) return false;
-  if (op.kind == ops::OpKind::contraction) return true;
-  if (!elementwise_operands(g, id, why)) return false;
-  return expression_supported(
-      ops::bind_attrs(ops::op_expression(op), ops::with_defaults(op, g.node(id).attrs)), why);
+  Region region;
+  if (!build_region(g, std::span(&id, 1), region, why)) return {};
+  if (region.operands.size() + region.results.size() > size_t(kMaxRegionStreams)) {
+    why = fmt::format("{} streams, a PE takes {}", region.operands.size() + region.results.size(),
+                      kMaxRegionStreams);
+    return {};
+  }
+  return "dtg-region";
 }
 
 bool can_fuse(const Graph& g, std::span<const NodeId> group, NodeId next, std::string& why) {
-  if (group.empty() || g.op(next).kind != ops::OpKind::elementwise || !can_generate(g, next, why)) {
+  if (group.empty() || g.op(next).kind != ops::OpKind::elementwise || !is_chain(g, next, why)) {
     if (why.empty()) why = "only elementwise operators can join a kernel";
+    return false;
+  }
+  if (g.node(group.front()).assignment.kernel == "dtg-region") {
+    why = "its operand comes from a region kernel";
     return false;
   }
   const graph::Node& last = g.node(group.back());

@@ -1,8 +1,8 @@
 // DTG, the Distributed Task Generator: writes CSL for kernels that no library has.
 //
-// Two generators: elementwise chains from the expressions of the operator rows (elementwise.h), and one
-// contraction loop nest (contraction.h). What they write follows the protocol of the handwritten kernels
-// (kernels/kernels.h).
+// Three generators: elementwise chains from the expressions of the operator rows (elementwise.h), one
+// contraction loop nest (contraction.h), and any operator from its loops (region.h). What they write follows the
+// protocol of the handwritten kernels (kernels/kernels.h).
 #pragma once
 
 #include <span>
@@ -12,8 +12,9 @@
 
 namespace cs::autogen {
 
-// Can the generators make a kernel of this one node? If not, `why` is one clause for the user.
-bool can_generate(const graph::Graph&, graph::NodeId, std::string& why);
+// The generator that makes a kernel of this one node: "dtg-elementwise", "dtg-contraction", "dtg-region". Empty
+// if none does; `why` is then one clause for the user.
+std::string generator_for(const graph::Graph&, graph::NodeId, std::string& why);
 
 // Can `next` (elementwise) join the kernel that `group` forms (topological order, one result), whose last
 // node's only user it is? As an epilogue of a contraction, or as a further link of an elementwise chain.

@@ -15,11 +15,11 @@ constexpr int kUnroll = 8;
 ExpressionResult epilogue_code(const ContractionSpec& spec, const Machine& machine) {
   if (!spec.epilogue || !spec.last) return {};
   ExpressionTarget target;
-  target.inputs.push_back({"y", "y_dsd"});
+  target.inputs.push_back({"y[i]", "y_dsd"});
   for (int j = 0; j < spec.constants; ++j) {
-    target.inputs.push_back({fmt::format("c{}", j), fmt::format("c{}_dsd", j)});
+    target.inputs.push_back({fmt::format("c{}[i]", j), fmt::format("c{}_dsd", j)});
   }
-  target.out = {"y", "y_dsd"};
+  target.out = {"y[i]", "y_dsd"};
   target.n = spec.m;
   return generate_expression(*spec.epilogue, target, machine);
 }

@@ -76,12 +76,12 @@ std::string ask(const ElementwiseSpec& spec, char half) {
 ExpressionResult apply_code(const ElementwiseSpec& spec, char half, const Machine& machine) {
   ExpressionTarget target;
   for (int i = 0; i < spec.operands; ++i) {
-    target.inputs.push_back({fmt::format("{}{}", half, i), fmt::format("{}{}_dsd", half, i)});
+    target.inputs.push_back({fmt::format("{}{}[i]", half, i), fmt::format("{}{}_dsd", half, i)});
   }
   for (int j = 0; j < spec.constants; ++j) {
-    target.inputs.push_back({fmt::format("c{}", j), fmt::format("c{}_dsd", j)});
+    target.inputs.push_back({fmt::format("c{}[i]", j), fmt::format("c{}_dsd", j)});
   }
-  target.out = {"y", "y_dsd"};
+  target.out = {"y[i]", "y_dsd"};
   target.fabric_out = "y_out";
   target.n = spec.n;
   return generate_expression(spec.expr, target, machine);
@@ -161,18 +161,7 @@ std::string declare_temporaries(const ExpressionCode& code, int n) {
 }
 
 std::string declare_helpers(const ExpressionCode& code) {
-  std::string out;
-  if (code.uses_math) out += "const math = @import_module(\"<math>\");\n";
-  if (code.uses_round) {
-    // Adding 1.5 * 2^23 leaves no room for a fraction; larger numbers have none anyway.
-    out +=
-        "fn round_even(x: f32) f32 {\n"
-        "  if (x > 4194304.0 or x < -4194304.0) { return x; }\n"
-        "  const shifted: f32 = x + 12582912.0;\n"
-        "  return shifted - 12582912.0;\n"
-        "}\n";
-  }
-  return out;
+  return scalar_helpers(code.uses_math, code.uses_round, code.uses_power);
 }
 
 std::string elementwise_module(const ElementwiseSpec& spec, const Machine& machine) {
@@ -193,11 +182,11 @@ std::string elementwise_module(const ElementwiseSpec& spec, const Machine& machi
 
 std::string epilogue_module(const ElementwiseSpec& spec, const Machine& machine) {
   ExpressionTarget target;
-  target.inputs.push_back({"y", "y_dsd"});
+  target.inputs.push_back({"y[i]", "y_dsd"});
   for (int j = 0; j < spec.constants; ++j) {
-    target.inputs.push_back({fmt::format("c{}", j), fmt::format("c{}_dsd", j)});
+    target.inputs.push_back({fmt::format("c{}[i]", j), fmt::format("c{}_dsd", j)});
   }
-  target.out = {"y", "y_dsd"};
+  target.out = {"y[i]", "y_dsd"};
   target.n = spec.n;
   ExpressionResult result = generate_expression(spec.expr, target, machine);
   std::string out =

@@ -2,13 +2,9 @@
 #include "compiler/autogen/expression.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <set>
 
 #include <fmt/format.h>
-
-#include "compiler/autogen/scalar_loop.h"
 
 namespace cs::autogen {
 
@@ -157,9 +153,9 @@ class Scheduler {
   }
 
   Buffer declare() {
-    std::string name = fmt::format("t{}", result_.code.temporaries.size());
+    std::string name = fmt::format("{}{}", target_.temporary, result_.code.temporaries.size());
     result_.code.temporaries.push_back(name);
-    return {name, name + "_dsd"};
+    return {name + "[i]", name + "_dsd"};
   }
 
   // Where the vector result of node i goes: the output for the root, else a temporary.
@@ -248,13 +244,37 @@ class Scheduler {
          machine_.simd("fmovs"));
   }
 
+  // Nodes of the loop as an expression of their own; what vectors made, and operands, are its inputs.
   void emit_loop() {
-    std::vector<bool> in_loop;
-    for (Place p : place_) in_loop.push_back(p == Place::loop);
-    std::vector<std::string> arrays;
-    for (size_t i = 0; i < e_.nodes.size(); ++i)
-      arrays.push_back(is_leaf(e_.nodes[i].kind) && constant(int(i)) ? "" : buffer(int(i)).array);
-    append_loop({e_, in_loop, arrays, target_.out.array, target_.n}, machine_, result_.code);
+    Expr loop;
+    std::vector<ScalarInput> inputs;
+    std::vector<int> number(e_.nodes.size(), -1);
+    for (size_t i = 0; i < e_.nodes.size(); ++i) {
+      const ExprNode& n = e_.nodes[i];
+      if (place_[i] == Place::unused || place_[i] == Place::fused) continue;
+      if (place_[i] == Place::loop) {
+        auto of = [&](int o) { return o < 0 ? -1 : number[size_t(o)]; };
+        number[i] = loop.make(n.kind, of(n.a), of(n.b), of(n.c));
+      } else if (n.kind == ExprKind::constant) {
+        number[i] = loop.constant(n.value);
+      } else {
+        number[i] = loop.input(int(inputs.size()));
+        inputs.push_back({buffer(int(i)).element, ScalarType::f32});
+      }
+    }
+    loop.root = number[size_t(e_.root)];
+    ScalarCode scalar = scalar_code(loop, inputs, ScalarType::f32, machine_);
+    ExpressionCode& code = result_.code;
+    code.in_loop = true;
+    code.lines.push_back("var i: i16 = 0;");
+    code.lines.push_back(fmt::format("while (i < {}) : (i += 1) {{", target_.n));
+    for (const std::string& line : scalar.lines) code.lines.push_back("  " + line);
+    code.lines.push_back(fmt::format("  {} = {};", target_.out.element, scalar.value));
+    code.lines.push_back("}");
+    code.uses_math = scalar.uses_math;
+    code.uses_round = scalar.uses_round;
+    code.uses_power = scalar.uses_power;
+    code.cycles_per_element += machine_.core.jump_taken_cycles + 4 + scalar.cycles;
   }
 
   const Expr& e_;
@@ -268,16 +288,6 @@ class Scheduler {
 };
 
 }  // namespace
-
-std::string float_literal(double value) {
-  float f = float(value);
-  if (!std::isfinite(f)) return fmt::format("@bitcast(f32, @as(u32, 0x{:08x}))", std::bit_cast<uint32_t>(f));
-  std::string text = fmt::format("{}", f);
-  size_t exponent = text.find('e');
-  if (text.find('.') == std::string::npos)
-    text.insert(exponent == std::string::npos ? text.size() : exponent, ".0");
-  return text;
-}
 
 bool expression_supported(const ops::Expr& e, std::string& why) {
   for (const ExprNode& n : e.nodes) {

@@ -13,14 +13,15 @@
 #include <string>
 #include <vector>
 
+#include "compiler/autogen/scalar_code.h"
 #include "runtime/machine/machine.h"
 #include "runtime/ops/expr.h"
 
 namespace cs::autogen {
 
-// A buffer of the generated code: the array (or pointer) and its descriptor.
+// A buffer of the generated code: its element in the loop of scalars over i, and its descriptor.
 struct Buffer {
-  std::string array;       // indexable in the loop: "x0"
+  std::string element;     // "x0[i]", "x0[at + 3 * i]"
   std::string descriptor;  // "x0_dsd"
   bool operator==(const Buffer&) const = default;
 };
@@ -28,8 +29,7 @@ struct Buffer {
 struct ExpressionCode {
   std::vector<std::string> lines;        // statements, without indentation of their own level
   std::vector<std::string> temporaries;  // buffers to declare: arrays t0 … with descriptors t0_dsd …
-  bool uses_math = false;                // needs `const math = @import_module("<math>");`
-  bool uses_round = false;               // needs fn round_even
+  bool uses_math = false, uses_round = false, uses_power = false;  // see scalar_helpers()
   bool in_loop = false;                  // the result was made by the scalar loop
   double cycles_per_element = 0;         // estimate
   std::string text;                      // the expression, for comments
@@ -41,6 +41,7 @@ struct ExpressionTarget {
   std::vector<Buffer> inputs;
   Buffer out;
   std::string fabric_out;
+  std::string temporary = "t";  // temporaries are named t0, t1, …
   int n = 1;
 };
 struct ExpressionResult {
@@ -55,7 +56,5 @@ ops::Expr rewrite_for_vectors(const ops::Expr&);
 double expression_cycles(const ops::Expr&, const Machine&);
 // Every kind of node can be generated; if not, which one cannot.
 bool expression_supported(const ops::Expr&, std::string& why);
-// A float literal that reads back as the same f32: "0.1", "-2.0", infinities and NaN by their bits.
-std::string float_literal(double value);
 
 }  // namespace cs::autogen

@@ -57,6 +57,8 @@ double pe_cycles(const Work& work, const Cut& cut, const Machine& m) {
       return start + vector_cycles(double(work.m), 1, m);
     case Pattern::relay:
       return start + vector_cycles(double(work.n), 1, m);
+    case Pattern::region:  // planned from its code, see mapping/size.cpp
+      break;
   }
   return 0;
 }
@@ -87,6 +89,7 @@ Memory memory_of(const Work& work, const Cut& cut) {
       break;
     case Pattern::broadcast:
     case Pattern::relay:
+    case Pattern::region:
       add_user(memory, "input buffers", 4);
       break;
   }
@@ -105,7 +108,9 @@ int64_t Work::flops() const {
   if (pattern == Pattern::contraction)
     return rows * m * (2 * n) + int64_t(double(rows * m) * flops_per_element);
   if (pattern == Pattern::reduction) return rows * n;
-  if (pattern == Pattern::elementwise) return int64_t(double(rows * m) * flops_per_element);
+  if (pattern == Pattern::elementwise || pattern == Pattern::region) {
+    return int64_t(double(rows * m) * flops_per_element);
+  }
   return 0;
 }
 

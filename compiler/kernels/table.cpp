@@ -158,6 +158,8 @@ std::string_view pattern_name(Pattern p) {
       return "broadcast";
     case Pattern::relay:
       return "relay";
+    case Pattern::region:
+      return "region";
   }
   return "unknown";
 }

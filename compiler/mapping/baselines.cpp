@@ -120,6 +120,7 @@ size_t streams_of(const Graph& g, const std::vector<NodeId>& nodes, bool& equal)
 }
 
 Counterpart counterpart(const Graph& g, const std::vector<NodeId>& nodes) {
+  if (g.node(nodes.front()).assignment.kernel == "dtg-region") return {};
   ops::OpKind kind = g.op(nodes.front()).kind;
   if (kind == ops::OpKind::contraction) return {nodes.size() > 1 ? "gemv + relu" : "gemv", Form::handwritten};
   if (kind != ops::OpKind::elementwise) return {};

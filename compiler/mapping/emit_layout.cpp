@@ -140,7 +140,7 @@ std::string layout_text(const std::string& model, const Extent& fabric, const st
   std::string names;
   for (const Instance& inst : parts.instances) {
     for (const PackedConstant& c : inst.constants) {
-      names += fmt::format("  @export_name(\"{}_{}\", [*]f32, true);\n", inst.name, c.name);
+      names += fmt::format("  @export_name(\"{}_{}\", [*]{}, true);\n", inst.name, c.name, c.integer ? "i32" : "f32");
     }
   }
   if (!names.empty()) out += "\n" + names;

@@ -31,13 +31,13 @@ struct Place {
 
 class Maker {
  public:
-  Maker(const Instance& inst, const InstanceFlows& flows, const std::vector<int>& in_colors, int out_color,
-        const FlowPlan& plan, const Machine& machine)
+  Maker(const Instance& inst, const InstanceFlows& flows, const std::vector<int>& in_colors,
+        const std::vector<int>& out_colors, const FlowPlan& plan, const Machine& machine)
       : inst_(inst),
         cut_(inst.plan.cut),
         flows_(flows),
         in_colors_(in_colors),
-        out_color_(out_color),
+        out_color_(out_colors.front()),
         plan_(plan),
         machine_(machine) {}
 
@@ -58,6 +58,8 @@ class Maker {
         break;
       case Pattern::relay:
         single("relay.csl", "in", "out", false);
+        break;
+      case Pattern::region:  // region_roles.cpp
         break;
     }
     return std::move(result_);
@@ -146,12 +148,7 @@ class Maker {
     return p.first ? "_first" : p.last ? "_last" : p.parity != 0 ? "_odd" : "_even";
   }
 
-  std::string control(const Place& p) const {
-    uint32_t word = p.turn == 0             ? control_wavelet({1})
-                    : p.turn + 1 == p.turns ? control_wavelet({2})
-                                            : control_wavelet({2, 1});
-    return fmt::format("0x{:08x}", word);
-  }
+  static std::string control(const Place& p) { return turn_control(p.turn, p.turns); }
 
   // ---- rows of PEs
 
@@ -360,8 +357,9 @@ class Maker {
 }  // namespace
 
 InstanceRoles roles_of(const Instance& inst, const InstanceFlows& flows, const std::vector<int>& in_colors,
-                       int out_color, const FlowPlan& plan, const Machine& machine) {
-  return Maker(inst, flows, in_colors, out_color, plan, machine).run();
+                       const std::vector<int>& out_colors, const FlowPlan& plan, const Machine& machine) {
+  if (inst.region) return region_roles(inst, in_colors, out_colors, machine);
+  return Maker(inst, flows, in_colors, out_colors, plan, machine).run();
 }
 
 }  // namespace cs::mapping

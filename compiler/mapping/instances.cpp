@@ -2,6 +2,7 @@
 #include "compiler/mapping/instances.h"
 
 #include <algorithm>
+#include <bit>
 #include <cctype>
 
 #include <fmt/format.h>
@@ -132,11 +133,57 @@ void make_contraction(const Graph& g, const Group& group, const Machine& machine
   }
 }
 
+// 64-bit integers are computed in 32 bits; what does not fit is refused here.
+bool pack_words(const graph::Value& value, const ops::Tensor& t, std::vector<uint32_t>& words, Diag& diag) {
+  for (int64_t i = 0; i < t.elements(); ++i) {
+    if (data_type_is_float(t.type.dtype)) {
+      words.push_back(std::bit_cast<uint32_t>(float(t.get(i))));
+      continue;
+    }
+    int64_t v = t.get_int(i);
+    if (v != int64_t(int32_t(v))) {
+      diag.error_at(value.name, fmt::format("element {} is {}, PEs compute integers in 32 bits", i, v));
+      return false;
+    }
+    words.push_back(uint32_t(int32_t(v)));
+  }
+  return true;
+}
+
+bool make_region(const Graph& g, const Group& group, Instance& inst, Diag& diag) {
+  autogen::Region region;
+  std::string why;
+  if (!autogen::build_region(g, group.nodes, region, why)) return fail(g, group.nodes.front(), why, diag);
+  inst.kernel = "dtg-region";
+  inst.operands = region.operands;
+  inst.results = region.results;
+  kernels::Work& work = inst.work;
+  work.pattern = kernels::Pattern::region;
+  work.operands = int(region.operands.size());
+  work.n = (region.words_in() + work.operands - 1) / work.operands;
+  work.m = region.words_out();
+  double flops = 0;
+  for (NodeId id : group.nodes) flops += double(g.flops(id));
+  work.flops_per_element = flops / double(work.m);
+  for (size_t k = 0; k < region.constants.size(); ++k) {
+    const ops::Tensor& t = *g.constant_of(region.constants[k]);
+    PackedConstant c;
+    c.name = region.program.buffers[size_t(region.constant_buffer[k])].name;
+    c.integer = !data_type_is_float(t.type.dtype);
+    if (!pack_words(g.value(region.constants[k]), t, c.words, diag)) return false;
+    inst.constants.push_back(std::move(c));
+  }
+  inst.region = std::move(region);
+  describe(g, group, inst);
+  return true;
+}
+
 }  // namespace
 
 bool Instance::in_turns() const {
   if (work.pattern == kernels::Pattern::contraction) return plan.cut.h > 1;
-  return work.pattern == kernels::Pattern::elementwise && plan.cut.w > 1;
+  bool row = work.pattern == kernels::Pattern::elementwise || work.pattern == kernels::Pattern::region;
+  return row && plan.cut.w > 1;
 }
 
 std::string csl_name(const std::string& wanted, std::vector<std::string>& taken) {
@@ -164,6 +211,7 @@ HostTensor host_tensor(const Graph& g, ValueId id) {
 bool make_instance(const Graph& g, const Group& group, const Machine& machine, Instance& inst, Diag& diag) {
   std::string why;
   NodeId front = group.nodes.front();
+  if (g.node(front).assignment.kernel == "dtg-region") return make_region(g, group, inst, diag);
   std::optional<kernels::Work> work = kernels::work_of(g, front, why);
   if (!work) return fail(g, front, why, diag);
   if (group.outputs.size() != 1 && group.nodes.size() > 1) {
@@ -171,6 +219,7 @@ bool make_instance(const Graph& g, const Group& group, const Machine& machine, I
   }
   inst.work = *work;
   inst.operands = {graph::source_of(g, g.node(front).inputs[0])};
+  inst.results = {g.node(group.nodes.back()).outputs[0]};
   describe(g, group, inst);
   const graph::Node& node = g.node(front);
   switch (work->pattern) {

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/autogen/region.h"
 #include "compiler/graph/graph.h"
 #include "compiler/kernels/kernels.h"
 #include "compiler/mapping/mapping.h"
@@ -23,8 +24,10 @@ namespace cs::mapping {
 
 // A constant that lives in PE memory: one float per output (bias, epilogue constants) or a matrix (weights).
 struct PackedConstant {
-  std::string name;           // symbol below the instance's name: "w", "b", "c0"
-  std::vector<float> values;  // w: row-major [m][n]; others [m] (elementwise: all elements)
+  std::string name;             // symbol below the instance's name: "w", "b", "c0"
+  std::vector<float> values;    // w: row-major [m][n]; others [m] (elementwise: all elements)
+  bool integer = false;         // regions only: the words are i32, values is empty (see words)
+  std::vector<uint32_t> words;  // regions: all elements as PEs hold them
 };
 
 struct Instance {
@@ -37,18 +40,21 @@ struct Instance {
   bool infrastructure = false;        // inserted by mapping (broadcast, relay)
   std::vector<graph::NodeId> nodes;
   std::vector<graph::ValueId> operands;  // values streamed in
+  std::vector<graph::ValueId> results;   // values streamed out
   std::string title;                     // for the header of generated text
   kernels::Work work;
   std::optional<ops::Expr> expr;  // elementwise: the chain; contraction: the epilogue (operand 0 = y)
   int expr_constants = 0;
   bool library_epilogue = false;  // the epilogue is relu_epilogue.csl
   std::vector<PackedConstant> constants;
-  float scale = 1;       // reduction
-  bool maximum = false;  // reduction
+  std::optional<autogen::Region> region;     // pattern region
+  std::vector<autogen::RegionShare> shares;  // of the region, by PE; filled by sizing
+  float scale = 1;                           // reduction
+  bool maximum = false;                      // reduction
   // Filled by sizing and placing.
   kernels::Plan plan;
   Rect rect;  // the kernel's PEs; feeders lie west of it
-  int feeders() const { return plan.cut.w * plan.cut.h > 1 ? work.operands : 0; }
+  int feeders() const { return plan.cut.w * plan.cut.h > 1 && !region ? work.operands : 0; }
   bool in_turns() const;  // its result is sent by several PEs, with control wavelets
   Coord exit() const { return {rect.x + rect.w - 1, rect.y + rect.h - 1}; }
   // Where operand k's stream has to arrive.
@@ -63,6 +69,8 @@ struct Taker {
 struct Stream {
   std::string name;               // "Gemm_0 -> Gemm_1", for reports
   int producer = -1;              // instance, -1: the host
+  int result = 0;                 // which of its results
+  int64_t words = 0;              // per sample
   std::string tensor;             // host tensor sent or received, empty if none
   std::string port_in, port_out;  // names of the HostPorts, empty if none
   std::vector<Taker> takers;

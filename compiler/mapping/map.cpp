@@ -40,11 +40,11 @@ std::vector<Role> emit_roles(const Parts& parts, const FlowPlan& plan, const Mac
   for (size_t i = 0; i < parts.instances.size(); ++i) {
     const Instance& inst = parts.instances[i];
     std::vector<int> in(size_t(inst.work.operands), 0);
-    int out = 0;
+    std::vector<int> out(std::max<size_t>(1, inst.results.size()), 0);
     for (size_t s = 0; s < parts.streams.size(); ++s) {
       int f = plan.of_stream[s];
       int color = f < 0 ? 0 : plan.flows[size_t(f)].color;
-      if (parts.streams[s].producer == int(i)) out = color;
+      if (parts.streams[s].producer == int(i)) out[size_t(parts.streams[s].result)] = color;
       for (const Taker& t : parts.streams[s].takers) {
         if (t.instance == int(i)) in[size_t(t.operand)] = color;
       }

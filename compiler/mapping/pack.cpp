@@ -1,5 +1,6 @@
 // Constants as PEs hold them. A contraction's rectangle falls into at most four parts with equal extents
 // (ragged last row and column); the bias lives in the first column, constants of an epilogue in the last.
+#include <bit>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -105,9 +106,29 @@ class Packer {
   std::vector<Constant>& rows_;
 };
 
+// Every PE of a region holds the interval of each constant that its share reads.
+void pack_region(const Instance& inst, std::vector<uint8_t>& weights, std::vector<Constant>& rows) {
+  for (size_t p = 0; p < inst.shares.size(); ++p) {
+    for (size_t k = 0; k < inst.constants.size(); ++k) {
+      const autogen::Interval& part = inst.shares[p].stored[size_t(inst.region->constant_buffer[k])];
+      if (part.empty()) continue;
+      Constant row;
+      row.symbol = fmt::format("{}_{}", inst.name, inst.constants[k].name);
+      row.rect = {inst.rect.x + int(p), inst.rect.y, 1, 1};
+      row.bytes_per_pe = uint32_t(4 * part.count());
+      row.offset = weights.size();
+      rows.push_back(row);
+      for (int64_t i = part.first; i <= part.last; ++i) {
+        put(weights, std::bit_cast<float>(inst.constants[k].words[size_t(i)]));
+      }
+    }
+  }
+}
+
 }  // namespace
 
 void pack_constants(const Instance& inst, std::vector<uint8_t>& weights, std::vector<Constant>& rows) {
+  if (inst.region) return pack_region(inst, weights, rows);
   Packer packer(inst, weights, rows);
   bool contraction = inst.work.pattern == kernels::Pattern::contraction;
   for (const PackedConstant& c : inst.constants) {

@@ -163,9 +163,11 @@ class Builder {
 
   // ---- the wafer's side
 
-  int add_stream(ValueId v, int producer, const std::string& from) {
+  int add_stream(ValueId v, int producer, const std::string& from, int result = 0) {
     Stream stream;
     stream.producer = producer;
+    stream.result = result;
+    stream.words = g_.value(v).type.elements();
     stream.name = from + " -> ";
     parts_.streams.push_back(stream);
     int index = int(parts_.streams.size()) - 1;
@@ -219,6 +221,7 @@ class Builder {
     take(in, index, 0);
     Stream stream;
     stream.producer = index;
+    stream.words = inst.work.words_out();
     stream.name = inst.name + " -> ";
     parts_.streams.push_back(stream);
     int out = int(parts_.streams.size()) - 1;
@@ -233,12 +236,13 @@ class Builder {
     std::vector<int> streams;
     for (ValueId v : inst.operands) {
       int64_t have = g_.value(v).type.elements(), need = inst.work.rows * inst.work.n;
-      streams.push_back(have == need ? need_stream(v) : repeated(v, need / std::max<int64_t>(1, have)));
+      bool whole = have == need || inst.region;
+      streams.push_back(whole ? need_stream(v) : repeated(v, need / std::max<int64_t>(1, have)));
     }
     parts_.instances.push_back(inst);
     int index = int(parts_.instances.size()) - 1;
     for (size_t k = 0; k < streams.size(); ++k) take(streams[k], index, int(k));
-    add_stream(g_.node(group.nodes.back()).outputs[0], index, inst.name);
+    for (size_t j = 0; j < inst.results.size(); ++j) add_stream(inst.results[j], index, inst.name, int(j));
     for (NodeId id : group.nodes) kernels_of_[id].push_back(inst.name);
   }
 

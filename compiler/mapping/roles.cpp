@@ -113,9 +113,9 @@ std::string role_text(const Role& role) {
   std::string out = fmt::format("// {}\n\n", role.what);
   for (const Buffer& b : role.buffers) {
     if (!b.comment.empty()) out += fmt::format("// {}\n", b.comment);
-    out += fmt::format("var {0}: [{1}]f32{2} = @zeros([{1}]f32);\n", b.name, b.elements,
-                       b.aligned ? " align(8)" : "");
-    if (!b.symbol.empty()) out += fmt::format("var {0}_ptr: [*]f32 = &{0};\n", b.name);
+    out += fmt::format("var {0}: [{1}]{3}{2} = @zeros([{1}]{3});\n", b.name, b.elements,
+                       b.aligned ? " align(8)" : "", b.type);
+    if (!b.symbol.empty()) out += fmt::format("var {0}_ptr: [*]{1} = &{0};\n", b.name, b.type);
   }
   if (role.needs_no_epilogue) out += "\nfn no_epilogue() void {}\n";
   for (const ModuleUse& module : role.modules) {
@@ -137,6 +137,13 @@ std::string role_text(const Role& role) {
   }
   if (!exports.empty()) out += "\ncomptime {\n" + exports + "}\n";
   return out;
+}
+
+std::string turn_control(int turn, int turns) {
+  uint32_t word = turn == 0           ? control_wavelet({1})
+                  : turn + 1 == turns ? control_wavelet({2})
+                                      : control_wavelet({2, 1});
+  return fmt::format("0x{:08x}", word);
 }
 
 uint32_t control_wavelet(std::initializer_list<int> commands) {

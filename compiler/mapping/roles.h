@@ -45,6 +45,7 @@ struct Buffer {  // an array of the PE file
   bool aligned = false;  // to 8 bytes
   std::string symbol;    // exported under this name, empty if not
   std::string comment;
+  std::string type = "f32";
 };
 
 struct Role {
@@ -66,8 +67,13 @@ struct InstanceRoles {
   std::map<std::string, std::string> files;
 };
 InstanceRoles roles_of(const Instance&, const InstanceFlows&, const std::vector<int>& in_colors,
-                       int out_color, const FlowPlan&, const Machine&);
+                       const std::vector<int>& out_colors, const FlowPlan&, const Machine&);
 
+InstanceRoles region_roles(const Instance&, const std::vector<int>& in_colors,
+                           const std::vector<int>& out_colors, const Machine&);
+
+// The control wavelet behind the part of the PE whose turn it is, of so many: a CSL literal.
+std::string turn_control(int turn, int turns);
 // A control wavelet with these commands, none of which any core sees: 1 advance, 2 reset, 0 nothing.
 uint32_t control_wavelet(std::initializer_list<int> commands);
 

@@ -183,6 +183,32 @@ class Planner {
     return extend(f, path(from, to, true), last) || extend(f, path(from, to, false), last);
   }
 
+  // To every PE of a row: a path to one of them, from there both ways.
+  static bool connect_row(Flow& f, Coord from, const Rect& row) {
+    for (int first : {0, row.w - 1, row.w / 2}) {
+      for (bool x_first : {true, false}) {
+        Flow trial = f;
+        Coord at{row.x + first, row.y};
+        if (!extend(trial, path(from, at, x_first), Port::ramp)) continue;
+        bool free = true;
+        for (int x = row.x; x < row.x + row.w; ++x) {
+          free = free && (x == at.x || !trial.routers.count({row.y, x}));
+        }
+        if (!free) continue;
+        for (int x = at.x; x + 1 < row.x + row.w; ++x) spread(trial, {x, row.y}, Port::east);
+        for (int x = at.x; x > row.x; --x) spread(trial, {x, row.y}, Port::west);
+        f = std::move(trial);
+        return true;
+      }
+    }
+    return false;
+  }
+  static void spread(Flow& f, Coord at, Port to) {
+    add_output(f.routers.at({at.y, at.x}), to);
+    Coord next = neighbour(at, to);
+    f.routers[{next.y, next.x}] = fixed_route(bit(opposite(to)), bit(Port::ramp));
+  }
+
   // ---- streams
 
   std::vector<Site> sites(Coord near) const {
@@ -232,7 +258,9 @@ class Planner {
     bool ok = true;
     for (const Taker& t : s.takers) {
       if (t.instance < 0) continue;
-      ok = ok && connect(flow(f), from, parts_.instances[size_t(t.instance)].entry(t.operand), Port::ramp);
+      const Instance& taker = parts_.instances[size_t(t.instance)];
+      ok = ok && (taker.region && taker.rect.w > 1 ? connect_row(flow(f), from, taker.rect)
+                                                   : connect(flow(f), from, taker.entry(t.operand), Port::ramp));
     }
     return ok;
   }

@@ -8,11 +8,14 @@
 
 #include <fmt/format.h>
 
+#include "compiler/autogen/region_module.h"
 #include "compiler/mapping/plan.h"
 
 namespace cs::mapping {
 
 namespace {
+
+constexpr int kMaxRegionPes = 64;  // a role per PE: beyond that, code would be compiled for hundreds of roles
 
 // Extents that cut n elements differently, up to a limit: 1, 2, 3, … while ceil(n / k) changes.
 std::vector<int> extents(int64_t n, int limit) {
@@ -27,8 +30,47 @@ std::vector<int> extents(int64_t n, int limit) {
   return list;
 }
 
+// A region on a row of w PEs: what the code of its busiest PE takes and holds.
+kernels::Plan region_plan(const Instance& inst, int w, const Machine& machine) {
+  const autogen::Region& r = *inst.region;
+  kernels::Plan plan;
+  plan.cut.w = w;
+  double compute = 0;
+  uint32_t code = 0;
+  int64_t words = 0;
+  // The first, one from the middle and the last PE stand for all of them.
+  std::vector<autogen::RegionShare> shares = autogen::shard_region(r, w);
+  for (int p : {0, w / 2, w - 1}) {
+    autogen::RegionModule m = autogen::region_module(r, shares[size_t(p)], {}, machine);
+    compute = std::max(compute, m.compute_cycles);
+    code = std::max(code, m.code_bytes);
+    words = std::max(words, m.words);
+  }
+  plan.memory.users = {{"tensors", uint32_t(std::min<int64_t>(words * 4, INT32_MAX))}, {"code", code}};
+  plan.memory.total = plan.memory.users[0].second + code;
+  double in = 0;
+  for (int b : r.operand_buffer) in = std::max(in, double(r.program.buffers[size_t(b)].type.elements()));
+  double overhead = 60.0 + 20.0 * double(r.operands.size() + r.results.size());
+  // A PE receives the next sample while the others still send; it computes alone.
+  plan.interval_cycles = std::max(in, double(r.words_out()) / w) + compute + overhead;
+  plan.interval_cycles = std::max(plan.interval_cycles, double(r.words_out()) + w);
+  plan.latency_cycles = in + compute + double(r.words_out()) + overhead + w;
+  return plan;
+}
+
+std::vector<kernels::Plan> region_candidates(const Instance& inst, const MapOptions& options,
+                                             const Machine& machine) {
+  std::vector<kernels::Plan> list;
+  int64_t units = autogen::region_units(*inst.region);
+  int limit = std::min({fabric_limit(options, machine).width, options.max_pes_per_kernel, kMaxRegionPes});
+  if (options.force_width > 0) return {region_plan(inst, options.force_width, machine)};
+  for (int w : extents(units, limit)) list.push_back(region_plan(inst, w, machine));
+  return list;
+}
+
 std::vector<kernels::Plan> candidates(const Instance& inst, const MapOptions& options,
                                       const Machine& machine) {
+  if (inst.region) return region_candidates(inst, options, machine);
   std::vector<kernels::Plan> list;
   Extent limit = fabric_limit(options, machine);
   int max_w = limit.width - inst.work.operands - 1;
@@ -111,6 +153,8 @@ bool size_instances(std::vector<Instance>& instances, const MapOptions& options,
     };
     instances[i].plan = *std::min_element(plans[i].begin(), plans[i].end(),
                                           [&](const auto& a, const auto& b) { return cost(a) < cost(b); });
+    if (instances[i].region)
+      instances[i].shares = autogen::shard_region(*instances[i].region, instances[i].plan.cut.w);
   }
   return true;
 }
@@ -123,7 +167,7 @@ void add_relays(Parts& parts) {
     if (stream.producer < 0 || !to_host || !parts.instances[size_t(stream.producer)].in_turns()) continue;
     const Instance& producer = parts.instances[size_t(stream.producer)];
     Instance relay;
-    relay.name = producer.name + "_relay";
+    relay.name = producer.name + "_relay" + (stream.result > 0 ? std::to_string(stream.result) : "");
     relay.op = "relay";
     relay.kernel = "relay";
     relay.origin = Origin::handwritten;
@@ -131,10 +175,11 @@ void add_relays(Parts& parts) {
     relay.title = relay.name;
     relay.infrastructure = true;
     relay.work.pattern = kernels::Pattern::relay;
-    relay.work.n = relay.work.m = producer.work.words_out();
+    relay.work.n = relay.work.m = stream.words;
     relay.plan.cut = *kernels::cut_work(relay.work, 1, 1);
     Stream out;
     out.producer = int(parts.instances.size());
+    out.words = stream.words;
     out.name = relay.name + " -> host";
     out.tensor = stream.tensor;
     out.port_out = stream.port_out;

@@ -19,10 +19,6 @@ using graph::Assignment;
 using graph::Graph;
 using graph::NodeId;
 
-std::string generator_name(const ops::OpDef& row) {
-  return row.kind == ops::OpKind::contraction ? "dtg-contraction" : "dtg-elementwise";
-}
-
 // A view is a host step if a host operator uses it (the operator needs the shape), or if it gives a model
 // output that comes from no wafer kernel (somebody must give the output its shape).
 void place_views(Graph& g) {
@@ -66,11 +62,11 @@ Assignment choose_origin(const Graph& g, NodeId id, Policy policy) {
   std::string no_library, no_generator;
   const kernels::Row* library = kernels::match_handwritten(g, id, no_library);
   bool generate = policy != Policy::disabled && (library == nullptr || policy == Policy::aggressive);
-  bool can = generate && autogen::can_generate(g, id, no_generator);
+  std::string generator = generate ? autogen::generator_for(g, id, no_generator) : "";
   Assignment a;
-  if (can) {
+  if (!generator.empty()) {
     a.origin = Origin::autogen;
-    a.kernel = generator_name(g.op(id));
+    a.kernel = generator;
     a.reason = library != nullptr
                    ? fmt::format("policy aggressive generates it, though the library has '{}'", library->name)
                    : fmt::format("generated rather than run on the host: {}", no_library);

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <map>
 
+#include "runtime/host/wavelets.h"
 #include "runtime/ops/ops.h"
 #include "runtime/support/rng.h"
 #include "runtime/support/yaml.h"
@@ -37,13 +38,6 @@ void copy_sample(const HostTensor& t, int sample, int samples, const uint8_t* fr
     const size_t full = (o * size_t(samples) + size_t(sample)) * inner, part = o * inner;
     std::memcpy(to + (gather ? part : full), from + (gather ? full : part), inner);
   }
-}
-
-std::vector<uint32_t> to_wavelets(const ops::Tensor& t) {
-  const size_t width = size_t(data_type_bytes(t.type.dtype));
-  std::vector<uint32_t> out(size_t(t.elements()));
-  for (size_t i = 0; i < out.size(); ++i) std::memcpy(&out[i], &t.bytes[i * width], width);
-  return out;
 }
 
 struct Ready {
@@ -176,20 +170,22 @@ class Pipeline {
     const auto it = tensors_[size_t(sample)].find(step.tensor);
     if (it == tensors_[size_t(sample)].end()) return false;
     const int port = port_of(step);
-    device_.send(port, to_wavelets(it->second.tensor), it->second.since);
+    std::vector<uint32_t> words;
+    if (!to_wavelets(step.tensor, it->second.tensor, words, diag_)) return false;
+    device_.send(port, words, it->second.since);
     if (sample == 0) first_ports_.push_back(port);
     return true;
   }
 
   bool do_receive(const HostStep& step, int sample) {
     const ops::TensorType type = tensor_type(*types_.at(step.tensor));
-    const size_t n = size_t(type.elements()), width = size_t(data_type_bytes(type.dtype));
+    const size_t n = size_t(type.elements());
     const auto& events = device_.received(port_of(step));
     if (events.size() < (size_t(sample) + 1) * n) return false;
     Ready ready{ops::Tensor(type), 0};
     for (size_t i = 0; i < n; ++i) {
       const PortEvent& e = events[size_t(sample) * n + i];
-      std::memcpy(&ready.tensor.bytes[i * width], &e.data, width);
+      from_wavelet(e.data, ready.tensor, i);
       ready.since = std::max(ready.since, e.cycle + 1);
     }
     tensors_[size_t(sample)][step.tensor] = std::move(ready);

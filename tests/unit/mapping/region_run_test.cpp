@@ -1,0 +1,119 @@
+// Regions on the engine, on rows of one to many PEs, against the host's evaluation of the same operator
+// (whose own tests hold it against ONNX). Every case runs several samples, so that buffers are used again.
+#include <gtest/gtest.h>
+
+#include "compiler/autogen/region.h"
+#include "tests/unit/mapping/harness.h"
+
+namespace cs::test {
+namespace {
+
+using graph::Graph;
+using graph::NodeId;
+using graph::ValueId;
+
+constexpr int kSamples = 3;
+
+struct Operand {
+  ops::Shape shape;
+  bool constant = false;
+};
+
+struct Case {
+  const char* name;
+  const char* op;
+  std::vector<Operand> operands;
+  Attrs attrs;
+};
+
+const Case kCases[] = {
+    {"OuterBroadcast", "add", {{{4, 6}}, {{6}}}, {}},
+    {"BothBroadcast", "mul", {{{5, 1, 3}}, {{1, 4, 3}}}, {}},
+    {"Transpose", "transpose", {{{3, 4, 5}}}, {{"perm", std::vector<int64_t>{2, 0, 1}}}},
+    {"Concat", "concat", {{{2, 3, 4}}, {{2, 5, 4}}}, {{"axis", int64_t(1)}}},
+    {"ConcatOuter", "concat", {{{3, 4}}, {{7, 4}}, {{1, 4}}}, {{"axis", int64_t(0)}}},
+    {"SumOuter", "reduce_sum", {{{6, 8}}}, {{"axes", std::vector<int64_t>{0}}}},
+    {"SumMiddle", "reduce_sum", {{{3, 5, 4}}}, {{"axes", std::vector<int64_t>{1}}}},
+    {"MaxInner", "reduce_max", {{{7, 9}}}, {{"axes", std::vector<int64_t>{1}}}},
+    {"MinAll", "reduce_min", {{{7, 3}}}, {}},
+    {"ProductTwoAxes", "reduce_prod", {{{2, 4, 3}}}, {{"axes", std::vector<int64_t>{0, 2}}}},
+    {"Mean", "reduce_mean", {{{4, 10}}}, {{"axes", std::vector<int64_t>{1}}}},
+    {"TwoStreams", "matmul", {{{6, 5}}, {{5, 7}}}, {}},
+    {"Batched", "matmul", {{{3, 4, 5}}, {{3, 5, 2}}}, {}},
+    {"BatchedConstant", "matmul", {{{3, 4, 5}}, {{5, 6}, true}}, {}},
+    {"ConstantFirst", "matmul", {{{8, 5}, true}, {{5, 3}}}, {}},
+    {"GemmAllStreams",
+     "gemm",
+     {{{5, 4}}, {{6, 5}}, {{6}}},
+     {{"trans_a", int64_t(1)}, {"trans_b", int64_t(1)}, {"alpha", 0.5}}},
+    {"Exponential", "pow", {{{3, 4}}, {{4}, true}}, {}},
+};
+
+class Regions : public testing::TestWithParam<std::tuple<size_t, int, const char*>> {};
+
+TEST_P(Regions, ComputeWhatTheHostDoes) {
+  const auto& [index, pes, machine_name] = GetParam();
+  const Case& c = kCases[index];
+  Graph g;
+  g.name = c.name;
+  graph::Node node;
+  node.name = "op";
+  node.op = c.op;
+  node.attrs = c.attrs;
+  node.assignment = {Origin::autogen, "dtg-region", "test", "", {}};
+  std::map<std::string, std::vector<float>> inputs;
+  std::vector<ops::Tensor> tensors;
+  for (size_t k = 0; k < c.operands.size(); ++k) {
+    const Operand& o = c.operands[k];
+    std::string name = "x" + std::to_string(k);
+    size_t n = size_t(ops::TensorType{DataType::f32, o.shape}.elements());
+    std::vector<float> values = numbers(o.constant ? n : n * kSamples, uint32_t(17 + k));
+    if (std::string(c.op) == "pow")
+      for (float& v : values) v += 2;
+    tensors.push_back(ops::Tensor::from_floats(o.shape, {values.begin(), values.begin() + long(n)}));
+    node.inputs.push_back(o.constant ? g.add_constant(name, tensors.back())
+                                     : g.add_input(name, {DataType::f32, o.shape}));
+    if (!o.constant) inputs[name] = values;
+  }
+  NodeId id = g.add_node(node);
+  g.set_output(g.add_result(id, "y"));
+  Diag diag;
+  ASSERT_TRUE(graph::infer_node(g, id, diag));
+  autogen::Region region;
+  std::string why;
+  ASSERT_TRUE(autogen::build_region(g, std::span(&id, 1), region, why)) << why;
+  mapping::MapOptions options;
+  options.force_width = int(std::min<int64_t>(pes, autogen::region_units(region)));
+  RunResult result = run_graph(g, machine(machine_name), options, inputs, kSamples);
+  ASSERT_TRUE(result.ok) << result.message;
+  const std::vector<float>& got = result.outputs.at("y");
+  for (int sample = 0; sample < kSamples; ++sample) {
+    for (size_t k = 0; k < tensors.size(); ++k) {
+      if (c.operands[k].constant) continue;
+      const std::vector<float>& all = inputs.at("x" + std::to_string(k));
+      auto first = all.begin() + long(tensors[k].elements()) * sample;
+      tensors[k] =
+          ops::Tensor::from_floats(c.operands[k].shape, {first, first + long(tensors[k].elements())});
+    }
+    std::vector<ops::Tensor> expected;
+    ASSERT_TRUE(ops::evaluate(g.op(id), c.attrs, tensors, expected, diag));
+    size_t n = size_t(expected[0].elements());
+    ASSERT_EQ(got.size(), n * kSamples);
+    for (size_t i = 0; i < n; ++i) {
+      double want = expected[0].get(int64_t(i));
+      EXPECT_NEAR(got[size_t(sample) * n + i], want, 2e-6 * std::max(1.0, std::abs(want)))
+          << i << " of sample " << sample;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Operators, Regions,
+                         testing::Combine(testing::Range(size_t(0), std::size(kCases)),
+                                          testing::Values(1, 2, 3, 7), testing::Values("wse2", "wse3")),
+                         [](const auto& info) {
+                           return std::string(kCases[std::get<0>(info.param)].name) + "_on_" +
+                                  std::to_string(std::get<1>(info.param)) + "_" + std::get<2>(info.param);
+                         });
+
+}  // namespace
+}  // namespace cs::test
