@@ -10,9 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "compiler/frontend/onnx_sets.h"
 #include "runtime/host/npz.h"
-#include "runtime/support/files.h"
 #include "tools/cs-regress/child_process.h"
 #include "tools/cs-regress/expression.h"
 
@@ -79,6 +77,7 @@ Figures figures_from(const json& stats) {
   f.colors = int(colors.size());
   std::map<std::string, int> origins;
   for (const json& op : stats.value("ops", json::array())) ++origins[op.value("origin", "?")];
+  for (const auto& [origin, count] : origins) (origin == "host" ? f.uses_host : f.on_wafer) = true;
   for (const auto& [origin, count] : origins)
     f.origins += fmt::format("{}{} {}", f.origins.empty() ? "" : ", ", origin, count);
   return f;
@@ -123,32 +122,11 @@ void judge(const Job& job, const json& stats, const std::string& outputs, Result
       return;
     }
   }
-  if (job.expect && job.expect->gates && std::abs(*result.measured - job.expect->value) > job.expect->tolerance)
+  if (job.expect && job.expect->gates &&
+      std::abs(*result.measured - job.expect->value) > job.expect->tolerance)
     result.message = fmt::format("{} is {:.6g}, expected {:.6g} within {}", job.measure, *result.measured,
                                  job.expect->value, job.expect->tolerance_text);
   result.ok = result.message.empty();
-}
-
-// A recorded ONNX set becomes what the tools read: a model with its constants bound and two .npz files.
-bool prepare_onnx_set(Job& job, const std::string& folder, std::string& error) {
-  Diag diag;
-  const auto write = [&](const auto& tensors, const std::string& path) {
-    std::vector<NamedArray> arrays;
-    for (const auto& [name, tensor] : tensors) arrays.push_back({name, tensor});
-    return write_npz(path, arrays, diag);
-  };
-  const auto set = frontend::read_onnx_set(job.program, job.onnx_set, diag);
-  std::filesystem::create_directories(folder);
-  job.program = folder + "/model.onnx";
-  job.inputs = folder + "/inputs.npz";
-  job.check = folder + "/expected.npz";
-  if (set && write_file_atomic(job.program, set->model, diag) && write(set->inputs, job.inputs) &&
-      write(set->outputs, job.check)) {
-    job.dims = set->dims;
-    return true;
-  }
-  error = diag.to_string();
-  return false;
 }
 
 }  // namespace
@@ -159,12 +137,14 @@ Result run_job(const Job& given, const RunOptions& options) {
   result.name = job.name;
   result.row = job.name.substr(0, job.name.find('/'));
   result.point = job.point;
+  result.group = job.group;
   result.expect = job.expect;
+  result.skipped = job.skipped;
   std::string folder = job.name;
   for (char& c : folder)
     if (c == '/' || c == '=') c = '_';
   const std::string out = options.work + "/" + folder + ".csp";
-  if (!job.onnx_set.empty() && !prepare_onnx_set(job, options.work + "/" + folder, result.message)) return result;
+  if (job.prepare && !job.prepare(job, options.work + "/" + folder, result.message)) return result;
 
   const ChildResult compiled = run_child(compile_command(job, options, out), options.timeout_seconds);
   result.seconds += compiled.seconds;
@@ -180,6 +160,8 @@ Result run_job(const Job& given, const RunOptions& options) {
     result.message = describe_failure("cs-sim", simulated);
   else if (!result.figures)
     result.message = "cs-sim --json printed no JSON object";
+  else if (job.judge)
+    job.judge(out + "/outputs.npz", result);
   else
     judge(job, stats, out + "/outputs.npz", result);
   std::error_code ec;

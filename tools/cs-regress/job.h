@@ -14,17 +14,27 @@ struct Figures {
   double bytes_per_pe = 0;  // of the largest PE
   int colors = 0;           // different colors in use
   std::string origins;      // "handwritten 7, autogen 6, host 0" over the operators
+  bool on_wafer = false;    // an operator has a kernel there
+  bool uses_host = false;   // an operator is computed by the host
   double measured = 0;      // `measure`, where it is not one of these; else 0
   bool operator==(const Figures&) const = default;
 };
 
+struct CheckFigures {
+  double error = 0;  // largest |output - expected|
+  double used = 0;   // largest part of its tolerance that an element uses
+  std::string rule;  // the tolerance
+};
+
 struct Result {
-  std::string name, row, point;  // name: of the job; row: of the suite's row; point: what varies
+  std::string name, row, point, group;  // name: of the job; row: of the suite's row; point: what varies
   bool ok = false;
   std::string message;  // why not; empty if ok
   std::optional<Figures> figures;
   std::optional<double> measured;  // value of `measure`
   std::optional<Expectation> expect;
+  std::optional<CheckFigures> check;  // of jobs with a judge of their own
+  int skipped = 0;                    // expected tensors that were not compared
   double seconds = 0;
 };
 

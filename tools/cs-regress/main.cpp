@@ -9,12 +9,15 @@
 #include <iostream>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
 #include <thread>
 
 #include <fmt/format.h>
 
 #include "runtime/support/files.h"
 #include "tools/cs-regress/child_process.h"
+#include "tools/cs-regress/golden.h"
 #include "tools/cs-regress/job.h"
 #include "tools/cs-regress/model_dir.h"
 #include "tools/cs-regress/suite.h"
@@ -24,7 +27,8 @@ namespace cs {
 namespace {
 
 struct Options {
-  std::string suite, onnx, golden, kgraph, group, sources, machine = "wse2", policy = "medium", work;
+  std::string suite, onnx, golden, kgraph, group, sources, machine = "wse2", policy = "medium", work,
+                                                           dtype = "all";
   bool update = false, json = false;
   int threads = 0;
   uint64_t seed = 0;
@@ -121,9 +125,10 @@ nlohmann::json to_json(const std::vector<Result>& results) {
                         {"origins", r.figures->origins}};
     if (r.measured) row["measured"] = *r.measured;
     if (r.expect)
-      row["expect"] = {
-          {"value", r.expect->value}, {"tolerance", r.expect->tolerance}, {"source", r.expect->source},
-          {"gates", r.expect->gates}};
+      row["expect"] = {{"value", r.expect->value},
+                       {"tolerance", r.expect->tolerance},
+                       {"source", r.expect->source},
+                       {"gates", r.expect->gates}};
     failed += r.ok ? 0 : 1;
     rows.push_back(std::move(row));
   }
@@ -133,11 +138,25 @@ nlohmann::json to_json(const std::vector<Result>& results) {
           {"rows", rows}};
 }
 
+// "norm,softmax" -> {"norm", "softmax"}
+std::set<std::string> split(const std::string& list) {
+  std::set<std::string> names;
+  std::istringstream in(list);
+  for (std::string name; std::getline(in, name, ',');)
+    if (!name.empty()) names.insert(name);
+  return names;
+}
+
 std::optional<std::vector<Job>> collect_jobs(const Options& o, Diag& diag) {
+  if (!o.golden.empty()) {
+    const golden::Selection selection{split(o.group), o.dtype != "fp16", o.dtype != "fp32"};
+    return golden::find_jobs(o.golden, selection, o.machine, o.policy, diag);
+  }
   if (!o.onnx.empty()) {
     auto jobs = find_model_jobs(o.onnx, o.machine, o.policy);
     if (jobs.empty()) {
-      diag.error_at(o.onnx, "no model with inputs_N.npz and expected_N.npz or test_data_set_N below this folder");
+      diag.error_at(o.onnx,
+                    "no model with inputs_N.npz and expected_N.npz or test_data_set_N below this folder");
       return std::nullopt;
     }
     return jobs;
@@ -156,7 +175,7 @@ std::optional<std::vector<Job>> collect_jobs(const Options& o, Diag& diag) {
 int run(const Options& o) {
   Diag diag;
   const auto jobs = collect_jobs(o, diag);
-  const bool has_table = o.onnx.empty();
+  const bool has_table = !o.suite.empty();
   const std::string table_file = has_table ? table_path(o.suite) : "";
   std::optional<Table> table = jobs && has_table ? read_table(table_file, diag) : Table{};
   if (!jobs || !table) {
@@ -179,9 +198,10 @@ int run(const Options& o) {
   const size_t failed =
       size_t(std::count_if(results.begin(), results.end(), [](const Result& r) { return !r.ok; }));
   if (o.json) {
-    std::cout << to_json(results).dump(1) << "\n";
+    std::cout << (o.golden.empty() ? to_json(results) : golden::to_json(results)).dump(1) << "\n";
   } else {
-    std::cout << figures_text(results) << fidelity_text(results)
+    std::cout << (o.golden.empty() ? figures_text(results) + fidelity_text(results)
+                                   : golden::table_text(results))
               << fmt::format("{} passed, {} failed\n", results.size() - failed, failed);
   }
   return !diag.ok() ? 1 : failed > 0 ? 4 : 0;
@@ -198,16 +218,21 @@ int main(int argc, char** argv) {
       "  cs-regress configs/suites/smoke.yaml\n"
       "  cs-regress configs/suites/smoke.yaml --update      accept the figures of this run\n"
       "  cs-regress configs/suites/fidelity.yaml --sources ~/checkouts\n"
-      "  cs-regress --onnx models -m wse3 --policy aggressive\n\n"
+      "  cs-regress --onnx models -m wse3 --policy aggressive\n"
+      "  cs-regress --golden tests/golden/ops --group softmax,layer_norm\n\n"
       "Exit codes: 0 all passed, 1 input error, 2 usage, 4 a row failed, 70 internal error"};
   app.add_option("SUITE", o.suite, "suite file (configs/suites/*.yaml)");
   app.add_option("--onnx", o.onnx, "run every model below this folder with its input and expected sets");
-  app.add_option("--golden", o.golden, "golden collections (comes with a later version)");
+  app.add_option("--golden", o.golden, "run a golden-v1 collection: manifest.json and its files");
   app.add_option("--kgraph", o.kgraph, "ISPD 2020 inputs (comes with a later version)");
-  app.add_option("--group", o.group, "only rows of this group");
+  app.add_option("--group", o.group,
+                 "only rows of this group; --golden: only these groups or operations, with commas");
+  app.add_option("--dtype", o.dtype, "--golden: fp32, fp16 (cases on that grid) or all")
+      ->check(CLI::IsMember({"fp32", "fp16", "all"}))
+      ->capture_default_str();
   app.add_option("--sources", o.sources, "folder of public checkouts: also run the rows that need one");
-  app.add_option("-m,--machine", o.machine, "machine for --onnx")->capture_default_str();
-  app.add_option("-p,--policy,--autogen-policy", o.policy, "AutoGen policy for --onnx")
+  app.add_option("-m,--machine", o.machine, "machine for --onnx and --golden")->capture_default_str();
+  app.add_option("-p,--policy,--autogen-policy", o.policy, "AutoGen policy for --onnx and --golden")
       ->capture_default_str();
   app.add_option("-j,--threads", o.threads, "jobs at a time; 0: one per core")->capture_default_str();
   app.add_option("--timeout", o.timeout, "seconds per tool run")->capture_default_str();
@@ -221,10 +246,9 @@ int main(int argc, char** argv) {
     const int code = app.exit(e);
     return code == 0 ? 0 : 2;
   }
-  if (!o.golden.empty() || !o.kgraph.empty() || (o.suite.empty() == o.onnx.empty())) {
-    std::cerr << (o.golden.empty() && o.kgraph.empty()
-                      ? "cs-regress: give a SUITE or --onnx DIR (see --help)\n"
-                      : "cs-regress: --golden and --kgraph come with a later version\n");
+  if (!o.kgraph.empty() || int(!o.suite.empty()) + int(!o.onnx.empty()) + int(!o.golden.empty()) != 1) {
+    std::cerr << (o.kgraph.empty() ? "cs-regress: give a SUITE, --onnx DIR or --golden DIR (see --help)\n"
+                                   : "cs-regress: --kgraph comes with a later version\n");
     return 2;
   }
   try {

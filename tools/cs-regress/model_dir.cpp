@@ -4,7 +4,36 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "compiler/frontend/onnx_sets.h"
+#include "runtime/host/npz.h"
+#include "runtime/support/files.h"
+
 namespace cs {
+namespace {
+
+// A recorded ONNX set becomes what the tools read: a model with its constants bound and two .npz files.
+bool prepare_onnx_set(const std::string& recorded, Job& job, const std::string& folder, std::string& error) {
+  Diag diag;
+  const auto write = [&](const auto& tensors, const std::string& path) {
+    std::vector<NamedArray> arrays;
+    for (const auto& [name, tensor] : tensors) arrays.push_back({name, tensor});
+    return write_npz(path, arrays, diag);
+  };
+  const auto set = frontend::read_onnx_set(job.program, recorded, diag);
+  std::filesystem::create_directories(folder);
+  job.program = folder + "/model.onnx";
+  job.inputs = folder + "/inputs.npz";
+  job.check = folder + "/expected.npz";
+  if (set && write_file_atomic(job.program, set->model, diag) && write(set->inputs, job.inputs) &&
+      write(set->outputs, job.check)) {
+    job.dims = set->dims;
+    return true;
+  }
+  error = diag.to_string();
+  return false;
+}
+
+}  // namespace
 
 std::vector<Job> find_model_jobs(const std::string& folder, const std::string& machine,
                                  const std::string& policy) {
@@ -38,7 +67,9 @@ std::vector<Job> find_model_jobs(const std::string& folder, const std::string& m
       const fs::path recorded = model.parent_path() / ("test_data_set_" + std::to_string(set));
       if (!fs::is_directory(recorded)) break;
       Job job = job_of(std::to_string(set));
-      job.onnx_set = recorded.string();
+      job.prepare = [set = recorded.string()](Job& own, const std::string& work, std::string& error) {
+        return prepare_onnx_set(set, own, work, error);
+      };
       jobs.push_back(std::move(job));
     }
   }

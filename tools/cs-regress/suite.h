@@ -13,9 +13,11 @@
 //       launch: main                 # LAYOUT.csl: exported function(s) to launch
 //       measure: cycles              # or interval, or an expression over exported symbols (expression.h)
 //       expect: {value: 3128, tolerance: 2%, source: "where the number comes from"}
-//                                    # value may be a formula over the params: "B + 3127"; tolerance none: the row
-//                                    # only prints both. `result:` must hold exactly, whatever the cycles
-//       points: [{L: 1, T: 4, value: 119.71}]          # instead of lists in params: one job per point; what is
+//                                    # value may be a formula over the params: "B + 3127"; tolerance none:
+//                                    the row # only prints both. `result:` must hold exactly, whatever the
+//                                    cycles
+//       points: [{L: 1, T: 4, value: 119.71}]          # instead of lists in params: one job per point; what
+//       is
 //                                    # `value` goes into the formula by this name
 //       result: {measure: "at(data, 0)", value: P}
 //       silicon_calibration: true    # with the machine's rates of silicon (its section calibration)
@@ -23,6 +25,7 @@
 //       allow: [leftover-wavelets]   # with a `reason:`
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -40,10 +43,18 @@ struct Expectation {
   bool gates = true;  // false: printed beside the result, whatever the difference
 };
 
+struct Job;
+struct Result;
+// Makes the files of a job in `folder` and says where they are; false with what is wrong.
+using PrepareJob = std::function<bool(Job&, const std::string& folder, std::string& error)>;
+// Sets Result::ok or Result::message from the outputs (.npz) of a run.
+using JudgeJob = std::function<void(const std::string& outputs, Result&)>;
+
 struct Job {
   std::string name, group;
   std::string program;  // path
-  std::string onnx_set;  // --onnx: folder with input_K.pb and output_K.pb, instead of `inputs` and `check`
+  PrepareJob prepare;   // null: `program`, `inputs` and `check` are files
+  JudgeJob judge;       // null: `measure`, `expect` and `result_measure`
   std::string machine = "wse2", policy = "medium", fabric, inputs, check, launch, measure = "cycles";
   std::map<std::string, std::string> params;
   std::vector<std::pair<std::string, int64_t>> dims;  // values of symbolic dimensions
@@ -54,6 +65,7 @@ struct Job {
   bool silicon = false;
   std::string checkout;  // owner/name
   std::string point;     // "P=512 B=16" of the parameters that vary
+  int skipped = 0;       // expected tensors that are not compared (gradients of golden cases)
   SourceLoc loc;
   bool is_layout() const { return program.ends_with(".csl"); }
 };

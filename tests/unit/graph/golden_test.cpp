@@ -1,212 +1,117 @@
-// Host evaluation against the golden vectors: every case whose operation has a row (or is a composition of
-// rows).
-//
-// Tolerances (float32 data, float64 expectations): element-wise 4 ulp, softmax 1e-5, sums and products
-// k * eps * sum|a||b|, bounded here by k * eps * the largest partial sum; `f32_err` of the case is the floor.
+// Host evaluation against the golden vectors: every case, as the graph that cs-regress --golden makes of it.
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
+
 #include <cmath>
-#include <cstring>
 #include <fstream>
-#include <map>
 #include <set>
-#include <sstream>
 
-#include <nlohmann/json.hpp>
+#include "interpret.h"
+#include "tools/cs-regress/golden_check.h"
+#include "tools/cs-regress/sha256.h"
 
-#include "runtime/ops/ops.h"
-
-namespace cs::ops {
+namespace cs::golden {
 namespace {
 
-using Json = nlohmann::json;
-
-std::string slurp(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::stringstream s;
-  s << in.rdbuf();
-  return s.str();
+std::optional<Collection> vectors() {
+  Diag diag;
+  auto c = read_collection(std::string(CS_SOURCE_DIR) + "/tests/golden/ops", diag);
+  EXPECT_TRUE(c) << diag.to_string();
+  return c;
 }
 
-struct Golden {
-  Json manifest;
-  std::map<std::string, std::string> files;
-};
+bool build(const Operation& o, CaseGraph& g) {
+  return g.finish(o.build != nullptr ? o.build(g) : g.op(std::string(o.row), {g.input("x")}));
+}
 
-Golden load() {
-  const std::string dir = std::string(CS_SOURCE_DIR) + "/tests/golden/ops/";
-  Golden g{Json::parse(slurp(dir + "manifest.json")), {}};
-  EXPECT_EQ(g.manifest.at("format"), "golden-v1");
-  for (const auto& [name, info] : g.manifest.at("files").items()) {
-    g.files[name] = slurp(dir + name);
-    EXPECT_EQ(g.files[name].size(), info.at("nbytes").get<size_t>());
+void compare(const Case& c, const Operation& o, const CaseGraph& g) {
+  std::map<std::string, ops::Tensor> inputs;
+  for (const NamedArray& a : g.inputs) inputs[a.name] = a.tensor;
+  const ops::Tensor out = graph::interpret(g.graph, inputs).at("output");
+  std::string error;
+  std::vector<double> magnitudes;
+  if (o.accuracy == Accuracy::products) magnitudes = magnitudes_of(g, error).value_or(magnitudes);
+  ASSERT_EQ(error, "");
+  std::vector<bool> free;
+  if (o.nan_input_is_free)
+    for (const double v : to_doubles({"x", c.tensors.at("x").tensor})) free.push_back(std::isnan(v));
+  const Verdict v = check_output(out, c.tensors.at("output").tensor, c.floors.at("output"), o.accuracy,
+                                 DataType::f32, magnitudes, terms_of(g.graph), free);
+  EXPECT_TRUE(v.ok) << c.id << " " << c.op << ": " << v.mismatch;
+}
+
+TEST(Golden, HostEvaluationAgreesWithEveryCaseThatHasRows) {
+  const auto collection = vectors();
+  ASSERT_TRUE(collection);
+  std::set<std::string> done, without_row;
+  for (const Case& c : collection->cases) {
+    const Operation* o = find_operation(c.op);
+    ASSERT_NE(o, nullptr) << c.op << " is not in the table of golden operations";
+    CaseGraph g(c, DataType::f32);
+    if (!build(*o, g)) {
+      EXPECT_NE(g.error().find("the operator table has no row"), std::string::npos)
+          << c.id << ": " << g.error();
+      without_row.insert(c.op);
+      continue;
+    }
+    compare(c, *o, g);
+    done.insert(c.op);
   }
-  return g;
+  EXPECT_GE(done.size(), 76u);
+  EXPECT_LE(without_row.size(), 7u) << fmt::format("{} operations have no row", without_row.size());
 }
 
-Tensor tensor(const Golden& g, const Json& c, const std::string& name) {
-  const Json& t = c.at("tensors").at(name);
-  const std::map<std::string, DataType> types = {
-      {"f32", DataType::f32}, {"f64", DataType::f64}, {"i64", DataType::i64}};
-  Tensor out(TensorType{types.at(t.at("dtype")), t.at("shape").get<Shape>()});
-  EXPECT_EQ(out.bytes.size(), t.at("nbytes").get<size_t>());
-  std::memcpy(out.bytes.data(), g.files.at(c.at("file")).data() + t.at("offset").get<size_t>(),
-              out.bytes.size());
-  return out;
+TEST(Golden, AnOptionThatTheOperationDoesNotKnowIsAnError) {
+  const auto collection = vectors();
+  ASSERT_TRUE(collection);
+  Case c = collection->cases.at(0);
+  c.options["curvature"] = 2;
+  CaseGraph g(c, DataType::f32);
+  EXPECT_FALSE(build(*find_operation(c.op), g));
+  EXPECT_NE(g.error().find("curvature"), std::string::npos) << g.error();
 }
 
-// How a golden operation is said in rows: a row, and how its options become attributes.
-struct Translation {
-  std::string op;
-  std::map<std::string, std::string> options;         // golden option -> attribute
-  std::vector<std::pair<std::string, double>> fixed;  // attributes with the golden default
-};
+TEST(Golden, FilesAreHeldToTheirDigests) {
+  // Appendix B of FIPS 180-4: one block, two blocks.
+  EXPECT_EQ(sha256_text("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  EXPECT_EQ(sha256_text("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"),
+            "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+}
 
-const std::map<std::string, Translation>& translations() {
-  static const std::map<std::string, Translation> table = {
-      {"relu", {"relu", {}, {}}},
-      {"relu6", {"clip", {}, {{"min", 0}, {"max", 6}}}},
-      {"leaky_relu", {"leaky_relu", {{"negative_slope", "alpha"}}, {}}},
-      {"elu", {"elu", {{"alpha", "alpha"}}, {}}},
-      {"selu", {"selu", {}, {}}},
-      {"celu", {"celu", {{"alpha", "alpha"}}, {}}},
-      {"gelu", {"gelu", {}, {}}},
-      {"gelu_tanh", {"gelu_tanh", {}, {}}},
-      {"quick_gelu", {"swish", {}, {{"alpha", 1.702}}}},
-      {"silu", {"swish", {}, {}}},
-      {"mish", {"mish", {}, {}}},
-      {"hardswish", {"hard_swish", {}, {}}},
-      {"hardsigmoid", {"hard_sigmoid", {}, {{"alpha", 1.0 / 6}}}},
-      {"hardtanh", {"clip", {{"min_val", "min"}, {"max_val", "max"}}, {{"min", -1}, {"max", 1}}}},
-      {"tanh", {"tanh", {}, {}}},
-      {"sigmoid", {"sigmoid", {}, {}}},
-      {"logsigmoid", {"log_sigmoid", {}, {}}},
-      {"softsign", {"softsign", {}, {}}},
-      {"hardshrink", {"shrink", {{"lambd", "lambd"}}, {}}},
-      {"exp", {"exp", {}, {}}},
-      {"expm1", {"expm1", {}, {}}},
-      {"erf", {"erf", {}, {}}},
-      {"sin", {"sin", {}, {}}},
-      {"cos", {"cos", {}, {}}},
-      {"abs", {"abs", {}, {}}},
-      {"neg", {"neg", {}, {}}},
-      {"square", {"square", {}, {}}},
-      {"sign", {"sign", {}, {}}},
-      {"floor", {"floor", {}, {}}},
-      {"clamp", {"clip", {{"min", "min"}, {"max", "max"}}, {{"min", -1}, {"max", 1}}}},
-      {"log", {"log", {}, {}}},
-      {"log1p", {"log1p", {}, {}}},
-      {"sqrt", {"sqrt", {}, {}}},
-      {"rsqrt", {"rsqrt", {}, {}}},
-      {"reciprocal", {"reciprocal", {}, {}}},
-      {"add", {"add", {}, {}}},
-      {"sub", {"sub", {}, {}}},
-      {"mul", {"mul", {}, {}}},
-      {"div", {"div", {}, {}}},
-      {"maximum", {"max", {}, {}}},
-      {"minimum", {"min", {}, {}}},
-      {"where", {"where", {}, {}}},
-      {"softmax", {"softmax", {{"dim", "axis"}}, {}}},
-      {"log_softmax", {"log_softmax", {{"dim", "axis"}}, {}}},
-      {"sum", {"reduce_sum", {{"dim", "axes"}}, {{"keepdims", 0}}}},
-      {"mean", {"reduce_mean", {{"dim", "axes"}}, {{"keepdims", 0}}}},
-      {"amax", {"reduce_max", {{"dim", "axes"}}, {{"keepdims", 0}}}},
-      {"amin", {"reduce_min", {{"dim", "axes"}}, {{"keepdims", 0}}}},
-      {"prod", {"reduce_prod", {{"dim", "axes"}}, {{"keepdims", 0}}}},
-      {"l2norm", {"reduce_l2", {{"dim", "axes"}}, {{"keepdims", 0}}}},
-      {"matmul", {"matmul", {}, {}}},
-      {"bmm", {"matmul", {}, {}}},
-      {"gemv", {"matmul", {}, {}}},
-      {"linear", {"gemm", {}, {{"trans_b", 1}}}},
+TEST(Golden, TheToleranceTable) {
+  const ops::Tensor one = ops::Tensor::from_floats({1}, {1.0F});
+  const auto off_by = [&](double error, Accuracy a, DataType t, double magnitude = 1, double terms = 1) {
+    ops::Tensor out(ops::TensorType{DataType::f64, {1}});
+    out.set(0, 1.0 + error);
+    return check_output(out, one, Floor{}, a, t, {magnitude}, terms, {}).ok;
   };
-  return table;
+  const double ulp = std::ldexp(1.0, -23), half_ulp = std::ldexp(1.0, -10);
+  EXPECT_TRUE(off_by(4 * ulp, Accuracy::elementwise, DataType::f32));
+  EXPECT_FALSE(off_by(4.5 * ulp, Accuracy::elementwise, DataType::f32));
+  EXPECT_TRUE(off_by(2 * half_ulp, Accuracy::elementwise, DataType::f16));
+  EXPECT_FALSE(off_by(2.5 * half_ulp, Accuracy::elementwise, DataType::f16));
+  EXPECT_TRUE(off_by(30 * ulp, Accuracy::products, DataType::f32, 4, 8));
+  EXPECT_FALSE(off_by(33 * ulp, Accuracy::products, DataType::f32, 4, 8));
+  EXPECT_TRUE(off_by(0.9e-5, Accuracy::norm, DataType::f32));
+  EXPECT_FALSE(off_by(1.1e-5, Accuracy::norm, DataType::f32));
+  EXPECT_FALSE(off_by(1.1e-4, Accuracy::transformer, DataType::f32));
 }
 
-void set_number(const OpDef& row, Attrs& attrs, const std::string& name, const Json& value) {
-  for (const AttrDef& d : row.attrs) {
-    if (d.name != name) continue;
-    if (d.kind == AttrKind::real) {
-      set_attr(attrs, name, value.get<double>());
-    } else {
-      set_attr(attrs, name, value.get<int64_t>());
-    }
-  }
-}
-
-// Relative tolerance and absolute tolerance in units of the largest expected value.
-std::pair<double, double> tolerance(const OpDef& row, const std::vector<Tensor>& in) {
-  const double eps = 1.1920929e-7;
-  if (row.kind == OpKind::elementwise) return {4 * eps / 2, 0};
-  if (row.kind == OpKind::compound && row.name != "reduce_l2") return {1e-5, 1e-7};
-  double k = double(in[0].type.shape.empty() ? 1 : in[0].type.shape.back());
-  return {eps, k * eps};
-}
-
-void compare(const Json& c, const OpDef& row, const std::vector<Tensor>& in, const Tensor& got,
-             const Tensor& want) {
-  ASSERT_EQ(got.type.shape, want.type.shape) << c.at("id");
-  auto [relative, scaled] = tolerance(row, in);
-  double largest = 0, floor = c.at("f32_err").at("output")[0].get<double>();
-  for (int64_t i = 0; i < want.elements(); ++i) {
-    if (std::isfinite(want.get(i))) largest = std::max(largest, std::fabs(want.get(i)));
-  }
-  for (int64_t i = 0; i < want.elements(); ++i) {
-    double w = want.get(i), g = got.get(i);
-    if (std::isnan(w)) {
-      EXPECT_TRUE(std::isnan(g)) << c.at("id") << " " << row.name << " [" << i << "]";
-    } else if (std::isinf(float(w))) {
-      EXPECT_EQ(g, double(float(w))) << c.at("id") << " " << row.name << " [" << i << "]";
-    } else {
-      double allowed = std::max({std::fabs(w) * relative, largest * scaled, floor, 1e-45});
-      EXPECT_LE(std::fabs(g - w), allowed) << c.at("id") << " " << row.name << " [" << i << "] want " << w;
-    }
-  }
-}
-
-TEST(Golden, HostEvaluationAgreesWithEveryCaseThatHasARow) {
-  Golden g = load();
-  std::set<std::string> done;
-  for (const Json& c : g.manifest.at("cases")) {
-    auto it = translations().find(c.at("op"));
-    if (it == translations().end()) continue;
-    const OpDef* row = find_op(it->second.op);
-    ASSERT_NE(row, nullptr) << it->second.op;
-    Attrs attrs;
-    for (const auto& [name, value] : it->second.fixed) set_number(*row, attrs, name, value);
-    for (const auto& [option, value] : c.at("options").items()) {
-      auto name = it->second.options.find(option);
-      if (name != it->second.options.end()) set_number(*row, attrs, name->second, value);
-    }
-    std::vector<Tensor> in, out;
-    for (const char* name : {"cond", "x", "a", "b", "weight", "bias"}) {
-      if (c.at("op") == "gemv" && std::string(name) == "x") continue;
-      if (c.at("tensors").contains(name)) in.push_back(tensor(g, c, name));
-    }
-    if (c.at("op") == "gemv") in.push_back(tensor(g, c, "x"));
-    if (row->name == "gemm" && in[0].type.rank() != 2) continue;
-    Diag diag;
-    ASSERT_TRUE(evaluate(*row, attrs, in, out, diag)) << c.at("id") << diag.to_string();
-    compare(c, *row, in, out[0], tensor(g, c, "output"));
-    done.insert(c.at("op"));
-  }
-  EXPECT_EQ(done.size(), translations().size()) << "an operation of the table has no case left";
-}
-
-TEST(Golden, PowTakesItsExponentAsAnOperand) {
-  Golden g = load();
-  int cases = 0;
-  for (const Json& c : g.manifest.at("cases")) {
-    if (c.at("op") != "pow") continue;
-    Tensor x = tensor(g, c, "x");
-    float exponent = c.at("options").value("exponent", 2.0F);
-    std::vector<Tensor> out;
-    Diag diag;
-    ASSERT_TRUE(evaluate(*find_op("pow"), {}, {x, Tensor::from_floats({}, {exponent})}, out, diag));
-    compare(c, *find_op("pow"), {x}, out[0], tensor(g, c, "output"));
-    ++cases;
-  }
-  EXPECT_GT(cases, 0);
+TEST(Golden, InfinityAndNaNMustBeInTheirPlaces) {
+  const auto agrees = [](float out, double expected, DataType t, Floor floor = {}) {
+    ops::Tensor e(ops::TensorType{DataType::f64, {1}});
+    e.set(0, expected);
+    return check_output(ops::Tensor::from_floats({1}, {out}), e, floor, Accuracy::elementwise, t, {}, 1, {})
+        .ok;
+  };
+  EXPECT_TRUE(agrees(INFINITY, 70000, DataType::f16));
+  EXPECT_FALSE(agrees(65504, 70000, DataType::f16));
+  EXPECT_FALSE(agrees(-INFINITY, INFINITY, DataType::f32));
+  EXPECT_FALSE(agrees(0, NAN, DataType::f32));
+  EXPECT_FALSE(agrees(NAN, 0, DataType::f32));
+  EXPECT_TRUE(agrees(NAN, 0, DataType::f32, Floor{0, 0, true}));
 }
 
 }  // namespace
-}  // namespace cs::ops
+}  // namespace cs::golden

@@ -1,0 +1,67 @@
+// Builds the graph of one golden case: its tensors become run-time inputs or constants, its options
+// attributes, its operation nodes of the operator table. What the table has no row for, and options that
+// nobody asked about, are the case's error.
+#pragma once
+
+#include <initializer_list>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "compiler/graph/graph.h"
+#include "runtime/host/npz.h"
+#include "tools/cs-regress/golden_collection.h"
+
+namespace cs::golden {
+
+using graph::ValueId;
+
+class CaseGraph {
+ public:
+  // Float tensors are rounded to `dtype`; cases are stored on the grid of their `quant`, so nothing is lost
+  // there.
+  CaseGraph(const Case&, DataType dtype);
+
+  // ---- tensors of the case
+  bool has(const std::string& name) const { return case_.tensors.contains(name); }
+  ValueId input(const std::string& name);      // an operand at run time
+  ValueId condition(const std::string& name);  // of `index` role: non-zero is true; an operand at run time
+  ValueId parameter(const std::string& name);  // weight, bias or table: a constant
+  ValueId parameter_rows(const std::string& name, int64_t part, int64_t parts);  // of `parts` equal ones
+  ValueId optional_parameter(const std::string& name);  // invalid if the case has no such tensor
+
+  // ---- options, with the default that the format gives
+  double real(const std::string& name, double otherwise);
+  int64_t integer(const std::string& name, int64_t otherwise);
+  bool flag(const std::string& name, bool otherwise);
+  std::string text(const std::string& name, const std::string& otherwise);
+  void ignore(const std::string& name) { asked_.insert(name); }  // says nothing that the graph needs
+
+  // ---- nodes
+  ValueId op(const std::string& row, std::vector<ValueId> operands, Attrs attrs = {});
+  ValueId number(double value);  // scalar constant of the case's type
+  ValueId constant(ops::Shape, const std::vector<double>&);
+  int64_t extent(ValueId, int dim) const;  // dim may count from the end; 1 if it does not exist
+  int rank(ValueId) const;
+  void fail(const std::string& why);
+
+  // Makes `result` the output and verifies the graph. False: error() says why.
+  bool finish(ValueId result);
+  const std::string& error() const { return error_; }
+
+  graph::Graph graph;
+  std::vector<NamedArray> inputs;  // run-time operands by the name of the graph's input
+
+ private:
+  const nlohmann::json* option(const std::string& name);
+  ops::Tensor converted(const ops::Tensor&) const;
+  const ops::Tensor* tensor(const std::string& name);
+  ValueId add_input(const std::string& name, ops::Tensor);
+
+  const Case& case_;
+  DataType dtype_;
+  std::set<std::string> asked_;
+  std::string error_;
+};
+
+}  // namespace cs::golden

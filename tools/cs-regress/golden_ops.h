@@ -1,0 +1,23 @@
+// The table from golden operations to graphs of our rows, with the tolerance class of each.
+#pragma once
+
+#include <string_view>
+
+#include "tools/cs-regress/golden_graph.h"
+
+namespace cs::golden {
+
+// Classes of the format's tolerance table (golden_check.h says what they allow).
+enum class Accuracy : uint8_t { elementwise, products, norm, transformer };
+
+struct Operation {
+  std::string_view name;
+  Accuracy accuracy;
+  ValueId (*build)(CaseGraph&);    // null: `row` of one operand x
+  std::string_view row = {};       // the row of that name
+  bool nan_input_is_free = false;  // what the vectors say about NaN operands is a quirk of their source
+};
+
+const Operation* find_operation(std::string_view name);
+
+}  // namespace cs::golden
