@@ -3,11 +3,10 @@
 //   1. build    the nodes of a group become one LoopProgram (runtime/ops/loops.h): values between them are
 //               temporaries, constants with one element are folded into expressions, axes that walk memory
 //               without a gap are merged
-//   2. shard    every result is cut into runs of whole units (a unit is what one round of the outermost axis
-//               writes). Backwards from the results, every statement is restricted to the rounds of its
-//               outermost axis that are needed, every buffer to the interval that these read; what two PEs
+//   2. shard    the results are cut along an axis. Backwards from them, every statement is restricted to the
+//               rounds that are needed, every buffer to the runs of addresses that these read; what two PEs
 //               both need, both compute or keep
-//   3. code     per PE: receive every operand, keep the interval, compute, send in turns (region_module.h)
+//   3. code     per PE: receive every operand, keep the runs, compute, send in turns (region_module.h)
 //
 // Every operand's stream passes all PEs of the row, which take what they need from it while it passes: that
 // costs a PE one cycle per word, as much as the stream itself takes.
@@ -37,31 +36,36 @@ bool build_region(const graph::Graph&, std::span<const graph::NodeId> nodes, Reg
 // Step 1's merging of axes: fewer and longer loops with the same accesses in the same order.
 void merge_axes(ops::LoopStatement&);
 
-struct Interval {  // of addresses of a buffer; empty if last < first
-  int64_t first = 0, last = -1;
-  bool empty() const { return last < first; }
-  int64_t count() const { return empty() ? 0 : last - first + 1; }
-  void include(Interval other);
-  bool operator==(const Interval&) const = default;
+// Addresses of a buffer: `count` runs of `run` elements, `stride` apart. No run crosses a multiple of the
+// stride, so that the elements of a PE can be stored without the gaps (local_access).
+struct Runs {
+  int64_t first = 0, run = 0, stride = 0, count = 0;  // count 1: stride has no meaning
+  bool empty() const { return count == 0 || run == 0; }
+  int64_t words() const { return run * count; }
+  int64_t last() const { return first + stride * (count - 1) + run - 1; }
+  bool operator==(const Runs&) const = default;
 };
+Runs interval(int64_t first, int64_t last);
+// The smallest runs with both; plain intervals if they have nothing in common.
+Runs hull(const Runs&, const Runs&);
 
-struct StatementShare {  // what one PE does of a statement
-  bool active = false;
-  int axis = -1;  // restricted axis, -1: all rounds
-  int64_t first = 0, count = 0;
-  bool operator==(const StatementShare&) const = default;
+// How results are cut: `extent` rounds of `stride` elements, again and again until the end of the result.
+struct ShardAxis {
+  int64_t stride = 1, extent = 1;
+  bool operator==(const ShardAxis&) const = default;
 };
+// Every way to cut the first result along one dimension, or along the leading ones together.
+std::vector<ShardAxis> shard_axes(const Region&);
 
-struct RegionShare {                       // one PE
-  std::vector<Interval> stored;            // by buffer
-  std::vector<Interval> sent;              // by result
-  std::vector<StatementShare> statements;  // in the order of the program, blocks one after another
+struct RegionShare {         // one PE
+  std::vector<Runs> stored;  // by buffer
+  std::vector<Runs> sent;    // by result; every PE sends the same number of runs, some of them empty
+  ops::LoopProgram program;  // with this PE's rounds; addresses are global
   int64_t words_stored() const;
-  double points(const Region&) const;  // loop rounds, all statements together
 };
-
-// How many PEs can share the region at most, and what each of `pes` does. Some may have nothing to send.
-int64_t region_units(const Region&);
-std::vector<RegionShare> shard_region(const Region&, int pes);
+// PE number `pe` of `pes` ≤ axis.extent.
+RegionShare shard_region(const Region&, const ShardAxis&, int pes, int pe);
+// The access with the addresses of what is stored: gaps left out, from 0 on.
+ops::LoopAccess local_access(const ops::LoopAccess&, const Runs& stored);
 
 }  // namespace cs::autogen

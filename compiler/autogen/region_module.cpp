@@ -38,29 +38,25 @@ class Writer {
 
  private:
   const ops::LoopBuffer& buffer(int b) const { return r_.program.buffers[size_t(b)]; }
-  const Interval& stored(int b) const { return share_.stored[size_t(b)]; }
+  const Runs& stored(int b) const { return share_.stored[size_t(b)]; }
   const char* type(int b) const { return integers_[size_t(b)] ? "i32" : "f32"; }
   const char* move(int b) const { return integers_[size_t(b)] ? "mov32" : "fmovs"; }
 
   // ---- statements
 
-  // The statement as this PE sees it: its rounds only, addresses from the first element it stores.
-  ops::LoopStatement local(const ops::LoopStatement& s, const StatementShare& share) const {
-    ops::LoopStatement here = s;
+  // The statement as this PE sees it: addresses of what it stores.
+  ops::LoopStatement local(ops::LoopStatement s) const {
     auto move_access = [&](ops::LoopAccess& a) {
-      if (share.axis >= 0) a.offset += a.strides[size_t(share.axis)] * share.first;
-      if (a.buffer != ops::kCounter) a.offset -= stored(a.buffer).first;
+      if (a.buffer != ops::kCounter) a = local_access(a, stored(a.buffer));
     };
-    move_access(here.out);
-    for (ops::LoopAccess& a : here.loads) move_access(a);
-    if (share.axis >= 0) here.extents[size_t(share.axis)] = share.count;
-    merge_axes(here);
-    return here;
+    move_access(s.out);
+    for (ops::LoopAccess& a : s.loads) move_access(a);
+    merge_axes(s);
+    return s;
   }
 
   void body() {
-    size_t at = 0;
-    for (const ops::LoopBlock& block : r_.program.blocks) {
+    for (const ops::LoopBlock& block : share_.program.blocks) {
       bool repeated = block.steps > 1;
       if (repeated) {
         code_.lines.push_back("  var step: i16 = 0;");
@@ -68,8 +64,7 @@ class Writer {
       }
       StatementContext context{names_, integers_, machine_, repeated ? 4 : 2};
       for (const ops::LoopStatement& s : block.statements) {
-        const StatementShare& share = share_.statements[at++];
-        if (share.active) append_statement(local(s, share), block.steps, context, code_);
+        append_statement(local(s), block.steps, context, code_);
       }
       if (repeated) code_.lines.push_back("  }");
     }
@@ -122,7 +117,7 @@ class Writer {
     std::string out;
     for (size_t b = 0; b < names_.size(); ++b) {
       if (stored(int(b)).empty() || is_constant(int(b))) continue;
-      out += fmt::format("var {0} = @zeros([{1}]{2});\n", names_[b], stored(int(b)).count(), type(int(b)));
+      out += fmt::format("var {0} = @zeros([{1}]{2});\n", names_[b], stored(int(b)).words(), type(int(b)));
     }
     return out;
   }
@@ -141,21 +136,21 @@ class Writer {
           "const x{0}_in = @get_dsd(fabin_dsd, .{{ .extent = {1}, .fabric_color = x{0}_color, .input_queue = "
           "x{0}_queue }});\n"
           "const x{0}_keep = @get_dsd(mem1d_dsd, .{{ .tensor_access = |a|{{{1}}} -> {2}[a] }});\n",
-          i, stored(b).count(), names_[size_t(b)]);
+          i, stored(b).run, names_[size_t(b)]);
     }
     out += fmt::format(
         "const passed_dsd = @get_dsd(mem1d_dsd, .{{ .tensor_access = |a|{{{}}} -> passed[0] }});\n",
         kMaxSkip);
     for (size_t j = 0; j < r_.results.size(); ++j) {
       int b = r_.result_buffer[j];
-      int64_t n = share_.sent[j].count();
-      if (n > 0) {
+      const Runs& sent = share_.sent[j];
+      if (!sent.empty()) {
         out += fmt::format(
             "const y{0}_out = @get_dsd(fabout_dsd, .{{ .extent = {1}, .fabric_color = y{0}_color, "
             ".output_queue = "
             "y{0}_queue }});\n"
             "const y{0}_send = @get_dsd(mem1d_dsd, .{{ .tensor_access = |a|{{{1}}} -> {2}[a + {3}] }});\n",
-            j, n, names_[size_t(b)], share_.sent[j].first - stored(b).first);
+            j, sent.run, names_[size_t(b)], sent_access(j).offset);
       }
       out += fmt::format(
           "const y{0}_control = @get_dsd(fabout_dsd, .{{\n"
@@ -167,52 +162,81 @@ class Writer {
 
   // ---- tasks
 
-  // x<i>_next: what is to be passed over, what is kept, what is passed over, then the operand has arrived.
+  // Where the runs of result j lie: offset of the first, step from one to the next.
+  ops::LoopAccess sent_access(size_t j) const {
+    ops::LoopAccess a;
+    a.offset = share_.sent[j].first;
+    a.step = share_.sent[j].stride;
+    return local_access(a, stored(r_.result_buffer[j]));
+  }
+
+  // x<i>_next: pass over what is before the next run, keep the run; behind the last run pass over the rest,
+  // then the operand has arrived.
   std::string receiving() const {
     std::string out = "var arrived: u16 = 0;\n";
     for (size_t i = 0; i < r_.operands.size(); ++i) {
-      int b = r_.operand_buffer[i];
-      std::string keep =
-          stored(b).empty()
-              ? fmt::format("    @activate(x{}_next_id);\n", i)
-              : fmt::format("    @{1}(x{0}_keep, x{0}_in, .{{ .async = true, .activate = x{0}_next_id }});\n",
-                            i, move(b));
+      const Runs& runs = stored(r_.operand_buffer[i]);
       out += fmt::format(
           "\nvar x{0}_left: i32 = 0;\n"
-          "var x{0}_kept: bool = true;\n"
+          "var x{0}_run: i16 = {2};\n"
           "task x{0}_next() void {{\n"
           "  if (x{0}_left > 0) {{\n"
           "    const n: u16 = if (x{0}_left > {1}) {1} else @as(u16, x{0}_left);\n"
           "    x{0}_left -= @as(i32, n);\n"
           "    @mov32(@set_dsd_length(passed_dsd, n), @set_dsd_length(x{0}_skip, n), .{{\n"
-          "      .async = true, .activate = x{0}_next_id }});\n"
-          "  }} else if (!x{0}_kept) {{\n"
-          "    x{0}_kept = true;\n"
-          "    x{0}_left = x{0}_after;\n"
-          "{2}"
+          "      .async = true, .activate = x{0}_next_id }});\n",
+          i, kMaxSkip, runs.empty() ? 0 : runs.count);
+      if (!runs.empty()) out += keep_run(i, runs);
+      out += fmt::format(
           "  }} else {{\n"
           "    arrived += 1;\n"
-          "    if (arrived == {3}) {{ @activate(compute_id); }}\n"
+          "    if (arrived == {}) {{ @activate(compute_id); }}\n"
           "  }}\n"
           "}}\n",
-          i, kMaxSkip, keep, r_.operands.size());
+          r_.operands.size());
     }
     out += "\nfn ask() void {\n  arrived = 0;\n";
     for (size_t i = 0; i < r_.operands.size(); ++i) {
-      out += fmt::format("  x{0}_left = x{0}_before;\n  x{0}_kept = false;\n  @activate(x{0}_next_id);\n", i);
+      out += fmt::format("  x{0}_left = x{0}_before;\n  x{0}_run = 0;\n  @activate(x{0}_next_id);\n", i);
     }
     return out + "}\n\n";
+  }
+
+  std::string keep_run(size_t i, const Runs& runs) const {
+    std::string to = fmt::format("x{}_keep", i);
+    int b = r_.operand_buffer[i];
+    if (runs.count > 1) to = fmt::format("@increment_dsd_offset({}, at, {})", to, type(b));
+    return fmt::format(
+               "  }} else if (x{0}_run < {1}) {{\n"
+               "{2}"
+               "    x{0}_run += 1;\n"
+               "    x{0}_left = if (x{0}_run < {1}) {3} else x{0}_after;\n",
+               i, runs.count,
+               runs.count > 1 ? fmt::format("    const at: i16 = x{}_run * {};\n", i, runs.run) : "",
+               runs.count > 1 ? runs.stride - runs.run : 0) +
+           fmt::format("    @{0}({1}, x{2}_in, .{{ .async = true, .activate = x{2}_next_id }});\n", move(b),
+                       to, i);
+  }
+
+  std::string send(size_t j) const {
+    const Runs& sent = share_.sent[j];
+    std::string control = fmt::format("if (send_control) {{ @mov32(y{}_control, control); }}\n", j);
+    auto run = [&](const std::string& from) {
+      return sent.empty() ? "" : fmt::format("@{}(y{}_out, {});\n", move(r_.result_buffer[j]), j, from);
+    };
+    std::string from = fmt::format("y{}_send", j);
+    if (sent.count <= 1) return "  " + run(from) + "  " + control;
+    from = fmt::format("@increment_dsd_offset({}, run{} * {}, {})", from, j, sent_access(j).step,
+                       type(r_.result_buffer[j]));
+    return fmt::format(
+        "  var run{0}: i16 = 0;\n  while (run{0} < {1}) : (run{0} += 1) {{\n    {2}    {3}  }}\n", j,
+        sent.count, run(from), control);
   }
 
   std::string tasks() const {
     std::string out = "// The next sample may come as soon as this one is computed.\ntask compute() void {\n";
     out += "  compute_sample();\n  ask();\n";
-    for (size_t j = 0; j < r_.results.size(); ++j) {
-      if (share_.sent[j].count() > 0) {
-        out += fmt::format("  @{1}(y{0}_out, y{0}_send);\n", j, move(r_.result_buffer[j]));
-      }
-      out += fmt::format("  if (send_control) {{ @mov32(y{}_control, control); }}\n", j);
-    }
+    for (size_t j = 0; j < r_.results.size(); ++j) out += send(j);
     return out + "}\n\ntask start() void {\n  ask();\n}\n\n";
   }
 

@@ -34,6 +34,26 @@ bool size_and_place(Parts& parts, const MapOptions& options, const Machine& mach
   return false;
 }
 
+// Routes and colors. Where streams have no way round each other, rows and columns are added east and south of
+// the rectangles, as long as the fabric has them.
+bool route_and_color(const Parts& parts, const MapOptions& options, const Machine& machine, Extent& fabric,
+                     FlowPlan& plan, Diag& diag) {
+  constexpr int kMaxMargin = 4;
+  const Extent limit = fabric_limit(options, machine), packed = fabric;
+  for (int margin = 0;; ++margin) {
+    Diag trial;
+    if (route_flows(parts, fabric, machine, plan, trial) && color_flows(plan, machine, trial)) break;
+    Extent wider{std::min(limit.width, packed.width + margin + 1),
+                 std::min(limit.height, packed.height + margin + 1)};
+    bool fixed = options.fabric_width > 0 || (wider.width == fabric.width && wider.height == fabric.height);
+    if (fixed || margin == kMaxMargin) {
+      return route_flows(parts, fabric, machine, plan, diag) && color_flows(plan, machine, diag);
+    }
+    fabric = wider;
+  }
+  return verify_flows(plan, parts, fabric, machine, diag);
+}
+
 std::vector<Role> emit_roles(const Parts& parts, const FlowPlan& plan, const Machine& machine, Mapped& mapped,
                              Diag& diag) {
   std::vector<Role> roles;
@@ -82,9 +102,7 @@ std::optional<Mapped> map_graph(const graph::Graph& g, const Machine& machine, c
   if (!build_parts(g, options, machine, parts, diag)) return std::nullopt;
   if (!size_and_place(parts, options, machine, fabric, diag)) return std::nullopt;
   FlowPlan plan;
-  if (!route_flows(parts, fabric, machine, plan, diag)) return std::nullopt;
-  if (!color_flows(plan, machine, diag)) return std::nullopt;
-  if (!verify_flows(plan, parts, fabric, machine, diag)) return std::nullopt;
+  if (!route_and_color(parts, options, machine, fabric, plan, diag)) return std::nullopt;
   Mapped mapped;
   mapped.layout = "layout.csl";
   std::vector<Role> roles = emit_roles(parts, plan, machine, mapped, diag);

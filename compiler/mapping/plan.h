@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +17,13 @@ namespace cs::mapping {
 // Gives every instance the rectangle with the fewest PEs whose interval is at most `slack` times the best
 // interval of the slowest instance. False if one fits nowhere: need, have and largest users are reported.
 bool size_instances(std::vector<Instance>&, const MapOptions&, const Machine&, double slack, Diag&);
+// Extents that cut n elements differently, up to a limit: 1, 2, 3, … while ceil(n / k) changes.
+std::vector<int> extents(int64_t n, int limit);
+// Plans of a region on rows of up to `width` PEs, the best axis for each (of a width that is forced, just
+// that).
+std::vector<kernels::Plan> region_plans(const autogen::Region&, int width, int force_width, const Machine&);
+// Sets Instance::shares for the plan that was chosen.
+void share_region(Instance&, const Machine&);
 // Streams that are sent in turns pass a relay before they leave for the host; adds the relays.
 void add_relays(Parts&);
 
@@ -53,6 +61,10 @@ struct FlowPlan {
   std::vector<HostPort> ports;  // colors are set by color_flows
   std::vector<int> port_flow;
 };
+// Extends the flow by the shortest branch to one PE of the row `goal`, ending in its ramp: from any router of
+// the flow that has the whole stream, round all routers of the flow. Nothing if there is no way; then f is as
+// before.
+std::optional<Coord> search_branch(Flow& f, const Rect& goal, const Extent& fabric);
 bool route_flows(const Parts&, const Extent& fabric, const Machine&, FlowPlan&, Diag&);
 
 // Colors for all flows; reports where too many meet.

@@ -9,18 +9,18 @@ namespace cs::mapping {
 
 namespace {
 
-using autogen::Interval;
 using autogen::Region;
 using autogen::RegionShare;
+using autogen::Runs;
 
 void add_streams(const Region& r, const RegionShare& share, const std::vector<int>& in_colors,
                  const std::vector<int>& out_colors, ModuleUse& use) {
   for (size_t i = 0; i < r.operands.size(); ++i) {
-    const Interval& part = share.stored[size_t(r.operand_buffer[i])];
+    const Runs& part = share.stored[size_t(r.operand_buffer[i])];
     int64_t all = r.program.buffers[size_t(r.operand_buffer[i])].type.elements();
     use.needs.push_back({Resource::input_queue, fmt::format("x{}", i), in_colors[i], -1});
     use.needs.push_back({Resource::local_task, fmt::format("x{}_next", i), -1, -1});
-    int64_t before = part.empty() ? all : part.first, after = part.empty() ? 0 : all - 1 - part.last;
+    int64_t before = part.empty() ? all : part.first, after = part.empty() ? 0 : all - 1 - part.last();
     use.parameters.push_back({fmt::format("x{}_before", i), std::to_string(before)});
     use.parameters.push_back({fmt::format("x{}_after", i), std::to_string(after)});
   }
@@ -31,10 +31,10 @@ void add_streams(const Region& r, const RegionShare& share, const std::vector<in
 
 void add_constants(const Instance& inst, const RegionShare& share, Role& role, ModuleUse& use) {
   for (size_t k = 0; k < inst.constants.size(); ++k) {
-    const Interval& part = share.stored[size_t(inst.region->constant_buffer[k])];
+    const Runs& part = share.stored[size_t(inst.region->constant_buffer[k])];
     if (part.empty()) continue;
     const PackedConstant& c = inst.constants[k];
-    role.buffers.push_back({c.name, int(part.count()), false, fmt::format("{}_{}", inst.name, c.name),
+    role.buffers.push_back({c.name, int(part.words()), false, fmt::format("{}_{}", inst.name, c.name),
                             "constant operand", c.integer ? "i32" : "f32"});
     use.parameters.push_back({c.name, "&" + c.name});
   }

@@ -12,6 +12,7 @@
 // x first would meet the flow itself). Paths of one flow share their beginning and form a tree. Streams of
 // the host enter and leave at the nearest edge PE that has no other port.
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include <fmt/format.h>
@@ -184,29 +185,39 @@ class Planner {
   }
 
   // To every PE of a row: a path to one of them, from there both ways.
-  static bool connect_row(Flow& f, Coord from, const Rect& row) {
+  bool connect_row(Flow& f, Coord from, const Rect& row) const {
     for (int first : {0, row.w - 1, row.w / 2}) {
       for (bool x_first : {true, false}) {
         Flow trial = f;
         Coord at{row.x + first, row.y};
-        if (!extend(trial, path(from, at, x_first), Port::ramp)) continue;
-        bool free = true;
-        for (int x = row.x; x < row.x + row.w; ++x) {
-          free = free && (x == at.x || !trial.routers.count({row.y, x}));
+        if (extend(trial, path(from, at, x_first), Port::ramp) && spread_row(trial, at, row)) {
+          f = std::move(trial);
+          return true;
         }
-        if (!free) continue;
-        for (int x = at.x; x + 1 < row.x + row.w; ++x) spread(trial, {x, row.y}, Port::east);
-        for (int x = at.x; x > row.x; --x) spread(trial, {x, row.y}, Port::west);
-        f = std::move(trial);
-        return true;
       }
     }
-    return false;
+    Flow trial = f;
+    std::optional<Coord> at = search_branch(trial, row, fabric_);
+    if (!at || !spread_row(trial, *at, row)) return false;
+    f = std::move(trial);
+    return true;
+  }
+  // From the PE that the flow has reached to the others of its row; false if it passes one of them already.
+  static bool spread_row(Flow& f, Coord at, const Rect& row) {
+    for (int x = row.x; x < row.x + row.w; ++x) {
+      if (x != at.x && f.routers.count({row.y, x})) return false;
+    }
+    for (int x = at.x; x + 1 < row.x + row.w; ++x) spread(f, {x, row.y}, Port::east);
+    for (int x = at.x; x > row.x; --x) spread(f, {x, row.y}, Port::west);
+    return true;
   }
   static void spread(Flow& f, Coord at, Port to) {
     add_output(f.routers.at({at.y, at.x}), to);
     Coord next = neighbour(at, to);
     f.routers[{next.y, next.x}] = fixed_route(bit(opposite(to)), bit(Port::ramp));
+  }
+  bool connect_pe(Flow& f, Coord from, Coord to) const {
+    return connect(f, from, to, Port::ramp) || search_branch(f, {to.x, to.y, 1, 1}, fabric_);
   }
 
   // ---- streams
@@ -260,7 +271,7 @@ class Planner {
       if (t.instance < 0) continue;
       const Instance& taker = parts_.instances[size_t(t.instance)];
       ok = ok && (taker.region && taker.rect.w > 1 ? connect_row(flow(f), from, taker.rect)
-                                                   : connect(flow(f), from, taker.entry(t.operand), Port::ramp));
+                                                   : connect_pe(flow(f), from, taker.entry(t.operand)));
     }
     return ok;
   }

@@ -8,69 +8,16 @@
 
 #include <fmt/format.h>
 
-#include "compiler/autogen/region_module.h"
 #include "compiler/mapping/plan.h"
 
 namespace cs::mapping {
 
 namespace {
 
-constexpr int kMaxRegionPes = 64;  // a role per PE: beyond that, code would be compiled for hundreds of roles
-
-// Extents that cut n elements differently, up to a limit: 1, 2, 3, … while ceil(n / k) changes.
-std::vector<int> extents(int64_t n, int limit) {
-  std::vector<int> list;
-  int64_t top = std::min<int64_t>(n, limit);
-  for (int64_t k = 1; k <= top;) {
-    list.push_back(int(k));
-    int64_t slice = (n + k - 1) / k;
-    if (slice == 1) break;
-    k = std::max(k + 1, (n + slice - 2) / (slice - 1));
-  }
-  return list;
-}
-
-// A region on a row of w PEs: what the code of its busiest PE takes and holds.
-kernels::Plan region_plan(const Instance& inst, int w, const Machine& machine) {
-  const autogen::Region& r = *inst.region;
-  kernels::Plan plan;
-  plan.cut.w = w;
-  double compute = 0;
-  uint32_t code = 0;
-  int64_t words = 0;
-  // The first, one from the middle and the last PE stand for all of them.
-  std::vector<autogen::RegionShare> shares = autogen::shard_region(r, w);
-  for (int p : {0, w / 2, w - 1}) {
-    autogen::RegionModule m = autogen::region_module(r, shares[size_t(p)], {}, machine);
-    compute = std::max(compute, m.compute_cycles);
-    code = std::max(code, m.code_bytes);
-    words = std::max(words, m.words);
-  }
-  plan.memory.users = {{"tensors", uint32_t(std::min<int64_t>(words * 4, INT32_MAX))}, {"code", code}};
-  plan.memory.total = plan.memory.users[0].second + code;
-  double in = 0;
-  for (int b : r.operand_buffer) in = std::max(in, double(r.program.buffers[size_t(b)].type.elements()));
-  double overhead = 60.0 + 20.0 * double(r.operands.size() + r.results.size());
-  // A PE receives the next sample while the others still send; it computes alone.
-  plan.interval_cycles = std::max(in, double(r.words_out()) / w) + compute + overhead;
-  plan.interval_cycles = std::max(plan.interval_cycles, double(r.words_out()) + w);
-  plan.latency_cycles = in + compute + double(r.words_out()) + overhead + w;
-  return plan;
-}
-
-std::vector<kernels::Plan> region_candidates(const Instance& inst, const MapOptions& options,
-                                             const Machine& machine) {
-  std::vector<kernels::Plan> list;
-  int64_t units = autogen::region_units(*inst.region);
-  int limit = std::min({fabric_limit(options, machine).width, options.max_pes_per_kernel, kMaxRegionPes});
-  if (options.force_width > 0) return {region_plan(inst, options.force_width, machine)};
-  for (int w : extents(units, limit)) list.push_back(region_plan(inst, w, machine));
-  return list;
-}
-
 std::vector<kernels::Plan> candidates(const Instance& inst, const MapOptions& options,
                                       const Machine& machine) {
-  if (inst.region) return region_candidates(inst, options, machine);
+  if (inst.region)
+    return region_plans(*inst.region, fabric_limit(options, machine).width, options.force_width, machine);
   std::vector<kernels::Plan> list;
   Extent limit = fabric_limit(options, machine);
   int max_w = limit.width - inst.work.operands - 1;
@@ -117,6 +64,18 @@ void report_memory(const Instance& inst, const std::vector<kernels::Plan>& plans
 
 }  // namespace
 
+std::vector<int> extents(int64_t n, int limit) {
+  std::vector<int> list;
+  int64_t top = std::min<int64_t>(n, limit);
+  for (int64_t k = 1; k <= top;) {
+    list.push_back(int(k));
+    int64_t slice = (n + k - 1) / k;
+    if (slice == 1) break;
+    k = std::max(k + 1, (n + slice - 2) / (slice - 1));
+  }
+  return list;
+}
+
 Extent fabric_limit(const MapOptions& options, const Machine& machine) {
   Extent e;
   e.width = options.fabric_width > 0 ? options.fabric_width : machine.fabric.user_width;
@@ -153,8 +112,7 @@ bool size_instances(std::vector<Instance>& instances, const MapOptions& options,
     };
     instances[i].plan = *std::min_element(plans[i].begin(), plans[i].end(),
                                           [&](const auto& a, const auto& b) { return cost(a) < cost(b); });
-    if (instances[i].region)
-      instances[i].shares = autogen::shard_region(*instances[i].region, instances[i].plan.cut.w);
+    if (instances[i].region) share_region(instances[i], machine);
   }
   return true;
 }

@@ -1,0 +1,186 @@
+// Sharding of regions, without CSL: every PE's part of the program runs on the host with nothing but what
+// that PE stores, and what the PEs send together must be the whole result. Every axis, several numbers of
+// PEs.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "compiler/autogen/region.h"
+#include "tests/unit/mapping/harness.h"
+
+namespace cs::test {
+namespace {
+
+using autogen::Region;
+using autogen::RegionShare;
+using autogen::Runs;
+using ops::LoopBuilder;
+using ops::LoopView;
+
+std::vector<int64_t> addresses(const Runs& r) {
+  std::vector<int64_t> list;
+  for (int64_t k = 0; k < r.count; ++k) {
+    for (int64_t i = 0; i < r.run; ++i) list.push_back(r.first + k * r.stride + i);
+  }
+  return list;
+}
+
+// Results of the PE's share, as it stores them.
+std::vector<ops::Tensor> run_share(const RegionShare& share, const std::vector<ops::Tensor>& operands) {
+  ops::LoopProgram local = share.program;
+  std::vector<ops::Tensor> in, out;
+  for (size_t b = 0; b < local.buffers.size(); ++b) {
+    std::vector<int64_t> at = addresses(share.stored[b]);
+    ops::TensorType type{DataType::f32, {int64_t(at.size())}};
+    if (local.buffers[b].kind == ops::BufferKind::operand) {
+      ops::Tensor t(type);
+      for (size_t i = 0; i < at.size(); ++i) t.set(int64_t(i), operands[in.size()].get(at[i]));
+      in.push_back(std::move(t));
+    } else if (local.buffers[b].kind == ops::BufferKind::result) {
+      out.emplace_back(type);
+    }
+    local.buffers[b].type = type;
+  }
+  for (ops::LoopBlock& block : local.blocks) {
+    for (ops::LoopStatement& s : block.statements) {
+      s.out = autogen::local_access(s.out, share.stored[size_t(s.out.buffer)]);
+      for (ops::LoopAccess& a : s.loads) {
+        if (a.buffer != ops::kCounter) a = autogen::local_access(a, share.stored[size_t(a.buffer)]);
+      }
+    }
+  }
+  std::vector<const ops::Tensor*> pointers;
+  for (const ops::Tensor& t : in) pointers.push_back(&t);
+  std::string error;
+  EXPECT_TRUE(ops::evaluate_loops(local, pointers, out, error)) << error << "\n" << ops::loops_text(local);
+  return out;
+}
+
+void expect_whole(const ops::LoopProgram& program) {
+  Region r;
+  r.program = program;
+  std::vector<ops::Tensor> operands, expected;
+  for (size_t b = 0; b < program.buffers.size(); ++b) {
+    const ops::LoopBuffer& buffer = program.buffers[b];
+    if (buffer.kind == ops::BufferKind::operand) {
+      r.operand_buffer.push_back(int(b));
+      operands.push_back(ops::Tensor::from_floats(buffer.type.shape,
+                                                  numbers(size_t(buffer.type.elements()), uint32_t(3 + b))));
+    } else if (buffer.kind == ops::BufferKind::result) {
+      r.result_buffer.push_back(int(b));
+      r.results.emplace_back();
+      expected.emplace_back(buffer.type);
+    }
+  }
+  std::vector<const ops::Tensor*> pointers;
+  for (const ops::Tensor& t : operands) pointers.push_back(&t);
+  std::string error;
+  ASSERT_TRUE(ops::evaluate_loops(program, pointers, expected, error)) << error;
+  for (const autogen::ShardAxis& axis : autogen::shard_axes(r)) {
+    for (int pes : {1, 2, 3, 5}) {
+      if (pes > axis.extent) continue;
+      for (size_t i = 0; i < r.results.size(); ++i) {
+        std::vector<int> seen(size_t(expected[i].elements()), 0);
+        for (int pe = 0; pe < pes; ++pe) {
+          RegionShare share = autogen::shard_region(r, axis, pes, pe);
+          std::vector<ops::Tensor> got = run_share(share, operands);
+          std::vector<int64_t> stored = addresses(share.stored[size_t(r.result_buffer[i])]);
+          for (int64_t at : addresses(share.sent[i])) {
+            auto found = std::find(stored.begin(), stored.end(), at);
+            ASSERT_NE(found, stored.end());
+            ++seen[size_t(at)];
+            EXPECT_EQ(got[i].get(found - stored.begin()), expected[i].get(at))
+                << "address " << at << " on PE " << pe << " of " << pes << ", axis " << axis.stride << " x "
+                << axis.extent;
+          }
+        }
+        EXPECT_EQ(std::count(seen.begin(), seen.end(), 1), expected[i].elements()) << "every element once";
+      }
+    }
+  }
+}
+
+ops::TensorType f32(ops::Shape shape) { return {DataType::f32, std::move(shape)}; }
+
+TEST(RegionShard, Matmul) {
+  ops::TensorType a = f32({6, 5}), b = f32({5, 8}), y = f32({6, 8});
+  const ops::TensorType* in[] = {&a, &b};
+  ops::LoopProgram p;
+  std::string error;
+  ASSERT_TRUE(ops::loops_of(*ops::find_op("matmul"), {}, in, std::span(&y, 1), p, error));
+  expect_whole(p);
+}
+
+TEST(RegionShard, PaddedConvolutionWithMergedFill) {
+  // y[o, h, w] = Σ c, k, l xp[c, h + k, w + l] w[o, c, k, l], xp = x with a border of one.
+  ops::TensorType x = f32({2, 6, 5}), w = f32({4, 2, 3, 3}), y = f32({4, 6, 5});
+  const ops::TensorType* in[] = {&x, &w};
+  ops::LoopProgram p;
+  LoopBuilder b(p, in, std::span(&y, 1));
+  LoopView padded = b.temporary("padded", DataType::f32, {2, 8, 7});
+  b.fill(padded, 0);
+  b.copy(padded.sliced(1, 1, 6).sliced(2, 1, 5), b.operand(0));
+  b.fill(b.result(), 0);
+  ops::LoopAccess from, weight, out;
+  from.buffer = padded.buffer;
+  from.strides = {0, 7, 1, 56, 7, 1};
+  weight.buffer = 1;
+  weight.strides = {18, 0, 0, 9, 3, 1};
+  out.buffer = b.result().buffer;
+  out.strides = {30, 5, 1, 0, 0, 0};
+  b.statement({4, 6, 5, 2, 3, 3}, out, {from, weight}, "x0 * x1", ops::Combine::add);
+  for (ops::LoopStatement& s : p.blocks[0].statements) autogen::merge_axes(s);
+  expect_whole(p);
+  // Rows 2 and 3 of 6 read rows 1 to 4 of both channels.
+  Region r;
+  r.program = p;
+  r.operand_buffer = {0, 1};
+  r.result_buffer = {2};
+  r.results.resize(1);
+  RegionShare share = autogen::shard_region(r, {5, 6}, 3, 1);
+  EXPECT_EQ(share.stored[0], (Runs{5, 20, 30, 2}));
+  EXPECT_EQ(share.sent[0], (Runs{10, 10, 30, 4}));
+}
+
+TEST(RegionShard, RecurrenceAndReversal) {
+  // s[r, i] = s[r, i - 1] + x[r, i]; y[r, i] = s[r, 5 - i].
+  ops::TensorType x = f32({4, 6}), y = f32({4, 6});
+  const ops::TensorType* in[] = {&x};
+  ops::LoopProgram p;
+  LoopBuilder b(p, in, std::span(&y, 1));
+  LoopView s = b.temporary("s", DataType::f32, {4, 6});
+  b.copy(s.sliced(1, 0, 1), b.operand(0).sliced(1, 0, 1));
+  b.begin_block(5);
+  auto moving = [](LoopView v, int64_t start) {
+    ops::LoopAccess a;
+    a.buffer = v.buffer;
+    a.offset = start;
+    a.step = 1;
+    a.strides = {6};
+    return a;
+  };
+  b.statement({4}, moving(s, 1), {moving(s, 0), moving(b.operand(0), 1)}, "x0 + x1");
+  b.begin_block(1);
+  LoopView reversed = s;
+  reversed.offset = 5;
+  reversed.strides[1] = -1;
+  b.copy(b.result(), reversed);
+  expect_whole(p);
+}
+
+TEST(RegionShard, TwoResultsAndTranspose) {
+  ops::TensorType x = f32({4, 6});
+  ops::TensorType y[] = {f32({6, 4}), f32({6})};
+  const ops::TensorType* in[] = {&x};
+  ops::LoopProgram p;
+  LoopBuilder b(p, in, y);
+  const int swap[] = {1, 0};
+  b.copy(b.result(0), b.operand(0).permuted(swap));
+  b.fill(b.result(1), 0);
+  LoopView sum = b.result(1).with_shape({6, 1}).broadcast_to({6, 4});
+  b.statement({6, 4}, sum.access(), {b.operand(0).permuted(swap).access()}, "x0", ops::Combine::add);
+  expect_whole(p);
+}
+
+}  // namespace
+}  // namespace cs::test
