@@ -184,31 +184,34 @@ class Planner {
     return extend(f, path(from, to, true), last) || extend(f, path(from, to, false), last);
   }
 
-  // To every PE of a row: a path to one of them, from there both ways.
+  // To every PE of a row: a path to one of them, unless the flow passes one, from there both ways.
   bool connect_row(Flow& f, Coord from, const Rect& row) const {
+    if (spread_row(f, row)) return true;
     for (int first : {0, row.w - 1, row.w / 2}) {
       for (bool x_first : {true, false}) {
         Flow trial = f;
         Coord at{row.x + first, row.y};
-        if (extend(trial, path(from, at, x_first), Port::ramp) && spread_row(trial, at, row)) {
-          f = std::move(trial);
-          return true;
-        }
+        if (!extend(trial, path(from, at, x_first), Port::ramp)) continue;
+        f = std::move(trial);
+        return spread_row(f, row);
       }
     }
-    Flow trial = f;
-    std::optional<Coord> at = search_branch(trial, row, fabric_);
-    if (!at || !spread_row(trial, *at, row)) return false;
-    f = std::move(trial);
-    return true;
+    return search_branch(f, row, fabric_) && spread_row(f, row);
   }
-  // From the PE that the flow has reached to the others of its row; false if it passes one of them already.
-  static bool spread_row(Flow& f, Coord at, const Rect& row) {
-    for (int x = row.x; x < row.x + row.w; ++x) {
-      if (x != at.x && f.routers.count({row.y, x})) return false;
+  // The flow's routers in the row pass it on to their cores and to those beside them; false if there are
+  // none.
+  static bool spread_row(Flow& f, const Rect& row) {
+    auto passes = [&](int x) { return f.routers.count({row.y, x}) > 0; };
+    int first = row.x, end = row.x + row.w;
+    while (first < end && !passes(first)) ++first;
+    if (first == end) return false;
+    for (int x = row.x; x < end; ++x) {
+      if (passes(x)) add_output(f.routers.at({row.y, x}), Port::ramp);
     }
-    for (int x = at.x; x + 1 < row.x + row.w; ++x) spread(f, {x, row.y}, Port::east);
-    for (int x = at.x; x > row.x; --x) spread(f, {x, row.y}, Port::west);
+    for (int x = first; x > row.x; --x) spread(f, {x, row.y}, Port::west);
+    for (int x = first; x + 1 < end; ++x) {
+      if (!passes(x + 1)) spread(f, {x, row.y}, Port::east);
+    }
     return true;
   }
   static void spread(Flow& f, Coord at, Port to) {
