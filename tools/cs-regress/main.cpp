@@ -19,6 +19,7 @@
 #include "tools/cs-regress/child_process.h"
 #include "tools/cs-regress/golden.h"
 #include "tools/cs-regress/job.h"
+#include "tools/cs-regress/kgraph.h"
 #include "tools/cs-regress/model_dir.h"
 #include "tools/cs-regress/suite.h"
 #include "tools/cs-regress/table.h"
@@ -28,7 +29,8 @@ namespace {
 
 struct Options {
   std::string suite, onnx, golden, kgraph, group, sources, machine = "wse2", policy = "medium", work,
-                                                           dtype = "all";
+                                                           dtype = "all", paint;
+  int64_t moves = 0;
   bool update = false, json = false;
   int threads = 0;
   uint64_t seed = 0;
@@ -172,8 +174,17 @@ std::optional<std::vector<Job>> collect_jobs(const Options& o, Diag& diag) {
   return jobs;
 }
 
+int threads_of(const Options& o) {
+  return o.threads > 0 ? o.threads : std::max(1, int(std::thread::hardware_concurrency()));
+}
+
 int run(const Options& o) {
   Diag diag;
+  if (!o.kgraph.empty()) {
+    const int code = run_kgraphs({o.kgraph, o.paint, o.moves, o.seed, threads_of(o), o.json}, diag);
+    diag.print(std::cerr, isatty(2) != 0);
+    return code;
+  }
   const auto jobs = collect_jobs(o, diag);
   const bool has_table = !o.suite.empty();
   const std::string table_file = has_table ? table_path(o.suite) : "";
@@ -184,8 +195,7 @@ int run(const Options& o) {
   }
   const auto work = std::filesystem::temp_directory_path() / fmt::format("cs-regress-{}", getpid());
   std::filesystem::create_directories(work);
-  const int threads = o.threads > 0 ? o.threads : std::max(1, int(std::thread::hardware_concurrency()));
-  auto results = run_all(*jobs, {executable_folder(), work.string(), o.timeout}, threads);
+  auto results = run_all(*jobs, {executable_folder(), work.string(), o.timeout}, threads_of(o));
   std::error_code ec;
   std::filesystem::remove_all(work, ec);
 
@@ -219,12 +229,16 @@ int main(int argc, char** argv) {
       "  cs-regress configs/suites/smoke.yaml --update      accept the figures of this run\n"
       "  cs-regress configs/suites/fidelity.yaml --sources ~/checkouts\n"
       "  cs-regress --onnx models -m wse3 --policy aggressive\n"
-      "  cs-regress --golden tests/golden/ops --group softmax,layer_norm\n\n"
+      "  cs-regress --golden tests/golden/ops --group softmax,layer_norm\n"
+      "  cs-regress --kgraph ispd2020 --paint placements\n\n"
       "Exit codes: 0 all passed, 1 input error, 2 usage, 4 a row failed, 70 internal error"};
   app.add_option("SUITE", o.suite, "suite file (configs/suites/*.yaml)");
   app.add_option("--onnx", o.onnx, "run every model below this folder with its input and expected sets");
   app.add_option("--golden", o.golden, "run a golden-v1 collection: manifest.json and its files");
-  app.add_option("--kgraph", o.kgraph, "ISPD 2020 inputs (comes with a later version)");
+  app.add_option("--kgraph", o.kgraph,
+                 "place every .kgraph (ISPD 2020) of this folder: legality, score, gap to the bound");
+  app.add_option("--paint", o.paint, "--kgraph: write the placements into this folder");
+  app.add_option("--moves", o.moves, "--kgraph: moves per start of the placer; 0: by the number of kernels");
   app.add_option("--group", o.group,
                  "only rows of this group; --golden: only these groups or operations, with commas");
   app.add_option("--dtype", o.dtype, "--golden: fp32, fp16 (cases on that grid) or all")
@@ -236,7 +250,7 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("-j,--threads", o.threads, "jobs at a time; 0: one per core")->capture_default_str();
   app.add_option("--timeout", o.timeout, "seconds per tool run")->capture_default_str();
-  app.add_option("--seed", o.seed, "accepted for uniformity; rows fix their own inputs");
+  app.add_option("--seed", o.seed, "--kgraph: of the placer; rows of suites fix their own inputs");
   app.add_flag("--update", o.update, "write the committed table from this run");
   app.add_flag("--json", o.json, "one JSON object on stdout");
   app.set_version_flag("--version", cs::version_string("cs-regress"));
@@ -246,9 +260,8 @@ int main(int argc, char** argv) {
     const int code = app.exit(e);
     return code == 0 ? 0 : 2;
   }
-  if (!o.kgraph.empty() || int(!o.suite.empty()) + int(!o.onnx.empty()) + int(!o.golden.empty()) != 1) {
-    std::cerr << (o.kgraph.empty() ? "cs-regress: give a SUITE, --onnx DIR or --golden DIR (see --help)\n"
-                                   : "cs-regress: --kgraph comes with a later version\n");
+  if (!o.suite.empty() + !o.onnx.empty() + !o.golden.empty() + !o.kgraph.empty() != 1) {
+    std::cerr << "cs-regress: give one of SUITE, --onnx DIR, --golden DIR and --kgraph DIR (see --help)\n";
     return 2;
   }
   try {
