@@ -18,7 +18,10 @@ using graph::NodeId;
 using graph::ValueId;
 
 constexpr int kMaxRegionStreams =
-    8;                           // in and out together, of a kernel that computes while nothing else arrives
+    8;  // in and out together, of a kernel that computes while nothing else arrives
+// What is computed in one kernel although each part could have its own: less than a PE's memory, and so
+// little work that passing it on would take as long.
+constexpr int64_t kSmallWords = 6000, kSmallFlops = 8000;
 constexpr int kMaxOperands = 3;  // streams into one PE: each takes an input queue, a microthread and a color
 
 // An operand reaches every element of the result by repeating each of its elements in place: its shape ends
@@ -101,7 +104,7 @@ std::string generator_for(const Graph& g, NodeId id, std::string& why) {
   const ops::OpDef& op = g.op(id);
   if (op.kind == ops::OpKind::elementwise && is_chain(g, id, why)) return "dtg-elementwise";
   if (op.kind == ops::OpKind::contraction && kernels::work_of(g, id, why)) return "dtg-contraction";
-  if (op.kind == ops::OpKind::compound || op.kind == ops::OpKind::source) {
+  if (op.kind == ops::OpKind::source) {
     why = fmt::format("no generator for operators of kind {}", ops::op_kind_name(op.kind));
     return {};
   }
@@ -154,6 +157,26 @@ bool can_fuse(const Graph& g, std::span<const NodeId> group, NodeId next, std::s
     return false;
   }
   return true;
+}
+
+bool can_join_region(const Graph& g, std::span<const NodeId> group, NodeId next, std::string& why) {
+  std::vector<NodeId> nodes(group.begin(), group.end());
+  nodes.push_back(next);
+  Region region;
+  if (!build_region(g, nodes, region, why)) return false;
+  if (region.operands.size() + region.results.size() > size_t(kMaxRegionStreams)) {
+    why = "together they need too many streams";
+    return false;
+  }
+  int64_t words = 0, flops = 0;
+  for (const ops::LoopBuffer& b : region.program.buffers) words += b.type.elements();
+  for (NodeId id : group) flops += g.flops(id);
+  if (words <= kSmallWords && std::min(flops, g.flops(next)) <= kSmallFlops) return true;
+  const graph::Value& last = g.value(g.node(group.back()).outputs[0]);
+  bool element = g.op(next).kind == ops::OpKind::elementwise &&
+                 last.type.elements() == g.value(g.node(next).outputs[0]).type.elements();
+  if (!element) why = "a region of its own size";
+  return element;
 }
 
 }  // namespace cs::autogen

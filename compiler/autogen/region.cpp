@@ -18,8 +18,24 @@ using ops::LoopAccess;
 using ops::LoopProgram;
 using ops::LoopStatement;
 
-bool computable(DataType t) {
-  return t == DataType::f32 || t == DataType::i32 || t == DataType::i64 || t == DataType::boolean;
+// A program has one 16-bit format, and it is bf16 exactly if the model's interface says so (half_format).
+bool bf16_is_half(const Graph& g) {
+  bool at_edge = false, f16 = false;
+  for (NodeId id : g.nodes()) {
+    for (const auto* list : {&g.node(id).inputs, &g.node(id).outputs}) {
+      for (ValueId v : *list) f16 = f16 || (v.valid() && g.value(v).type.dtype == DataType::f16);
+    }
+  }
+  for (const auto* list : {&g.inputs, &g.outputs}) {
+    for (ValueId v : *list) at_edge = at_edge || g.value(v).type.dtype == DataType::bf16;
+  }
+  return at_edge && !f16;
+}
+
+// 16-bit floats are f32 inside a PE: streams convert them on the way in and out.
+bool computable(const Graph& g, DataType t) {
+  if (t == DataType::bf16) return bf16_is_half(g);
+  return t == DataType::f32 || t == DataType::f16 || t == DataType::i32 || t == DataType::i64 || t == DataType::boolean;
 }
 
 class Builder {
@@ -36,6 +52,8 @@ class Builder {
     for (ops::LoopBlock& block : region_.program.blocks) {
       for (LoopStatement& s : block.statements) merge_axes(s);
     }
+    drop_unread(region_.operands, region_.operand_buffer);
+    drop_unread(region_.constants, region_.constant_buffer);
     return ops::check_loops(region_.program, why);
   }
 
@@ -47,7 +65,7 @@ class Builder {
     std::vector<const ops::TensorType*> inputs = g_.input_types(id);
     if (!ops::loops_of(g_.op(id), node.attrs, inputs, outputs, part, why)) return false;
     for (const ops::LoopBuffer& b : part.buffers) {
-      if (computable(b.type.dtype)) continue;
+      if (computable(g_, b.type.dtype)) continue;
       why = fmt::format("{} is {}, PEs compute in f32 and i32", b.name, ops::type_text(b.type));
       return false;
     }
@@ -57,6 +75,21 @@ class Builder {
       return false;
     }
     return true;
+  }
+
+  // Operands of which only the shape counts, and constants that became numbers.
+  void drop_unread(std::vector<ValueId>& values, std::vector<int>& buffers) const {
+    for (size_t k = values.size(); k-- > 0;) {
+      bool read = false;
+      for (const ops::LoopBlock& block : region_.program.blocks) {
+        for (const LoopStatement& s : block.statements) {
+          for (const LoopAccess& a : s.loads) read = read || a.buffer == buffers[k];
+        }
+      }
+      if (read) continue;
+      values.erase(values.begin() + int64_t(k));
+      buffers.erase(buffers.begin() + int64_t(k));
+    }
   }
 
   int add_buffer(const std::string& name, BufferKind kind, const ops::TensorType& type) {

@@ -40,7 +40,11 @@ class Writer {
   const ops::LoopBuffer& buffer(int b) const { return r_.program.buffers[size_t(b)]; }
   const Runs& stored(int b) const { return share_.stored[size_t(b)]; }
   const char* type(int b) const { return integers_[size_t(b)] ? "i32" : "f32"; }
-  const char* move(int b) const { return integers_[size_t(b)] ? "mov32" : "fmovs"; }
+  // The instruction that takes buffer b from the fabric or sends it.
+  const char* stream_move(int b, bool in) const {
+    if (data_type_bytes(buffer(b).type.dtype) == 2) return in ? "fh2s" : "fs2h";
+    return integers_[size_t(b)] ? "mov32" : "fmovs";
+  }
 
   // ---- statements
 
@@ -214,7 +218,7 @@ class Writer {
                i, runs.count,
                runs.count > 1 ? fmt::format("    const at: i16 = x{}_run * {};\n", i, runs.run) : "",
                runs.count > 1 ? runs.stride - runs.run : 0) +
-           fmt::format("    @{0}({1}, x{2}_in, .{{ .async = true, .activate = x{2}_next_id }});\n", move(b),
+           fmt::format("    @{0}({1}, x{2}_in, .{{ .async = true, .activate = x{2}_next_id }});\n", stream_move(b, true),
                        to, i);
   }
 
@@ -222,7 +226,7 @@ class Writer {
     const Runs& sent = share_.sent[j];
     std::string control = fmt::format("if (send_control) {{ @mov32(y{}_control, control); }}\n", j);
     auto run = [&](const std::string& from) {
-      return sent.empty() ? "" : fmt::format("@{}(y{}_out, {});\n", move(r_.result_buffer[j]), j, from);
+      return sent.empty() ? "" : fmt::format("@{}(y{}_out, {});\n", stream_move(r_.result_buffer[j], false), j, from);
     };
     std::string from = fmt::format("y{}_send", j);
     if (sent.count <= 1) return "  " + run(from) + "  " + control;

@@ -57,6 +57,7 @@ bool run_passes(graph::Graph&, PassContext&, const PipelineOptions&, std::vector
 
 // The passes (rows of the table; here for tests).
 bool infer_shapes(graph::Graph&, PassContext&);
+bool fuse_regions(graph::Graph&, PassContext&);
 bool fold_constants(graph::Graph&, PassContext&);
 bool canonicalise(graph::Graph&, PassContext&);
 bool decompose_compounds(graph::Graph&, PassContext&);

@@ -107,6 +107,8 @@ bool loops_of(const OpDef& op, const Attrs& attrs, std::span<const TensorType* c
   program = {};
   if (op.loops != nullptr) {
     if (!op.loops({op, attrs, inputs}, outputs, program, error)) return false;
+  } else if (op.kind == OpKind::compound) {
+    return loops_of_steps(op, attrs, inputs, outputs, program, error);
   } else if (!op.expression.empty()) {
     LoopBuilder b(program, inputs, outputs);
     std::vector<LoopAccess> loads;

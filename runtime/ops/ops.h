@@ -113,8 +113,8 @@ bool check_node(const OpDef&, const Attrs&, size_t inputs, std::vector<std::stri
 bool infer_types(const OpDef&, const Attrs&, std::span<const TensorType* const> inputs,
                  std::vector<TensorType>& outputs, std::string& error);
 
-// The operator as loops: its loop rule, or one statement made of its expression. False for compounds
-// (decompose them first) and where the rule refuses.
+// The operator as loops: its loop rule, one statement made of its expression, or the loops of its decomposition's
+// steps. False where a rule refuses.
 bool loops_of(const OpDef&, const Attrs&, std::span<const TensorType* const> inputs,
               std::span<const TensorType> outputs, LoopProgram&, std::string& error);
 

@@ -45,6 +45,10 @@ CS_LOOPS(loops_concat);
 CS_LOOPS(loops_copy);  // views: elements in order
 #undef CS_LOOPS
 
+// Loops of a row with a decomposition.
+bool loops_of_steps(const OpDef&, const Attrs&, std::span<const TensorType* const> inputs,
+                    std::span<const TensorType> outputs, LoopProgram&, std::string& error);
+
 // An axis attribute counted from the end if negative; nothing if out of range for `rank`.
 std::optional<int> normal_axis(int64_t axis, int rank);
 // The axes a reduction removes: all if the attribute is empty. Nothing (and an error) if one is out of range.

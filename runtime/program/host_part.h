@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "runtime/numerics/data_type.h"
+#include "runtime/numerics/fp16_format.h"
 #include "runtime/support/diag.h"
 #include "runtime/support/geometry.h"
 
@@ -101,6 +102,9 @@ struct HostPart {
   std::vector<OpRow> ops;
   bool operator==(const HostPart&) const = default;
 };
+
+// The 16-bit format of a Program with this host part: bf16 if a tensor of the model is bf16, else f16.
+Fp16Format half_format(const HostPart&);
 
 // host.yaml. It also carries the host ports, since a layout cannot declare them.
 std::string host_part_to_yaml(const HostPart&, const std::vector<HostPort>& ports);

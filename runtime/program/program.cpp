@@ -73,4 +73,13 @@ std::string switch_position_text(const SwitchPosition& position) {
   return text;
 }
 
+Fp16Format half_format(const HostPart& host) {
+  for (const auto* list : {&host.inputs, &host.outputs}) {
+    for (const HostTensor& t : *list) {
+      if (t.type == DataType::bf16) return Fp16Format::bf16;
+    }
+  }
+  return Fp16Format::f16;
+}
+
 }  // namespace cs

@@ -34,6 +34,7 @@ std::optional<Program> build_program(const mapping::Mapped& mapped, const Machin
   options.files = mapped.files;
   options.ports = mapped.ports;
   options.threads = threads;
+  options.fp16 = half_format(mapped.host);
   std::optional<Program> program = csl::compile_csl(options, machine, diag);
   if (!program) return std::nullopt;
   mapping::attach(mapped, *program);

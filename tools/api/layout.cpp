@@ -80,6 +80,7 @@ bool compile_layout(const CompileOptions& options, Compiled& out, Diag& diag) {
     if (!host) return false;
     // Streams alone need no host part: a host program drives the wafer.
     if (*host == HostPart{.dtype = host->dtype}) host.reset();
+    if (host && !host->kernels.empty()) csl.fp16 = half_format(*host);
   }
   // What memcpy takes of the fabric and of memory is the machine's word; these flags ask for more of it.
   Machine machine = out.machine;

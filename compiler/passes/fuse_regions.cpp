@@ -1,0 +1,142 @@
+// Fusion of regions: an operator whose kernel is made from its loops joins the region that makes one of its
+// operands, if the generator agrees and no stream would have to leave the region and come back. Chains of
+// elementwise kernels become regions where they meet one. Values between the operators of a region never
+// leave the PE and keep 32 bits.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "compiler/autogen/autogen.h"
+#include "compiler/passes/passes.h"
+
+namespace cs::passes {
+
+namespace {
+
+using graph::Graph;
+using graph::NodeId;
+using graph::ValueId;
+
+constexpr std::string_view kRegion = "dtg-region", kChain = "dtg-elementwise";
+
+class Fuser {
+ public:
+  explicit Fuser(Graph& g) : g_(g) {}
+
+  void run() {
+    for (const graph::Group& group : graph::groups(g_)) {
+      int number = int(members_.size());
+      members_.push_back(group.nodes);
+      for (NodeId id : group.nodes) group_of_[id] = number;
+    }
+    for (size_t i = 0; i < members_.size(); ++i) {
+      if (joins(members_[i])) try_to_join(int(i));
+    }
+    name_groups();
+  }
+
+ private:
+  std::string_view kernel(const std::vector<NodeId>& nodes) const {
+    return g_.node(nodes.front()).assignment.kernel;
+  }
+  bool joins(const std::vector<NodeId>& nodes) const {
+    return kernel(nodes) == kRegion || kernel(nodes) == kChain;
+  }
+
+  std::vector<NodeId> producers(NodeId id) const {
+    std::vector<NodeId> list;
+    for (ValueId v : g_.node(id).inputs) {
+      NodeId producer = v.valid() ? g_.value(graph::source_of(g_, v)).producer : NodeId{};
+      if (producer.valid()) list.push_back(producer);
+    }
+    return list;
+  }
+
+  // Does a path lead from group `from` to group `to` over another group?
+  bool leaves_and_returns(int from, int to) const {
+    std::set<NodeId> seen;
+    std::vector<NodeId> stack;
+    auto push = [&](NodeId id) {
+      for (NodeId p : producers(id)) {
+        if (seen.insert(p).second) stack.push_back(p);
+      }
+    };
+    for (NodeId id : members_[size_t(to)]) {
+      for (NodeId p : producers(id)) {
+        int group = group_of_.count(p) ? group_of_.at(p) : -1;
+        if (group != from && group != to && seen.insert(p).second) stack.push_back(p);
+      }
+    }
+    while (!stack.empty()) {
+      NodeId id = stack.back();
+      stack.pop_back();
+      if (group_of_.count(id) && group_of_.at(id) == from) return true;
+      push(id);
+    }
+    return false;
+  }
+
+  void try_to_join(int number) {
+    std::vector<NodeId> nodes = members_[size_t(number)];
+    std::set<int> tried;
+    for (NodeId id : nodes) {
+      for (NodeId p : producers(id)) {
+        if (!group_of_.count(p)) continue;
+        int to = group_of_.at(p);
+        if (to == number || !tried.insert(to).second || !may_take(to, number) || !join_all(to, nodes))
+          continue;
+        for (NodeId n : nodes) group_of_[n] = to;
+        members_[size_t(number)].clear();
+        return;
+      }
+    }
+  }
+
+  // Two chains stay what they are; their own generator joined them if it could.
+  bool may_take(int to, int number) const {
+    const std::vector<NodeId>& group = members_[size_t(to)];
+    if (group.empty() || !joins(group)) return false;
+    if (kernel(group) == kChain && kernel(members_[size_t(number)]) == kChain) return false;
+    return !leaves_and_returns(to, number);
+  }
+
+  bool join_all(int to, const std::vector<NodeId>& nodes) {
+    std::vector<NodeId> joined = members_[size_t(to)];
+    std::string why;
+    for (NodeId id : nodes) {
+      if (!autogen::can_join_region(g_, joined, id, why)) return false;
+      joined.push_back(id);
+    }
+    members_[size_t(to)] = std::move(joined);
+    for (NodeId id : members_[size_t(to)]) g_.node(id).assignment.kernel = kRegion;
+    return true;
+  }
+
+  void name_groups() {
+    for (const std::vector<NodeId>& nodes : members_) {
+      if (nodes.size() < 2 || kernel(nodes) != kRegion) continue;
+      std::string name = g_.node(nodes.front()).name;
+      for (NodeId id : nodes) {
+        graph::Assignment& a = g_.node(id).assignment;
+        if (a.group == name) continue;
+        a.group = name;
+        if (id != nodes.front()) a.reason += fmt::format("; in the region of {}", name);
+      }
+    }
+  }
+
+  Graph& g_;
+  std::vector<std::vector<NodeId>> members_;  // by group, in the order of their last nodes
+  std::map<NodeId, int> group_of_;
+};
+
+}  // namespace
+
+bool fuse_regions(Graph& g, PassContext&) {
+  Fuser(g).run();
+  return true;
+}
+
+}  // namespace cs::passes
