@@ -18,10 +18,7 @@ using graph::NodeId;
 using graph::ValueId;
 
 constexpr int kMaxRegionStreams =
-    8;  // in and out together, of a kernel that computes while nothing else arrives
-// What is computed in one kernel although each part could have its own: less than a PE's memory, and so
-// little work that passing it on would take as long.
-constexpr int64_t kSmallWords = 6000, kSmallFlops = 8000;
+    8;                           // in and out together, of a kernel that computes while nothing else arrives
 constexpr int kMaxOperands = 3;  // streams into one PE: each takes an input queue, a microthread and a color
 
 // An operand reaches every element of the result by repeating each of its elements in place: its shape ends
@@ -109,12 +106,7 @@ std::string generator_for(const Graph& g, NodeId id, std::string& why) {
     return {};
   }
   Region region;
-  if (!build_region(g, std::span(&id, 1), region, why)) return {};
-  if (region.operands.size() + region.results.size() > size_t(kMaxRegionStreams)) {
-    why = fmt::format("{} streams, a PE takes {}", region.operands.size() + region.results.size(),
-                      kMaxRegionStreams);
-    return {};
-  }
+  if (!make_region(g, std::span(&id, 1), region, why)) return {};
   return "dtg-region";
 }
 
@@ -159,24 +151,14 @@ bool can_fuse(const Graph& g, std::span<const NodeId> group, NodeId next, std::s
   return true;
 }
 
-bool can_join_region(const Graph& g, std::span<const NodeId> group, NodeId next, std::string& why) {
-  std::vector<NodeId> nodes(group.begin(), group.end());
-  nodes.push_back(next);
-  Region region;
+bool make_region(const Graph& g, std::span<const NodeId> nodes, Region& region, std::string& why) {
   if (!build_region(g, nodes, region, why)) return false;
-  if (region.operands.size() + region.results.size() > size_t(kMaxRegionStreams)) {
-    why = "together they need too many streams";
+  size_t streams = region.operands.size() + region.results.size();
+  if (streams > size_t(kMaxRegionStreams)) {
+    why = fmt::format("{} streams, a PE takes {}", streams, kMaxRegionStreams);
     return false;
   }
-  int64_t words = 0, flops = 0;
-  for (const ops::LoopBuffer& b : region.program.buffers) words += b.type.elements();
-  for (NodeId id : group) flops += g.flops(id);
-  if (words <= kSmallWords && std::min(flops, g.flops(next)) <= kSmallFlops) return true;
-  const graph::Value& last = g.value(g.node(group.back()).outputs[0]);
-  bool element = g.op(next).kind == ops::OpKind::elementwise &&
-                 last.type.elements() == g.value(g.node(next).outputs[0]).type.elements();
-  if (!element) why = "a region of its own size";
-  return element;
+  return true;
 }
 
 }  // namespace cs::autogen

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 
+#include "compiler/autogen/region.h"
 #include "compiler/graph/graph.h"
 
 namespace cs::autogen {
@@ -16,10 +17,8 @@ namespace cs::autogen {
 // if none does; `why` is then one clause for the user.
 std::string generator_for(const graph::Graph&, graph::NodeId, std::string& why);
 
-// Can `next` join the region that the nodes of `group` (topological order) form? Small regions take anything, large
-// ones what is computed element by element from their result.
-bool can_join_region(const graph::Graph&, std::span<const graph::NodeId> group, graph::NodeId next,
-                     std::string& why);
+// The region that these nodes (topological order) form, if the generator takes it.
+bool make_region(const graph::Graph&, std::span<const graph::NodeId> nodes, Region&, std::string& why);
 
 // Can `next` (elementwise) join the kernel that `group` forms (topological order, one result), whose last
 // node's only user it is? As an epilogue of a contraction, or as a further link of an elementwise chain.

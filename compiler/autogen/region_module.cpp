@@ -218,15 +218,17 @@ class Writer {
                i, runs.count,
                runs.count > 1 ? fmt::format("    const at: i16 = x{}_run * {};\n", i, runs.run) : "",
                runs.count > 1 ? runs.stride - runs.run : 0) +
-           fmt::format("    @{0}({1}, x{2}_in, .{{ .async = true, .activate = x{2}_next_id }});\n", stream_move(b, true),
-                       to, i);
+           fmt::format("    @{0}({1}, x{2}_in, .{{ .async = true, .activate = x{2}_next_id }});\n",
+                       stream_move(b, true), to, i);
   }
 
   std::string send(size_t j) const {
     const Runs& sent = share_.sent[j];
     std::string control = fmt::format("if (send_control) {{ @mov32(y{}_control, control); }}\n", j);
     auto run = [&](const std::string& from) {
-      return sent.empty() ? "" : fmt::format("@{}(y{}_out, {});\n", stream_move(r_.result_buffer[j], false), j, from);
+      return sent.empty()
+                 ? ""
+                 : fmt::format("@{}(y{}_out, {});\n", stream_move(r_.result_buffer[j], false), j, from);
     };
     std::string from = fmt::format("y{}_send", j);
     if (sent.count <= 1) return "  " + run(from) + "  " + control;

@@ -22,6 +22,8 @@ std::vector<int> extents(int64_t n, int limit);
 // Plans of a region on rows of up to `width` PEs, the best axis for each (of a width that is forced, just
 // that).
 std::vector<kernels::Plan> region_plans(const autogen::Region&, int width, int force_width, const Machine&);
+// Estimated interval of a region on the best of a few numbers of PEs; infinite if it fits none.
+double region_interval(const autogen::Region&, const Machine&);
 // Sets Instance::shares for the plan that was chosen.
 void share_region(Instance&, const Machine&);
 // Streams that are sent in turns pass a relay before they leave for the host; adds the relays.

@@ -1,5 +1,6 @@
 // Planning of regions: for every number of PEs the axis along which the busiest of them has least to do.
 #include <algorithm>
+#include <limits>
 
 #include "compiler/autogen/region_module.h"
 #include "compiler/mapping/plan.h"
@@ -75,6 +76,16 @@ std::vector<kernels::Plan> region_plans(const Region& r, int width, int force_wi
     if (plan.memory.total > 0) list.push_back(plan);
   }
   return list;
+}
+
+double region_interval(const Region& r, const Machine& machine) {
+  double best = std::numeric_limits<double>::infinity();
+  for (int w : {1, 2, 4, 8, 16, 32, 64}) {
+    kernels::Plan plan = best_axis(r, w, machine).first;
+    bool fits = plan.memory.total > 0 && plan.memory.total <= uint32_t(machine.core.memory_bytes);
+    if (fits) best = std::min(best, plan.interval_cycles);
+  }
+  return best;
 }
 
 void share_region(Instance& inst, const Machine& machine) {

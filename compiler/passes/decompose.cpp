@@ -1,12 +1,13 @@
-// Compounds: an operator with a decomposition and no kernel of its own is replaced by the primitives of its
-// row, if all of them can run on the wafer. Whether they can is tried on a graph that holds only this
-// operator; if one part could not, the operator stays whole and runs on the host, which is better than
+// Compounds: an operator with a decomposition and no kernel of its own is replaced by the primitives of its row, if
+// all of them have kernels that many PEs share; else it is generated whole, as one region. Whether they have is tried
+// on a graph that holds only this operator. If neither is possible it runs whole on the host, which is better than
 // crossing the edge for every part.
 #include <map>
 
 #include <fmt/format.h>
 
 #include "compiler/graph/sample.h"
+#include "compiler/kernels/kernels.h"
 #include "compiler/passes/passes.h"
 
 namespace cs::passes {
@@ -73,6 +74,11 @@ bool parts_fit(const Graph& g, NodeId id, PassContext& context, std::string& why
       why = fmt::format("its part {} cannot run on the wafer: {}", trial.node(part).op, a.reason);
       return false;
     }
+    std::string none;
+    if (a.kernel == "dtg-region" && kernels::match_handwritten(trial, part, none) == nullptr) {
+      why = fmt::format("its part {} would be a region of its own", trial.node(part).op);
+      return false;
+    }
   }
   return true;
 }
@@ -82,11 +88,12 @@ bool parts_fit(const Graph& g, NodeId id, PassContext& context, std::string& why
 bool decompose_compounds(Graph& g, PassContext& context) {
   for (NodeId id : g.topological()) {
     if (g.op(id).kind != ops::OpKind::compound || g.node(id).assignment.origin) continue;
-    if (choose_origin(g, id, context.policy).origin != Origin::host) continue;
+    graph::Assignment whole = choose_origin(g, id, context.policy);
+    if (whole.origin == Origin::handwritten) continue;
     std::string why;
     if (parts_fit(g, id, context, why)) {
       if (!expand(g, id, context.diag)) return false;
-    } else {
+    } else if (whole.origin == Origin::host) {
       g.node(id).assignment = {Origin::host, "host", "no kernel of its own; " + why, "", {}};
     }
   }

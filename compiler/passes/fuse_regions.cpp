@@ -1,7 +1,8 @@
 // Fusion of regions: an operator whose kernel is made from its loops joins the region that makes one of its
-// operands, if the generator agrees and no stream would have to leave the region and come back. Chains of
-// elementwise kernels become regions where they meet one. Values between the operators of a region never
-// leave the PE and keep 32 bits.
+// operands, if no stream would have to leave the region and come back, and the region is about as fast as the
+// slower of the two kernels alone. Chains of elementwise kernels become regions where they meet one. Values
+// between the operators of a region never leave the PE and keep 32 bits; for models in 16 bits that accuracy
+// alone is reason enough if the region is small.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -9,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "compiler/autogen/autogen.h"
+#include "compiler/mapping/plan.h"
 #include "compiler/passes/passes.h"
 
 namespace cs::passes {
@@ -19,11 +21,13 @@ using graph::Graph;
 using graph::NodeId;
 using graph::ValueId;
 
+constexpr int64_t kSmallWords = 6000;  // half of a PE's memory
+constexpr double kSlower = 1.25;
 constexpr std::string_view kRegion = "dtg-region", kChain = "dtg-elementwise";
 
 class Fuser {
  public:
-  explicit Fuser(Graph& g) : g_(g) {}
+  Fuser(Graph& g, const Machine& machine) : g_(g), machine_(machine) {}
 
   void run() {
     for (const graph::Group& group : graph::groups(g_)) {
@@ -104,14 +108,31 @@ class Fuser {
 
   bool join_all(int to, const std::vector<NodeId>& nodes) {
     std::vector<NodeId> joined = members_[size_t(to)];
+    joined.insert(joined.end(), nodes.begin(), nodes.end());
+    autogen::Region first, second, both;
     std::string why;
-    for (NodeId id : nodes) {
-      if (!autogen::can_join_region(g_, joined, id, why)) return false;
-      joined.push_back(id);
+    if (!autogen::make_region(g_, joined, both, why) || !autogen::make_region(g_, nodes, second, why) ||
+        !autogen::make_region(g_, members_[size_t(to)], first, why)) {
+      return false;
     }
+    if (!keeps_accuracy(both) && !pays(first, second, both)) return false;
     members_[size_t(to)] = std::move(joined);
     for (NodeId id : members_[size_t(to)]) g_.node(id).assignment.kernel = kRegion;
     return true;
+  }
+
+  static bool keeps_accuracy(const autogen::Region& r) {
+    bool half = false;
+    int64_t words = 0;
+    for (const ops::LoopBuffer& b : r.program.buffers) {
+      words += b.type.elements();
+      half = half || (data_type_is_float(b.type.dtype) && data_type_bytes(b.type.dtype) == 2);
+    }
+    return half && words <= kSmallWords;
+  }
+  bool pays(const autogen::Region& first, const autogen::Region& second, const autogen::Region& both) const {
+    auto interval = [&](const autogen::Region& r) { return mapping::region_interval(r, machine_); };
+    return interval(both) <= kSlower * std::max(interval(first), interval(second));
   }
 
   void name_groups() {
@@ -128,14 +149,15 @@ class Fuser {
   }
 
   Graph& g_;
+  const Machine& machine_;
   std::vector<std::vector<NodeId>> members_;  // by group, in the order of their last nodes
   std::map<NodeId, int> group_of_;
 };
 
 }  // namespace
 
-bool fuse_regions(Graph& g, PassContext&) {
-  Fuser(g).run();
+bool fuse_regions(Graph& g, PassContext& context) {
+  Fuser(g, context.machine).run();
   return true;
 }
 

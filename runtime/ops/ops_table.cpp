@@ -193,8 +193,11 @@ void add_activations(std::vector<OpDef>& t) {
       unary("softplus", {"Softplus"}, {}, "max(x, 0) + log(1 + exp(-abs(x)))", "1 / (1 + exp(-x))", 4));
   t.push_back(
       unary("softsign", {"Softsign"}, {}, "x / (1 + abs(x))", "1 / ((1 + abs(x)) * (1 + abs(x)))", 2));
-  t.push_back(
-      noted(unary("mish", {"Mish"}, {}, "x * (exp(min(x, 20)) * (exp(min(x, 20)) + 2)) / (exp(min(x, 20)) * (exp(min(x, 20)) + 2) + 2)", "", 4), "opset 18"));
+  t.push_back(noted(
+      unary("mish", {"Mish"}, {},
+            "x * (exp(min(x, 20)) * (exp(min(x, 20)) + 2) / (exp(min(x, 20)) * (exp(min(x, 20)) + 2) + 2))",
+            "", 4),
+      "opset 18"));
   t.push_back(
       noted(unary("gelu", {"Gelu"}, {}, "0.5 * x * (1 + erf(x * 0.7071067811865476))",
                   "0.5 * (1 + erf(x * 0.7071067811865476)) + x * 0.3989422804014327 * exp(-0.5 * x * x)", 4),
