@@ -32,10 +32,10 @@ bool bf16_is_half(const Graph& g) {
   return at_edge && !f16;
 }
 
-// 16-bit floats are f32 inside a PE: streams convert them on the way in and out.
+// 16-bit floats are f32 inside a PE: streams convert them on the way in and out. Integers and booleans are
+// i32; the host refuses values that do not fit.
 bool computable(const Graph& g, DataType t) {
-  if (t == DataType::bf16) return bf16_is_half(g);
-  return t == DataType::f32 || t == DataType::f16 || t == DataType::i32 || t == DataType::i64 || t == DataType::boolean;
+  return t == DataType::bf16 ? bf16_is_half(g) : t != DataType::f64;
 }
 
 class Builder {

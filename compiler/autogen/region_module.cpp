@@ -42,7 +42,8 @@ class Writer {
   const char* type(int b) const { return integers_[size_t(b)] ? "i32" : "f32"; }
   // The instruction that takes buffer b from the fabric or sends it.
   const char* stream_move(int b, bool in) const {
-    if (data_type_bytes(buffer(b).type.dtype) == 2) return in ? "fh2s" : "fs2h";
+    DataType t = buffer(b).type.dtype;
+    if (data_type_is_float(t) && data_type_bytes(t) == 2) return in ? "fh2s" : "fs2h";
     return integers_[size_t(b)] ? "mov32" : "fmovs";
   }
 

@@ -1,6 +1,7 @@
 // Conversion between tensors and wavelets.
 #include "runtime/host/wavelets.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -11,8 +12,8 @@ bool to_wavelets(const std::string& name, const ops::Tensor& t, std::vector<uint
   const size_t width = size_t(data_type_bytes(t.type.dtype));
   out.assign(size_t(t.elements()), 0);
   for (size_t i = 0; i < out.size(); ++i) {
-    if (width <= 4) {
-      std::memcpy(&out[i], &t.bytes[i * width], width);
+    if (data_type_is_float(t.type.dtype)) {
+      std::memcpy(&out[i], &t.bytes[i * width], std::min<size_t>(width, 4));
       continue;
     }
     const int64_t v = t.get_int(int64_t(i));

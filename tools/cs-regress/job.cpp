@@ -11,6 +11,7 @@
 #include <set>
 
 #include "runtime/host/npz.h"
+#include "runtime/ops/ops.h"
 #include "tools/cs-regress/child_process.h"
 #include "tools/cs-regress/expression.h"
 
@@ -64,6 +65,12 @@ double number(const json& stats, const std::string& key) {
   return it != stats.end() && it->is_number() ? it->get<double>() : 0;
 }
 
+// Views and constants are no work for anybody, whoever hands them on.
+bool computes(const std::string& op) {
+  const ops::OpDef* row = ops::find_op(op);
+  return row == nullptr || (row->kind != ops::OpKind::view && row->kind != ops::OpKind::source);
+}
+
 Figures figures_from(const json& stats) {
   Figures f;
   f.cycles = number(stats, "cycles");
@@ -71,16 +78,28 @@ Figures figures_from(const json& stats) {
   f.samples_per_second = number(stats, "samples_per_second");
   std::set<int> colors;
   for (const json& k : stats.value("kernels", json::array())) {
+    f.kernels += k.value("origin", "host") == "host" ? 0 : 1;
     f.bytes_per_pe = std::max(f.bytes_per_pe, number(k, "bytes_per_pe"));
     for (const json& c : k.value("colours", json::array())) colors.insert(c.get<int>());
   }
   f.colors = int(colors.size());
   std::map<std::string, int> origins;
-  for (const json& op : stats.value("ops", json::array())) ++origins[op.value("origin", "?")];
-  for (const auto& [origin, count] : origins) (origin == "host" ? f.uses_host : f.on_wafer) = true;
+  for (const json& op : stats.value("ops", json::array())) {
+    const std::string origin = op.value("origin", "?");
+    ++origins[origin];
+    f.uses_host = f.uses_host || (origin == "host" && computes(op.value("op", "")));
+  }
   for (const auto& [origin, count] : origins)
     f.origins += fmt::format("{}{} {}", f.origins.empty() ? "" : ", ", origin, count);
   return f;
+}
+
+// Why the first operator of the host has no kernel.
+std::string host_reason(const json& stats) {
+  for (const json& k : stats.value("kernels", json::array()))
+    if (k.value("origin", "") == "host")
+      return k.value("op", "?") + ": " + k.value("reason", "no reason given");
+  return "no kernel";
 }
 
 // `measure` over the figures and, for programs without a host part, over parameters and exported symbols.
@@ -164,6 +183,10 @@ Result run_job(const Job& given, const RunOptions& options) {
     job.judge(out + "/outputs.npz", result);
   else
     judge(job, stats, out + "/outputs.npz", result);
+  if (result.ok && job.wafer_only && result.figures->uses_host) {
+    result.ok = false;
+    result.message = "right, but computed on the host: " + host_reason(stats);
+  }
   std::error_code ec;
   std::filesystem::remove_all(out, ec);
   std::filesystem::remove_all(options.work + "/" + folder, ec);

@@ -12,9 +12,9 @@ namespace cs {
 struct Figures {
   double cycles = 0, interval = 0, samples_per_second = 0;
   double bytes_per_pe = 0;  // of the largest PE
+  int kernels = 0;          // instances on the wafer; not in the committed table
   int colors = 0;           // different colors in use
   std::string origins;      // "handwritten 7, autogen 6, host 0" over the operators
-  bool on_wafer = false;    // an operator has a kernel there
   bool uses_host = false;   // an operator is computed by the host
   double measured = 0;      // `measure`, where it is not one of these; else 0
   bool operator==(const Figures&) const = default;

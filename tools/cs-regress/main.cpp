@@ -21,6 +21,7 @@
 #include "tools/cs-regress/job.h"
 #include "tools/cs-regress/kgraph.h"
 #include "tools/cs-regress/model_dir.h"
+#include "tools/cs-regress/onnx_table.h"
 #include "tools/cs-regress/suite.h"
 #include "tools/cs-regress/table.h"
 
@@ -29,7 +30,7 @@ namespace {
 
 struct Options {
   std::string suite, onnx, golden, kgraph, group, sources, machine = "wse2", policy = "medium", work,
-                                                           dtype = "all", paint;
+                                                           dtype = "all", paint, table;
   int64_t moves = 0;
   bool update = false, json = false;
   int threads = 0;
@@ -174,6 +175,19 @@ std::optional<std::vector<Job>> collect_jobs(const Options& o, Diag& diag) {
   return jobs;
 }
 
+// The table of --onnx against the committed one; false, with what to do, if they differ.
+bool judge_onnx_table(const Options& o, const std::vector<Result>& results, Diag& diag) {
+  const std::string text = onnx_table(results, "cs-regress --onnx DIR --table FILE --update");
+  if (o.update) return write_file_atomic(o.table, text, diag);
+  const auto committed = read_file(o.table, diag, uint64_t(1) << 24);
+  if (committed && *committed == text) return true;
+  if (committed) {
+    diag.error_at(o.table, "this run gives another table",
+                  "look at the failures above; accept with --update");
+  }
+  return false;
+}
+
 int threads_of(const Options& o) {
   return o.threads > 0 ? o.threads : std::max(1, int(std::thread::hardware_concurrency()));
 }
@@ -214,6 +228,12 @@ int run(const Options& o) {
                                    : golden::table_text(results))
               << fmt::format("{} passed, {} failed\n", results.size() - failed, failed);
   }
+  // What fails is in the table; only a difference from it counts.
+  if (!o.table.empty()) {
+    const bool same = judge_onnx_table(o, results, diag);
+    diag.print(std::cerr, isatty(2) != 0);
+    return same ? 0 : 4;
+  }
   return !diag.ok() ? 1 : failed > 0 ? 4 : 0;
 }
 
@@ -229,11 +249,15 @@ int main(int argc, char** argv) {
       "  cs-regress configs/suites/smoke.yaml --update      accept the figures of this run\n"
       "  cs-regress configs/suites/fidelity.yaml --sources ~/checkouts\n"
       "  cs-regress --onnx models -m wse3 --policy aggressive\n"
+      "  cs-regress --onnx /usr/share/libonnx-testdata/data --table docs/onnx.md\n"
       "  cs-regress --golden tests/golden/ops --group softmax,layer_norm\n"
       "  cs-regress --kgraph ispd2020 --paint placements\n\n"
       "Exit codes: 0 all passed, 1 input error, 2 usage, 4 a row failed, 70 internal error"};
   app.add_option("SUITE", o.suite, "suite file (configs/suites/*.yaml)");
   app.add_option("--onnx", o.onnx, "run every model below this folder with its input and expected sets");
+  app.add_option("--table", o.table,
+                 "--onnx: hold the outcome against this Markdown table (--update writes it)")
+      ->needs("--onnx");
   app.add_option("--golden", o.golden, "run a golden-v1 collection: manifest.json and its files");
   app.add_option("--kgraph", o.kgraph,
                  "place every .kgraph (ISPD 2020) of this folder: legality, score, gap to the bound");

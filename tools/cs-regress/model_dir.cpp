@@ -44,6 +44,8 @@ std::vector<Job> find_model_jobs(const std::string& folder, const std::string& m
     if (it->is_regular_file() && it->path().extension() == ".onnx") models.push_back(it->path());
   std::sort(models.begin(), models.end());
   std::vector<Job> jobs;
+  // A policy that generates kernels is tried on whether it does.
+  const bool wafer_only = policy != "disabled";
   for (const fs::path& model : models) {
     const auto job_of = [&](const std::string& set) {
       Job job;
@@ -52,6 +54,7 @@ std::vector<Job> find_model_jobs(const std::string& folder, const std::string& m
       job.program = model.string();
       job.machine = machine;
       job.policy = policy;
+      job.wafer_only = wafer_only;
       return job;
     };
     for (int set = 0;; ++set) {

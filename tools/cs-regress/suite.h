@@ -63,6 +63,7 @@ struct Job {
   std::string result_measure;  // must be result_value exactly
   double result_value = 0;
   bool silicon = false;
+  bool wafer_only = false;  // an operator that the host computes is a failure
   std::string checkout;  // owner/name
   std::string point;     // "P=512 B=16" of the parameters that vary
   int skipped = 0;       // expected tensors that are not compared (gradients of golden cases)
