@@ -17,8 +17,7 @@ using graph::Graph;
 using graph::NodeId;
 using graph::ValueId;
 
-constexpr int kMaxRegionStreams =
-    8;                           // in and out together, of a kernel that computes while nothing else arrives
+constexpr int kMaxRegionIn = 8, kMaxRegionOut = 4;  // streams of a region: each takes a queue and a color
 constexpr int kMaxOperands = 3;  // streams into one PE: each takes an input queue, a microthread and a color
 
 // An operand reaches every element of the result by repeating each of its elements in place: its shape ends
@@ -153,9 +152,9 @@ bool can_fuse(const Graph& g, std::span<const NodeId> group, NodeId next, std::s
 
 bool make_region(const Graph& g, std::span<const NodeId> nodes, Region& region, std::string& why) {
   if (!build_region(g, nodes, region, why)) return false;
-  size_t streams = region.operands.size() + region.results.size();
-  if (streams > size_t(kMaxRegionStreams)) {
-    why = fmt::format("{} streams, a PE takes {}", streams, kMaxRegionStreams);
+  if (region.operands.size() > size_t(kMaxRegionIn) || region.results.size() > size_t(kMaxRegionOut)) {
+    why = fmt::format("{} streams in and {} out, a PE has queues for {} and {}", region.operands.size(),
+                      region.results.size(), kMaxRegionIn, kMaxRegionOut);
     return false;
   }
   return true;

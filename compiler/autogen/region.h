@@ -65,6 +65,11 @@ struct RegionShare {         // one PE
 };
 // PE number `pe` of `pes` ≤ axis.extent.
 RegionShare shard_region(const Region&, const ShardAxis&, int pes, int pe);
+// Large regions of one stream, in time: if the leading dimensions of the results can be computed one part after
+// another, every part reading the next part of the stream and nothing else of it, the region becomes the program of
+// one part. PEs repeat their program for ever, so a sample is then so many rounds of it. Returns how many; 1: the
+// region stays as it is.
+int64_t slice_region(Region&);
 // The access with the addresses of what is stored: gaps left out, from 0 on.
 ops::LoopAccess local_access(const ops::LoopAccess&, const Runs& stored);
 

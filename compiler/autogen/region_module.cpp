@@ -50,8 +50,9 @@ class Writer {
   // ---- statements
 
   // The statement as this PE sees it: addresses of what it stores.
-  ops::LoopStatement local(ops::LoopStatement s) const {
+  ops::LoopStatement local(ops::LoopStatement s, int64_t steps) const {
     auto move_access = [&](ops::LoopAccess& a) {
+      if (steps == 1) a.step = 0;
       if (a.buffer != ops::kCounter) a = local_access(a, stored(a.buffer));
     };
     move_access(s.out);
@@ -64,14 +65,18 @@ class Writer {
     for (const ops::LoopBlock& block : share_.program.blocks) {
       bool repeated = block.steps > 1;
       if (repeated) {
-        code_.lines.push_back("  var step: i16 = 0;");
-        code_.lines.push_back(fmt::format("  while (step < {}) : (step += 1) {{", block.steps));
+        code_.lines.push_back("  {");
+        code_.lines.push_back("    var step: i16 = 0;");
+        code_.lines.push_back(fmt::format("    while (step < {}) : (step += 1) {{", block.steps));
       }
-      StatementContext context{names_, integers_, machine_, repeated ? 4 : 2};
+      StatementContext context{names_, integers_, machine_, repeated ? 6 : 2};
       for (const ops::LoopStatement& s : block.statements) {
-        append_statement(local(s), block.steps, context, code_);
+        append_statement(local(s, block.steps), block.steps, context, code_);
       }
-      if (repeated) code_.lines.push_back("  }");
+      if (repeated) {
+        code_.lines.push_back("    }");
+        code_.lines.push_back("  }");
+      }
     }
   }
 

@@ -159,12 +159,13 @@ bool make_region(const Graph& g, const Group& group, Instance& inst, Diag& diag)
   inst.results = region.results;
   kernels::Work& work = inst.work;
   work.pattern = kernels::Pattern::region;
+  work.rows = autogen::slice_region(region);
   work.operands = int(region.operands.size());
   work.n = (region.words_in() + work.operands - 1) / work.operands;
   work.m = region.words_out();
   double flops = 0;
   for (NodeId id : group.nodes) flops += double(g.flops(id));
-  work.flops_per_element = flops / double(work.m);
+  work.flops_per_element = flops / double(work.rows * work.m);
   for (size_t k = 0; k < region.constants.size(); ++k) {
     const ops::Tensor& t = *g.constant_of(region.constants[k]);
     PackedConstant c;

@@ -21,7 +21,9 @@ bool size_instances(std::vector<Instance>&, const MapOptions&, const Machine&, d
 std::vector<int> extents(int64_t n, int limit);
 // Plans of a region on rows of up to `width` PEs, the best axis for each (of a width that is forced, just
 // that).
-std::vector<kernels::Plan> region_plans(const autogen::Region&, int width, int force_width, const Machine&);
+// A sample is `rounds` rounds of the region.
+std::vector<kernels::Plan> region_plans(const autogen::Region&, int64_t rounds, int width, int force_width,
+                                        const Machine&);
 // Estimated interval of a region on the best of a few numbers of PEs; infinite if it fits none.
 double region_interval(const autogen::Region&, const Machine&);
 // Sets Instance::shares for the plan that was chosen.

@@ -61,7 +61,8 @@ std::pair<kernels::Plan, ShardAxis> best_axis(const Region& r, int w, const Mach
 
 }  // namespace
 
-std::vector<kernels::Plan> region_plans(const Region& r, int width, int force_width, const Machine& machine) {
+std::vector<kernels::Plan> region_plans(const Region& r, int64_t rounds, int width, int force_width,
+                                        const Machine& machine) {
   std::vector<int> widths;
   for (const ShardAxis& axis : autogen::shard_axes(r)) {
     std::vector<int> more = extents(axis.extent, std::min(width, kMaxPes));
@@ -73,17 +74,21 @@ std::vector<kernels::Plan> region_plans(const Region& r, int width, int force_wi
   std::vector<kernels::Plan> list;
   for (int w : widths) {
     kernels::Plan plan = best_axis(r, w, machine).first;
+    plan.latency_cycles += plan.interval_cycles * double(rounds - 1);
+    plan.interval_cycles *= double(rounds);
     if (plan.memory.total > 0) list.push_back(plan);
   }
   return list;
 }
 
-double region_interval(const Region& r, const Machine& machine) {
+double region_interval(const Region& whole, const Machine& machine) {
+  Region r = whole;
+  double rounds = double(autogen::slice_region(r));
   double best = std::numeric_limits<double>::infinity();
   for (int w : {1, 2, 4, 8, 16, 32, 64}) {
     kernels::Plan plan = best_axis(r, w, machine).first;
     bool fits = plan.memory.total > 0 && plan.memory.total <= uint32_t(machine.core.memory_bytes);
-    if (fits) best = std::min(best, plan.interval_cycles);
+    if (fits) best = std::min(best, plan.interval_cycles * rounds);
   }
   return best;
 }

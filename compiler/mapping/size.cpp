@@ -14,10 +14,13 @@ namespace cs::mapping {
 
 namespace {
 
+constexpr int64_t kMaxRelayWords = 16384;  // what one vector instruction passes on
+
 std::vector<kernels::Plan> candidates(const Instance& inst, const MapOptions& options,
                                       const Machine& machine) {
   if (inst.region)
-    return region_plans(*inst.region, fabric_limit(options, machine).width, options.force_width, machine);
+    return region_plans(*inst.region, inst.work.rows, fabric_limit(options, machine).width,
+                        options.force_width, machine);
   std::vector<kernels::Plan> list;
   Extent limit = fabric_limit(options, machine);
   int max_w = limit.width - inst.work.operands - 1;
@@ -133,7 +136,8 @@ void add_relays(Parts& parts) {
     relay.title = relay.name;
     relay.infrastructure = true;
     relay.work.pattern = kernels::Pattern::relay;
-    relay.work.n = relay.work.m = stream.words;
+    // Words pass as they come, so that the relay's own rounds need not be samples.
+    relay.work.n = relay.work.m = std::min<int64_t>(stream.words, kMaxRelayWords);
     relay.plan.cut = *kernels::cut_work(relay.work, 1, 1);
     Stream out;
     out.producer = int(parts.instances.size());

@@ -182,5 +182,48 @@ TEST(RegionShard, TwoResultsAndTranspose) {
   expect_whole(p);
 }
 
+TEST(RegionShard, SlicesInTimeGiveTheWhole) {
+  // y[c, i] = max over j of x[c, i + j], j < 3, for 12 planes of 1000: 23976 words, so four parts of 3
+  // planes.
+  ops::TensorType x = f32({12, 1002}), y = f32({12, 1000});
+  const ops::TensorType* in[] = {&x};
+  ops::LoopProgram p;
+  LoopBuilder b(p, in, std::span(&y, 1));
+  b.fill(b.result(), -100);
+  ops::LoopAccess from, out;
+  from.buffer = 0;
+  from.strides = {1002, 1, 1};
+  out.buffer = 1;
+  out.strides = {1000, 1, 0};
+  b.statement({12, 1000, 3}, out, {from}, "x0", ops::Combine::max);
+  for (ops::LoopStatement& s : p.blocks[0].statements) autogen::merge_axes(s);
+  Region r;
+  r.program = p;
+  r.operands.resize(1);
+  r.operand_buffer = {0};
+  r.result_buffer = {1};
+  r.results.resize(1);
+  ASSERT_EQ(autogen::slice_region(r), 4);
+  EXPECT_EQ(r.program.buffers[0].type.shape, (ops::Shape{3, 1002}));
+  EXPECT_EQ(r.program.buffers[1].type.shape, (ops::Shape{3, 1000}));
+  ops::Tensor whole = ops::Tensor::from_floats(x.shape, numbers(12 * 1002, 5));
+  std::vector<ops::Tensor> expected(1, ops::Tensor(y));
+  const ops::Tensor* operands[] = {&whole};
+  std::string error;
+  ASSERT_TRUE(ops::evaluate_loops(p, operands, expected, error)) << error;
+  for (int64_t part = 0; part < 4; ++part) {
+    ops::Tensor some(f32({3, 1002}));
+    for (int64_t i = 0; i < some.elements(); ++i) some.set(i, whole.get(part * some.elements() + i));
+    const ops::Tensor* piece[] = {&some};
+    std::vector<ops::Tensor> got(1, ops::Tensor(f32({3, 1000})));
+    ASSERT_TRUE(ops::evaluate_loops(r.program, piece, got, error)) << error;
+    for (int64_t i = 0; i < 3000; ++i) ASSERT_EQ(got[0].get(i), expected[0].get(part * 3000 + i)) << i;
+  }
+  // With a second stream the region stays whole: the streams could wait for each other.
+  r.program = p;
+  r.operands.resize(2);
+  EXPECT_EQ(autogen::slice_region(r), 1);
+}
+
 }  // namespace
 }  // namespace cs::test

@@ -1,0 +1,109 @@
+// Slicing of a region in time: the share that one of `parts` PEs would have, taken by all of them one part
+// after another.
+#include <algorithm>
+
+#include "compiler/autogen/region.h"
+
+namespace cs::autogen {
+
+namespace {
+
+constexpr int64_t kEnoughWords = 8000;  // all buffers of a part: then its share fits a few PEs
+
+// Leading dimensions divided as far as a part of so many words has the form of the whole; else flat.
+ops::Shape part_shape(ops::Shape shape, int64_t words, int64_t parts) {
+  for (int64_t& dim : shape) {
+    int64_t by = dim % parts == 0 ? parts : parts % dim == 0 ? dim : 1;
+    dim /= by;
+    parts /= by;
+    if (by == 1) break;
+  }
+  return ops::TensorType{DataType::f32, shape}.elements() == words ? shape : ops::Shape{words};
+}
+
+// The share with the addresses of what it stores, as a region of its own.
+Region local_region(const Region& r, const RegionShare& share, int64_t parts) {
+  Region slice = r;
+  slice.program = share.program;
+  for (size_t b = 0; b < slice.program.buffers.size(); ++b) {
+    ops::TensorType& type = slice.program.buffers[b].type;
+    int64_t words = std::max<int64_t>(1, share.stored[b].words());
+    if (words != type.elements()) type.shape = part_shape(type.shape, words, parts);
+  }
+  for (ops::LoopBlock& block : slice.program.blocks) {
+    for (ops::LoopStatement& s : block.statements) {
+      auto local = [&](ops::LoopAccess& a) {
+        if (a.buffer != ops::kCounter) a = local_access(a, share.stored[size_t(a.buffer)]);
+      };
+      local(s.out);
+      for (ops::LoopAccess& a : s.loads) local(a);
+      merge_axes(s);
+    }
+  }
+  return slice;
+}
+
+// Part `k` of `parts` of a buffer with so many elements, as a plain interval.
+Runs part(int64_t elements, int64_t parts, int64_t k) {
+  return interval(k * (elements / parts), (k + 1) * (elements / parts) - 1);
+}
+
+// Streams fall into equal parts in order, and constants are the same for all parts.
+bool in_step(const Region& r, const RegionShare& share, const RegionShare& first, int64_t parts, int64_t k) {
+  auto elements = [&](int b) { return r.program.buffers[size_t(b)].type.elements(); };
+  for (int b : r.operand_buffer) {
+    if (elements(b) % parts != 0 || share.stored[size_t(b)] != part(elements(b), parts, k)) return false;
+  }
+  for (size_t i = 0; i < r.results.size(); ++i) {
+    int64_t n = elements(r.result_buffer[i]);
+    bool fits =
+        n % parts == 0 && share.sent[i].words() == n / parts && share.sent[i].first == k * (n / parts);
+    if (!fits) return false;
+  }
+  for (int b : r.constant_buffer) {
+    if (share.stored[size_t(b)] != first.stored[size_t(b)]) return false;
+  }
+  return true;
+}
+
+// The region of one of `parts` parts along the axis, if all parts have the same program.
+bool take_part(const Region& r, const ShardAxis& axis, int64_t parts, Region& slice) {
+  RegionShare first = shard_region(r, axis, int(parts), 0);
+  slice = local_region(r, first, parts);
+  for (int64_t k : {int64_t(0), int64_t(1), parts / 2, parts - 1}) {
+    RegionShare share = shard_region(r, axis, int(parts), int(k));
+    if (!in_step(r, share, first, parts, k) || local_region(r, share, parts).program != slice.program)
+      return false;
+  }
+  return true;
+}
+
+int64_t words(const Region& r) {
+  int64_t n = 0;
+  for (const ops::LoopBuffer& b : r.program.buffers) n += b.type.elements();
+  return n;
+}
+
+}  // namespace
+
+int64_t slice_region(Region& r) {
+  // With several streams, one of them may wait for the whole sample of another, which the slice would hold up.
+  if (words(r) <= kEnoughWords || r.operands.size() != 1) return 1;
+  int64_t elements = r.program.buffers[size_t(r.result_buffer[0])].type.elements(), best = 1;
+  Region sliced;
+  for (const ShardAxis& axis : shard_axes(r)) {
+    if (axis.stride * axis.extent != elements) continue;
+    for (int64_t parts = 2; parts <= axis.extent; ++parts) {
+      Region trial;
+      if (axis.extent % parts != 0 || parts <= best || !take_part(r, axis, parts, trial)) continue;
+      best = parts;
+      sliced = std::move(trial);
+      if (words(sliced) <= kEnoughWords) break;
+    }
+    if (best > 1 && words(sliced) <= kEnoughWords) break;
+  }
+  if (best > 1) r = std::move(sliced);
+  return best;
+}
+
+}  // namespace cs::autogen
