@@ -146,8 +146,8 @@ struct Group {
   std::vector<ValueId> constants;  // in order of first use
   std::vector<ValueId> outputs;    // values used outside or graph outputs, directly or through views
 };
-// In the order of their last nodes: what leaves a group is made by its last node, so every group depends on
-// earlier ones alone. Nodes without a group stand alone under their own name.
+// In an order of the dataflow: every group depends on earlier ones alone. Nodes without a group stand alone under
+// their own name.
 // Transparent views are in no group: use source_of() on a node's operands and on graph outputs to find the
 // stream.
 std::vector<Group> groups(const Graph&);

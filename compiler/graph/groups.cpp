@@ -1,7 +1,6 @@
 // Groups (kernel instances) and the expression of a chain of elementwise nodes.
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <set>
 
 #include "compiler/graph/graph.h"
@@ -79,6 +78,41 @@ struct ChainBuilder {
   }
 };
 
+// Groups so that every one comes after those it depends on; of the ready ones that with the earliest last
+// node. Groups that depend on each other in a circle come last, as they are: mapping refuses them.
+std::vector<size_t> dataflow_order(const Graph& g, const std::vector<Group>& list,
+                                   const std::vector<size_t>& last) {
+  std::map<NodeId, size_t> group_of;
+  for (size_t i = 0; i < list.size(); ++i) {
+    for (NodeId id : list[i].nodes) group_of[id] = i;
+  }
+  std::vector<std::set<size_t>> users(list.size());
+  std::vector<size_t> waits(list.size(), 0);
+  for (const auto& [id, i] : group_of) {
+    for (ValueId v : g.node(id).inputs) {
+      NodeId producer = v.valid() ? g.value(source_of(g, v)).producer : NodeId{};
+      auto from = producer.valid() ? group_of.find(producer) : group_of.end();
+      if (from == group_of.end() || from->second == i) continue;
+      if (users[from->second].insert(i).second) ++waits[i];
+    }
+  }
+  std::set<std::pair<size_t, size_t>> ready, rest;  // last node, group
+  for (size_t i = 0; i < list.size(); ++i) (waits[i] == 0 ? ready : rest).insert({last[i], i});
+  std::vector<size_t> order;
+  while (!ready.empty()) {
+    size_t i = ready.begin()->second;
+    ready.erase(ready.begin());
+    order.push_back(i);
+    for (size_t user : users[i]) {
+      if (--waits[user] > 0) continue;
+      rest.erase({last[user], user});
+      ready.insert({last[user], user});
+    }
+  }
+  for (const auto& [position, i] : rest) order.push_back(i);
+  return order;
+}
+
 }  // namespace
 
 bool is_transparent(const Graph& g, NodeId id) {
@@ -109,9 +143,7 @@ std::vector<Group> groups(const Graph& g) {
     list[it->second].nodes.push_back(id);
     last[it->second] = position++;
   }
-  std::vector<size_t> order(list.size());
-  std::iota(order.begin(), order.end(), size_t(0));
-  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return last[a] < last[b]; });
+  std::vector<size_t> order = dataflow_order(g, list, last);
   std::vector<Group> sorted;
   for (size_t i : order) sorted.push_back(std::move(list[i]));
   for (Group& group : sorted) fill_ports(g, group);
