@@ -50,8 +50,9 @@ Runs runs_of(const LoopAccess& a, const LoopStatement& s, int64_t steps) {
   for (size_t k = 0; k < axes.size(); ++k) {
     int64_t period = 0;
     for (size_t o = k; o < axes.size(); ++o) period = std::gcd(period, axes[o].stride);
-    // Worth its handling if the gaps are no crumbs.
-    if (k > 0 && period > inner + a.offset % period && period - inner > std::max<int64_t>(4, inner / 4)) {
+    // Worth its handling if the gaps are no crumbs; a run costs a PE as much as about 24 words that pass.
+    int64_t crumbs = k > 0 ? std::max<int64_t>(4, inner / 4) : 24;
+    if (period > inner + a.offset % std::max<int64_t>(1, period) && period - inner > crumbs) {
       Runs r{a.offset, inner + 1, period, 1};
       for (size_t o = k; o < axes.size(); ++o) r.count += axes[o].span() / period;
       return r;
@@ -194,6 +195,42 @@ class Sharder {
   std::vector<Runs> need_, stored_;
 };
 
+// The runs with the period of `other`, if that divides their own: the same runs and some between them.
+Runs with_period(const Runs& r, const Runs& other) {
+  bool divides = r.count > 1 && other.count > 1 && r.stride > other.stride && r.stride % other.stride == 0;
+  if (!divides || r.first % other.stride + r.run > other.stride) return r;
+  return {r.first, r.run, other.stride, (r.count - 1) * (r.stride / other.stride) + 1};
+}
+
+// Both within the period that one of them has; a plain interval if that is none for the other.
+Runs same_period(const Runs& a, const Runs& b) {
+  Runs plain = interval(std::min(a.first, b.first), std::max(a.last(), b.last()));
+  int64_t period = std::max(a.count > 1 ? a.stride : 0, b.count > 1 ? b.stride : 0);
+  auto within = [&](const Runs& r) {
+    return (r.count == 1 || r.stride == period) && r.first % period + r.run <= period;
+  };
+  if (period == 0 || !within(a) || !within(b)) return plain;
+  int64_t block_a = a.first / period, block_b = b.first / period, block = std::min(block_a, block_b);
+  int64_t low = std::min(a.first % period, b.first % period);
+  int64_t high = std::max(a.first % period + a.run, b.first % period + b.run);
+  int64_t count = std::max(block_a + a.count, block_b + b.count) - block;
+  if (count == 1) return plain;
+  return {block * period + low, high - low, period, count};
+}
+
+// Runs that lie apart, like the gates of a cell in one vector: their distance as the period. Empty if it is
+// none.
+Runs finer_period(const Runs& a, const Runs& b) {
+  int64_t period = a.count > 1 ? a.stride : b.count > 1 ? b.stride : 0;
+  if (period > 0 && ((a.count > 1 && a.stride != period) || (b.count > 1 && b.stride != period))) return {};
+  int64_t distance = period > 0 ? std::abs(b.first % period - a.first % period) : std::abs(b.first - a.first);
+  if (distance == 0 || (period > 0 && period % distance != 0)) return {};
+  int64_t run = std::max(a.run, b.run), first = std::min(a.first, b.first);
+  if (first % distance + run > distance) return {};
+  int64_t last = std::max(a.first + a.stride * (a.count - 1), b.first + b.stride * (b.count - 1));
+  return {first, run, distance, (last - first) / distance + 1};
+}
+
 // The part of a result with so many elements that PE `pe` sends.
 Runs part_of(int64_t elements, const ShardAxis& axis, int pes, int pe) {
   if (pes == 1) return interval(0, elements - 1);
@@ -207,21 +244,12 @@ Runs part_of(int64_t elements, const ShardAxis& axis, int pes, int pe) {
 
 Runs interval(int64_t first, int64_t last) { return {first, last - first + 1, 0, 1}; }
 
-Runs hull(const Runs& a, const Runs& b) {
-  if (a.empty()) return b;
-  if (b.empty()) return a;
-  Runs plain = interval(std::min(a.first, b.first), std::max(a.last(), b.last()));
-  int64_t period = std::max(a.count > 1 ? a.stride : 0, b.count > 1 ? b.stride : 0);
-  auto within = [&](const Runs& r) {
-    return (r.count == 1 || r.stride == period) && r.first % period + r.run <= period;
-  };
-  if (period == 0 || !within(a) || !within(b)) return plain;
-  int64_t block_a = a.first / period, block_b = b.first / period, block = std::min(block_a, block_b);
-  int64_t low = std::min(a.first % period, b.first % period);
-  int64_t high = std::max(a.first % period + a.run, b.first % period + b.run);
-  int64_t count = std::max(block_a + a.count, block_b + b.count) - block;
-  if (count == 1) return plain;
-  return {block * period + low, high - low, period, count};
+Runs hull(const Runs& x, const Runs& y) {
+  if (x.empty()) return y;
+  if (y.empty()) return x;
+  Runs a = with_period(x, y), b = with_period(y, x);
+  Runs same = same_period(a, b), finer = finer_period(a, b);
+  return !finer.empty() && finer.words() < same.words() ? finer : same;
 }
 
 LoopAccess local_access(const LoopAccess& a, const Runs& stored) {

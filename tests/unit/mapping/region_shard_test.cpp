@@ -182,6 +182,39 @@ TEST(RegionShard, TwoResultsAndTranspose) {
   expect_whole(p);
 }
 
+TEST(RegionShard, GatesOfACellLieApart) {
+  // g[b, 96] = W[96, 5] x[b, 5]; y[b, h] = g[b, h] + g[b, 64 + h] * g[b, 32 + h], h < 32: three gates in one
+  // vector.
+  for (int64_t batch : {1, 2}) {
+    ops::TensorType x = f32({batch, 5}), w = f32({96, 5}), y = f32({batch, 32});
+    const ops::TensorType* in[] = {&x, &w};
+    ops::LoopProgram p;
+    LoopBuilder b(p, in, std::span(&y, 1));
+    LoopView gates = b.temporary("gates", DataType::f32, {batch, 96});
+    b.fill(gates, 0);
+    ops::LoopAccess out, from, weight;
+    out.buffer = gates.buffer;
+    out.strides = {96, 1, 0};
+    from.buffer = 0;
+    from.strides = {5, 0, 1};
+    weight.buffer = 1;
+    weight.strides = {0, 5, 1};
+    b.statement({batch, 96, 5}, out, {from, weight}, "x0 * x1", ops::Combine::add);
+    b.elementwise(b.result(), {gates.sliced(1, 0, 32), gates.sliced(1, 32, 32), gates.sliced(1, 64, 32)},
+                  "x0 + x2 * x1");
+    for (ops::LoopStatement& s : p.blocks[0].statements) autogen::merge_axes(s);
+    expect_whole(p);
+    // Row 1 of every gate's part of W.
+    Region r;
+    r.program = p;
+    r.operand_buffer = {0, 1};
+    r.result_buffer = {2};
+    r.results.resize(1);
+    RegionShare share = autogen::shard_region(r, {1, 32}, 32, 1);
+    EXPECT_EQ(share.stored[1], (Runs{5, 5, 160, 3})) << batch;
+  }
+}
+
 TEST(RegionShard, SlicesInTimeGiveTheWhole) {
   // y[c, i] = max over j of x[c, i + j], j < 3, for 12 planes of 1000: 23976 words, so four parts of 3
   // planes.
