@@ -268,16 +268,17 @@ bool ChildDevice::stream_from(uint8_t color, Rect pes, uint32_t per_pe, Cycle no
   return ask(Op::stream_from, w.bytes(), reply, diag);
 }
 
-std::vector<uint32_t> ChildDevice::take_streamed(uint8_t color, Coord pe) {
+std::vector<std::vector<uint32_t>> ChildDevice::take_streamed(uint8_t color, Rect pes) {
+  std::vector<std::vector<uint32_t>> words(size_t(pes.area()));
   Writer w;
   w.put(color);
-  w.put(int32_t(pe.x));
-  w.put(int32_t(pe.y));
+  w.rect(pes);
   Diag ignored;
   Frame reply;
-  if (!ask(Op::take_streamed, w.bytes(), reply, ignored)) return {};
+  if (!ask(Op::take_streamed, w.bytes(), reply, ignored)) return words;
   Reader r(reply.payload);
-  return r.words();
+  for (std::vector<uint32_t>& list : words) list = r.words();
+  return words;
 }
 
 void ChildDevice::take_events(Reader& r) {

@@ -46,7 +46,7 @@ class ChildDevice : public Device {
   void watch(int port, size_t count) override;
   bool stream_to(uint8_t color, Rect pes, std::span<const uint32_t> data, Cycle not_before, Diag&) override;
   bool stream_from(uint8_t color, Rect pes, uint32_t per_pe, Cycle not_before, Diag&) override;
-  std::vector<uint32_t> take_streamed(uint8_t color, Coord pe) override;
+  std::vector<std::vector<uint32_t>> take_streamed(uint8_t color, Rect pes) override;
   RunStatus run(const RunUntil&) override;
 
   // Empty while the other process answers, else what went wrong.

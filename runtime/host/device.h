@@ -52,6 +52,7 @@ struct RunUntil {
   int received_port = -1;                  // this output port has at least ...
   size_t received_count = 0;               // ... so many wavelets in total since load
   bool any_watch = false;                  // any watched port (watch()) has reached its count
+  bool list_leftovers = false;             // in the message: wavelets that nobody takes, if nothing moves any more
 };
 
 class Device {
@@ -102,8 +103,8 @@ class Device {
   // and false if a PE has no such stream; neither advances time.
   virtual bool stream_to(uint8_t color, Rect pes, std::span<const uint32_t> data, Cycle not_before, Diag&) = 0;
   virtual bool stream_from(uint8_t color, Rect pes, uint32_t per_pe, Cycle not_before, Diag&) = 0;
-  // What stream_from let out of this PE so far and nobody has taken yet, in order.
-  virtual std::vector<uint32_t> take_streamed(uint8_t color, Coord pe) = 0;
+  // What stream_from let out of these PEs so far and nobody has taken yet, in order; PE by PE, row by row.
+  virtual std::vector<std::vector<uint32_t>> take_streamed(uint8_t color, Rect pes) = 0;
 
   virtual RunStatus run(const RunUntil&) = 0;
 };

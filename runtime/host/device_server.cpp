@@ -138,12 +138,10 @@ Frame DeviceServer::stream(Op op, Reader& r) {
 
 Frame DeviceServer::take_streamed(Reader& r) {
   const auto color = r.get<uint8_t>();
-  Coord pe;
-  pe.x = r.get<int32_t>();
-  pe.y = r.get<int32_t>();
-  if (!r.done() || !good_rect({pe.x, pe.y, 1, 1})) return refuse("a stream names a PE that does not exist");
+  const Rect pes = r.rect();
+  if (!r.done() || !good_rect(pes)) return refuse("a stream names PEs that do not exist");
   Writer w;
-  w.words(device_.take_streamed(color, pe));
+  for (const std::vector<uint32_t>& words : device_.take_streamed(color, pes)) w.words(words);
   return {Op::take_streamed, w.take()};
 }
 

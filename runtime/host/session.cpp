@@ -21,9 +21,12 @@ const TileProgram* tile_at(const Program& p, Coord pe) {
 
 std::string rect_text(Rect r) { return fmt::format("({}, {}) {}x{}", r.x, r.y, r.w, r.h); }
 
-// The PEs of the host array: one column of them if every row shares its data, one row if every column does.
+// The PEs of the host array: those that take part; one column of them if every row shares its data, one row if every
+// column does.
 Rect array_rect(const HostCommand& c) {
   Rect r = c.pes;
+  r.w = (r.w - 1) / c.step_x + 1;
+  r.h = (r.h - 1) / c.step_y + 1;
   if (c.kind == Kind::copy_to_rows) r.w = 1;
   if (c.kind == Kind::copy_to_columns) r.h = 1;
   return r;
@@ -40,11 +43,12 @@ size_t host_index(const HostCommand& c, size_t x, size_t y, size_t k) {
   return c.order == HostOrder::row_major ? (y * w + x) * c.elements_per_pe + k : (k * w + x) * h + y;
 }
 
-// Every PE of the rectangle, row by row: f(coordinates on the fabric, x, y).
+// Every PE that takes part, row by row: f(coordinates on the fabric, and its place among them).
 template <class F>
-void for_pes(Rect pes, Rect user, F&& f) {
-  for (int y = 0; y < pes.h; ++y)
-    for (int x = 0; x < pes.w; ++x) f(Coord{user.x + pes.x + x, user.y + pes.y + y}, size_t(x), size_t(y));
+void for_pes(const HostCommand& c, Rect user, F&& f) {
+  for (int y = 0; y < c.pes.h; y += c.step_y)
+    for (int x = 0; x < c.pes.w; x += c.step_x)
+      f(Coord{user.x + c.pes.x + x, user.y + c.pes.y + y}, size_t(x / c.step_x), size_t(y / c.step_y));
 }
 
 Rect on_fabric(Rect pes, Rect user) { return {user.x + pes.x, user.y + pes.y, pes.w, pes.h}; }
@@ -97,7 +101,7 @@ const Symbol* Session::symbol_at(const HostCommand& c, Coord fabric, Diag& diag)
 bool Session::check_symbol(const HostCommand& c, Diag& diag) const {
   const Symbol* s = nullptr;
   bool good = true;
-  for_pes(c.pes, device_.program().user, [&](Coord pe, size_t, size_t) {
+  for_pes(c, device_.program().user, [&](Coord pe, size_t, size_t) {
     if (good) good = (s = symbol_at(c, pe, diag)) != nullptr;
   });
   if (good && s != nullptr && s->elements != 0 && c.elements_per_pe > s->elements)
@@ -131,6 +135,10 @@ bool Session::check(const HostCommand& c, Diag& diag) const {
     return false;
   }
   if (!check_rect(c.pes, subject(c), diag)) return false;
+  if (c.step_x < 1 || c.step_y < 1) {
+    diag.error_at(subject(c), fmt::format("strides {} and {} must be positive", c.step_x, c.step_y));
+    return false;
+  }
   if (!brings_data(c.kind) && c.data.size() != words_of(c)) {
     diag.error_at(subject(c), fmt::format("{} words given, {} PEs with {} elements need {}", c.data.size(),
                                           array_rect(c).area(), c.elements_per_pe, words_of(c)));
@@ -188,7 +196,7 @@ void Session::move_copy(HostCommand& c, std::vector<uint32_t>& words, bool to) {
   std::vector<MemoryPiece> pieces;
   std::vector<size_t> widths;  // bytes of an element, by piece
   size_t total = 0;
-  for_pes(c.pes, device_.program().user, [&](Coord pe, size_t, size_t) {
+  for_pes(c, device_.program().user, [&](Coord pe, size_t, size_t) {
     const Symbol* s = tile_at(device_.program(), pe)->symbol(c.name);
     widths.push_back(size_t(data_type_bytes(s->type)));
     pieces.push_back({pe, s->address, uint32_t(c.elements_per_pe * widths.back())});
@@ -198,7 +206,7 @@ void Session::move_copy(HostCommand& c, std::vector<uint32_t>& words, bool to) {
   if (!to) device_.read_many(pieces, bytes);
   size_t piece = 0;
   uint8_t* at = bytes.data();
-  for_pes(c.pes, {}, [&](Coord, size_t x, size_t y) {
+  for_pes(c, {}, [&](Coord, size_t x, size_t y) {
     const size_t width = widths[piece++];
     for (size_t k = 0; k < c.elements_per_pe; ++k, at += width) {
       uint32_t& word = words[host_index(c, x, y, k)];
@@ -217,7 +225,7 @@ bool Session::start_launch(const HostCommand& c, Diag& diag) {
 
 bool Session::run_stream_to(const HostCommand& c, Diag& diag) {
   std::vector<uint32_t> words(c.data.size());
-  for_pes(c.pes, {}, [&](Coord, size_t x, size_t y) {
+  for_pes(c, {}, [&](Coord, size_t x, size_t y) {
     for (size_t k = 0; k < c.elements_per_pe; ++k)
       words[(y * size_t(c.pes.w) + x) * c.elements_per_pe + k] = c.data[host_index(c, x, y, k)];
   });
@@ -234,8 +242,9 @@ bool Session::run_stream_from(Entry& e, Diag& diag) {
       !run_until({.streams_done = true}, "the PEs have not sent all of the stream"))
     return false;
   e.result.assign(words_of(c), 0);
-  for_pes(c.pes, user, [&](Coord pe, size_t x, size_t y) {
-    const std::vector<uint32_t> words = device_.take_streamed(c.color, pe);
+  const auto streams = device_.take_streamed(c.color, on_fabric(c.pes, user));
+  for_pes(c, user, [&](Coord, size_t x, size_t y) {
+    const std::vector<uint32_t>& words = streams[y * size_t(c.pes.w) + x];
     for (size_t k = 0; k < std::min<size_t>(words.size(), c.elements_per_pe); ++k)
       e.result[host_index(c, x, y, k)] = words[k];
   });

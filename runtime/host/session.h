@@ -41,6 +41,7 @@ struct HostCommand {
   uint32_t elements_per_pe = 0;
   HostOrder order = HostOrder::row_major;
   std::vector<uint32_t> data;    // what goes to the PEs
+  int step_x = 1, step_y = 1;    // copy_to: only every so many columns and rows of `pes`, from its first ones on
 };
 
 class Session {

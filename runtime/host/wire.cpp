@@ -115,6 +115,7 @@ void pack(Writer& w, const RunUntil& u) {
   w.put(int32_t(u.received_port));
   w.put(uint64_t(u.received_count));
   w.put(uint8_t(u.any_watch));
+  w.put(uint8_t(u.list_leftovers));
 }
 
 RunUntil unpack_until(Reader& r) {
@@ -125,6 +126,7 @@ RunUntil unpack_until(Reader& r) {
   u.received_port = r.get<int32_t>();
   u.received_count = size_t(r.get<uint64_t>());
   u.any_watch = r.get<uint8_t>() != 0;
+  u.list_leftovers = r.get<uint8_t>() != 0;
   return u;
 }
 

@@ -19,7 +19,7 @@
 namespace cs::wire {
 
 inline constexpr uint32_t kMagic = 0x56454457;  // "WDEV"
-inline constexpr uint32_t kVersion = 2;
+inline constexpr uint32_t kVersion = 3;
 inline constexpr uint32_t kMaxPayload = 1u << 30;
 // Users split larger transfers; far below the limit, so that neither side holds much twice.
 inline constexpr uint32_t kChunk = 64u << 20;

@@ -40,6 +40,13 @@ bool SimDevice::launch(const std::string& function, std::span<const uint32_t> ar
   return false;
 }
 
+std::vector<std::vector<uint32_t>> SimDevice::take_streamed(uint8_t color, Rect pes) {
+  std::vector<std::vector<uint32_t>> words;
+  for (int y = 0; y < pes.h; ++y)
+    for (int x = 0; x < pes.w; ++x) words.push_back(engine_.take_streamed(color, {pes.x + x, pes.y + y}));
+  return words;
+}
+
 void SimDevice::watch(int port, size_t count) {
   watches_[size_t(port)] = count;
   engine_.watch(port, count);
@@ -98,6 +105,15 @@ RunStatus SimDevice::judge(const RunUntil& u) {
   return status;
 }
 
+std::string SimDevice::leftovers() const {
+  if (!engine_.idle()) return {};
+  const std::vector<std::string> left = engine_.leftovers();
+  if (left.empty()) return {};
+  std::string text = fmt::format("wavelets were left in {} places at the end of the run", left.size());
+  for (size_t i = 0; i < std::min<size_t>(left.size(), 8); ++i) text += "\n  " + left[i];
+  return text;
+}
+
 RunStatus SimDevice::run(const RunUntil& u) {
   CS_CHECK(shell_, "run before load");
   arm(u);
@@ -115,7 +131,9 @@ RunStatus SimDevice::run(const RunUntil& u) {
     return condition_holds(u) || out_of_time();
   };
   shell_->run(request);
-  return judge(u);
+  RunStatus status = judge(u);
+  if (u.list_leftovers && status.fault.empty()) status.message = leftovers();
+  return status;
 }
 
 }  // namespace cs

@@ -49,10 +49,12 @@ class SimDevice : public Device {
   bool stream_from(uint8_t color, Rect pes, uint32_t per_pe, Cycle not_before, Diag& diag) override {
     return engine_.stream_from(color, pes, per_pe, not_before, diag);
   }
-  std::vector<uint32_t> take_streamed(uint8_t color, Coord pe) override { return engine_.take_streamed(color, pe); }
+  std::vector<std::vector<uint32_t>> take_streamed(uint8_t color, Rect pes) override;
   RunStatus run(const RunUntil&) override;
 
   sim::Engine& engine() { return engine_; }
+  // What is left in lanes and queues when nothing moves any more; empty if there is nothing, or something still moves.
+  std::string leftovers() const;
   // Only after load.
   sim::Shell& shell() { return *shell_; }
 

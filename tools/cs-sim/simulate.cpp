@@ -238,12 +238,11 @@ void Simulation::judge_leftovers() {
     device_->shell().set_sampler(kNever, {});
     const Cycle end = device_->now();
     device_->run({.cycle = end + std::max<Cycle>(end, 100'000)});
-    const auto left = device_->engine().idle() ? device_->engine().leftovers() : std::vector<std::string>();
+    const std::string left = device_->leftovers();
     if (!left.empty() && !allowed("leftover-wavelets")) {
       status_.reason = StopReason::fault;
       status_.fault = "leftover-wavelets";
-      status_.message = fmt::format("wavelets were left in {} places at the end of the run", left.size());
-      for (size_t i = 0; i < std::min<size_t>(left.size(), 8); ++i) status_.message += "\n  " + left[i];
+      status_.message = left;
     }
   }
   for (const std::string_view name : sim::allowable_faults())

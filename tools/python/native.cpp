@@ -37,11 +37,11 @@ class Simulation {
 
   // Commands are begun in order; each gives a ticket for wait() and take().
   size_t begin_copy_to(const std::string& symbol, RectTuple pes, uint32_t elements, const Words& data,
-                       bool row_major, const std::string& spread) {
+                       bool row_major, const std::string& spread, std::pair<int, int> step) {
     const auto kind = spread == "rows"      ? HostCommand::Kind::copy_to_rows
                       : spread == "columns" ? HostCommand::Kind::copy_to_columns
                                             : HostCommand::Kind::copy_to;
-    return begin({kind, symbol, 0, to_rect(pes), elements, order(row_major), list(data)});
+    return begin({kind, symbol, 0, to_rect(pes), elements, order(row_major), list(data), step.first, step.second});
   }
   size_t begin_copy_from(const std::string& symbol, RectTuple pes, uint32_t elements, bool row_major) {
     return begin({HostCommand::Kind::copy_from, symbol, 0, to_rect(pes), elements, order(row_major), {}});
@@ -60,12 +60,16 @@ class Simulation {
     call([&](Diag& diag) { return session_->wait(Session::Ticket(t), diag); });
   }
   Words take(size_t t) { return array(session_->take(Session::Ticket(t))); }
-  // Until nothing can happen any more without the host, or for some time if that never comes.
-  void rest() {
+  // Until nothing can happen any more without the host, or for some time if that never comes. What wavelets then lie in
+  // lanes and queues, "" if none do.
+  std::string rest() {
+    RunStatus status;
     call([&](Diag&) {
-      const RunStatus s = device_->run({.cycle = device_->now() + std::max<Cycle>(device_->now(), 100'000)});
-      return s.reason != StopReason::fault;
+      const Cycle end = device_->now() + std::max<Cycle>(device_->now(), 100'000);
+      status = device_->run({.cycle = end, .list_leftovers = true});
+      return status.reason != StopReason::fault;
     });
+    return status.fault.empty() ? status.message : std::string();
   }
   void send(const std::string& port, const Words& data) {
     call([&, words = span(data)](Diag& diag) { return session_->send(port, words, diag); });

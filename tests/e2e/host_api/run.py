@@ -1,4 +1,6 @@
 """A host program as users write them: compile with cslc, copy, launch, read back; and the errors they meet."""
+import contextlib
+import io
 import json
 import subprocess
 import sys
@@ -32,7 +34,7 @@ with open(f"{OUT}/out.json", encoding="utf-8") as file:
 with open(f"{OUT}/bin/out_rpc.json", encoding="utf-8") as file:
   rpc = json.load(file)["rpc_symbols"]
 assert [(s["id"], s["name"], s["kind"]) for s in rpc] == \
-    [(0, "data", "Var"), (1, "halves", "Var"), (2, "scale", "Func"), (3, "stuck", "Func")]
+    [(0, "data", "Var"), (1, "halves", "Var"), (2, "scale", "Func"), (3, "stuck", "Func"), (4, "leave", "Func")]
 assert [i["type"] for i in rpc[2]["inputs"]] == ["i32", "i16"]
 
 runner = SdkRuntime(OUT, suppress_simfab_trace=True)
@@ -67,6 +69,14 @@ runner.memcpy_h2d_colbcast(data, column, 0, 0, W, H, N, order=MemcpyOrder.ROW_MA
 runner.memcpy_d2h(result, data, 0, 0, W, H, N, order=MemcpyOrder.ROW_MAJOR, nonblock=False, **WORDS)
 np.testing.assert_equal(result.reshape(H, W, N), np.repeat(column.reshape(1, W, N), H, axis=0))
 
+# Every second PE of a row of three and every row: 2 x 2 PEs take part, the others keep what they have.
+before = result.reshape(H, W, N).copy()
+part = 1000 + np.arange(H * 2 * N, dtype=np.int32)
+runner.memcpy_h2d_stride(data, part, 0, 0, W, H, N, 2, 1, order=MemcpyOrder.ROW_MAJOR, nonblock=False, **WORDS)
+runner.memcpy_d2h(result, data, 0, 0, W, H, N, order=MemcpyOrder.ROW_MAJOR, nonblock=False, **WORDS)
+before[:, ::2] = part.reshape(H, 2, N)
+np.testing.assert_equal(result.reshape(H, W, N), before)
+
 # Errors say what is wrong, and the program goes on.
 order = {"order": MemcpyOrder.ROW_MAJOR}
 fails("takes 2 arguments", runner.launch, "scale", 1)
@@ -74,6 +84,7 @@ fails("does not fit a parameter of type i16", runner.launch, "scale", 1, 40000)
 fails("exports no function 'scal'", runner.launch, "scal")
 fails("does not lie in", runner.memcpy_h2d, data, a, 1, 0, W, H, N, **order, **WORDS)
 fails("the symbol has 3", runner.memcpy_h2d, data, np.zeros(4, np.int32), 0, 0, 1, 1, 4, **order, **WORDS)
+fails("must be positive", runner.memcpy_h2d_stride, data, a, 0, 0, W, H, N, 0, 1, **order, **WORDS)
 fails("the array has 17", runner.memcpy_h2d, data, a[1:], 0, 0, W, H, N, **order, **WORDS)
 fails("float64", runner.memcpy_d2h, np.zeros(W * H * N), data, 0, 0, W, H, N, **order, **WORDS)
 fails("is a function", runner.memcpy_h2d, 2, a, 0, 0, W, H, N, **order, **WORDS)
@@ -83,6 +94,14 @@ with SdkRuntime(OUT) as other:
   fails("unblock_cmd_stream", other.launch, "stuck", nonblock=False)
 runner.call("scale", [2, 1], nonblock=False)
 runner.stop()
+
+# What nobody took is told when a program stops: one wavelet on each of the 3 x 2 PEs.
+said = io.StringIO()
+with contextlib.redirect_stderr(said):
+  with SdkRuntime(OUT) as third:
+    third.launch("leave", nonblock=False)
+assert "leftover-wavelets: wavelets were left in 6 places" in said.getvalue(), said.getvalue()
+assert "PE (4, 1): input queue 2, color 2: 1 wavelet" in said.getvalue(), said.getvalue()
 
 # Memory stays readable, exported or not, in the program's coordinates and in the fabric's.
 assert runner.read_symbol(2, 1, "calls", dtype="uint16") == [2]

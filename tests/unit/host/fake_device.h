@@ -67,11 +67,14 @@ class FakeDevice : public Device {
     wanted_ = per_pe;
     return true;
   }
-  std::vector<uint32_t> take_streamed(uint8_t color, Coord pe) override {
-    std::vector<uint32_t>& all = streamed_[{color, pe.x, pe.y}];
-    const auto end = all.begin() + std::ptrdiff_t(std::min<size_t>(wanted_, all.size()));
-    std::vector<uint32_t> out(all.begin(), end);
-    all.erase(all.begin(), end);
+  std::vector<std::vector<uint32_t>> take_streamed(uint8_t color, Rect pes) override {
+    std::vector<std::vector<uint32_t>> out;
+    for (int i = 0; i < pes.area(); ++i) {
+      std::vector<uint32_t>& all = streamed_[{color, pes.x + i % pes.w, pes.y + i / pes.w}];
+      const auto end = all.begin() + std::ptrdiff_t(std::min<size_t>(wanted_, all.size()));
+      out.emplace_back(all.begin(), end);
+      all.erase(all.begin(), end);
+    }
     return out;
   }
   RunStatus run(const RunUntil& until) override {

@@ -7,25 +7,16 @@ machine values, limits) to every simulation.
 import atexit
 import os
 import shlex
+import sys
 import weakref
-from enum import IntEnum
 
 import numpy as np
 
 from wafersmith import tools
 from wafersmith.arrays import cast_uint32
+from wafersmith.kinds import MemcpyDataType, MemcpyOrder
 from wafersmith.layout.artifacts import SdkCompileArtifacts
 from wafersmith.native import Simulation
-
-
-class MemcpyDataType(IntEnum):
-  MEMCPY_16BIT = 0
-  MEMCPY_32BIT = 1
-
-
-class MemcpyOrder(IntEnum):
-  ROW_MAJOR = 0
-  COL_MAJOR = 1
 
 
 class Task:
@@ -93,11 +84,13 @@ class SdkRuntime:
     self._state = "running"
 
   def stop(self):
-    """Waits for everything that was begun, then lets the program come to rest."""
+    """Waits for everything that was begun, then lets the program come to rest; says what wavelets it leaves lying."""
     if self._state != "running":
       raise RuntimeError("stop() is called once, after run()")
     self._finish_tasks()
-    self._sim.rest()
+    left = self._sim.rest()
+    if left:
+      print(f"warning: leftover-wavelets: {left}", file=sys.stderr, flush=True)
     self._state = "stopped"
 
   def __enter__(self):
@@ -140,6 +133,13 @@ class SdkRuntime:
   def memcpy_h2d(self, dest, src, px, py, w, h, elem_per_pe, **options):
     return self._to_device("all", dest, src, (px, py, w, h), elem_per_pe, options)
 
+  def memcpy_h2d_stride(self, dest, src, px, py, w, h, elem_per_pe, row_stride, col_stride, **options):
+    """To every row_stride-th PE of a row and every col_stride-th row, from (px, py) on; `src` holds their data alone."""
+    step = (int(row_stride), int(col_stride))
+    if min(step) < 1:
+      raise ValueError(f"row_stride and col_stride must be positive, got {step[0]} and {step[1]}")
+    return self._to_device("all", dest, src, (px, py, w, h), elem_per_pe, options, step)
+
   def memcpy_h2d_rowbcast(self, dest, src, px, py, w, h, elem_per_pe, **options):
     """`src` holds one PE's data per row of PEs: every PE of a row gets the same."""
     return self._to_device("rows", dest, src, (px, py, w, h), elem_per_pe, options)
@@ -163,19 +163,20 @@ class SdkRuntime:
 
     return self._begun(ticket, finish, nonblock)
 
-  def _to_device(self, spread, dest, src, rect, elem_per_pe, options):
+  def _to_device(self, spread, dest, src, rect, elem_per_pe, options, step=(1, 1)):
     self._must_run("memcpy_h2d")
     streaming, _, order, nonblock = self._copy_options(options)
     words = source_words(src)
-    need = elem_per_pe * {"all": rect[2] * rect[3], "rows": rect[3], "columns": rect[2]}[spread]
+    columns, rows = -(-rect[2] // step[0]), -(-rect[3] // step[1])
+    need = elem_per_pe * {"all": columns * rows, "rows": rows, "columns": columns}[spread]
     if words.size < need:
       raise ValueError(f"{need} elements go to the device, the array has {words.size}")
-    if streaming and spread != "all":
-      raise ValueError("row and column broadcasts are copies: streaming must be False")
+    if streaming and (spread != "all" or step != (1, 1)):
+      raise ValueError("broadcasts and copies with strides are no streams: streaming must be False")
     if streaming:
       ticket = self._sim.begin_stream_to(int(dest), rect, elem_per_pe, words[:need], order)
     else:
-      ticket = self._sim.begin_copy_to(self._symbol(dest), rect, elem_per_pe, words[:need], order, spread)
+      ticket = self._sim.begin_copy_to(self._symbol(dest), rect, elem_per_pe, words[:need], order, spread, step)
     return self._begun(ticket, None, nonblock)
 
   def _symbol(self, number):

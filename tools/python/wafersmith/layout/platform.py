@@ -1,16 +1,5 @@
 """What a program runs on: the machine, and how it is simulated."""
-from enum import Enum
-
-
-class SdkTarget(Enum):
-  WSE2 = 2
-  WSE3 = 3
-
-
-class FP16TYPE(Enum):
-  F16 = 0
-  BF16 = 1
-  CB16 = 2
+from wafersmith.kinds import SdkTarget
 
 
 class SimfabConfig:

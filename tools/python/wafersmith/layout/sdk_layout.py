@@ -16,7 +16,8 @@ from wafersmith.layout.csl_text import host_text, layout_text
 from wafersmith.layout.machine import read_machine
 from wafersmith.layout.network import Network, Stream
 from wafersmith.layout.placement import place_all
-from wafersmith.layout.platform import FP16TYPE, SdkExecutionPlatform, SdkTarget, get_simulator
+from wafersmith.kinds import FP16TYPE, SdkTarget
+from wafersmith.layout.platform import SdkExecutionPlatform, get_simulator
 from wafersmith.layout.region import CodeRegion, PortHandle
 from wafersmith.layout.routing import Color
 
