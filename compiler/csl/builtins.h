@@ -77,7 +77,10 @@ class ConfigFields {
 };
 
 // After the comptime blocks: registers of FIFOs and the tasks that they activate.
+// The field `priority`: .{ .low = true } and so on, 1 to 3; `out` stays as it is without one. False if it was wrong.
+bool read_priority(Evaluator&, ConfigFields&, uint8_t& out);
 void finish_fifos(Evaluator&);
+void finish_queues(Evaluator&);
 // The task that calls the handlers of @set_teardown_handler and @set_empty_queue_handler.
 void finish_handlers(Evaluator&);
 // Router configuration from the structure that @set_color_config takes.

@@ -63,14 +63,6 @@ Value bind_control_task(Evaluator& e, const ast::Builtin& n, const Type*) {
   return bind(e, n, TaskKind::control, TypeKind::control_task_id);
 }
 
-bool read_priority(Evaluator& e, const Value& v, SourceLoc where, uint8_t& out) {
-  ConfigFields f(e, v, where);
-  constexpr std::string_view kNames[] = {"", "low", "medium", "high"};
-  for (uint8_t k = 1; k < 4; ++k)
-    if (f.flag(kNames[k])) out = k;
-  return f.finish();
-}
-
 Value initialize_queue(Evaluator& e, const ast::Builtin& n, const Type*) {
   const Value queue = e.eval_comptime(n.args[0], nullptr, "the queue");
   if (!queue.ok()) return {};
@@ -88,8 +80,12 @@ Value initialize_queue(Evaluator& e, const ast::Builtin& n, const Type*) {
       q.color = uint8_t(c->i);
       has_color = true;
     }
-    if (const Value* p = f.find("priority"); p && p->ok() && !read_priority(e, *p, f.where(), q.priority))
-      return {};
+    if (!read_priority(e, f, q.priority)) return {};
+    int64_t table = -1;
+    if (f.number("ctrl_table_id", 0, 63, table) && table >= 0) {
+      if (output || !e.wse3()) return e.fail(f.where(), "field 'ctrl_table_id' is for input queues of WSE-3");
+      e.unit().control_tables[int(queue.i)] = int(table);
+    }
     if (!f.finish()) return {};
   }
   if (!has_color) return q.priority ? e.fail(n.loc, "a queue with a priority needs a color") : e.void_value();
@@ -171,8 +167,8 @@ Value rpc(Evaluator& e, const ast::Builtin& n, const Type*) {
   return e.void_value();
 }
 
-// WSE-3: control tasks get ids of their own. How long an entry of the table is and how far apart those of
-// different queues lie decides nothing here: a program has one control task for an id.
+// WSE-3: control tasks get ids of their own. How long an entry of the table is decides nothing here; `stride` is how
+// many entry points the tables of two ctrl_table_ids are apart.
 Value set_control_task_table(Evaluator& e, const ast::Builtin& n, const Type*) {
   if (!e.wse3()) return e.fail(n.loc, fmt::format("{} has one table for all tasks", e.machine().name));
   if (e.unit().tile.separate_control) return e.fail(n.loc, "@set_control_task_table is called twice");
@@ -184,6 +180,7 @@ Value set_control_task_table(Evaluator& e, const ast::Builtin& n, const Type*) {
   f.number("stride", 1, 7, stride);
   if (f.good() && (instructions & (instructions - 1)) != 0)
     return e.fail(n.loc, fmt::format("field 'instructions' is 2, 4 or 8, this is {}", instructions));
+  e.unit().control_stride = int(stride);
   return f.finish() ? e.void_value() : Value();
 }
 
@@ -200,6 +197,22 @@ constexpr BuiltinRow kRows[] = {
 };
 
 }  // namespace
+
+bool read_priority(Evaluator& e, ConfigFields& f, uint8_t& out) {
+  const Value* given = f.find("priority");
+  if (!given || !given->ok()) return true;
+  ConfigFields levels(e, *given, f.where());
+  constexpr std::string_view kNames[] = {"", "low", "medium", "high"};
+  for (uint8_t k = 1; k < 4; ++k)
+    if (levels.flag(kNames[k])) out = k;
+  return levels.finish();
+}
+
+void finish_queues(Evaluator& e) {
+  Unit& u = e.unit();
+  for (const auto& [queue, table] : u.control_tables)
+    u.tile.config.push_back({uint16_t(isa::kControlTable + queue), uint16_t(table * u.control_stride)});
+}
 
 std::span<const BuiltinRow> config_builtins() { return kRows; }
 

@@ -167,13 +167,7 @@ void read_fabric_options(Evaluator& e, ConfigFields& f, isa::Dsd& d) {
   d.indexed = f.flag("wavelet_index_offset");
   d.zero = uint8_t(f.choice("zero", {"first_source", "second_source"}));
   if (const Value* ut = f.find("ut_id"); ut && ut->is(ValueKind::integer)) d.microthread = int8_t(ut->i);
-  if (const Value* p = f.find("priority"); p && p->ok()) {
-    ConfigFields levels(e, *p, f.where());
-    if (levels.flag("low")) d.priority = 1;
-    if (levels.flag("medium")) d.priority = 2;
-    if (levels.flag("high")) d.priority = 3;
-    levels.finish();
-  }
+  read_priority(e, f, d.priority);
   if (const Value* m = f.find("simd_mode"); m && m->ok()) {
     ConfigFields modes(e, *m, f.where());
     if (modes.flag("simd_off")) d.simd = isa::SimdMode::off;
@@ -227,26 +221,10 @@ Value get_dsd(Evaluator& e, const ast::Builtin& n, const Type*) {
   const Type* t = e.eval_type(n.args[0]);
   if (!t) return {};
   DsdValue d;
-  switch (t->kind) {
-    case TypeKind::mem1d_dsd:
-      d.dsd.kind = isa::DsdKind::mem1d;
-      break;
-    case TypeKind::mem4d_dsd:
-      d.dsd.kind = isa::DsdKind::mem4d;
-      break;
-    case TypeKind::fabin_dsd:
-      d.dsd.kind = isa::DsdKind::fabin;
-      break;
-    case TypeKind::fabout_dsd:
-      d.dsd.kind = isa::DsdKind::fabout;
-      break;
-    case TypeKind::circbuf_dsd:
-      d.dsd.kind = isa::DsdKind::circbuf;
-      break;
-    default:
-      return e.fail(n.args[0]->loc, fmt::format("'{}' is no kind of DSD", t->name),
-                    "mem1d_dsd, mem4d_dsd, circbuf_dsd, fabin_dsd or fabout_dsd");
-  }
+  d.dsd.kind = dsd_kind_of(*t);
+  if (d.dsd.kind == isa::DsdKind::none)
+    return e.fail(n.args[0]->loc, fmt::format("'{}' is no kind of DSD", t->name),
+                  "mem1d_dsd, mem4d_dsd, circbuf_dsd, fabin_dsd or fabout_dsd");
   ConfigFields f(e, n.args[1]);
   if (!f.good()) return {};
   const bool good = d.dsd.is_fabric()                        ? fabric_fields(e, f, d)

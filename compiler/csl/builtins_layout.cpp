@@ -163,6 +163,7 @@ Value export_name(Evaluator& e, const ast::Builtin& n, const Type*) {
   for (const ExportedName& other : e.layout()->exports)
     if (other.name == x.name) return e.fail(n.loc, fmt::format("'{}' is exported twice", x.name));
   e.layout()->exports.push_back(std::move(x));
+  e.layout()->export_types.push_back(t->name);
   return e.void_value();
 }
 

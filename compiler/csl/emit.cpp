@@ -140,6 +140,7 @@ int FunctionBuilder::new_label() {
 }
 
 void FunctionBuilder::place(int label) {
+  begun.clear();
   const Operand here{OperandKind::label, label, 0};
   const auto at_end = [&](int l) { return fn_.labels[size_t(l)] == fn_.code.size(); };
   // `jmp here` as the last instruction goes, unless a label after it would then mean something else.

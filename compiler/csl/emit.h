@@ -2,6 +2,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -37,6 +38,10 @@ class FunctionBuilder {
   // If `r` is new and the last instruction made it as base + literal, takes that instruction back and gives
   // both.
   std::optional<std::pair<isa::Operand, int32_t>> take_back_add(const isa::Operand& r, int first_new);
+
+  // Asynchronous operations that straight code has begun since the last label, by microthread: the fabric queues that
+  // they use (a bit each, outputs above) and where.
+  std::map<int, std::pair<uint32_t, SourceLoc>> begun;
 
   int new_label();
   void place(int label);

@@ -73,6 +73,7 @@ class Evaluator {
   Location constant_place(const Value&, SourceLoc);
   void export_symbol(const Value&, const std::string& name, SourceLoc);
   void export_function(const FunctionRef&, const Type*, const std::string& name, SourceLoc);
+  bool check_export(const std::string& name, const Type*, bool is_function, SourceLoc);
 
   // ---- expressions (eval_expr.cpp, eval_access.cpp, eval_init.cpp)
   Value eval(const ast::Expr*, const Type* want = nullptr);

@@ -144,6 +144,25 @@ void Evaluator::export_function(const FunctionRef& ref, const Type* type, const 
   unit_.tile.exported_functions.push_back(std::move(f));
 }
 
+// The layout's word for what the host will find under this name; what it does not name is not the host's.
+bool Evaluator::check_export(const std::string& name, const Type* type, bool is_function, SourceLoc where) {
+  const LayoutState& layout = *layout_;
+  for (size_t i = 0; i < layout.exports.size(); ++i) {
+    const ExportedName& x = layout.exports[i];
+    if (x.name != name) continue;
+    DataType element{};
+    const bool same = is_function == x.is_function &&
+                      (is_function ? type->name == layout.export_types[i]
+                                   : to_data_type(*type, element) && element == x.type);
+    if (same) return true;
+    fail(where,
+         fmt::format("'{}' is '{}' here, the layout exports it as '{}'", name, type->name, layout.export_types[i]),
+         "give @export_name in the layout the type that the symbol has");
+    return false;
+  }
+  return true;
+}
+
 // A function, a variable, or a pointer: then what it points to at cycle 0.
 void Evaluator::export_symbol(const Value& v, const std::string& name, SourceLoc where) {
   MirTile& tile = unit_.tile;
@@ -155,7 +174,10 @@ void Evaluator::export_symbol(const Value& v, const std::string& name, SourceLoc
     return;
   }
   unit_.host_symbols.push_back({name, v});
-  if (v.is(ValueKind::function)) return export_function(v.as<FunctionRef>(), v.type, name, where);
+  if (v.is(ValueKind::function)) {
+    if (check_export(name, v.type, true, where)) export_function(v.as<FunctionRef>(), v.type, name, where);
+    return;
+  }
   const Value* pointer = v.is(ValueKind::pointer) ? &v : nullptr;
   Location at = v.location;
   const Type* t = v.type;
@@ -191,6 +213,7 @@ void Evaluator::export_symbol(const Value& v, const std::string& name, SourceLoc
     fail(where, fmt::format("the host cannot access elements of type '{}'", element->name));
     return;
   }
+  if (!check_export(name, element, false, where)) return;
   s.elements = (g.bytes - s.offset) / element->bytes;
   // `export var a` and a pointer to it that the host knows by the same name are one symbol.
   for (const MirSymbol& other : tile.symbols)

@@ -11,28 +11,30 @@ using isa::Op;
 using isa::Operand;
 using isa::OperandKind;
 
+isa::DsdKind dsd_kind_of(const Type& t) {
+  switch (t.kind) {
+    case TypeKind::mem1d_dsd:
+      return isa::DsdKind::mem1d;
+    case TypeKind::mem4d_dsd:
+      return isa::DsdKind::mem4d;
+    case TypeKind::fabin_dsd:
+      return isa::DsdKind::fabin;
+    case TypeKind::fabout_dsd:
+      return isa::DsdKind::fabout;
+    case TypeKind::circbuf_dsd:
+      return isa::DsdKind::circbuf;
+    default:
+      return isa::DsdKind::none;
+  }
+}
+
 DsdValue dsd_value(const Value& v) {
   if (v.is(ValueKind::dsd)) return v.dsd();
   DsdValue d;
   d.in_memory = true;
   d.place = v.location;
-  switch (v.type->kind) {
-    case TypeKind::mem4d_dsd:
-      d.dsd.kind = isa::DsdKind::mem4d;
-      break;
-    case TypeKind::fabin_dsd:
-      d.dsd.kind = isa::DsdKind::fabin;
-      break;
-    case TypeKind::fabout_dsd:
-      d.dsd.kind = isa::DsdKind::fabout;
-      break;
-    case TypeKind::circbuf_dsd:
-      d.dsd.kind = isa::DsdKind::circbuf;
-      break;
-    default:
-      d.dsd.kind = isa::DsdKind::mem1d;
-      break;
-  }
+  d.dsd.kind = dsd_kind_of(*v.type);
+  if (d.dsd.kind == isa::DsdKind::none) d.dsd.kind = isa::DsdKind::mem1d;
   return d;
 }
 

@@ -5,6 +5,8 @@
 
 namespace cs::csl {
 
+// What the DSDs of a type describe; none for other types.
+isa::DsdKind dsd_kind_of(const Type&);
 // A DSD value of any form as words; invalid input was reported before.
 DsdValue dsd_value(const Value&);
 // The element type behind a pointer or array value, and its address as a place; reported if it has none.

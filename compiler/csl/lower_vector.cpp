@@ -93,16 +93,7 @@ bool read_dsr_config(Evaluator& e, ConfigFields& f, isa::DsrConfig& c) {
   };
   task("activate", c.activate);
   task("unblock", c.unblock);
-  int64_t priority = 0;
-  if (const Value* p = f.find("priority"); p && p->is(ValueKind::aggregate)) {
-    ConfigFields levels(e, *p, f.where());
-    if (levels.flag("low")) c.priority = 1;
-    if (levels.flag("medium")) c.priority = 2;
-    if (levels.flag("high")) c.priority = 3;
-    good &= levels.finish();
-  } else if (p && f.number("priority", 0, 3, priority)) {
-    c.priority = uint8_t(priority);
-  }
+  good &= read_priority(e, f, c.priority);
   if (const Value* ut = f.find("ut_id"); ut && ut->ok()) {
     if (ut->is(ValueKind::integer) && ut->type->kind == TypeKind::ut_id)
       c.microthread = int8_t(ut->i);

@@ -94,6 +94,7 @@ bool build_tile(Session& session, LayoutState& layout, const LayoutState::TileKe
     e.instantiate(key.source, key.params, key.loc);
     e.run_comptime_blocks();
     finish_fifos(e);
+    finish_queues(e);
     finish_handlers(e);
     if (session.diag.errors() == errors) e.lower_functions();
     if (session.diag.errors() == errors) check_activations(unit, session.diag);

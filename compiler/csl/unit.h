@@ -2,6 +2,7 @@
 // the instances of modules in a unit.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -108,6 +109,9 @@ struct Unit {
     SourceLoc loc;
   };
   std::vector<Handler> handlers;
+  // WSE-3: input queues whose control wavelets have a table of their own, and how far apart the tables are.
+  std::map<int, int> control_tables;
+  int control_stride = 1;
 };
 
 // What the layout block said, before tile programs are made.
@@ -133,6 +137,7 @@ struct LayoutState {
   std::unordered_map<std::string, const LoadedModule*> known_files;
   std::vector<std::vector<uint32_t>> config_of_pe;  // by color, empty if unused; ~0u: none
   std::vector<ExportedName> exports;
+  std::vector<std::string> export_types;  // as written there, by export
 };
 
 }  // namespace cs::csl

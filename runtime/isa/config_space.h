@@ -9,6 +9,7 @@
 //   kInputColor      color of an input queue; kOutputColor: of an output queue
 //   kInputFlush      writing 1: task 29 is activated when the queue is empty; read: that has happened; writing 0
 //                    ends it. kOutputFlush: the same for output queues
+//   kControlTable    of an input queue: where its control wavelets' entry points begin among the control tasks
 #pragma once
 
 #include <cstdint>
@@ -50,15 +51,26 @@ inline constexpr uint16_t kTaskPriority = 0xC0;  // + task id
 inline constexpr uint16_t kColorConfig = 0x100;  // + 8 * color
 inline constexpr uint16_t kInputColor = 0x200, kOutputColor = 0x210;   // + queue
 inline constexpr uint16_t kInputFlush = 0x220, kOutputFlush = 0x230;   // + queue
-inline constexpr uint16_t kConfigEnd = 0x240;
+inline constexpr uint16_t kControlTable = 0x240;  // + queue
+inline constexpr uint16_t kConfigEnd = 0x250;
 
 enum class FilterReg : uint16_t { limit, max_counter, counter, state, pass_count, drop_count };
 
 // Words of a color. routes: bits 0-4 outputs, 5-9 inputs, in the order of Port. pos1 to pos3: the same, bit 10:
 // the outputs count, bit 11: the inputs count, bit 15: valid. mode: bits 0-1 current position, bit 2 ring mode,
 // bits 3-4 pop mode. teardown: 1 while it lasts, writing 0 ends it.
-enum class ColorReg : uint16_t { routes, pos1, pos2, pos3, mode, teardown };
+// messages: writing 1 opens all inputs and outputs and routes every message by its header (MessageHeader).
+enum class ColorReg : uint16_t { routes, pos1, pos2, pos3, mode, teardown, messages };
 inline constexpr uint16_t kPositionTx = 1 << 10, kPositionRx = 1 << 11, kPositionValid = 1 << 15;
+
+// The first wavelet of a message: how many follow (bits 0-5), column (bits 10-20) and row (bits 21-31) of the PE of the
+// user rectangle that it is for.
+struct MessageHeader {
+  int length = 0, column = 0, row = 0;
+  static constexpr MessageHeader of(uint32_t word) {
+    return {int(word & 63), int(word >> 10 & 0x7FF), int(word >> 21)};
+  }
+};
 
 // The task that a color in teardown and an empty queue that was flushed activate.
 inline constexpr int kTeardownTask = 29;

@@ -155,6 +155,7 @@ void Block::deliver_to_core(ColorNode& n, Entry e, Cycle now) {
   Pe& p = pe(n.pe);
   InputQueue& q = p.inputs[n.queue];
   q.push(make_entry(entry_data(e), e & kEntryControl, now));
+  q.messages |= n.messages;
   if (q.count > 1 || p.tile == nullptr) return;  // whoever took the one before looks for this one
   const Machine& m = world.machine;
   if (q.readers != 0) wake(p, now + Cycle(m.ramp.down_cycles));

@@ -130,6 +130,8 @@ class Block {
   void arbitrate_router(const Router&, std::vector<Candidate>&, Cycle now);
   void retry(uint32_t lane, Cycle now);
   void depart(uint32_t lane, PortSet tx, Cycle now);
+  PortSet message_output(const Lane&, const ColorNode&) const;
+  void follow_message(Lane&, ColorNode&, uint32_t word, size_t output, Cycle now);
   void depart_with_commands(Lane&, ColorNode&, Entry, PortSet tx, Cycle now);
   void free_entry(Lane&, uint32_t lane, Cycle now);
   void wake_upstream(Lane&, Cycle now);

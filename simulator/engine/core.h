@@ -72,6 +72,7 @@ class Core {
   void log_vector(const VectorOp&, uint32_t count);
 
   // ---- core_tasks.cpp
+  int control_task_of(const InputQueue&, Entry) const;
   void activate(int id, Cycle at, Cycle not_before = 0);
   void unblock(int id, Cycle at, Cycle not_before = 0);
 
@@ -82,6 +83,8 @@ class Core {
   bool output_ready(VectorOp&, Cursor&);
   bool take_control(VectorOp&, int thread, Cursor&);
   bool drop_element(VectorOp&, int thread, Cursor&, bool control);
+  bool drop_header(VectorOp&, Cursor&);
+  void end_of_message(VectorOp&);
   void execute_group(VectorOp&, int thread);
   void run_memory_op(VectorOp&);
   void account_groups(const VectorOp&, uint64_t groups);

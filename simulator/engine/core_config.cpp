@@ -54,6 +54,7 @@ void Core::read_config(const isa::Inst& inst, Cycle t) {
 
 uint16_t Core::read_queue(uint16_t address) const {
   const int queue = address & 15;
+  if (address >= isa::kControlTable) return pe_.control_table[size_t(queue)];
   if (address >= isa::kInputFlush) {
     const int bit = queue + (address >= isa::kOutputFlush ? 8 : 0);
     return pe_.flush_done >> bit & 1;
@@ -162,7 +163,7 @@ void Core::write_config(const isa::Inst& inst, Cycle t) {
   } else if (isa::is_color_config(address)) {
     known = block_.write_color(pe_.index, (address - isa::kColorConfig) / 8, isa::ColorReg(address & 7), value, t);
   } else if (address >= isa::kInputColor && address < isa::kConfigEnd) {
-    write_queue(address, value);
+    if (!set_config(pe_, address, value)) write_queue(address, value);
   } else {
     known = set_config(pe_, address, value);
   }

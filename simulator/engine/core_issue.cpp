@@ -7,8 +7,25 @@
 #include <bit>
 
 #include "simulator/engine/core.h"
+#include "simulator/engine/mapped_registers.h"
 
 namespace cs::sim {
+namespace {
+
+bool touches_memory(const Decoded& d) { return d.kind == InstKind::scalar && d.plan.kind != ScalarPlan::Kind::value; }
+
+// The byte address of a load or store: its operands are destination (loads only), base, offset.
+uint32_t address_of(const isa::Inst& inst, const ScalarPlan& plan, const Registers& regs) {
+  const size_t base = plan.kind == ScalarPlan::Kind::load ? 1 : 0;
+  return (operand_value(inst.args[base], regs, 2) + uint32_t(inst.args[base + 1].value)) & 0xFFFF;
+}
+
+bool is_mapped(const World& world, uint32_t address) {
+  return world.program.arch == Arch::wse2 && mapped_color(address) >= 0;
+}
+
+}  // namespace
+
 
 void Core::run() {
   if (pe_.tile == nullptr) return;
@@ -22,7 +39,10 @@ void Core::run() {
 void Core::run_main() {
   if (is_ahead()) return;
   for (;;) {
-    if (!pe_.running && !pick_task()) return;
+    if (!pe_.running) {
+      if (!pick_task()) return;
+      if (!pe_.running) continue;  // a wavelet for nobody was taken
+    }
     if (pe_.active >> kMainThread & 1) return;
     if (pe_.waits_thread || !can_issue_at(pe_.ready)) return;
     if (!issue(pe_.ready)) return;
@@ -66,7 +86,9 @@ bool Core::issue(Cycle t) {
     return true;
   }
   if (d.kind == InstKind::vector) return issue_vector(inst, d, t);
-  // What the host may see happens at its own cycle.
+  // What the host may see happens at its own cycle, and what the router sees.
+  if (t > now_ && tile.reroutes != 0 && touches_memory(d) && is_mapped(world_, address_of(inst, d.plan, pe_.regs)))
+    return false;
   if (t > now_ && (d.kind == InstKind::write_config || (d.kind == InstKind::read_config && sees_fabric(inst))))
     return false;
   account_gap(t, int(Stall::dependency), -1, -1, pe_.pc);
@@ -137,6 +159,16 @@ void Core::issue_scalar(const isa::Inst& inst, const Decoded& d, Cycle t) {
     log_memory((value16(inst.args[0]) + uint32_t(inst.args[1].value)) & 0xFFFF, d.plan.bytes);
   if (!pe_.unwritten.empty() && d.plan.kind != ScalarPlan::Kind::value && !guard_scalar(inst, d.plan, t)) return;
   ScalarResult result = execute_plan(d.plan, pe_.regs, pe_.memory);
+  if (result.fault == ExecFault::out_of_bounds && d.plan.bytes == 2 && is_mapped(world_, result.address)) {
+    const bool load = d.plan.kind == ScalarPlan::Kind::load;
+    if (load)
+      pe_.regs.r[size_t(inst.args[0].value & 15)] = read_mapped(block_, pe_.index, result.address);
+    else if (!write_mapped(block_, pe_.index, result.address, value16(inst.args[2]), t))
+      raise("illegal-instruction", t, pe_.pc, "color " + std::to_string(mapped_color(result.address)) +
+                                                   " has no route at this PE");
+    set_result(d, t + d.latency);
+    return;
+  }
   if (result.fault == ExecFault::out_of_bounds && grow_memory())
     result = execute_plan(d.plan, pe_.regs, pe_.memory);
   if (result.fault != ExecFault::none) {

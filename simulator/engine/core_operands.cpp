@@ -105,6 +105,8 @@ bool Core::make_fabric_cursor(Cursor& c, const isa::Dsd& d, bool destination) {
   if (destination) {
     int color = d.color != isa::kQueueColor ? d.color : pe_.output_color[d.queue & 15];
     ColorNode* n = color < 0 ? nullptr : block_.find_node(pe_.index, color);
+    if (n != nullptr && block_.config_of(*n).swap_x && block_.config_of(*n).swap_y)
+      n = block_.find_node(pe_.index, color ^= 1);
     c.kind = Cursor::Kind::fabout;
     c.queue = d.queue;
     c.color = uint8_t(color);

@@ -112,6 +112,8 @@ bool set_config(Pe& pe, uint16_t address, uint16_t value) {
   const uint64_t bit = uint64_t(1) << ((address - isa::kTaskPriority) & 63);
   if (address >= isa::kTaskPriority && address < isa::kColorConfig) {
     pe.high_tasks = value ? pe.high_tasks | bit : pe.high_tasks & ~bit;
+  } else if (address >= isa::kControlTable && address < isa::kConfigEnd) {
+    pe.control_table[address & 15] = value & 63;
   } else if (address == uint16_t(isa::ConfigReg::main_priority)) {
     pe.main_priority = uint8_t(std::min<uint16_t>(value, 3));
   } else if (address == uint16_t(isa::ConfigReg::transform_mask)) {

@@ -38,6 +38,11 @@ void Core::unblock(int id, Cycle at, Cycle not_before) {
         std::max({pe_.ready_at[size_t(s)], at + Cycle(world_.machine.core.task_start_cycles), not_before});
 }
 
+// The control task that a control wavelet of this queue names.
+int Core::control_task_of(const InputQueue& q, Entry w) const {
+  return (control_entry(entry_data(w)) + (q.id < 16 ? pe_.control_table[q.id] : 0)) & 63;
+}
+
 // When the wavelet at the head of the queue may start a task, and which; kNever if it starts none.
 Cycle Core::queue_ready(const InputQueue& q, int& kind, int& id) const {
   if (q.count == 0 || q.task_id < 0 || (pe_.blocked >> q.task_id & 1)) return kNever;
@@ -45,9 +50,11 @@ Cycle Core::queue_ready(const InputQueue& q, int& kind, int& id) const {
   const bool control = (w & kEntryControl) != 0;
   const TileImage& tile = *pe_.tile;
   kind = control ? kControl : kData;
-  id = control ? control_entry(entry_data(w)) : q.task_id;
+  id = control ? control_task_of(q, w) : q.task_id;
   if (!control && tile.data_task[size_t(id)] < 0) return kNever;
-  if (control && (pe_.blocked >> id & 1) && tile.control_task[size_t(id)] >= 0) return kNever;
+  // The id of a data task that nobody bound is blocked from the start; that says nothing about a control task's.
+  const bool unbound = (tile.blocked >> id & 1) && tile.data_task[size_t(id)] < 0;
+  if (control && (pe_.blocked >> id & 1) && !unbound && tile.control_task[size_t(id)] >= 0) return kNever;
   const Machine& m = world_.machine;
   Cycle ready = now_ - entry_age(w, now_) + Cycle(std::max(m.ramp.down_cycles, m.core.task_start_cycles));
   if (int s = slot(q.task_id); s >= 0) ready = std::max(ready, pe_.ready_at[size_t(s)]);
@@ -109,8 +116,11 @@ void Core::start_task(int kind, int id, size_t queue) {
   pe_.function = pe_.task = -1;
   uint32_t data = 0;
   if (kind == kData || kind == kControl) {
-    data = entry_data(pe_.inputs[queue].front());
+    const InputQueue& q = pe_.inputs[queue];
+    data = entry_data(q.front());
+    const bool last_of_message = q.messages && q.message_left == 1;
     pop_input(queue);
+    if (last_of_message) return;  // it only ends the message: no task sees it
   }
   if (kind == kLocal) pe_.activated &= ~(uint64_t(1) << id);
   if (kind == kFunction) {
@@ -169,6 +179,12 @@ void Core::start_function() {
 
 void Core::pop_input(size_t queue) {
   InputQueue& q = pe_.inputs[queue];
+  if (q.messages) {
+    if (q.message_left == 0)
+      q.message_left = uint8_t(isa::MessageHeader::of(entry_data(q.front())).length);
+    else
+      --q.message_left;
+  }
   q.pop();
   if (q.task_id >= 0 && !(pe_.blocked >> q.task_id & 1)) pe_.tasks_changed = true;
   if (!q.lane_waits) return;

@@ -148,6 +148,7 @@ bool Core::input_ready(VectorOp& op, int thread, Cursor& c) {
     op.next = now_ + down - age;
     return false;
   }
+  if (q.messages && q.message_left == 0) [[unlikely]] return drop_header(op, c);
   if (c.drops) return drop_element(op, thread, c, (w & kEntryControl) != 0);
   return !(w & kEntryControl) || c.transform || take_control(op, thread, c);
 }
@@ -168,7 +169,7 @@ bool Core::take_control(VectorOp& op, int thread, Cursor& c) {
   InputQueue& q = pe_.inputs[c.queue];
   op.next = now_ + 1;
   if (op.config.on_control == isa::DsrConfig::OnControl::none) {
-    int entry = control_entry(entry_data(q.front()));
+    int entry = control_task_of(q, q.front());
     bool bound =
         pe_.tile->control_task[size_t(entry)] >= 0 && q.task_id >= 0 && !(pe_.blocked >> q.task_id & 1);
     if (!bound || thread == kMainThread) pop_input(c.queue);
@@ -299,6 +300,7 @@ void Core::execute_group(VectorOp& op, int thread) {
   pe_.stats.elements += count;
   pe_.stats.flops += uint64_t(count) * op.flops;
   op.done += count;
+  if (op.config.on_control == isa::DsrConfig::OnControl::terminate) [[unlikely]] end_of_message(op);
   op.served = now_;
   op.next = now_ + op.group_cycles;
   if (op.drag != 0) [[unlikely]] {

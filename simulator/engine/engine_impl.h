@@ -45,6 +45,8 @@ struct Engine::Impl {
   size_t commands_pending() const;
   size_t stream_words_pending() const;
   PortState* stream_port(uint8_t color, Coord, StreamEnd, Block*&, uint32_t& index);
+  template <class Add>
+  bool begin_streams(uint8_t color, Rect pes, StreamEnd, Cycle start, Diag&, Add add);
   Block& block_of(Coord c) const;
 };
 

@@ -68,7 +68,11 @@ struct alignas(64) Lane {
   uint8_t flags = 0;
   Port port = Port::ramp;
   uint8_t color = 0;
+  // Of a color that routes messages: the output that the message at hand goes to, plus 1 (0: a header comes next), and
+  // how many of its wavelets are still to come.
+  uint8_t message_output = 0, message_left = 0;
 };
+static_assert(sizeof(Lane) == 64);
 
 // Place of a lane in the fixed order of arbitration.
 inline uint8_t lane_key(const Lane& l) { return uint8_t(int(l.port) * 32 + l.color); }
@@ -102,9 +106,11 @@ struct ColorNode {
   uint8_t queue = 0xFF;   // index into Pe::inputs, 0xFF: not resolved yet
   bool alone = false;     // no other lane of the router ever asks for these outputs: nothing to arbitrate
   bool teardown = false;  // rx is then empty
+  bool messages = false;  // every message is routed by its header (messages.cpp)
   StreamEnd stream = StreamEnd::none;
   uint32_t stream_port = 0;  // index into Block::ports, plus 1; 0 before the host has asked for it
   uint16_t filter = 0;    // index into Block::filters, plus 1
+  std::array<uint8_t, kPorts> message_inputs{};  // messages: by output, the input that it is busy with, plus 1
 };
 
 struct Router {

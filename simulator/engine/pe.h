@@ -33,6 +33,8 @@ struct InputQueue {
   int8_t task_id = -1;  // data task id (bound or not)
   uint8_t priority = 0;
   bool lane_waits = false;  // a lane found it full
+  bool messages = false;    // of a color that routes messages
+  uint8_t message_left = 0;  // of these: how many wavelets of the message at its head are still to be taken
   std::array<Entry, kInline> ring{};
   std::vector<Entry> large;  // instead of `ring` for deeper queues
   void set_depth(int n) {
@@ -204,6 +206,7 @@ struct alignas(64) Pe {
   uint32_t teardowns = 0;                     // colors that went into teardown, not read yet
   uint16_t flush_wanted = 0, flush_done = 0;  // queues, a bit each: inputs below, outputs from bit 8 on
   uint64_t high_tasks = 0;                    // task ids of high priority
+  std::array<uint8_t, 16> control_table{};    // by input queue: where its entry points begin among the control tasks
   uint16_t transform_mask = 0, exceptions = 0xFFFF;
   uint8_t main_priority = 0;                  // added to the main thread's rank
   bool tsc_on = false;

@@ -57,6 +57,8 @@ uint16_t Block::read_color(uint32_t pe_index, int color, isa::ColorReg reg) {
       return uint16_t(n->position | own.config.ring_mode << 2 | int(own.config.pop_mode) << 3);
     case isa::ColorReg::teardown:
       return n->teardown;
+    case isa::ColorReg::messages:
+      return n->messages;
     default:
       return int(reg) < 4 ? own.words[size_t(reg)] : uint16_t(0);
   }
@@ -64,7 +66,7 @@ uint16_t Block::read_color(uint32_t pe_index, int color, isa::ColorReg reg) {
 
 bool Block::write_color(uint32_t pe_index, int color, isa::ColorReg reg, uint16_t value, Cycle now) {
   ColorNode* n = find_node(pe_index, color);
-  if (n == nullptr || int(reg) > int(isa::ColorReg::teardown)) return false;
+  if (n == nullptr || int(reg) > int(isa::ColorReg::messages)) return false;
   OwnRoute& own = own_route(*n);
   auto& positions = own.config.positions;
   switch (reg) {
@@ -75,6 +77,11 @@ bool Block::write_color(uint32_t pe_index, int color, isa::ColorReg reg, uint16_
       break;
     case isa::ColorReg::teardown:
       n->teardown = value != 0;
+      break;
+    case isa::ColorReg::messages:
+      n->messages = value != 0;
+      n->teardown = !n->messages;
+      positions[0] = {true, PortSet(kPorts5), PortSet(kPorts5)};
       break;
     default:
       own.words[size_t(reg)] = value;

@@ -128,6 +128,12 @@ void Block::step(Cycle now) {
 inline bool Block::ask(Lane& l, ColorNode& n, Cycle now, PortSet& tx) {
   const PortSet self = port_bit(l.port);
   if (!(n.rx & self)) return false;
+  if (n.messages) [[unlikely]] {
+    tx = message_output(l, n);
+    if (tx == 0 || !room(l, n, tx, now)) return false;
+    claim(routers[n.pe], tx, now);
+    return true;
+  }
   if ((n.rx & n.inputs) != self) check_conflict(n, l, now);
   tx = n.tx;
   const Entry e = lane_front(l);
@@ -230,7 +236,7 @@ void Block::depart(uint32_t id, PortSet tx, Cycle now) {
   const uint32_t waited = uint32_t(now) - l.head_since;
   Router& r = routers[n.pe];
   if ((tx & (tx - 1)) == 0 && tx != 0 && !(e & (kEntryControl | kEntryAdvance)) && !world.trace &&
-      l.moved != ~0u) {
+      l.moved != ~0u && !n.messages) {
     const int p = std::countr_zero(tx);
     r.blocked[size_t(p)] += waited;
     r.last[size_t(p)] = lane_key(l);
@@ -253,12 +259,13 @@ void Block::depart(uint32_t id, PortSet tx, Cycle now) {
   if (world.trace) [[unlikely]]
     world.trace->wavelet(
         {coord_of(n.pe), now, now - waited, l.color, (e & kEntryControl) != 0, entry_data(e), l.port, tx});
+  if (n.messages) [[unlikely]] follow_message(l, n, entry_data(e), size_t(std::countr_zero(tx)), now);
   free_entry(l, id, now);
   if (e & (kEntryControl | kEntryAdvance)) [[unlikely]] {
     depart_with_commands(l, n, e, tx, now);
     return;
   }
-  if (++l.moved == 0) {  // wrapped
+  if (!n.messages && ++l.moved == 0) {  // wrapped
     for (PortSet rest = n.tx; rest != 0; rest &= PortSet(rest - 1))
       r.sent[size_t(std::countr_zero(rest))] += uint64_t(1) << 32;
   }

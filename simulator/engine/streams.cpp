@@ -63,57 +63,55 @@ PortState* Engine::Impl::stream_port(uint8_t color, Coord c, StreamEnd end, Bloc
   return &b->ports[index];
 }
 
-bool Engine::stream_to(uint8_t color, Rect pes, std::span<const uint32_t> data, Cycle not_before, Diag& diag) {
-  Impl& m = *impl_;
-  CS_CHECK(pes.area() > 0 && data.size() % size_t(pes.area()) == 0, "the same number of words for every PE");
-  const size_t per_pe = data.size() / size_t(pes.area());
-  const double period = period_of(m.world.machine, pes);
-  const Cycle start = std::max(m.now, not_before);
+// Gives the streams of the rectangle the turns of this transfer, and has `add` put what is new into each: add(port,
+// block), which says whether there is anything. False and reported if a PE has no such stream.
+template <class Add>
+bool Engine::Impl::begin_streams(uint8_t color, Rect pes, StreamEnd end, Cycle start, Diag& diag, Add add) {
+  const double period = period_of(world.machine, pes);
   bool good = true;
-  size_t at = 0;
   for_pes(pes, [&](Coord c, int column) {
     Block* b = nullptr;
     uint32_t index = 0;
-    PortState* p = good ? m.stream_port(color, c, StreamEnd::from_host, b, index) : nullptr;
+    PortState* p = good ? stream_port(color, c, end, b, index) : nullptr;
     if (p == nullptr) {
-      good = good && no_stream(color, c, "from", diag);
+      good = good && no_stream(color, c, end == StreamEnd::from_host ? "from" : "to", diag);
       return;
     }
-    const auto words = data.subspan(at, per_pe);
-    at += per_pe;
-    if (words.empty()) return;
+    if (!add(*p, *b)) return;
     p->period = period;
     p->next_free = std::max(p->next_free, double(start) + first_turn(period, pes, column));
-    p->chunks.push_back({{words.begin(), words.end()}, start});
-    b->stream_words += per_pe;
-    b->port_wheel.push(std::max(m.now, Cycle(std::ceil(p->next_free))), index);
-    m.refresh(*b);
+    // What comes from the host waits for its turn; lanes with what goes to it ask again.
+    b->port_wheel.push(p->input ? std::max(now, Cycle(std::ceil(p->next_free))) : now, index);
+    refresh(*b);
   });
   return good;
 }
 
+bool Engine::stream_to(uint8_t color, Rect pes, std::span<const uint32_t> data, Cycle not_before, Diag& diag) {
+  Impl& m = *impl_;
+  CS_CHECK(pes.area() > 0 && data.size() % size_t(pes.area()) == 0, "the same number of words for every PE");
+  const size_t per_pe = data.size() / size_t(pes.area());
+  const Cycle start = std::max(m.now, not_before);
+  size_t at = 0;
+  return m.begin_streams(color, pes, StreamEnd::from_host, start, diag, [&](PortState& p, Block& b) {
+    const auto words = data.subspan(at, per_pe);
+    at += per_pe;
+    if (words.empty()) return false;
+    p.chunks.push_back({{words.begin(), words.end()}, start});
+    b.stream_words += per_pe;
+    return true;
+  });
+}
+
 bool Engine::stream_from(uint8_t color, Rect pes, uint32_t per_pe, Cycle not_before, Diag& diag) {
   Impl& m = *impl_;
-  const double period = period_of(m.world.machine, pes);
   const Cycle start = std::max(m.now, not_before);
-  bool good = true;
-  for_pes(pes, [&](Coord c, int column) {
-    Block* b = nullptr;
-    uint32_t index = 0;
-    PortState* p = good ? m.stream_port(color, c, StreamEnd::to_host, b, index) : nullptr;
-    if (p == nullptr) {
-      good = good && no_stream(color, c, "to", diag);
-      return;
-    }
-    p->period = period;
-    p->next_free = std::max(p->next_free, double(start) + first_turn(period, pes, column));
-    p->limit += per_pe;
-    b->stream_words += per_pe;
-    p->waits_for_room = true;
-    b->port_wheel.push(m.now, index);  // lanes that wait ask again
-    m.refresh(*b);
+  return m.begin_streams(color, pes, StreamEnd::to_host, start, diag, [&](PortState& p, Block& b) {
+    p.limit += per_pe;
+    b.stream_words += per_pe;
+    p.waits_for_room = true;
+    return true;
   });
-  return good;
 }
 
 std::vector<uint32_t> Engine::take_streamed(uint8_t color, Coord c) {

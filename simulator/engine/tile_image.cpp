@@ -3,6 +3,7 @@
 // latencies from the machine by cost class; then tasks, queues, segments.
 
 #include "simulator/engine/tile_image.h"
+#include "simulator/engine/mapped_registers.h"
 
 #include <algorithm>
 
@@ -105,14 +106,18 @@ void count_dsrs(const isa::Inst& inst, TileImage& image) {
   }
 }
 
-// Writes to the registers of a color: the color if the address is known, else all.
+// Writes to the registers of a color: the color if the address is known, else all. The address of a mapped register
+// names its color too.
 void find_reroutes(const isa::Inst& inst, TileImage& image) {
+  for (const isa::Operand& a : inst.args)
+    if (a.kind == isa::OperandKind::imm && inst.op != isa::Op::stcfg16 && mapped_color(uint32_t(a.value)) >= 0)
+      image.reroutes |= 1u << mapped_color(uint32_t(a.value));
   if (inst.op != isa::Op::stcfg16) return;
   const isa::Operand& address = inst.args[0];
   if (address.kind != isa::OperandKind::imm) {
     image.reroutes = ~0u;
   } else if (isa::is_color_config(uint32_t(address.value)) &&
-             (address.value & 7) <= int(isa::ColorReg::pos3)) {
+             ((address.value & 7) <= int(isa::ColorReg::pos3) || (address.value & 7) == int(isa::ColorReg::messages))) {
     image.routes_named |= 1u << ((address.value - isa::kColorConfig) / 8);
     image.reroutes |= image.routes_named;
   }

@@ -10,12 +10,14 @@
 //   //! set: x f32 1 2.5 -3            before the launch; `x@1,0` is the symbol of PE (1, 0)
 //   //! launch: main 3 4               in order; the default for NAME.csl is `main` without arguments
 //   //! expect: y i16 1 2 3            after the last launch; a number may have a tolerance: 0.5~1e-3
-//   //! expect wse3: cycles u16 41     for one machine only
+//   //! expect wse3: y i16 41          for one machine only
+//   //! cycles: 3 = 3 - 1 + 4 + 48/4   cycles[3] of the array that clock.csl keeps, and the hand calculation
+//   //! cycles: 1@1,0 - 0@0,0 = 5 + 12 the difference of two of them on different PEs
 //   //! fault: out-of-bounds           the run ends with this fault
 //   //! error: 7:5: text               it must not compile: position and text of a message, or a part of them
 //
-// Values are worked out by hand in the comments of each program. Cycles are read by the programs themselves
-// with <time>.
+// Values are worked out by hand in the comments of each program. Cycles are read by the programs themselves with
+// clock.csl, which every program may import.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
@@ -27,6 +29,7 @@
 
 #include "run_csl.h"
 #include "runtime/numerics/numerics.h"
+#include "tools/cs-regress/expression.h"
 
 namespace cs::csl::test {
 namespace {
@@ -82,7 +85,8 @@ std::vector<Case> all_cases() {
     const fs::path relative = fs::relative(entry.path(), CS_PROGRAMS_DIR);
     if (entry.path().filename() == "layout.csl")
       names.push_back(relative.parent_path().generic_string());
-    else if (entry.path().extension() == ".csl" && !fs::exists(entry.path().parent_path() / "layout.csl"))
+    else if (entry.path().extension() == ".csl" && entry.path().filename() != "clock.csl" &&
+             !fs::exists(entry.path().parent_path() / "layout.csl"))
       names.push_back(fs::path(relative).replace_extension().generic_string());
   }
   std::sort(names.begin(), names.end());
@@ -129,6 +133,7 @@ class Programs : public ::testing::TestWithParam<Case> {
     const fs::path path = main_file(GetParam().name);
     const std::string text = read(path);
     directives_ = directives(text);
+    files_["clock.csl"] = read(fs::path(CS_PROGRAMS_DIR) / "clock.csl");
     if (path.filename() == "layout.csl") {
       for (const auto& entry : fs::directory_iterator(path.parent_path()))
         files_[entry.path().filename().string()] = read(entry.path());
@@ -139,6 +144,7 @@ class Programs : public ::testing::TestWithParam<Case> {
     for (const Directive& d : directives_)
       if (d.verb == "name") exports += "  @export_name(" + d.rest + ");\n";
     if (exports.empty()) exports = "  @export_name(\"main\", fn()void);\n";
+    if (!all("cycles").empty()) exports += "  @export_name(\"cycles\", [*]u16, true);\n";
     files_["layout.csl"] = kOnePe;
     files_["layout.csl"].insert(files_["layout.csl"].rfind('}'), exports);
     one_pe_ = true;
@@ -224,6 +230,34 @@ class Programs : public ::testing::TestWithParam<Case> {
     }
   }
 
+  // The left side: one element of `cycles`, or the difference of two.
+  double stamp(const CslRun& run, const std::string& side) {
+    double sum = 0, sign = 1;
+    std::istringstream in(side);
+    for (std::string word; in >> word;) {
+      if (word == "-") {
+        sign = -1;
+        continue;
+      }
+      Coord pe;
+      const size_t index = size_t(std::stoul(symbol_and_pe(word, pe)));
+      const auto values = run.values<uint16_t>("cycles", pe);
+      EXPECT_LT(index, values.size()) << side;
+      if (index < values.size()) sum += sign * values[index];
+    }
+    return sum;
+  }
+
+  void expect_cycles(const CslRun& run, const Directive& d) {
+    const size_t equals = d.rest.find('=');
+    ASSERT_NE(equals, std::string::npos) << "line " << d.line << ": cycles: WHAT = CALCULATION";
+    std::string why;
+    const std::string calculation = d.rest.substr(equals + 1, d.rest.find('#') - equals - 1);
+    const auto want = evaluate_expression(calculation, [](const auto&) { return std::nullopt; }, why);
+    ASSERT_TRUE(want.has_value()) << "line " << d.line << ": " << why;
+    EXPECT_EQ(stamp(run, d.rest.substr(0, equals)), *want) << "line " << d.line << ": " << d.rest;
+  }
+
   std::map<std::string, std::string> files_;
   std::vector<Directive> directives_;
   bool one_pe_ = false;
@@ -250,7 +284,9 @@ TEST_P(Programs, LeaveWhatTheySay) {
   }
   if (launches.empty()) run.run();
   const auto expectations = all("expect");
-  EXPECT_FALSE(expectations.empty() && all("fault").empty()) << "a program without `//! expect:`";
+  for (const Directive* d : all("cycles")) expect_cycles(run, *d);
+  EXPECT_FALSE(expectations.empty() && all("cycles").empty() && all("fault").empty())
+      << "a program without `//! expect:`";
   for (const Directive* d : expectations) expect(run, *d);
 }
 

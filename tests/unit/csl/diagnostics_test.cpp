@@ -8,6 +8,7 @@ namespace cs::csl::test {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 struct Row {
   const char* name;
@@ -188,6 +189,12 @@ const Row kRows[] = {
      "5:1: error: input queue 2 is bound to color 1 already"},
     {"ControlTableOnWse2", "comptime { @set_control_task_table(); }\n",
      "3:12: error: wse2 has one table for all tasks"},
+    {"ControlTableOfAnOutput",
+     "comptime { @initialize_queue(@get_output_queue(2), .{ .color = @get_color(1), .ctrl_table_id = 1 }); }\n",
+     "3:52: error: field 'ctrl_table_id' is for input queues of WSE-3", "", "wse3"},
+    {"MessagesOnWse2",
+     "const m = @import_module(\"<message_passing>\", .{ .input_queue_id = 2, .output_queue_id = 2 });\n",
+     "<message_passing> exists on WSE-3 only"},
     {"RoutesTwice",
      "const c = @get_color(1);\ncomptime { @set_local_color_config(c, .{ .routes = .{ .rx = .{RAMP}, .tx = "
      ".{EAST} } });\n"
@@ -247,6 +254,48 @@ TEST(Warnings, QueueNotInitialised) {
   EXPECT_THAT(diag.to_string(),
               HasSubstr("pe.csl:6:18: warning: input queue 3 is used here but never initialised"));
   EXPECT_THAT(diag.to_string(), HasSubstr("help: @initialize_queue(@get_input_queue(3), .{ .color = … })"));
+}
+
+// Receives on queue 3 and sends on queue 3 have one microthread on WSE-2; so have operations that name one on WSE-3.
+TEST(Warnings, TwoOperationsOnOneMicrothread) {
+  const auto text = [](const std::string& machine, const std::string& second_queue, const std::string& ut) {
+    Diag diag;
+    const std::string body =
+        "const c = @get_color(1);\nconst e = @get_color(2);\nvar a = @zeros([4]f32);\n"
+        "const m = @get_dsd(mem1d_dsd, .{ .base_address = &a, .extent = 4 });\n"
+        "const iq = @get_input_queue(3);\nconst oq = @get_output_queue(" + second_queue + ");\n"
+        "const d = @get_dsd(fabin_dsd, .{ .extent = 4, .fabric_color = c, .input_queue = iq });\n"
+        "const o = @get_dsd(fabout_dsd, .{ .extent = 4, .fabric_color = e, .output_queue = oq });\n"
+        "fn main() void {\n  @fmovs(m, d, .{ .async = true" + ut + " });\n"
+        "  @fmovs(o, m, .{ .async = true" + ut + " });\n}\n"
+        "comptime { @export_symbol(main); @initialize_queue(iq, .{ .color = c });\n"
+        "if (@is_arch(\"wse3\")) @initialize_queue(oq, .{ .color = e });\n"
+        "@set_local_color_config(c, .{ .routes = .{ .rx = .{RAMP}, .tx = .{RAMP} } });\n"
+        "@set_local_color_config(e, .{ .routes = .{ .rx = .{RAMP}, .tx = .{RAMP} } }); }\n";
+    const CslOptions options = options_for({{"layout.csl", kOnePe}, {"pe.csl", kPrologue + body}});
+    const auto p = compile_csl(options, load(machine), diag);
+    EXPECT_TRUE(p.has_value()) << diag.to_string();
+    return diag.to_string();
+  };
+  const char* const kWaits = "pe.csl:13:3: warning: this waits for the operation in line 12: both run on microthread ";
+  EXPECT_THAT(text("wse2", "3", ""), HasSubstr(std::string(kWaits) + "3"));
+  EXPECT_THAT(text("wse2", "2", ""), Not(HasSubstr("warning")));
+  EXPECT_THAT(text("wse3", "3", ""), Not(HasSubstr("warning")));
+  EXPECT_THAT(text("wse3", "2", ", .ut_id = @get_ut_id(5)"), HasSubstr(std::string(kWaits) + "5"));
+}
+
+TEST(LayoutDiagnostics, ExportedTypesMustAgree) {
+  const auto errors = [](const std::string& layout_type, const std::string& pe) {
+    std::string layout = kOnePe;
+    layout.insert(layout.rfind('}'), "  @export_name(\"x\", " + layout_type + ");\n");
+    return errors_of({{"layout.csl", layout}, {"pe.csl", kPrologue + pe}});
+  };
+  EXPECT_THAT(errors("[*]u32", "var a = @zeros([4]f32);\nvar x: [*]f32 = &a;\ncomptime { @export_symbol(x); }\n"),
+              HasSubstr("'x' is 'f32' here, the layout exports it as '[*]u32'"));
+  EXPECT_THAT(errors("fn (i16) void", "fn x(n: i32) void {}\ncomptime { @export_symbol(x); }\n"),
+              HasSubstr("'x' is 'fn (i32) void' here, the layout exports it as 'fn (i16) void'"));
+  EXPECT_THAT(errors("[*]f32", "fn x() void {}\ncomptime { @export_symbol(x); }\n"),
+              HasSubstr("'x' is 'fn () void' here, the layout exports it as '[*]f32'"));
 }
 
 TEST(LayoutDiagnostics, RoutesThatLeadNowhere) {

@@ -89,6 +89,28 @@ TEST(Tasks, a_blocked_data_task_leaves_its_wavelets_in_the_queue) {
   EXPECT_FALSE(run.engine.blocked());  // nobody waits: leftovers, not a deadlock
 }
 
+// It is taken and forgotten; a PE on which nothing has run yet must not begin at its first instruction.
+TEST(Tasks, a_control_wavelet_for_nobody_starts_nothing) {
+  Tile sender("sender");
+  isa::Dsd d = fabout(2, 1, 1);
+  d.control = true;
+  sender.dsd(96, d).output(2, 1).code("start: " + send_word(96, 5u << 16) + "yield");
+  sender.task(TaskKind::local, 8, "start").activated(8);
+  Tile t("t");
+  t.code("other: mov16 r0, 7\nst16 [512+0], r0\nyield").input(2, 1).task(TaskKind::local, 9, "other");
+  t.t.unblocked = {1};
+  Fabric f(wse2(), 2, 1);
+  f.place({0, 0, 1, 1}, sender);
+  f.place({1, 0, 1, 1}, t);
+  f.route({0, 0, 1, 1}, 1, {"R>E"});
+  f.route({1, 0, 1, 1}, 1, {"W>R"});
+  Simulation run(f);
+  run.finish();
+  EXPECT_EQ(run.word(1, 0, 512), 0u);
+  EXPECT_EQ(run.engine.stats({1, 0}).instructions, 0u);
+  EXPECT_TRUE(run.engine.leftovers().empty());
+}
+
 Tile launched() {
   Tile t("t");
   t.code(

@@ -1,0 +1,73 @@
+// Translation between the two layouts of a color's registers: the mapped one and that of runtime/isa/config_space.h.
+#include "simulator/engine/mapped_registers.h"
+
+namespace cs::sim {
+namespace {
+
+constexpr uint32_t kRoutes = 2 * 0x7F20, kSwitches = 2 * 0x7F40;
+constexpr int kColors = 24;
+constexpr uint16_t kInvalid = 5;
+enum { kSwapY = 1 << 10, kSwapX = 1 << 11, kPopShift = 12, kTeardown = 1 << 14 };
+
+// Sets of ports: east and west change places; the rest is in the same order.
+uint16_t other_order(uint16_t ports) { return uint16_t((ports & 0x1C) | (ports & 1) << 1 | (ports >> 1 & 1)); }
+
+bool is_switches(uint32_t address) { return address >= kSwitches; }
+
+// A position that is not valid keeps its bit that says which side it would set.
+uint16_t position_bits(uint16_t word) {
+  const bool input = word & isa::kPositionRx;
+  if (!(word & isa::kPositionValid)) return uint16_t(kInvalid | input << 3);
+  const uint16_t ports = other_order(input ? word >> 5 & 31 : word & 31);
+  uint16_t number = 0;
+  while (number < 4 && !(ports >> number & 1)) ++number;
+  return uint16_t(number | input << 3);
+}
+
+uint16_t position_word(uint16_t bits) {
+  if ((bits & 7) >= kInvalid) return bits & 8 ? isa::kPositionRx : isa::kPositionTx;
+  const uint16_t port = other_order(uint16_t(1u << (bits & 7)));
+  return uint16_t(isa::kPositionValid | (bits & 8 ? isa::kPositionRx | port << 5 : isa::kPositionTx | port));
+}
+
+}  // namespace
+
+int mapped_color(uint32_t address) {
+  for (uint32_t base : {kRoutes, kSwitches})
+    if (address >= base && address < base + 2 * kColors) return int(address - base) / 2;
+  return -1;
+}
+
+uint16_t read_mapped(Block& block, uint32_t pe, uint32_t address) {
+  const int color = mapped_color(address);
+  const auto word = [&](isa::ColorReg reg) { return block.read_color(pe, color, reg); };
+  const uint16_t mode = word(isa::ColorReg::mode);
+  if (is_switches(address))
+    return uint16_t(position_bits(word(isa::ColorReg::pos1)) | position_bits(word(isa::ColorReg::pos2)) << 4 |
+                    position_bits(word(isa::ColorReg::pos3)) << 8 | (mode >> 2 & 1) << 12 | (mode & 3) << 13);
+  const uint16_t routes = word(isa::ColorReg::routes);
+  uint16_t bits = uint16_t(other_order(routes & 31) | other_order(routes >> 5 & 31) << 5);
+  bits |= uint16_t((mode >> 3 & 3) << kPopShift);
+  if (const ColorNode* n = block.find_node(pe, color)) {
+    if (block.config_of(*n).swap_y) bits |= kSwapY;
+    if (block.config_of(*n).swap_x) bits |= kSwapX;
+  }
+  return word(isa::ColorReg::teardown) ? uint16_t(bits | kTeardown) : bits;
+}
+
+bool write_mapped(Block& block, uint32_t pe, uint32_t address, uint16_t value, Cycle now) {
+  const int color = mapped_color(address);
+  const auto write = [&](isa::ColorReg reg, uint16_t word) { return block.write_color(pe, color, reg, word, now); };
+  const uint16_t mode = block.read_color(pe, color, isa::ColorReg::mode);
+  if (is_switches(address))
+    return write(isa::ColorReg::pos1, position_word(value & 15)) &&
+           write(isa::ColorReg::pos2, position_word(value >> 4 & 15)) &&
+           write(isa::ColorReg::pos3, position_word(value >> 8 & 15)) &&
+           write(isa::ColorReg::mode, uint16_t((mode & 0x18) | (value >> 12 & 1) << 2 | (value >> 13 & 3)));
+  return write(isa::ColorReg::routes,
+               uint16_t(other_order(value & 31) | other_order(value >> 5 & 31) << 5)) &&
+         write(isa::ColorReg::mode, uint16_t((mode & 7) | (value >> kPopShift & 3) << 3)) &&
+         write(isa::ColorReg::teardown, value & kTeardown ? 1 : 0);
+}
+
+}  // namespace cs::sim

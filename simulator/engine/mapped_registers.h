@@ -1,0 +1,18 @@
+// Registers that the core of WSE-2 sees as memory: routes and switches of its router's colors.
+//
+// Word addresses 0x7F20 + color: bits 0-4 outputs (west, east, south, north, ramp), 5-9 inputs, 10 and 11 color swap
+// along y and x, 12-13 pop mode, 14 in teardown. 0x7F40 + color: bits 0-2 position 1 (0 to 4 as the outputs, 5
+// invalid), 3 it sets the input, 4-7 and 8-11 positions 2 and 3, 12 ring mode, 13-14 current position. The layout is
+// that of comments in public programs, which keep the bits of the pop mode as they are; their numbers are ours.
+#pragma once
+
+#include "simulator/engine/block.h"
+
+namespace cs::sim {
+
+// The color whose registers a byte address belongs to, -1 if it is none of them.
+int mapped_color(uint32_t address);
+uint16_t read_mapped(Block&, uint32_t pe, uint32_t address);
+bool write_mapped(Block&, uint32_t pe, uint32_t address, uint16_t value, Cycle now);
+
+}  // namespace cs::sim
