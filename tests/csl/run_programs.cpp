@@ -12,7 +12,7 @@
 //   //! expect: y i16 1 2 3            after the last launch; a number may have a tolerance: 0.5~1e-3
 //   //! expect wse3: y i16 41          for one machine only
 //   //! cycles: 3 = 3 - 1 + 4 + 48/4   cycles[3] of the array that clock.csl keeps, and the hand calculation
-//   //! cycles: 1@1,0 - 0@0,0 = 5 + 12 the difference of two of them on different PEs
+//   //! cycles: 1@1,0 - 0@0,0 = 5 + 12 the difference of two of them on different PEs; more terms with + and -
 //   //! fault: out-of-bounds           the run ends with this fault
 //   //! error: 7:5: text               it must not compile: position and text of a message, or a part of them
 //
@@ -230,13 +230,13 @@ class Programs : public ::testing::TestWithParam<Case> {
     }
   }
 
-  // The left side: one element of `cycles`, or the difference of two.
+  // The left side: elements of `cycles`, added and subtracted.
   double stamp(const CslRun& run, const std::string& side) {
     double sum = 0, sign = 1;
     std::istringstream in(side);
     for (std::string word; in >> word;) {
-      if (word == "-") {
-        sign = -1;
+      if (word == "-" || word == "+") {
+        sign = word == "-" ? -1 : 1;
         continue;
       }
       Coord pe;
