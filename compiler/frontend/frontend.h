@@ -15,6 +15,7 @@ namespace cs::frontend {
 
 struct LoadOptions {
   std::vector<std::pair<std::string, int64_t>> dims;  // --dim NAME=N: values of symbolic dimensions
+  std::vector<std::string> config;                    // --set KEY=VALUE: overrides of a model configuration
 };
 
 // By extension: .onnx, .yaml, .yml. Weights of a YAML graph lie beside it.
@@ -25,7 +26,7 @@ std::optional<graph::Graph> import_onnx(std::string_view bytes, const std::strin
                                         Diag&);
 // `folder` is where the file named under `weights:` lies.
 std::optional<graph::Graph> import_yaml(std::string text, const std::string& name, const std::string& folder,
-                                        Diag&);
+                                        Diag&, const std::vector<std::string>& config = {});
 
 // An ONNX tensor file (test_data_set_N/input_K.pb): name and contents.
 std::optional<std::pair<std::string, ops::Tensor>> read_onnx_tensor(std::string_view bytes,

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "compiler/frontend/frontend.h"
+#include "compiler/frontend/model_config.h"
 #include "compiler/graph/graph_yaml.h"
 #include "compiler/graph/sample.h"
 #include "runtime/support/files.h"
@@ -29,15 +30,13 @@ std::optional<std::vector<uint8_t>> read_weights(const YamlDoc& doc, const std::
 }  // namespace
 
 std::optional<graph::Graph> import_yaml(std::string text, const std::string& name, const std::string& folder,
-                                        Diag& diag) {
+                                        Diag& diag, const std::vector<std::string>& overrides) {
   std::optional<YamlDoc> doc = YamlDoc::parse_text(std::move(text), name, diag);
   if (!doc) return std::nullopt;
   const YamlNode& root = doc->root();
-  if (root.is_map() && root.find("nodes") == nullptr && root.find("model") != nullptr) {
-    diag.error(root.find("model")->loc(),
-               "model configurations ('model:', 'train_input:' ...) are not read yet",
-               "give the network as an ONNX file, or as a graph with 'inputs:', 'nodes:' and 'outputs:'");
-    return std::nullopt;
+  if (is_model_config(root)) {
+    auto config = ModelConfig::read(name, root, overrides, diag);
+    return config ? build_model(*config, diag) : std::nullopt;
   }
   std::optional<std::vector<uint8_t>> weights = read_weights(*doc, folder, diag);
   if (!weights) return std::nullopt;
@@ -54,7 +53,7 @@ std::optional<graph::Graph> load_model(const std::string& path, const LoadOption
   if (file.extension() == ".onnx") {
     g = import_onnx(*bytes, path, options, diag);
   } else if (file.extension() == ".yaml" || file.extension() == ".yml") {
-    g = import_yaml(std::move(*bytes), path, file.parent_path().string(), diag);
+    g = import_yaml(std::move(*bytes), path, file.parent_path().string(), diag, options.config);
   } else {
     diag.error_at(path, fmt::format("'{}' is not the extension of a model", file.extension().string()),
                   "models are .onnx or .yaml");

@@ -17,7 +17,7 @@ namespace {
 // Temperatures as parts of the score at the bound; by measurement on graphs of 16 to 100 kernels.
 constexpr double kHot = 0.01, kCold = 0.00005;
 // Rectangles with more than this many times the area of the kernel's smallest one are not considered.
-constexpr double kMostWaste = 1.3;
+constexpr double kMostWaste = 1.2;
 // How much more it counts that an outline does not fit at the most expensive level.
 constexpr double kOverflow = 4;
 

@@ -85,7 +85,7 @@ bool build_baselines(const CompileOptions& options, const mapping::MapOptions& m
 
 bool compile_model(const CompileOptions& options, Compiled& out, Diag& diag) {
   Stopwatch frontend;
-  out.graph = frontend::load_model(options.input, {options.dims}, diag);
+  out.graph = frontend::load_model(options.input, {options.dims, options.set_config}, diag);
   if (!out.graph) return false;
   out.passes.push_back({"frontend", frontend.seconds(), false});
   mapping::MapOptions map = map_options(options, *out.graph);
@@ -122,6 +122,7 @@ void fill_manifest(const CompileOptions& options, bool model, Compiled& out) {
   entries.emplace_back("machine_hash", hash_text(machine_to_yaml(out.machine)));
   std::string set;
   for (const std::string& s : options.set) set += (set.empty() ? "" : ",") + s;
+  for (const std::string& s : options.set_config) set += (set.empty() ? "" : ",") + s;
   if (!set.empty()) entries.emplace_back("set", set);
   std::sort(entries.begin(), entries.end());
 }

@@ -17,6 +17,7 @@
 #include "compiler/graph/dot.h"
 #include "compiler/graph/graph_yaml.h"
 #include "runtime/support/files.h"
+#include "compiler/frontend/model_config.h"
 #include "tools/api/api.h"
 #include "tools/cslc/layout_flags.h"
 
@@ -35,10 +36,11 @@ constexpr const char* kExamples = R"(Examples:
 Exit codes: 0 ok, 1 input error, 2 usage, 70 internal error, 130 interrupted.)";
 
 struct Flags {
-  std::string output, emit, policy = "default", start_from, fabric;
+  std::string output, emit, policy, start_from, fabric;
   std::vector<std::string> dims, set, explain;
   LayoutFlags layout;
-  bool list_passes = false, list_ops = false, list_kernels = false, list_machine = false;
+  bool print_config = false, list_passes = false, list_ops = false, list_kernels = false,
+       list_machine = false;
   bool no_baselines = false, json = false, quiet = false;
   uint64_t seed = 0;
 };
@@ -47,15 +49,17 @@ void model_flags(CLI::App& app, Flags& f, api::CompileOptions& o) {
   app.add_option("--fabric", f.fabric, "Fabric to use, WxH (default: the machine's)");
   app.add_option("--autogen-policy", f.policy, "When to generate kernels")
       ->check(CLI::IsMember({"disabled", "default", "medium", "aggressive"}))
-      ->default_str("default");
+      ->default_str("runconfig.autogen_policy of the model, else default");
   app.add_option("--dim", f.dims, "Value of a symbolic dimension, NAME=N");
-  app.add_option("--set", f.set, "Machine value, machine.KEY=VALUE");
+  app.add_option("--set", f.set,
+                 "Machine value, machine.KEY=VALUE, or key of a model configuration, model.KEY=VALUE");
   app.add_option("--emit", f.emit, "Write this instead of a Program")
       ->check(CLI::IsMember({"graph", "plan", "csl", "dot", "asm"}));
   app.add_option("--dump-after", o.pipeline.dump_after, "Write the graph after PASS, all, or changed");
   app.add_option("--dump-dir", o.pipeline.dump_dir, "Folder of the dumps");
   app.add_option("--stop-after", o.pipeline.stop_after, "Stop after this pass and write the plan");
   app.add_option("--start-from", f.start_from, "Go on from a plan that --stop-after or --emit plan wrote");
+  app.add_flag("--print-config", f.print_config, "Merged model configuration, each key with its source");
   app.add_flag("--list-passes", f.list_passes, "Passes in their order");
   app.add_flag("--list-ops", f.list_ops, "Operators with their rows");
   app.add_flag("--list-kernels", f.list_kernels, "Handwritten kernels");
@@ -71,12 +75,22 @@ void layout_flags(CLI::App& app, Flags& f, api::CompileOptions& o) {
   f.layout.declare(app, o, group);
 }
 
+bool is_config_key(const std::string& set) {
+  if (set.find('=') == std::string::npos) return false;
+  for (const char* section : {"model.", "train_input.", "eval_input.", "optimizer.", "runconfig."})
+    if (set.rfind(section, 0) == 0) return true;
+  return false;
+}
+
 void apply(const Flags& f, bool machine_given, api::CompileOptions& o) {
   if (!f.start_from.empty()) o.input = f.start_from;
   if (!f.layout.arch().empty() && !machine_given) o.machine = f.layout.arch();
-  o.policy = *passes::policy_from_name(f.policy);
+  for (const std::string& set : f.set) (is_config_key(set) ? o.set_config : o.set).push_back(set);
+  // A policy that does not exist is reported when the model is read.
+  const auto policy =
+      passes::policy_from_name(f.policy.empty() ? frontend::config_policy(o.input, o.set_config) : f.policy);
+  o.policy = policy.value_or(*passes::policy_from_name("default"));
   o.policy_name = passes::policy_name(o.policy);
-  o.set = f.set;
   o.baselines = !f.no_baselines;
   o.only_passes = f.emit == "graph" || f.emit == "plan" || f.emit == "dot";
   o.only_mapping = f.emit == "csl";
@@ -88,9 +102,9 @@ void apply(const Flags& f, bool machine_given, api::CompileOptions& o) {
   if (!dump.empty() && dump != "all" && dump != "changed" && !passes::is_pass(dump)) {
     throw UsageError{fmt::format("there is no pass '{}'; --list-passes lists them", dump)};
   }
-  for (const std::string& set : f.set) {
+  for (const std::string& set : o.set) {
     if (set.rfind("machine.", 0) != 0)
-      throw UsageError{fmt::format("--set takes machine.KEY=VALUE, got '{}'", set)};
+      throw UsageError{fmt::format("--set takes machine.KEY=VALUE or model.KEY=VALUE, got '{}'", set)};
   }
   for (const std::string& dim : f.dims) {
     size_t sign = dim.find('=');
@@ -164,6 +178,16 @@ int list_machine(const api::CompileOptions& o) {
   return 0;
 }
 
+int print_config(const Flags& f, const api::CompileOptions& o) {
+  Diag diag;
+  const auto text = frontend::print_config(o.input, o.set_config, diag);
+  diag.print(std::cerr, isatty(2) != 0);
+  if (!text) return 1;
+  std::cout << *text << "# policy in effect: " << o.policy_name
+            << (f.policy.empty() ? "\n" : ", from --autogen-policy\n");
+  return 0;
+}
+
 int run(const Flags& f, const api::CompileOptions& o) {
   if (f.list_ops || f.list_kernels || f.list_passes) {
     if (f.list_ops) std::cout << api::list_ops();
@@ -173,6 +197,7 @@ int run(const Flags& f, const api::CompileOptions& o) {
   }
   if (f.list_machine) return list_machine(o);
   if (o.input.empty()) throw UsageError{"a model, a layout or a Program's text is needed"};
+  if (f.print_config) return print_config(f, o);
   if (f.output.empty() && f.emit == "csl") throw UsageError{"--emit csl needs -o FOLDER"};
   bool prints = !f.explain.empty() || !f.emit.empty() || !o.pipeline.stop_after.empty() || f.json;
   if (f.output.empty() && !prints) throw UsageError{"say where the Program goes: -o OUT"};

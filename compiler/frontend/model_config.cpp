@@ -1,0 +1,257 @@
+// Reading and merging of configurations, typed access, keys that are known without being used.
+#include "compiler/frontend/model_config.h"
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "runtime/support/files.h"
+
+namespace cs::frontend {
+
+namespace {
+
+constexpr int kDeepestInclude = 8;
+
+// Keys of the zoo that say nothing about the forward graph. Whole sections end with a point.
+const char* const kWithoutEffect[] = {"eval_input.",
+                                      "predict_input.",
+                                      "csconfig.",
+                                      "optimizer.",
+                                      "runconfig.",
+                                      "description",
+                                      "tag",
+                                      "train_input.data_processor",
+                                      "train_input.data_dir",
+                                      "train_input.batch_size",
+                                      "train_input.micro_batch_size",
+                                      "train_input.shuffle",
+                                      "train_input.shuffle_seed",
+                                      "train_input.num_workers",
+                                      "train_input.prefetch_factor",
+                                      "train_input.persistent_workers",
+                                      "train_input.drop_last",
+                                      "train_input.num_samples",
+                                      "train_input.vocab_file",
+                                      "train_input.vocab_size",
+                                      "train_input.mixed_precision",
+                                      "train_input.to_float16",
+                                      "train_input.use_bfloat16",
+                                      "train_input.num_classes",
+                                      "train_input.dynamic_loss_weight",
+                                      "train_input.do_lower",
+                                      "train_input.add_special_tokens",
+                                      "train_input.src_vocab_file",
+                                      "train_input.tgt_vocab_file",
+                                      "train_input.max_predictions_per_seq",
+                                      "train_input.short_seq_prob",
+                                      "train_input.mask_whole_word",
+                                      "train_input.disable_nsp",
+                                      "model.mixed_precision",
+                                      "model.use_bfloat16",
+                                      "model.fp16_type",
+                                      "model.dropout_rate",
+                                      "model.dropout",
+                                      "model.attention_dropout_rate",
+                                      "model.embedding_dropout_rate",
+                                      "model.residual_dropout_rate",
+                                      "model.boundary_casting",
+                                      "model.tf_summary",
+                                      "model.to_float16",
+                                      "model.loss_scaling",
+                                      "model.loss_weight",
+                                      "model.initializer.",
+                                      "model.initializer",
+                                      "model.embedding_initializer.",
+                                      "model.embedding_initializer",
+                                      "model.output_layer_initializer.",
+                                      "model.output_layer_initializer",
+                                      "model.initializer_range",
+                                      "model.attention_softmax_fp32",
+                                      "model.lm_loss_weight",
+                                      "model.mlm_loss_weight",
+                                      "model.mlm_loss_scaling",
+                                      "model.label_smoothing",
+                                      "model.enable_vts",
+                                      "model.scale_attn_by_inverse_layer_idx"};
+
+std::string lower(std::string s) {
+  for (char& c : s) c = char(std::tolower(static_cast<unsigned char>(c)));
+  return s;
+}
+
+bool without_effect(const std::string& key) {
+  return std::any_of(std::begin(kWithoutEffect), std::end(kWithoutEffect), [&](std::string_view known) {
+    return key == known || (known.back() == '.' && key.starts_with(known));
+  });
+}
+
+}  // namespace
+
+std::optional<ModelConfig> ModelConfig::read(const std::string& path, const YamlNode& root,
+                                             const std::vector<std::string>& overrides, Diag& diag) {
+  ModelConfig c(path, diag);
+  if (!c.merge(path, root, 0)) return std::nullopt;
+  for (const std::string& set : overrides) {
+    const size_t equal = set.find('=');
+    const auto value =
+        YamlDoc::parse_text(set.substr(std::min(equal, set.size() - 1) + 1), "--set " + set, diag);
+    if (!value) return std::nullopt;
+    c.flatten(value->root(), set.substr(0, equal));
+  }
+  return c;
+}
+
+// The included file first: what comes later overrides.
+bool ModelConfig::merge(const std::string& path, const YamlNode& root, int depth) {
+  if (!root.is_map()) {
+    diag_->error(root.loc(), "a model configuration is a map with the section 'model'");
+    return false;
+  }
+  if (const YamlNode* include = root.find("include")) {
+    std::string name;
+    if (!include->read(name, "include", *diag_)) return false;
+    if (depth >= kDeepestInclude) {
+      diag_->error(include->loc(), fmt::format("more than {} files include each other", kDeepestInclude),
+                   "a file must not include itself, directly or by way of others");
+      return false;
+    }
+    const std::filesystem::path file = std::filesystem::path(path).parent_path() / name;
+    const auto doc = YamlDoc::parse_file(file.string(), *diag_);
+    if (!doc || !merge(file.string(), doc->root(), depth + 1)) {
+      diag_->note(include->loc(), "included from here");
+      return false;
+    }
+  }
+  for (const auto& [key, value] : root.entries())
+    if (key.text() != "include") flatten(value, key.text());
+  return diag_->ok();
+}
+
+void ModelConfig::flatten(const YamlNode& node, const std::string& prefix) {
+  if (node.is_map()) {
+    for (const auto& [key, value] : node.entries()) flatten(value, prefix + "." + key.text());
+  } else {
+    values_[prefix] = node;
+  }
+}
+
+const YamlNode* ModelConfig::find(const std::string& key) {
+  asked_.insert(key);
+  const auto it = values_.find(key);
+  return it == values_.end() || it->second.is_null() ? nullptr : &it->second;
+}
+
+void ModelConfig::error(const std::string& key, const std::string& message, const std::string& help) {
+  if (const YamlNode* node = find(key))
+    diag_->error(node->loc(), key + ": " + message, help);
+  else
+    diag_->error_at(path_, key + ": " + message, help);
+}
+
+int64_t ModelConfig::integer(const std::string& key, int64_t otherwise) {
+  const YamlNode* node = find(key);
+  if (node != nullptr) node->read(otherwise, key, *diag_);
+  return otherwise;
+}
+
+int64_t ModelConfig::extent(const std::string& key, std::optional<int64_t> otherwise) {
+  if (find(key) == nullptr && !otherwise) {
+    error(key, "is missing", "this kind of model needs it");
+    return 1;
+  }
+  const int64_t n = integer(key, otherwise.value_or(1));
+  if (n >= 1 && n <= 1'000'000) return n;
+  error(key, fmt::format("must be from 1 to a million, got {}", n));
+  return 1;
+}
+
+double ModelConfig::real(const std::string& key, double otherwise) {
+  const YamlNode* node = find(key);
+  if (node != nullptr) node->read(otherwise, key, *diag_);
+  return otherwise;
+}
+
+// The zoo writes True and False.
+bool ModelConfig::flag(const std::string& key, bool otherwise) {
+  const YamlNode* node = find(key);
+  if (node == nullptr) return otherwise;
+  const std::string value = node->is_scalar() && !node->quoted() ? lower(node->text()) : "";
+  if (value == "true" || value == "false") return value == "true";
+  error(key, "must be true or false");
+  return otherwise;
+}
+
+std::string ModelConfig::text(const std::string& key, const std::string& otherwise) {
+  const YamlNode* node = find(key);
+  std::string value = otherwise;
+  if (node != nullptr) node->read(value, key, *diag_);
+  return lower(value);
+}
+
+std::vector<int64_t> ModelConfig::extents(const std::string& key, std::vector<int64_t> otherwise) {
+  const YamlNode* node = find(key);
+  if (node != nullptr) node->read(otherwise, key, *diag_);
+  for (const int64_t n : otherwise)
+    if (n < 1 || n > 1'000'000) error(key, fmt::format("must hold numbers from 1 to a million, got {}", n));
+  if (!ok()) otherwise.assign(std::max<size_t>(1, otherwise.size()), 1);
+  return otherwise;
+}
+
+void ModelConfig::report_unknown() {
+  std::vector<std::string> known(asked_.begin(), asked_.end());
+  for (const char* k : kWithoutEffect) known.emplace_back(k);
+  for (const auto& [key, node] : values_) {
+    if (asked_.contains(key) || without_effect(key)) continue;
+    const std::string close = nearest(key, known);
+    diag_->warning(node.loc(), "unknown key '" + key + "': it changes nothing",
+                   close.empty() ? "" : "did you mean '" + close + "'?");
+  }
+}
+
+std::string ModelConfig::print() const {
+  std::string out;
+  for (const auto& [key, node] : values_) {
+    std::string value;
+    if (node.is_sequence()) {
+      for (const YamlNode& item : node.items())
+        value += (value.empty() ? "" : ", ") + (item.is_scalar() ? item.text() : "...");
+      value = "[" + value + "]";
+    } else if (node.is_scalar()) {
+      value = node.text();
+    }
+    const SourceLoc at = node.loc();
+    out += fmt::format("{}: {}  # {}:{}\n", key, value, diag_->sources.path(at.file), at.line);
+  }
+  return out;
+}
+
+bool is_model_config(const YamlNode& root) {
+  return root.is_map() && root.find("nodes") == nullptr &&
+         (root.find("model") != nullptr || root.find("include") != nullptr);
+}
+
+std::string config_policy(const std::string& path, const std::vector<std::string>& overrides) {
+  if (!path.ends_with(".yaml") && !path.ends_with(".yml")) return "";
+  Diag ignored;  // the model itself is read later, with its complaints
+  const auto doc = YamlDoc::parse_file(path, ignored);
+  if (!doc || !is_model_config(doc->root())) return "";
+  auto config = ModelConfig::read(path, doc->root(), overrides, ignored);
+  return config ? config->text("runconfig.autogen_policy", "") : "";
+}
+
+std::optional<std::string> print_config(const std::string& path, const std::vector<std::string>& overrides,
+                                        Diag& diag) {
+  const auto doc = YamlDoc::parse_file(path, diag);
+  if (!doc) return std::nullopt;
+  if (!is_model_config(doc->root())) {
+    diag.error_at(path, "is not a model configuration: it has no section 'model'");
+    return std::nullopt;
+  }
+  const auto config = ModelConfig::read(path, doc->root(), overrides, diag);
+  return config ? std::optional(config->print()) : std::nullopt;
+}
+
+}  // namespace cs::frontend

@@ -1,0 +1,74 @@
+// Which builder a configuration goes to.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "compiler/frontend/model_config_net.h"
+#include "compiler/graph/sample.h"
+
+namespace cs::frontend {
+
+namespace {
+
+struct Kind {
+  const char* name;
+  void (*build)(NetBuilder&);
+  const char*
+      sign;  // a key that only this kind of network has, for configurations without model.name; may be null
+};
+
+constexpr Kind kKinds[] = {
+    {"fc_mnist", build_mlp, "model.depth"},
+    {"mlp", build_mlp, nullptr},
+    {"lenet", build_lenet, "model.conv_filters"},
+    {"resnet", build_resnet, "model.blocks_per_stage"},
+    {"t5", build_t5, "model.encoder_num_hidden_layers"},
+    {"transformer", build_t5, nullptr},
+    {"bert", build_bert, "model.encoder_nonlinearity"},
+    {"gpt2", build_gpt, "model.num_hidden_layers"},
+    {"gpt3", build_gpt, nullptr},
+    {"gpt", build_gpt, nullptr},
+};
+
+const Kind* choose(ModelConfig& c) {
+  std::string all;
+  for (const Kind& k : kKinds) all += fmt::format("{}{}", all.empty() ? "" : ", ", k.name);
+  const std::string name = c.text("model.name", "");
+  if (!name.empty()) {
+    for (const Kind& k : kKinds)
+      if (name == k.name) return &k;
+    c.error("model.name", "unknown network '" + name + "'; there are " + all);
+    return nullptr;
+  }
+  for (const Kind& k : kKinds)
+    if (k.sign != nullptr && c.has(k.sign)) return &k;
+  c.error("model.name", "is missing, and the keys of 'model' do not tell the kind of network",
+          "set it to one of " + all);
+  return nullptr;
+}
+
+void note_precision(ModelConfig& c) {
+  if (c.flag("model.mixed_precision", false))
+    c.diag().warning({}, c.path() + ": model.mixed_precision: the graph is built in float32");
+}
+
+}  // namespace
+
+std::optional<graph::Graph> build_model(ModelConfig& c, Diag& diag) {
+  const Kind* kind = choose(c);
+  if (kind == nullptr) return std::nullopt;
+  NetBuilder b(c);
+  b.graph.name = kind->name;
+  kind->build(b);
+  note_precision(c);
+  const std::string policy = c.text("runconfig.autogen_policy", "default");
+  if (policy != "default" && policy != "disabled" && policy != "medium" && policy != "aggressive")
+    c.error("runconfig.autogen_policy",
+            "unknown policy '" + policy + "'; there are disabled, default, medium and aggressive");
+  c.report_unknown();
+  if (!diag.ok()) return std::nullopt;
+  if (!graph::verify(b.graph, diag) || !graph::propagate_samples(b.graph, diag)) return std::nullopt;
+  return std::move(b.graph);
+}
+
+}  // namespace cs::frontend

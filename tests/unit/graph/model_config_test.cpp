@@ -1,0 +1,279 @@
+// Model configurations: merging and complaints, networks against counts and properties that follow from their
+// form.
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+
+#include <fmt/format.h>
+
+#include "compiler/frontend/frontend.h"
+#include "compiler/frontend/model_config.h"
+#include "interpret.h"
+
+namespace cs::frontend {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+const std::string kConfigs = std::string(CS_SOURCE_DIR) + "/models/configs/";
+
+std::optional<graph::Graph> load(const std::string& file, Diag& diag, std::vector<std::string> set = {}) {
+  return load_model(kConfigs + file, LoadOptions{{}, std::move(set)}, diag);
+}
+graph::Graph loaded(const std::string& file, std::vector<std::string> set = {}) {
+  Diag diag;
+  auto g = load(file, diag, std::move(set));
+  EXPECT_TRUE(g) << diag.to_string();
+  return g ? std::move(*g) : graph::Graph{};
+}
+
+// Trained values: constants but the masks, the epsilons and other scalars.
+int64_t weights(const graph::Graph& g) {
+  int64_t n = 0;
+  for (const ops::Tensor& t : g.constants)
+    if (!t.type.shape.empty() && !std::isinf(t.get(1))) n += t.elements();
+  return n;
+}
+
+bool has_row(const char* name) { return ops::find_op(name) != nullptr; }
+
+class Folder : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = std::string(CS_BINARY_DIR) + "/configs." +
+              ::testing::UnitTest::GetInstance()->current_test_info()->name();
+    std::filesystem::create_directories(folder_);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  std::string write(const std::string& name, const std::string& text) {
+    std::ofstream(folder_ + "/" + name) << text;
+    return folder_ + "/" + name;
+  }
+  std::string complaint(const std::string& text) {
+    Diag diag;
+    const auto g = load_model(write("model.yaml", text), {}, diag);
+    EXPECT_FALSE(g);
+    return diag.to_string();
+  }
+  std::string folder_;
+};
+using ModelConfigFile = Folder;
+
+TEST_F(ModelConfigFile, OverridesWinOverWhatTheyInclude) {
+  write("base.yaml", "model: {name: mlp, hidden_sizes: [3, 4], input_size: 5, num_classes: 2}\n");
+  const std::string over = write("over.yaml", "include: base.yaml\nmodel:\n  num_classes: 7\n");
+  Diag diag;
+  const auto g = load_model(over, {{}, {"model.input_size=6"}}, diag);
+  ASSERT_TRUE(g) << diag.to_string();
+  EXPECT_EQ(weights(*g), 6 * 3 + 3 + 3 * 4 + 4 + 4 * 7 + 7);
+  const auto printed = print_config(over, {"model.input_size=6"}, diag);
+  ASSERT_TRUE(printed);
+  EXPECT_THAT(*printed, AllOf(HasSubstr("model.num_classes: 7  # " + over + ":3"),
+                              HasSubstr("model.hidden_sizes: [3, 4]  # " + folder_ + "/base.yaml:1"),
+                              HasSubstr("model.input_size: 6  # --set")));
+}
+
+TEST_F(ModelConfigFile, AFileThatIncludesItselfIsAnError) {
+  EXPECT_THAT(complaint("include: model.yaml\n"), HasSubstr("include each other"));
+  EXPECT_THAT(complaint("include: nowhere.yaml\nmodel: {name: mlp}\n"), HasSubstr("nowhere.yaml"));
+}
+
+TEST_F(ModelConfigFile, UnknownKeysAreWarningsWithTheNearestKnownOne) {
+  const std::string file = write("model.yaml",
+                                 "train_input: {batch_size: 3, shuffle: True}\n"
+                                 "model:\n  name: mlp\n  hiden_size: 8\n  mixed_precision: False\n");
+  Diag diag;
+  ASSERT_TRUE(load_model(file, {}, diag)) << diag.to_string();
+  EXPECT_EQ(diag.warnings(), 1u) << diag.to_string();
+  EXPECT_THAT(diag.to_string(), AllOf(HasSubstr("model.yaml:4"), HasSubstr("model.hiden_size"),
+                                      HasSubstr("did you mean 'model.hidden_size'")));
+}
+
+TEST_F(ModelConfigFile, ValuesOfTheWrongKindAreNamedWithTheirLine) {
+  EXPECT_THAT(complaint("model:\n  name: mlp\n  depth: many\n"),
+              AllOf(HasSubstr("model.yaml:3"), HasSubstr("model.depth")));
+  EXPECT_THAT(complaint("model:\n  name: mlp\n  hidden_size: 0\n"), HasSubstr("from 1 to a million"));
+  EXPECT_THAT(complaint("model: {name: vgg}\n"),
+              AllOf(HasSubstr("vgg"), HasSubstr("fc_mnist"), HasSubstr("bert")));
+  EXPECT_THAT(complaint("model: {dropout: 0.1}\n"),
+              AllOf(HasSubstr("model.name"), HasSubstr("set it to one of")));
+  EXPECT_THAT(complaint("model: {name: mlp}\nrunconfig: {autogen_policy: mild}\n"),
+              HasSubstr("unknown policy 'mild'"));
+  EXPECT_THAT(
+      complaint("model: {name: gpt2, hidden_size: 10, num_heads: 3, vocab_size: 5, num_hidden_layers: 1}\n"),
+      HasSubstr("3 heads do not divide hidden_size 10"));
+  EXPECT_THAT(complaint("model: {name: gpt2, hidden_size: 8}\n"),
+              AllOf(HasSubstr("model.vocab_size"), HasSubstr("is missing")));
+  EXPECT_THAT(complaint("model: {name: mlp, hidden_sizes: [3, 1000000, 1000000]}\n"), HasSubstr("weights"));
+}
+
+TEST_F(ModelConfigFile, AMisspeltNonlinearityListsTheKnownOnes) {
+  EXPECT_THAT(
+      complaint("model:\n  name: mlp\n  nonlinearity: leaky_rellu\n"),
+      AllOf(HasSubstr("model.yaml:3"), HasSubstr("quick_gelu"), HasSubstr("did you mean 'leaky_relu'")));
+}
+
+TEST_F(ModelConfigFile, ThePolicyOfTheConfigurationIsFound) {
+  const std::string file =
+      write("model.yaml", "model: {name: mlp}\nrunconfig: {autogen_policy: aggressive}\n");
+  EXPECT_EQ(config_policy(file, {}), "aggressive");
+  EXPECT_EQ(config_policy(file, {"runconfig.autogen_policy=disabled"}), "disabled");
+  EXPECT_EQ(config_policy(kConfigs + "fc_mnist.yaml", {}), "");
+}
+
+TEST(ModelConfigNonlinearity, NamesOfTheZooBecomeRows) {
+  const auto row = [](const std::string& name) {
+    const graph::Graph g = loaded("mlp_tiny.yaml", {"model.activation_fn=" + name, "model.depth=1"});
+    std::string rows;
+    for (const graph::NodeId id : g.nodes())
+      if (g.node(id).op != "gemm") rows += g.node(id).op + " ";
+    return rows;
+  };
+  EXPECT_EQ(row("relu"), "relu ");
+  EXPECT_EQ(row("LeakY_relu"), "leaky_relu ");  // in any case
+  EXPECT_EQ(row("swish"), row("silu"));
+  EXPECT_EQ(row("gelu_new"), "gelu_tanh ");
+  EXPECT_EQ(row("squared_relu"), "relu square ");
+  EXPECT_EQ(row("relu6"), "clip ");
+  EXPECT_EQ(row("linear"), "");
+}
+
+// The configuration fc_mnist of the zoo has 63 thousand parameters.
+TEST(ModelConfigMlp, WeightsAreCounted) {
+  const int64_t n = weights(loaded("fc_mnist.yaml"));
+  EXPECT_EQ(n, 784 * 50 + 50 + 9 * (50 * 50 + 50) + 50 * 10 + 10);
+  EXPECT_EQ((n + 500) / 1000, 63);
+}
+
+TEST(ModelConfigMlp, ComputesLayerByLayer) {
+  const graph::Graph g = loaded("mlp_tiny.yaml");
+  std::vector<float> x;
+  for (int i = 0; i < 16; ++i) x.push_back(float(i - 7) / 8);
+  const auto out = graph::interpret(g, {{"x", ops::Tensor::from_floats({1, 16}, x)}}).at("logits");
+  std::vector<double> h(x.begin(), x.end());
+  for (const char* layer : {"layer0", "layer1", "classifier"}) {
+    const ops::Tensor& w = *g.constant_of(*g.find_value(std::string(layer) + "_w"));
+    const ops::Tensor& b = *g.constant_of(*g.find_value(std::string(layer) + "_b"));
+    const int64_t n = b.elements();
+    std::vector<double> y;
+    for (int64_t j = 0; j < n; ++j) {
+      double sum = b.get(j);
+      for (size_t i = 0; i < h.size(); ++i) sum += h[i] * w.get(int64_t(i) * n + j);
+      y.push_back(layer[0] == 'l' ? std::max(sum, 0.0) : sum);
+    }
+    h = y;
+  }
+  ASSERT_EQ(out.elements(), 4);
+  for (int64_t i = 0; i < 4; ++i) EXPECT_NEAR(out.get(i), h[size_t(i)], 1e-6);
+}
+
+TEST(ModelConfigMlp, SeedsDecideTheWeights) {
+  const auto first = [](const std::string& seed) {
+    return loaded("mlp_tiny.yaml", {"runconfig.seed=" + seed}).constants.at(0);
+  };
+  EXPECT_EQ(first("5"), first("5"));
+  EXPECT_NE(first("5"), first("6"));
+  double sum = 0;
+  for (const float v : first("5").to_floats()) {
+    EXPECT_LE(std::abs(v), 0.25F);  // 1 / sqrt(16)
+    sum += std::abs(v);
+  }
+  EXPECT_NEAR(sum / double(first("5").elements()), 0.125, 0.03);
+}
+
+// LeNet-5 of 28 x 28 has 61,706 parameters, ResNet-20 0.27 million.
+TEST(ModelConfigVision, WeightsAreCounted) {
+  if (!has_row("conv") || !has_row("batch_norm")) GTEST_SKIP() << "the operator table has no convolution yet";
+  EXPECT_EQ(weights(loaded("lenet.yaml")), 61706);
+  EXPECT_EQ((weights(loaded("resnet.yaml")) + 5000) / 10000, 27);
+}
+
+TEST(ModelConfigVision, AResidualBlockKeepsWhatPassesItsSkip) {
+  if (!has_row("conv") || !has_row("batch_norm")) GTEST_SKIP() << "the operator table has no convolution yet";
+  const graph::Graph g = loaded("resnet_tiny.yaml");
+  int sums = 0;
+  for (const graph::NodeId id : g.nodes())
+    sums += g.node(id).op == "add" && g.node(id).name.ends_with("_sum");
+  EXPECT_EQ(sums, 2);
+  EXPECT_EQ(g.value(g.outputs.at(0)).type.shape, (ops::Shape{1, 4}));
+}
+
+class Transformer : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!has_row("gather")) GTEST_SKIP() << "the operator table has no gather yet";
+  }
+  using Values = std::map<std::string, ops::Tensor>;
+  static ops::Tensor ids(const std::vector<int>& list) {
+    ops::Tensor t(ops::TensorType{DataType::i32, {1, int64_t(list.size())}});
+    for (size_t i = 0; i < list.size(); ++i) t.set_int(int64_t(i), list[i]);
+    return t;
+  }
+  static double difference(const ops::Tensor& a, const ops::Tensor& b, int64_t row) {
+    const int64_t n = a.type.shape.back();
+    double most = 0;
+    for (int64_t i = 0; i < n; ++i) most = std::max(most, std::abs(a.get(row * n + i) - b.get(row * n + i)));
+    return most;
+  }
+};
+
+// Embeddings, then 4 projections, 2 dense layers and 2 norms a layer, then a norm.
+TEST_F(Transformer, WeightsOfGptAreCounted) {
+  const int64_t v = 16, t = 4, h = 8, f = 16;
+  EXPECT_EQ(weights(loaded("gpt3_tiny.yaml")),
+            v * h + t * h + 2 * (4 * (h * h + h) + h * f + f + f * h + h + 4 * h) + 2 * h);
+}
+
+TEST_F(Transformer, TheTwoLineOverrideChangesTheNonlinearityAlone) {
+  const graph::Graph a = loaded("gpt3_tiny.yaml"), b = loaded("gpt3_tiny_leaky_relu.yaml");
+  ASSERT_EQ(a.nodes().size(), b.nodes().size());
+  EXPECT_EQ(a.constants, b.constants);
+  for (size_t i = 0; i < a.nodes().size(); ++i) {
+    const std::string &x = a.node(a.nodes()[i]).op, &y = b.node(b.nodes()[i]).op;
+    EXPECT_TRUE(x == y || (x == "gelu" && y == "leaky_relu")) << x << " " << y;
+  }
+}
+
+TEST_F(Transformer, ADecoderSeesWhatIsBeforeAnEncoderEverything) {
+  for (const char* positions : {"learned", "fixed", "rotary", "relative", "alibi"}) {
+    const std::string set = std::string("model.position_embedding_type=") + positions;
+    const graph::Graph gpt = loaded("gpt2_tiny.yaml", {set});
+    const auto of = [&](const std::vector<int>& tokens) {
+      return graph::interpret(gpt, {{"input_ids", ids(tokens)}}).at("logits");
+    };
+    const ops::Tensor one = of({3, 1, 4, 1}), other = of({3, 1, 4, 9});
+    for (int64_t row = 0; row < 3; ++row) EXPECT_EQ(difference(one, other, row), 0) << positions;
+    EXPECT_GT(difference(one, other, 3), 1e-3) << positions;
+    // The order matters: without positions, the last row would not see it.
+    EXPECT_GT(difference(one, of({1, 3, 4, 1}), 3), 1e-6) << positions;
+  }
+  const graph::Graph bert = loaded("bert_tiny.yaml");
+  const auto of = [&](const std::vector<int>& tokens) {
+    return graph::interpret(bert, {{"input_ids", ids(tokens)}, {"token_type_ids", ids({0, 0, 1, 1})}});
+  };
+  EXPECT_GT(difference(of({3, 1, 4, 1}).at("mlm_logits"), of({3, 1, 4, 9}).at("mlm_logits"), 0), 1e-6);
+  EXPECT_EQ(of({3, 1, 4, 1}).at("nsp_logits").type.shape, (ops::Shape{1, 2}));
+}
+
+TEST_F(Transformer, T5ReadsItsSourceEverywhereAndItsTargetUpToHere) {
+  const graph::Graph g = loaded("t5_tiny.yaml");
+  const auto of = [&](const std::vector<int>& source, const std::vector<int>& target) {
+    return graph::interpret(g, {{"source_ids", ids(source)}, {"target_ids", ids(target)}}).at("logits");
+  };
+  const ops::Tensor one = of({1, 2, 3, 4}, {5, 6, 7});
+  EXPECT_GT(difference(one, of({1, 2, 3, 9}, {5, 6, 7}), 0), 1e-6);
+  EXPECT_EQ(difference(one, of({1, 2, 3, 4}, {5, 6, 8}), 1), 0);
+  EXPECT_GT(difference(one, of({1, 2, 3, 4}, {5, 6, 8}), 2), 1e-6);
+}
+
+TEST_F(Transformer, GatedNonlinearitiesHaveASecondProjection) {
+  EXPECT_EQ(
+      weights(loaded("gpt2_tiny.yaml", {"model.nonlinearity=swiglu"})) - weights(loaded("gpt2_tiny.yaml")),
+      8 * 16 + 16);
+}
+
+}  // namespace
+}  // namespace cs::frontend
