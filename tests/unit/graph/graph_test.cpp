@@ -146,8 +146,8 @@ TEST(GraphText, WeightsBeyondTheFileAreRefused) {
   EXPECT_THAT(complaint(text), AllOf(HasSubstr("16 bytes"), HasSubstr("offset 8")));
 }
 
-TEST(GraphText, AModelConfigurationHasItsOwnMessage) {
-  EXPECT_THAT(complaint("model:\n  hidden_size: 4\n"), HasSubstr("not read yet"));
+TEST(GraphText, AModelConfigurationGoesToItsOwnReader) {
+  EXPECT_THAT(complaint("model:\n  hidden_size: 4\n"), HasSubstr("model.name: is missing"));
 }
 
 TEST(Chains, TheExpressionOfAChainFoldsScalarsAndSeesThroughViews) {
