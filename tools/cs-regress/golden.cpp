@@ -136,11 +136,16 @@ std::optional<std::vector<Job>> find_jobs(const std::string& folder, const Selec
                                           const std::string& machine, const std::string& policy, Diag& diag) {
   const auto collection = read_collection(folder, diag);
   if (!collection) return std::nullopt;
-  std::set<std::string> missing = selection.groups;
+  std::set<std::string> missing = selection.groups, operations;
+  for (const Case& c : collection->cases) operations.insert(c.op);
+  // A name of both means the operation.
+  const auto chosen = [&](const Case& c) {
+    return selection.groups.empty() || selection.groups.contains(c.op) ||
+           (selection.groups.contains(c.group) && !operations.contains(c.group));
+  };
   std::vector<Job> jobs;
   for (const Case& c : collection->cases) {
-    if (!selection.groups.empty() && !selection.groups.contains(c.group) && !selection.groups.contains(c.op))
-      continue;
+    if (!chosen(c)) continue;
     missing.erase(c.group);
     missing.erase(c.op);
     if (selection.fp32) jobs.push_back(make_job(c, collection->kind, DataType::f32, machine, policy));

@@ -12,7 +12,7 @@
 namespace cs::golden {
 
 struct Selection {
-  std::set<std::string> groups;  // groups ("norm") or operations ("layer_norm"); empty: all
+  std::set<std::string> groups;  // groups ("norm") or operations ("layer_norm"), which win; empty: all
   bool fp32 = true, fp16 = true;
 };
 // A job per forward case in fp32, and another one in fp16 where the case lies on the grid of fp16. Cases that
