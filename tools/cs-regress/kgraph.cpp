@@ -37,7 +37,8 @@ kgraph::SolveOptions solve_options(const KgraphOptions& o, const kgraph::Graph& 
   s.floorplan.seed = o.seed;
   s.floorplan.threads = o.threads;
   s.floorplan.starts = 2;
-  s.floorplan.moves = o.moves > 0 ? o.moves : 20'000 * int64_t(std::max<size_t>(32, g.kernels.size()));
+  s.floorplan.moves =
+      o.moves > 0 ? o.moves : std::max<int64_t>(1'500'000, 20'000 * int64_t(g.kernels.size()));
   s.largest_gap = g.wlength <= g.wdeltat ? kPaceFirst : kWiresFirst;
   return s;
 }
