@@ -8,6 +8,7 @@
 //   4. initializers become constants; nodes are added in order, each typed at once by its row
 //   5. an input that must be constant (the shape of Reshape) becomes an attribute, folding what leads to it
 //   6. outputs; samples are followed through the graph
+#include <filesystem>
 #include <map>
 
 #include <fmt/format.h>
@@ -25,9 +26,7 @@ std::optional<graph::Graph> Importer::run() {
   size_t slash = file_.find_last_of('/');
   std::string base = slash == std::string::npos ? file_ : file_.substr(slash + 1);
   g_.name = proto_.name().empty() ? base.substr(0, base.find('.')) : proto_.name();
-  for (const onnx::OperatorSetIdProto& set : model_.opset_import()) {
-    if (default_domain(set.domain())) opset_ = set.version();
-  }
+  opset_ = opset_of(model_);
   if (opset_ == 0) fail("the model does not say which operator set it uses", "");
   name_nodes();
   check_support();
@@ -57,8 +56,7 @@ void Importer::check_support() {
   std::map<std::string, std::vector<std::string>> missing;
   for (int i = 0; i < proto_.node_size(); ++i) {
     const onnx::NodeProto& n = proto_.node(i);
-    if (default_domain(n.domain()) && (ops::find_onnx_op(n.op_type()) != nullptr || n.op_type() == "Mean"))
-      continue;
+    if (default_domain(n.domain()) && row_of(n.op_type(), opset_) != nullptr) continue;
     std::string op = default_domain(n.domain()) ? n.op_type() : n.domain() + "." + n.op_type();
     missing[op].push_back(names_[size_t(i)]);
   }
@@ -146,13 +144,23 @@ void Importer::add_outputs() {
       fail(fmt::format("output '{}' is listed twice", v.name()));
       continue;
     }
-    if (!g_.value(*id).producer.valid()) {
-      fail(fmt::format("output '{}' is an input or a constant of the model", v.name()),
-           "nothing is computed for it; remove it");
-      continue;
-    }
-    g_.set_output(*id);
+    g_.set_output(g_.value(*id).producer.valid() ? *id : copied_output(*id));
   }
+}
+
+// An input or a constant that is an output too: a copy takes its name, the original another one.
+ValueId Importer::copied_output(ValueId original) {
+  std::string name = g_.value(original).name;
+  if (!g_.value(original).is_input) g_.rename(original, g_.fresh_name(name + "_constant"));
+  graph::Node n;
+  n.name = g_.fresh_name(name + "_copy");
+  n.op = "identity";
+  n.inputs = {original};
+  n.where = fmt::format("{}: output {}", std::filesystem::path(file_).filename().string(), name);
+  graph::NodeId id = g_.add_node(std::move(n));
+  ValueId copy = g_.add_result(id, g_.fresh_name(name));
+  graph::infer_node(g_, id, diag_);
+  return copy;
 }
 
 std::optional<graph::Graph> import_onnx(std::string_view bytes, const std::string& name,

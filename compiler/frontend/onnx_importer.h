@@ -40,19 +40,30 @@ class Importer {
   bool add_operator(int i);
   bool is_used(const std::string& value) const;
   bool attributes_of(int i, const ops::OpDef& row, Attrs& attrs);
+  // Folds what leads to operands whose values the shape rule needs.
+  bool known_operands(int i, const ops::OpDef& row, std::vector<graph::ValueId>& operands);
   // Moves constant operands into attributes, from the last to the first so that positions stay.
   bool constant_operands(int i, const ops::OpDef& row, std::vector<graph::ValueId>& operands, Attrs& attrs);
+  // A shaped view of a value, under a new name.
+  graph::ValueId reshaped(int i, graph::ValueId value, const ops::Shape& shape);
   static void set_from_tensor(const ops::OpDef& row, std::string_view attr, const ops::Tensor& t,
                               Attrs& attrs);
-  // Adds one typed node with one result; an invalid id if the row refuses it.
-  graph::ValueId emit(int i, const std::string& name, const ops::OpDef& given_row,
-                      std::vector<graph::ValueId> operands, Attrs attrs, const std::string& result);
-  static const ops::OpDef* gelu_row(Attrs& attrs);
+  // Adds one typed node; its first result, or an invalid id if the row refuses it. Results without a name
+  // get one.
+  graph::ValueId emit(int i, const std::string& name, const ops::OpDef& row,
+                      std::vector<graph::ValueId> operands, Attrs attrs, std::vector<std::string> results);
+  // Names of the node's results, without those at the end that nobody uses.
+  bool result_names(int i, const ops::OpDef& row, std::vector<std::string>& results);
+  // Attributes and operands whose ONNX form is not ours (onnx_forms.cpp). May choose another row.
+  bool adapt(int i, const ops::OpDef*& row, std::vector<graph::ValueId>& operands, Attrs& attrs);
+  bool fill_value(int i, Attrs& attrs);
+  bool align_operand(int i, std::vector<graph::ValueId>& operands, Attrs& attrs);
   // max(a, b, c) = max(max(a, b), c); Mean divides the sum by the number of operands.
   bool add_folded(int i, const ops::OpDef& row, const std::vector<graph::ValueId>& operands);
   // Before opset 13 the input counts as a matrix, split at `axis`; later it runs along one axis.
   bool add_softmax(int i, const ops::OpDef& row, const std::vector<graph::ValueId>& operands, Attrs attrs);
   void add_outputs();
+  graph::ValueId copied_output(graph::ValueId original);
   const onnx::ModelProto& model_;
   const onnx::GraphProto& proto_;
   const std::string& file_;
@@ -64,6 +75,11 @@ class Importer {
   std::optional<std::string> sample_;
   int64_t opset_ = 0;
 };
+
+// The row that an operator of the default domain becomes, before its attributes are looked at; null: none.
+const ops::OpDef* row_of(const std::string& op_type, int64_t opset);
+// The version of the default domain's operators; 0: not said.
+int64_t opset_of(const onnx::ModelProto&);
 
 // ONNX's default domain has two spellings.
 inline bool default_domain(const std::string& domain) { return domain.empty() || domain == "ai.onnx"; }

@@ -1,5 +1,4 @@
-// ONNX import, nodes: constants, attributes, constant operands, and the operators whose ONNX form is not
-// ours.
+// ONNX import, nodes: constants, attributes, constant operands.
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -28,8 +27,7 @@ ops::Tensor from_list(DataType dtype, ops::Shape shape, const std::vector<T>& va
 }
 
 std::optional<ops::Tensor> from_attr(const AttrValue& v) {
-  if (const auto* i = std::get_if<int64_t>(&v))
-    return from_list(DataType::i64, {}, std::vector<int64_t>{*i});
+  if (const auto* i = std::get_if<int64_t>(&v)) return from_list(DataType::i64, {}, std::vector<int64_t>{*i});
   if (const auto* d = std::get_if<double>(&v)) return from_list(DataType::f32, {}, std::vector<double>{*d});
   if (const auto* i = std::get_if<std::vector<int64_t>>(&v))
     return from_list(DataType::i64, {int64_t(i->size())}, *i);
@@ -83,25 +81,50 @@ bool Importer::add_constant(int i) {
 
 bool Importer::add_operator(int i) {
   const onnx::NodeProto& n = proto_.node(i);
-  const ops::OpDef* row = ops::find_onnx_op(n.op_type() == "Mean" ? "Sum" : n.op_type());
+  const ops::OpDef* row = row_of(n.op_type(), opset_);
   CS_CHECK(row != nullptr, "unsupported operators were listed before");
   std::vector<ValueId> operands;
   if (!operands_of(i, operands)) return false;
-  if (n.output_size() == 0 || n.output(0).empty()) return bad(i, "the node has no result");
-  for (int k = 1; k < n.output_size(); ++k) {
-    if (!n.output(k).empty() && is_used(n.output(k)))
-      return bad(i, fmt::format("its result {} ('{}') is not supported", k, n.output(k)));
-  }
+  if (n.output_size() == 0) return bad(i, "the node has no result");
   Attrs attrs;
-  if (!attributes_of(i, *row, attrs) || !constant_operands(i, *row, operands, attrs)) return false;
-  if (n.op_type() == "Dropout" && ops::attr_int(*row, attrs, "training_mode") != 0) {
-    return bad(i, "training mode is not supported", "export the model for inference");
+  std::vector<std::string> results;
+  if (!attributes_of(i, *row, attrs) || !constant_operands(i, *row, operands, attrs) ||
+      !known_operands(i, *row, operands) || !adapt(i, row, operands, attrs) ||
+      !result_names(i, *row, results)) {
+    return false;
   }
-  if (!new_value(n.output(0))) return false;
-  if (row->name == "softmax" || row->name == "log_softmax") return add_softmax(i, *row, operands, attrs);
-  if (row->onnx_fold && operands.size() != 2) return add_folded(i, *row, operands);
-  if (n.op_type() == "Mean") return add_folded(i, *row, operands);
-  return emit(i, names_[size_t(i)], *row, operands, attrs, n.output(0)).valid();
+  if (row->name == "softmax" || row->name == "log_softmax" || row->name == "hardmax")
+    return add_softmax(i, *row, operands, attrs);
+  if ((row->onnx_fold && operands.size() != 2) || n.op_type() == "Mean") return add_folded(i, *row, operands);
+  return emit(i, names_[size_t(i)], *row, operands, attrs, results).valid();
+}
+
+bool Importer::result_names(int i, const ops::OpDef& row, std::vector<std::string>& results) {
+  const onnx::NodeProto& n = proto_.node(i);
+  for (int k = 0; k < n.output_size(); ++k) {
+    const bool used = !n.output(k).empty() && is_used(n.output(k));
+    if (used && size_t(k) >= row.results.size() && !row.variadic_results)
+      return bad(i, fmt::format("its result {} ('{}') is not supported", k, n.output(k)));
+    if (!n.output(k).empty() && (used || k == 0 || row.variadic_results) && !new_value(n.output(k)))
+      return false;
+    if (used || k == 0 || row.variadic_results) {
+      results.resize(size_t(k) + 1);
+      results[size_t(k)] = n.output(k);
+    }
+  }
+  size_t least = row.results.size() - size_t(row.optional_results);
+  if (results.size() < least) results.resize(least);
+  return true;
+}
+
+bool Importer::known_operands(int, const ops::OpDef& row, std::vector<ValueId>& operands) {
+  for (int k : row.constant_operands) {
+    if (size_t(k) >= operands.size() || !operands[size_t(k)].valid()) continue;
+    std::string name = g_.value(operands[size_t(k)]).name;
+    graph::fold_value(g_, operands[size_t(k)], diag_);
+    operands[size_t(k)] = *g_.find_value(name);
+  }
+  return true;
 }
 
 bool Importer::is_used(const std::string& value) const {
@@ -118,13 +141,15 @@ bool Importer::is_used(const std::string& value) const {
 
 bool Importer::attributes_of(int i, const ops::OpDef& row, Attrs& attrs) {
   for (const onnx::AttributeProto& a : proto_.node(i).attribute()) {
+    if (a.name() == "consumed_inputs" || (row.name == "constant_of_shape" && a.has_t())) continue;
     std::optional<AttrValue> v = onnx_attr(a);
     std::string name = snake_case(a.name());
     if (!v) return bad(i, fmt::format("attribute '{}' has a form that is not supported", a.name()));
-    if (row.name == "cast" && name == "to") {
-      const auto* code = std::get_if<int64_t>(&*v);
-      std::optional<DataType> t = code != nullptr ? onnx_dtype(int(*code)) : std::nullopt;
-      if (!t) return bad(i, "the type to cast to is not supported");
+    // A type is a number there and a name here.
+    const auto* code = std::get_if<int64_t>(&*v);
+    if (code != nullptr && (name == "to" || name == "dtype")) {
+      std::optional<DataType> t = onnx_dtype(int(*code));
+      if (!t) return bad(i, fmt::format("elements of {} are not supported", onnx_dtype_name(int(*code))));
       v = std::string(data_type_name(*t));
     }
     ops::set_attr(attrs, name, std::move(*v));
@@ -152,11 +177,16 @@ bool Importer::constant_operands(int i, const ops::OpDef& row, std::vector<Value
 void Importer::set_from_tensor(const ops::OpDef& row, std::string_view attr, const ops::Tensor& t,
                                Attrs& attrs) {
   for (const ops::AttrDef& def : row.attrs) {
-    if (def.name != attr || (t.elements() == 0 && def.kind != ops::AttrKind::integers)) continue;
+    bool list = def.kind == ops::AttrKind::integers || def.kind == ops::AttrKind::reals;
+    if (def.name != attr || (t.elements() == 0 && !list)) continue;
     if (def.kind == ops::AttrKind::integers) {
       std::vector<int64_t> list;
       for (int64_t k = 0; k < t.elements(); ++k) list.push_back(t.get_int(k));
       ops::set_attr(attrs, attr, std::move(list));
+    } else if (def.kind == ops::AttrKind::reals) {
+      std::vector<double> values;
+      for (int64_t k = 0; k < t.elements(); ++k) values.push_back(t.get(k));
+      ops::set_attr(attrs, attr, std::move(values));
     } else if (def.kind == ops::AttrKind::integer) {
       ops::set_attr(attrs, attr, t.get_int(0));
     } else {
@@ -165,83 +195,27 @@ void Importer::set_from_tensor(const ops::OpDef& row, std::string_view attr, con
   }
 }
 
-ValueId Importer::emit(int i, const std::string& name, const ops::OpDef& given_row,
-                       std::vector<ValueId> operands, Attrs attrs, const std::string& result) {
-  const ops::OpDef* row = &given_row;
-  if (row->name == "gelu" || proto_.node(i).op_type() == "Gelu") row = gelu_row(attrs);
+ValueId Importer::emit(int i, const std::string& name, const ops::OpDef& row, std::vector<ValueId> operands,
+                       Attrs attrs, std::vector<std::string> results) {
   while (!operands.empty() && !operands.back().valid()) operands.pop_back();
   graph::Node n;
   n.name = name;
-  n.op = row->name;
+  n.op = row.name;
   n.inputs = std::move(operands);
   n.attrs = std::move(attrs);
   // The artefact names the file, not where it lay: equal models give equal bytes.
-  n.where = fmt::format("{}: node {} ({})", std::filesystem::path(file_).filename().string(), names_[size_t(i)],
-                        proto_.node(i).op_type());
+  n.where = fmt::format("{}: node {} ({})", std::filesystem::path(file_).filename().string(),
+                        names_[size_t(i)], proto_.node(i).op_type());
   NodeId id = g_.add_node(std::move(n));
-  ValueId v = g_.add_result(id, result);
-  return graph::infer_node(g_, id, diag_) ? v : ValueId{};
+  for (const std::string& result : results)
+    g_.add_result(id, result.empty() ? g_.fresh_name(name + "_unused") : result);
+  return graph::infer_node(g_, id, diag_) ? g_.node(id).outputs[0] : ValueId{};
 }
 
-const ops::OpDef* Importer::gelu_row(Attrs& attrs) {
-  const AttrValue* form = ops::find_attr(attrs, "approximate");
-  const auto* text = form != nullptr ? std::get_if<std::string>(form) : nullptr;
-  bool tanh = text != nullptr && *text == "tanh";
-  if (tanh || (text != nullptr && *text == "none")) attrs.clear();
-  return ops::find_op(tanh ? "gelu_tanh" : "gelu");
-}
-
-bool Importer::add_folded(int i, const ops::OpDef& row, const std::vector<ValueId>& operands) {
-  const std::string& result = proto_.node(i).output(0);
-  if (operands.empty()) return bad(i, "the node has no operands");
-  bool mean = proto_.node(i).op_type() == "Mean";
-  ValueId acc = operands[0];
-  for (size_t k = 1; k < operands.size(); ++k) {
-    bool last = k + 1 == operands.size() && !mean;
-    std::string name = last ? names_[size_t(i)] : g_.fresh_name(fmt::format("{}_{}", names_[size_t(i)], k));
-    acc = emit(i, name, row, {acc, operands[k]}, {}, last ? result : g_.fresh_name(name + "_out"));
-    if (!acc.valid()) return false;
-  }
-  if (!mean && operands.size() > 1) return true;
-  ops::Tensor count(ops::TensorType{g_.value(acc).type.dtype, {}});
-  count.set(0, double(operands.size()));
-  ValueId n = g_.add_constant(g_.fresh_name(names_[size_t(i)] + "_count"), std::move(count));
-  const ops::OpDef* last = ops::find_op(mean ? "div" : "identity");
-  return emit(i, names_[size_t(i)], *last, mean ? std::vector{acc, n} : std::vector{acc}, {}, result).valid();
-}
-
-bool Importer::add_softmax(int i, const ops::OpDef& row, const std::vector<ValueId>& operands, Attrs attrs) {
-  const std::string &result = proto_.node(i).output(0), &name = names_[size_t(i)];
-  if (operands.size() != 1 || !operands[0].valid()) return bad(i, "softmax needs 1 operand");
-  ops::TensorType type = g_.value(operands[0]).type;
-  int64_t axis = opset_ >= 13 ? -1 : 1;
-  if (const AttrValue* v = ops::find_attr(attrs, "axis"))
-    axis = std::holds_alternative<int64_t>(*v) ? std::get<int64_t>(*v) : axis;
-  if (axis < 0) axis += type.rank();
-  if (axis < 0 || axis >= type.rank())
-    return bad(i, fmt::format("axis {} does not exist in {}", axis, ops::type_text(type)));
-  int wide = 0;
-  int64_t along = axis;
-  for (int d = int(axis); d < type.rank(); ++d) {
-    if (type.shape[size_t(d)] != 1) {
-      ++wide;
-      along = d;
-    }
-  }
-  if (opset_ >= 13 || wide <= 1) {
-    ops::set_attr(attrs, "axis", opset_ >= 13 ? axis : along);
-    return emit(i, name, row, operands, attrs, result).valid();
-  }
-  Attrs flat, rows, back;
-  ops::set_attr(flat, "axis", axis);
-  ops::set_attr(rows, "axis", int64_t(1));
-  ops::set_attr(back, "shape", type.shape);
-  ValueId a = emit(i, g_.fresh_name(name + "_flat"), *ops::find_op("flatten"), operands, flat,
-                   g_.fresh_name(name + "_flat_out"));
-  if (!a.valid()) return false;
-  ValueId b = emit(i, name, row, {a}, rows, g_.fresh_name(name + "_rows"));
-  return b.valid() &&
-         emit(i, g_.fresh_name(name + "_shape"), *ops::find_op("reshape"), {b}, back, result).valid();
+ValueId Importer::reshaped(int i, ValueId value, const ops::Shape& shape) {
+  std::string name = g_.fresh_name(names_[size_t(i)] + "_shaped");
+  return emit(i, name, *ops::find_op("reshape"), {value}, {{"allowzero", int64_t(1)}, {"shape", shape}},
+              {g_.fresh_name(name + "_out")});
 }
 
 }  // namespace cs::frontend

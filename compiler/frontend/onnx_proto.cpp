@@ -158,6 +158,11 @@ std::optional<AttrValue> onnx_attr(const onnx::AttributeProto& a) {
       return std::vector<double>(a.floats().begin(), a.floats().end());
     case onnx::AttributeProto::INTS:
       return std::vector<int64_t>(a.ints().begin(), a.ints().end());
+    case onnx::AttributeProto::STRINGS: {
+      std::string words;
+      for (const std::string& s : a.strings()) words += (words.empty() ? "" : " ") + s;
+      return words;
+    }
     default:
       return std::nullopt;
   }

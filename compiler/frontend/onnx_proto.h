@@ -17,7 +17,8 @@ std::optional<DataType> onnx_dtype(int elem_type);
 std::string onnx_dtype_name(int elem_type);  // for messages, also of types we do not have
 // Reads raw_data or the typed field. `error` says what is wrong.
 std::optional<ops::Tensor> onnx_tensor(const onnx::TensorProto&, std::string& error);
-// Nothing if the attribute has no form of ours (graphs, sparse tensors).
+// A list of texts becomes words in one. Nothing if the attribute has no form of ours (graphs, sparse
+// tensors).
 std::optional<AttrValue> onnx_attr(const onnx::AttributeProto&);
 // "transB" -> "trans_b"
 std::string snake_case(const std::string&);

@@ -1,5 +1,5 @@
-// The files are numbered in the order of the graph's run-time inputs and outputs; an absent optional input has no
-// number of its own. Files of later versions repeat the value's name, which then decides.
+// The files are numbered in the order of the graph's run-time inputs and outputs; an absent optional input
+// has no number of its own. Files of later versions repeat the value's name, which then decides.
 #include "compiler/frontend/onnx_sets.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "compiler/frontend/frontend.h"
-#include "compiler/frontend/onnx_inputs.h"
+#include "compiler/frontend/onnx_importer.h"
 #include "runtime/ops/ops.h"
 #include "runtime/support/files.h"
 
@@ -33,15 +33,17 @@ std::optional<Recorded> read_recorded(const std::string& file, Diag& diag) {
 }
 
 // Names that only feed operands which the operator's row takes as constants.
-std::set<std::string> must_be_constant(const onnx::GraphProto& graph) {
+std::set<std::string> must_be_constant(const onnx::GraphProto& graph, int64_t opset) {
   std::set<std::string> constant, other;
   for (const onnx::NodeProto& n : graph.node()) {
-    const ops::OpDef* row = ops::find_onnx_op(n.op_type());
+    const ops::OpDef* row = row_of(n.op_type(), opset);
     for (int i = 0; i < n.input_size(); ++i) {
       const bool attribute =
           row != nullptr && std::any_of(row->onnx_inputs.begin(), row->onnx_inputs.end(),
                                         [&](const ops::OnnxInputAttr& a) { return a.input == i; });
-      (attribute ? constant : other).insert(n.input(i));
+      const bool value =
+          row != nullptr && std::count(row->constant_operands.begin(), row->constant_operands.end(), i) > 0;
+      (attribute || value ? constant : other).insert(n.input(i));
     }
   }
   for (const std::string& name : other) constant.erase(name);
@@ -96,7 +98,7 @@ std::optional<OnnxSet> read_onnx_set(const std::string& model_file, const std::s
 
   OnnxSet set;
   const std::optional<std::string> sample = sample_symbol(graph, {});
-  const std::set<std::string> constants = must_be_constant(graph);
+  const std::set<std::string> constants = must_be_constant(graph, opset_of(model));
   for (auto& [name, recorded] : in) {
     const auto input = std::find(input_names.begin(), input_names.end(), name) - input_names.begin();
     if (constants.contains(name)) {

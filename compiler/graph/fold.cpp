@@ -6,24 +6,31 @@ namespace cs::graph {
 
 bool can_fold(const Graph& g, NodeId id) {
   const Node& n = g.node(id);
-  if (!n.alive || n.outputs.size() != 1) return false;
+  if (!n.alive || n.outputs.empty()) return false;
+  bool types_only = g.op(id).types_only;
   for (ValueId v : n.inputs) {
-    if (v.valid() && !g.value(v).is_constant()) return false;
+    if (v.valid() && !(types_only ? g.value(v).typed : g.value(v).is_constant())) return false;
   }
-  const Value& result = g.value(n.outputs[0]);
-  return !result.is_output && (!result.typed || result.type.bytes() <= kFoldBytes);
+  for (ValueId v : n.outputs) {
+    const Value& result = g.value(v);
+    if (result.is_output || (result.typed && result.type.bytes() > kFoldBytes)) return false;
+  }
+  return true;
 }
 
 bool fold_node(Graph& g, NodeId id, Diag& diag) {
-  std::vector<const ops::Tensor*> operands;
-  for (ValueId v : g.node(id).inputs) operands.push_back(g.constant_of(v));
   std::vector<ops::Tensor> results;
-  if (!ops::evaluate(g.op(id), g.node(id).attrs, operands, results, diag)) return false;
-  ValueId old = g.node(id).outputs[0];
-  std::string name = g.value(old).name;
-  g.rename(old, g.fresh_name(name + "_folded"));
-  ValueId constant = g.add_constant(name, std::move(results[0]));
-  g.replace_uses(old, constant);
+  const ops::OpDef& op = g.op(id);
+  const Attrs& attrs = g.node(id).attrs;
+  bool ok = op.types_only ? ops::evaluate_types(op, attrs, g.input_types(id), results, diag)
+                          : ops::evaluate(op, attrs, g.input_values(id), results, diag);
+  if (!ok) return false;
+  const std::vector<ValueId> outputs = g.node(id).outputs;
+  for (size_t k = 0; k < outputs.size(); ++k) {
+    std::string name = g.value(outputs[k]).name;
+    g.rename(outputs[k], g.fresh_name(name + "_folded"));
+    g.replace_uses(outputs[k], g.add_constant(name, std::move(results[k])));
+  }
   g.erase(id);
   return true;
 }
@@ -32,7 +39,9 @@ const ops::Tensor* fold_value(Graph& g, ValueId value, Diag& diag) {
   if (const ops::Tensor* t = g.constant_of(value)) return t;
   NodeId producer = g.value(value).producer;
   if (!producer.valid()) return nullptr;
-  for (ValueId v : g.node(producer).inputs) {
+  // Folding an operand puts a new value into its place, so the list is read anew every time.
+  for (size_t k = 0; !g.op(producer).types_only && k < g.node(producer).inputs.size(); ++k) {
+    ValueId v = g.node(producer).inputs[k];
     if (v.valid() && fold_value(g, v, diag) == nullptr) return nullptr;
   }
   if (!can_fold(g, producer)) return nullptr;

@@ -206,6 +206,12 @@ std::vector<const ops::TensorType*> Graph::input_types(NodeId id) const {
   return types;
 }
 
+std::vector<const ops::Tensor*> Graph::input_values(NodeId id) const {
+  std::vector<const ops::Tensor*> values;
+  for (ValueId v : nodes_[id].inputs) values.push_back(constant_of(v));
+  return values;
+}
+
 int64_t Graph::flops(NodeId id) const {
   std::vector<ops::TensorType> results;
   for (ValueId v : nodes_[id].outputs) results.push_back(values_[v].type);
@@ -224,11 +230,12 @@ void node_error(const Graph& g, NodeId id, Diag& diag, std::string message, std:
 bool infer_node(Graph& g, NodeId id, Diag& diag) {
   std::vector<ops::TensorType> types;
   std::string error;
-  if (!ops::infer_types(g.op(id), g.node(id).attrs, g.input_types(id), types, error)) {
+  const std::vector<ValueId>& results = g.node(id).outputs;
+  if (!ops::infer_types(g.op(id), g.node(id).attrs, g.input_types(id), types, error, g.input_values(id)) ||
+      !ops::check_results(g.op(id), results.size(), types.size(), error)) {
     node_error(g, id, diag, error);
     return false;
   }
-  const std::vector<ValueId>& results = g.node(id).outputs;
   for (size_t i = 0; i < results.size() && i < types.size(); ++i) {
     g.value(results[i]).type = types[i];
     g.value(results[i]).typed = true;

@@ -106,7 +106,8 @@ class Graph {
   std::string fresh_name(const std::string& stem) const;  // no node and no value has it
   // Operand types for ops::infer_types; null where absent.
   std::vector<const ops::TensorType*> input_types(NodeId id) const;
-  int64_t flops(NodeId id) const;  // per sample
+  std::vector<const ops::Tensor*> input_values(NodeId id) const;  // null where not constant
+  int64_t flops(NodeId id) const;                                 // per sample
 
  private:
   void add_use(NodeId user, ValueId value);

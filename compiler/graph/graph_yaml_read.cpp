@@ -174,8 +174,7 @@ class Reader {
       n.where = fmt::format(
           "{}:{}", std::filesystem::path(diag_.sources.path(n.loc.file)).filename().string(), n.loc.line);
     p.inputs = m.child("inputs");
-    std::vector<std::string> outputs;
-    if (!m.optional("outputs", outputs) || outputs.empty()) outputs = {n.name};
+    const YamlNode* named = m.child("outputs");
     p.type = read_type(m, false, &p.type_loc);
     const ops::OpDef* row = ops::find_op(n.op);
     if (const YamlNode* attrs = m.child("attrs")) read_attrs(*attrs, row, n);
@@ -192,15 +191,33 @@ class Reader {
       diag_.error(n.loc, fmt::format("two nodes are called '{}'", n.name));
       return;
     }
-    if (outputs.size() != 1) {
-      diag_.error(n.loc,
-                  fmt::format("node '{}': {} has 1 result, {} are named", n.name, n.op, outputs.size()));
-      return;
+    std::vector<std::string> outputs = {n.name};
+    if (named != nullptr && !named->is_null() && !read_result_names(*named, outputs)) return;
+    for (const std::string& name : outputs) {
+      if (!name.empty() && !new_value_name(name, n.loc)) return;
     }
-    if (!new_value_name(outputs[0], n.loc)) return;
-    p.id = g_.add_node(std::move(n));
-    g_.add_result(p.id, outputs[0]);
+    p.id = g_.add_node(n);
+    for (const std::string& name : outputs)
+      g_.add_result(p.id, name.empty() ? g_.fresh_name(n.name + "_unused") : name);
     pending_.push_back(std::move(p));
+  }
+
+  // A result that nobody wants is written as ~.
+  bool read_result_names(const YamlNode& list, std::vector<std::string>& names) {
+    if (!list.is_sequence()) {
+      diag_.error(list.loc(), "'outputs' must be a list of value names");
+      return false;
+    }
+    if (list.items().empty()) return true;
+    names.clear();
+    for (const YamlNode& item : list.items()) {
+      if (!item.is_null() && !item.is_scalar()) {
+        diag_.error(item.loc(), "'outputs' must be a list of value names");
+        return false;
+      }
+      names.push_back(item.is_null() ? "" : item.text());
+    }
+    return true;
   }
 
   void read_assignment(YamlMap& m, Node& n) {

@@ -92,7 +92,8 @@ void check_rows(const Graph& g, Diag& diag) {
     if (!typed) continue;
     std::vector<ops::TensorType> types;
     std::string error;
-    if (!ops::infer_types(*row, n.attrs, g.input_types(id), types, error)) {
+    if (!ops::infer_types(*row, n.attrs, g.input_types(id), types, error, g.input_values(id)) ||
+        !ops::check_results(*row, n.outputs.size(), types.size(), error)) {
       node_error(g, id, diag, error);
       continue;
     }

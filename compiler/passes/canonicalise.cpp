@@ -96,7 +96,8 @@ bool reduces_nothing(const Graph& g, NodeId id) {
 bool canonicalise(Graph& g, PassContext&) {
   for (NodeId id : g.topological()) {
     const std::string& op = g.node(id).op;
-    if (op == "identity" || op == "dropout" || reduces_nothing(g, id)) {
+    bool whole = op == "dropout" && g.node(id).outputs.size() == 1;
+    if (op == "identity" || whole || reduces_nothing(g, id)) {
       if (!can_bypass(g, id)) continue;
       g.replace_uses(g.node(id).outputs[0], g.node(id).inputs[0]);
       g.erase(id);

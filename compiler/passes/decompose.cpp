@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "compiler/graph/fold.h"
 #include "compiler/graph/sample.h"
 #include "compiler/kernels/kernels.h"
 #include "compiler/passes/passes.h"
@@ -18,18 +19,41 @@ using graph::Graph;
 using graph::NodeId;
 using graph::ValueId;
 
+// A result that is a graph output needs a node that gives no other output: a copy, where the steps end in a
+// constant, an operand or another output.
+void replace_result(Graph& g, ValueId old, ValueId made, const graph::Node& node, Diag& diag) {
+  const graph::Value& to = g.value(made);
+  if (g.value(old).is_output && (!to.producer.valid() || to.is_output)) {
+    graph::Node copy;
+    copy.name = g.fresh_name(node.name + "_copy");
+    copy.op = "identity";
+    copy.inputs = {made};
+    copy.where = node.where;
+    NodeId id = g.add_node(std::move(copy));
+    made = g.add_result(id, g.fresh_name(node.name + "_copy_out"));
+    graph::infer_node(g, id, diag);
+  }
+  g.replace_uses(old, made);
+}
+
 // Adds the steps of the node's row in front of it and gives its result to the last step. The node is erased.
 bool expand(Graph& g, NodeId id, Diag& diag) {
   const graph::Node node = g.node(id);
   const ops::OpDef& row = g.op(id);
   std::map<std::string, ValueId> values;
   for (size_t i = 0; i < node.inputs.size(); ++i) values[std::string(row.operands[i])] = node.inputs[i];
-  ValueId last;
-  for (const ops::DecompositionStep& step : ops::decompose(row, node.attrs)) {
+  std::vector<ops::DecompositionStep> steps;
+  std::string error;
+  if (!ops::decompose(row, node.attrs, g.input_types(id), steps, error)) {
+    graph::node_error(g, id, diag, error);
+    return false;
+  }
+  for (const ops::DecompositionStep& step : steps) {
     graph::Node part;
     part.name = g.fresh_name(fmt::format("{}_{}", node.name, step.op));
     part.op = step.op;
-    for (const std::string& operand : step.operands) part.inputs.push_back(values.at(operand));
+    for (const std::string& operand : step.operands)
+      part.inputs.push_back(operand.empty() ? ValueId{} : values.at(operand));
     part.attrs = step.attrs;
     part.loc = node.loc;
     part.where = node.where;
@@ -37,27 +61,43 @@ bool expand(Graph& g, NodeId id, Diag& diag) {
     part.from_op = node.from.empty() ? node.op : node.from_op;
     std::string name = part.name;
     NodeId made = g.add_node(std::move(part));
-    last = g.add_result(made, g.fresh_name(name + "_out"));
+    for (const std::string& result : step.results)
+      values[result] = g.add_result(made, g.fresh_name(name + "_out"));
     if (!graph::infer_node(g, made, diag)) return false;
-    values[step.result] = last;
+    // Constants among the steps are constants of the graph.
+    if (graph::can_fold(g, made)) {
+      std::vector<std::string> names;
+      for (ValueId v : g.node(made).outputs) names.push_back(g.value(v).name);
+      if (!graph::fold_node(g, made, diag)) return false;
+      for (size_t k = 0; k < names.size(); ++k) values[step.results[k]] = *g.find_value(names[k]);
+    }
   }
-  g.replace_uses(node.outputs[0], last);
+  for (size_t k = 0; k < node.outputs.size(); ++k)
+    replace_result(g, node.outputs[k], values.at(std::string(row.results[k])), node, diag);
   g.erase(id);
+  // Steps towards results that nobody named.
+  g.remove_dead();
   return true;
 }
 
-// The node alone: its operands are inputs of the same types.
+// The node alone: operands that are not constant are inputs of the same types.
 std::optional<NodeId> alone(const Graph& g, NodeId id, Graph& trial, Diag& diag) {
   trial.name = g.name;
   graph::Node copy = g.node(id);
   copy.outputs.clear();
   copy.inputs.clear();
   for (ValueId v : g.node(id).inputs) {
-    copy.inputs.push_back(v.valid() ? trial.add_input(trial.fresh_name(g.value(v).name), g.value(v).type)
-                                    : v);
+    if (!v.valid()) {
+      copy.inputs.push_back(v);
+    } else if (const ops::Tensor* t = g.constant_of(v)) {
+      copy.inputs.push_back(trial.add_constant(trial.fresh_name(g.value(v).name), *t));
+    } else {
+      copy.inputs.push_back(trial.add_input(trial.fresh_name(g.value(v).name), g.value(v).type));
+    }
   }
   NodeId made = trial.add_node(std::move(copy));
-  trial.set_output(trial.add_result(made, trial.fresh_name(g.value(g.node(id).outputs[0]).name)));
+  for (ValueId v : g.node(id).outputs)
+    trial.set_output(trial.add_result(made, trial.fresh_name(g.value(v).name)));
   if (!graph::infer_node(trial, made, diag)) return std::nullopt;
   return made;
 }
@@ -69,6 +109,7 @@ bool parts_fit(const Graph& g, NodeId id, PassContext& context, std::string& why
   if (!node || !expand(trial, *node, context.diag)) return false;
   // Compounds of compounds are expanded in turn by the caller; here only their parts count.
   for (NodeId part : trial.nodes()) {
+    if (trial.op(part).kind == ops::OpKind::view) continue;
     graph::Assignment a = choose_origin(trial, part, context.policy);
     if (a.origin == Origin::host) {
       why = fmt::format("its part {} cannot run on the wafer: {}", trial.node(part).op, a.reason);
@@ -87,7 +128,7 @@ bool parts_fit(const Graph& g, NodeId id, PassContext& context, std::string& why
 
 bool decompose_compounds(Graph& g, PassContext& context) {
   for (NodeId id : g.topological()) {
-    if (g.op(id).kind != ops::OpKind::compound || g.node(id).assignment.origin) continue;
+    if (!g.node(id).alive || g.op(id).kind != ops::OpKind::compound || g.node(id).assignment.origin) continue;
     graph::Assignment whole = choose_origin(g, id, context.policy);
     if (whole.origin == Origin::handwritten) continue;
     std::string why;

@@ -1,10 +1,9 @@
-// Host execution of one operator, and decompositions.
+// Host execution of one operator.
 //   elementwise: the row's expression, element by element with broadcasting. Float32 operands are computed in
 //   double
 //     and rounded once, so that a host step is never the less accurate side of a comparison
 //   compound: its decomposition, step by step
 //   others: the row's reference implementation, or its loops
-#include <cctype>
 #include <map>
 
 #include <fmt/format.h>
@@ -36,93 +35,47 @@ void evaluate_expression(const Expr& expr, std::span<const Tensor* const> inputs
 }
 
 bool evaluate_steps(const OpDef& op, const Attrs& attrs, std::span<const Tensor* const> inputs,
-                    std::vector<Tensor>& outputs, Diag& diag) {
+                    std::span<const TensorType* const> types, std::vector<Tensor>& outputs, Diag& diag) {
   std::map<std::string, Tensor> values;
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i] != nullptr) values[std::string(op.operands[i])] = *inputs[i];
   }
-  for (const DecompositionStep& step : decompose(op, attrs)) {
+  std::vector<DecompositionStep> steps;
+  std::string error;
+  if (!decompose(op, attrs, types, steps, error)) {
+    diag.error_at(op.name, error);
+    return false;
+  }
+  for (const DecompositionStep& step : steps) {
     std::vector<const Tensor*> operands;
-    for (const std::string& name : step.operands) operands.push_back(&values.at(name));
+    for (const std::string& name : step.operands)
+      operands.push_back(name.empty() ? nullptr : &values.at(name));
     const OpDef* row = find_op(step.op);
     CS_CHECK(row != nullptr, fmt::format("decomposition of {} uses unknown '{}'", op.name, step.op));
-    if (!evaluate(*row, step.attrs, operands, outputs, diag)) return false;
-    values[step.result] = outputs[0];
+    std::vector<Tensor> made;
+    if (!evaluate(*row, step.attrs, operands, made, diag)) return false;
+    for (size_t k = 0; k < step.results.size(); ++k) values[step.results[k]] = std::move(made[k]);
   }
+  outputs.clear();
+  for (std::string_view name : op.results) outputs.push_back(values.at(std::string(name)));
   return true;
 }
 
-// Splits "a, b, axes=axis" at commas.
-std::vector<std::string> split_arguments(std::string_view text) {
-  std::vector<std::string> parts(1);
-  for (char c : text) {
-    if (c == ',') {
-      parts.emplace_back();
-    } else if (c != ' ') {
-      parts.back() += c;
-    }
+bool evaluate_loop_rule(const OpDef& op, const Attrs& attrs, std::span<const TensorType* const> types,
+                        std::span<const Tensor* const> inputs, std::vector<Tensor>& made,
+                        std::string& error) {
+  LoopProgram program;
+  std::vector<TensorType> outs;
+  for (const Tensor& t : made) outs.push_back(t.type);
+  std::vector<const Tensor*> present;
+  for (size_t k = 0; k < types.size(); ++k) {
+    if (types[k] != nullptr) present.push_back(inputs[k]);
   }
-  return parts;
-}
-
-AttrValue argument_value(const Attrs& attrs, const std::string& text) {
-  if (const AttrValue* v = find_attr(attrs, text)) return *v;
-  if (text.find('.') != std::string::npos) return std::stod(text);
-  CS_CHECK(!text.empty() && (std::isdigit(static_cast<unsigned char>(text[0])) || text[0] == '-'),
-           "unknown attribute in a decomposition: " + text);
-  return int64_t(std::stoll(text));
+  return loops_of(op, attrs, types, outs, program, error, inputs) &&
+         evaluate_loops(program, present, made, error);
 }
 
 }  // namespace
-
-std::vector<DecompositionStep> decompose(const OpDef& op, const Attrs& given) {
-  Attrs attrs = with_defaults(op, given);
-  std::vector<DecompositionStep> steps;
-  std::string_view text = op.decomposition;
-  while (!text.empty()) {
-    size_t end = std::min(text.find('\n'), text.size());
-    std::string_view line = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    size_t equal = line.find(" = "), open = line.find('('), close = line.rfind(')');
-    CS_CHECK(equal != line.npos && open != line.npos && close != line.npos,
-             "decomposition of " + std::string(op.name));
-    DecompositionStep step;
-    step.result = line.substr(0, equal);
-    step.op = line.substr(equal + 3, open - equal - 3);
-    for (const std::string& part : split_arguments(line.substr(open + 1, close - open - 1))) {
-      size_t sign = part.find('=');
-      if (sign == std::string::npos) {
-        step.operands.push_back(part);
-      } else {
-        set_attr(step.attrs, part.substr(0, sign), argument_value(attrs, part.substr(sign + 1)));
-      }
-    }
-    steps.push_back(std::move(step));
-  }
-  return steps;
-}
-
-bool loops_of(const OpDef& op, const Attrs& attrs, std::span<const TensorType* const> inputs,
-              std::span<const TensorType> outputs, LoopProgram& program, std::string& error) {
-  program = {};
-  if (op.loops != nullptr) {
-    if (!op.loops({op, attrs, inputs}, outputs, program, error)) return false;
-  } else if (op.kind == OpKind::compound) {
-    return loops_of_steps(op, attrs, inputs, outputs, program, error);
-  } else if (!op.expression.empty()) {
-    LoopBuilder b(program, inputs, outputs);
-    std::vector<LoopAccess> loads;
-    for (size_t k = 0; k < inputs.size(); ++k) {
-      loads.push_back(b.operand(int(k)).broadcast_to(outputs[0].shape).access());
-    }
-    b.statement(outputs[0].shape, b.result().access(), std::move(loads),
-                bind_attrs(op_expression(op), with_defaults(op, attrs)));
-  } else {
-    error = std::string(op.name) + " has no loops";
-    return false;
-  }
-  return true;
-}
 
 bool evaluate(const OpDef& op, const Attrs& attrs, std::span<const Tensor* const> inputs,
               std::vector<Tensor>& outputs, Diag& diag) {
@@ -130,21 +83,18 @@ bool evaluate(const OpDef& op, const Attrs& attrs, std::span<const Tensor* const
   for (const Tensor* t : inputs) types.push_back(t == nullptr ? nullptr : &t->type);
   std::vector<TensorType> result;
   std::string error;
-  if (!infer_types(op, attrs, types, result, error)) {
+  if (!infer_types(op, attrs, types, result, error, inputs)) {
     diag.error_at(op.name, error);
     return false;
   }
-  if (op.kind == OpKind::compound) return evaluate_steps(op, attrs, inputs, outputs, diag);
+  if (op.kind == OpKind::compound) return evaluate_steps(op, attrs, inputs, types, outputs, diag);
   std::vector<Tensor> made;
   for (TensorType& t : result) made.emplace_back(std::move(t));
   bool ok = true;
   if (op.reference != nullptr) {
-    ok = op.reference({op, attrs, types}, inputs, made, error);
+    ok = op.reference({op, attrs, types, inputs}, inputs, made, error);
   } else if (op.loops != nullptr) {
-    LoopProgram program;
-    std::vector<TensorType> outs;
-    for (const Tensor& t : made) outs.push_back(t.type);
-    ok = loops_of(op, attrs, types, outs, program, error) && evaluate_loops(program, inputs, made, error);
+    ok = evaluate_loop_rule(op, attrs, types, inputs, made, error);
   } else {
     evaluate_expression(bind_attrs(op_expression(op), with_defaults(op, attrs)), inputs, made[0]);
   }
@@ -161,6 +111,20 @@ bool evaluate(const OpDef& op, const Attrs& attrs, const std::vector<Tensor>& in
   std::vector<const Tensor*> pointers;
   for (const Tensor& t : inputs) pointers.push_back(&t);
   return evaluate(op, attrs, pointers, outputs, diag);
+}
+
+bool evaluate_types(const OpDef& op, const Attrs& attrs, std::span<const TensorType* const> inputs,
+                    std::vector<Tensor>& outputs, Diag& diag) {
+  CS_CHECK(op.types_only, "an operator that reads elements needs them");
+  std::vector<TensorType> types;
+  std::vector<const Tensor*> none(inputs.size(), nullptr);
+  std::string error;
+  outputs.clear();
+  bool ok = infer_types(op, attrs, inputs, types, error);
+  for (TensorType& t : types) outputs.emplace_back(std::move(t));
+  ok = ok && evaluate_loop_rule(op, attrs, inputs, none, outputs, error);
+  if (!ok) diag.error_at(op.name, error);
+  return ok;
 }
 
 }  // namespace cs::ops

@@ -190,6 +190,33 @@ LoopView LoopView::with_shape(const Shape& to) const {
   return v;
 }
 
+LoopView LoopView::reversed(int dim) const {
+  LoopView v = *this;
+  v.offset += (shape[size_t(dim)] - 1) * strides[size_t(dim)];
+  v.strides[size_t(dim)] = -strides[size_t(dim)];
+  return v;
+}
+
+LoopView LoopView::split(int dim, const Shape& parts) const {
+  LoopView v = *this;
+  std::vector<int64_t> steps = c_strides(parts);
+  for (int64_t& s : steps) s *= strides[size_t(dim)];
+  v.shape.erase(v.shape.begin() + dim);
+  v.strides.erase(v.strides.begin() + dim);
+  v.shape.insert(v.shape.begin() + dim, parts.begin(), parts.end());
+  v.strides.insert(v.strides.begin() + dim, steps.begin(), steps.end());
+  return v;
+}
+
+LoopView LoopView::windows(int dim, int64_t count, int64_t step, int64_t extent, int64_t spacing) const {
+  LoopView v = *this;
+  v.shape[size_t(dim)] = count;
+  v.strides[size_t(dim)] = strides[size_t(dim)] * step;
+  v.shape.push_back(extent);
+  v.strides.push_back(strides[size_t(dim)] * spacing);
+  return v;
+}
+
 LoopAccess counter(int64_t offset, std::vector<int64_t> strides, int64_t step) {
   LoopAccess a;
   a.buffer = kCounter;
@@ -210,6 +237,7 @@ LoopBuilder::LoopBuilder(LoopProgram& p, std::span<const TensorType* const> oper
     if (operands[k] != nullptr) p_.buffers.push_back({fmt::format("x{}", k), BufferKind::operand, type});
   }
   first_result_ = int(p_.buffers.size());
+  results_ = int(results.size());
   for (size_t k = 0; k < results.size(); ++k) {
     p_.buffers.push_back({results.size() == 1 ? "y" : fmt::format("y{}", k), BufferKind::result, results[k]});
   }
@@ -228,6 +256,8 @@ LoopView LoopBuilder::result(int k) const {
   const Shape& shape = p_.buffers[size_t(first_result_ + k)].type.shape;
   return {first_result_ + k, 0, shape, c_strides(shape)};
 }
+
+bool LoopBuilder::has_result(int k) const { return k < results_; }
 
 LoopView LoopBuilder::temporary(const std::string& name, DataType dtype, const Shape& shape) {
   p_.buffers.push_back({name, BufferKind::temporary, {dtype, shape}});
@@ -252,6 +282,9 @@ void LoopBuilder::statement(const std::vector<int64_t>& extents, LoopAccess out,
 
 void LoopBuilder::statement(const std::vector<int64_t>& extents, LoopAccess out,
                             std::vector<LoopAccess> loads, Expr value, Combine combine) {
+  for (int64_t e : extents) {
+    if (e == 0) return;
+  }
   p_.blocks.back().statements.push_back(
       {extents, std::move(out), std::move(loads), std::move(value), combine});
 }

@@ -77,7 +77,7 @@ struct LoopProgram {
 bool check_loops(const LoopProgram&, std::string& error);
 // One statement per line, for messages, tests and `--dump-after`: "y[4*i + j] += x0[...] * x1[...]".
 std::string loops_text(const LoopProgram&);
-// Runs the program. Operands in the order of the buffers; null: an operand that no statement loads. Buffers
+// Runs the program. One operand per operand buffer, in their order; null: no statement loads it. Buffers
 // hold double while it runs, integers beyond 2^53 lose bits; results are rounded once, to their types.
 bool evaluate_loops(const LoopProgram&, std::span<const Tensor* const> operands, std::span<Tensor> results,
                     std::string& error);
@@ -103,6 +103,11 @@ struct LoopView {
   LoopView broadcast_to(const Shape&) const;  // numpy rules
   LoopView sliced(int dim, int64_t start, int64_t extent, int64_t step = 1) const;
   LoopView with_shape(const Shape&) const;  // needs a view in C order without gaps
+  LoopView reversed(int dim) const;
+  LoopView split(int dim, const Shape& parts) const;  // one dimension as several; their product is its extent
+  // Dimension `dim` and a new one at the end: windows of `extent` elements, `spacing` apart, at every
+  // `step`-th element; `count` of them.
+  LoopView windows(int dim, int64_t count, int64_t step, int64_t extent, int64_t spacing) const;
 };
 
 class LoopBuilder {
@@ -111,10 +116,12 @@ class LoopBuilder {
   LoopView operand(int k) const;  // of the row; absent ones must not be asked for
   bool has_operand(int k) const;
   LoopView result(int k = 0) const;
+  bool has_result(int k) const;
+  DataType type_of(const LoopView& v) const { return p_.buffers[size_t(v.buffer)].type.dtype; }
   LoopView temporary(const std::string& name, DataType, const Shape&);
   // Statements join the block that begin_block() opened last; one block of one step is open at first.
   void begin_block(int64_t steps);
-  // `value` in operands x0, x1, … = loads; CS_CHECK that it parses.
+  // `value` in operands x0, x1, … = loads; CS_CHECK that it parses. Statements over no point are left out.
   void statement(const std::vector<int64_t>& extents, LoopAccess out, std::vector<LoopAccess> loads,
                  std::string_view value, Combine = Combine::assign);
   void statement(const std::vector<int64_t>& extents, LoopAccess out, std::vector<LoopAccess> loads,
@@ -127,7 +134,7 @@ class LoopBuilder {
  private:
   LoopProgram& p_;
   std::vector<int> operand_;  // buffer of each operand, -1 if absent
-  int first_result_ = 0;
+  int first_result_ = 0, results_ = 0;
 };
 
 // The value of the loop counters: offset + Σ stride · counter.

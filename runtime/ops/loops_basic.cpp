@@ -1,6 +1,5 @@
 // Loop rules of products, reductions and movements.
 #include <algorithm>
-#include <limits>
 
 #include "runtime/ops/rules.h"
 
@@ -97,11 +96,8 @@ bool loops_reduce(const ShapeContext& c, std::span<const TensorType> outputs, Lo
   }
   LoopView y = b.result().with_shape(kept);
   bool max = c.op.name == "reduce_max", min = c.op.name == "reduce_min", product = c.op.name == "reduce_prod";
-  constexpr double kInf = std::numeric_limits<double>::infinity();
   bool is_float = data_type_is_float(outputs[0].dtype);
-  double lowest = is_float ? -kInf : double(std::numeric_limits<int32_t>::min());
-  double highest = is_float ? kInf : double(std::numeric_limits<int32_t>::max());
-  b.fill(y, max ? lowest : min ? highest : product ? 1 : 0);
+  b.fill(y, max ? lowest_of(outputs[0].dtype) : min ? highest_of(outputs[0].dtype) : product ? 1 : 0);
   b.statement(x.shape, y.broadcast_to(x.shape).access(), {x.access()}, "x0",
               max       ? Combine::max
               : min     ? Combine::min
@@ -133,6 +129,21 @@ bool loops_concat(const ShapeContext& c, std::span<const TensorType> outputs, Lo
     int64_t extent = c.inputs[k]->shape[size_t(axis)];
     if (c.inputs[k]->elements() > 0) b.copy(b.result().sliced(axis, at, extent), b.operand(int(k)));
     at += extent;
+  }
+  return true;
+}
+
+bool loops_constant(const ShapeContext& c, std::span<const TensorType> outputs, LoopProgram& p,
+                    std::string&) {
+  LoopBuilder b(p, c.inputs, outputs);
+  const auto& values = std::get<std::vector<double>>(*find_attr(c.attrs, "value"));
+  LoopView y = b.result().with_shape({int64_t(values.size())});
+  // Runs of equal values are filled together.
+  for (size_t first = 0; first < values.size();) {
+    size_t end = first + 1;
+    while (end < values.size() && values[end] == values[first]) ++end;
+    b.fill(y.sliced(0, int64_t(first), int64_t(end - first)), values[first]);
+    first = end;
   }
   return true;
 }

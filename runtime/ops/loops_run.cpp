@@ -78,7 +78,12 @@ class Statement {
     double value = expr_value<double>(s_.value, values_, scratch_);
     double& out = memory_[size_t(s_.out.buffer)][size_t(at)];
     out = combined(s_.combine, out, value);
-    if (!data_type_is_float(program_.buffers[size_t(s_.out.buffer)].type.dtype)) out = std::trunc(out);
+    DataType type = program_.buffers[size_t(s_.out.buffer)].type.dtype;
+    if (type == DataType::boolean) {
+      out = out != 0 ? 1 : 0;
+    } else if (!data_type_is_float(type)) {
+      out = std::trunc(out);
+    }
     return true;
   }
 
@@ -99,9 +104,8 @@ bool evaluate_loops(const LoopProgram& p, std::span<const Tensor* const> operand
   for (size_t b = 0; b < p.buffers.size(); ++b) {
     memory[b].assign(size_t(p.buffers[b].type.elements()), 0.0);
     if (p.buffers[b].kind != BufferKind::operand) continue;
-    while (operand < operands.size() && operands[operand] == nullptr) ++operand;
-    const Tensor& t = *operands[operand++];
-    for (int64_t i = 0; i < t.elements(); ++i) memory[b][size_t(i)] = t.get(i);
+    const Tensor* t = operands[operand++];
+    for (int64_t i = 0; t != nullptr && i < t->elements(); ++i) memory[b][size_t(i)] = t->get(i);
   }
   for (const LoopBlock& block : p.blocks) {
     for (int64_t step = 0; step < block.steps; ++step) {

@@ -52,7 +52,7 @@ const AttrValue& attr_value(const OpDef& op, const Attrs& attrs, std::string_vie
 
 std::string_view op_kind_name(OpKind kind) {
   constexpr std::string_view kNames[] = {"elementwise", "contraction", "reduction", "compound",
-                                         "view",        "movement",    "source"};
+                                         "view",        "movement",    "source",    "loops"};
   return kNames[size_t(kind)];
 }
 
@@ -181,8 +181,19 @@ bool check_node(const OpDef& op, const Attrs& attrs, size_t inputs, std::vector<
   return errors.size() == before;
 }
 
+bool values_known(const ShapeContext& c, std::string& error) {
+  for (int k : c.op.constant_operands) {
+    if (c.input(size_t(k)) == nullptr || c.value(size_t(k)) != nullptr) continue;
+    error = fmt::format("operand '{}' must be a constant: the shape of the result depends on its values",
+                        c.op.operands[size_t(k)]);
+    return false;
+  }
+  return true;
+}
+
 bool infer_types(const OpDef& op, const Attrs& attrs, std::span<const TensorType* const> inputs,
-                 std::vector<TensorType>& outputs, std::string& error) {
+                 std::vector<TensorType>& outputs, std::string& error,
+                 std::span<const Tensor* const> values) {
   std::vector<std::string> errors;
   bool ok = check_node(op, attrs, inputs.size(), errors);
   size_t needed = op.operands.size() - size_t(op.optional_operands);
@@ -196,7 +207,8 @@ bool infer_types(const OpDef& op, const Attrs& attrs, std::span<const TensorType
     error = errors.front();
     return false;
   }
-  if (!op.shape({op, attrs, inputs}, outputs, error)) return false;
+  ShapeContext c{op, attrs, inputs, values};
+  if (!values_known(c, error) || !op.shape(c, outputs, error)) return false;
   for (const TensorType& t : outputs) {
     if (!checked_elements(t.shape)) {
       error = fmt::format("the result {} is too large", type_text(t));
@@ -205,6 +217,38 @@ bool infer_types(const OpDef& op, const Attrs& attrs, std::span<const TensorType
   }
   return true;
 }
+
+bool check_results(const OpDef& op, size_t named, size_t all, std::string& error) {
+  size_t least = op.variadic_results ? all : op.results.size() - size_t(op.optional_results);
+  if (named >= least && named <= all) return true;
+  error = fmt::format("{} gives {}{} result{}, {} {} named", op.name,
+                      least < all ? fmt::format("{} to ", least) : "", all, all == 1 ? "" : "s", named,
+                      named == 1 ? "is" : "are");
+  return false;
+}
+
+namespace {
+
+// Operations of all statements; a combination other than assignment counts as one.
+int64_t loop_flops(const OpDef& op, const Attrs& attrs, std::span<const TensorType* const> inputs,
+                   std::span<const TensorType> outputs) {
+  LoopProgram program;
+  std::string ignored;
+  if (!loops_of(op, attrs, inputs, outputs, program, ignored)) return 0;
+  int64_t flops = 0;
+  for (const LoopBlock& block : program.blocks) {
+    for (const LoopStatement& s : block.statements) {
+      int64_t points = block.steps;
+      for (int64_t e : s.extents) points *= e;
+      int64_t each = s.combine == Combine::assign ? 0 : 1;
+      for (const ExprNode& node : s.value.nodes) each += expr_arity(node.kind) > 0 ? 1 : 0;
+      flops += points * each;
+    }
+  }
+  return flops;
+}
+
+}  // namespace
 
 int64_t op_flops(const OpDef& op, const Attrs& attrs, std::span<const TensorType* const> inputs,
                  std::span<const TensorType> outputs) {
@@ -222,7 +266,10 @@ int64_t op_flops(const OpDef& op, const Attrs& attrs, std::span<const TensorType
     case OpKind::reduction:
       return inputs[0]->elements();
     case OpKind::compound:
-      return int64_t(op.flops) * inputs[0]->elements();
+      if (op.steps == nullptr) return int64_t(op.flops) * inputs[0]->elements();
+      return loop_flops(op, attrs, inputs, outputs);
+    case OpKind::loops:
+      return loop_flops(op, attrs, inputs, outputs);
     case OpKind::view:
     case OpKind::movement:
     case OpKind::source:

@@ -1,8 +1,9 @@
 // The operator table: everything that is known about an operator is said once, in its row.
 //
 // Importer: ONNX names and which inputs become attributes. Shape inference: `shape`. Host execution and
-// constant folding: evaluate(). Kernel generator: the expression. Decomposition pass: `decomposition`.
-// Policy: `kind`. Rows lie in ops_table.cpp; `cs-compile --list-ops` prints them.
+// constant folding: evaluate(). Kernel generator: the expression or the loops. Decomposition pass:
+// `decomposition` or `steps`. Policy: `kind`. Rows lie in ops_table.cpp and rows_*.cpp, with their shape and
+// loop rules beside them; `cs-compile --list-ops` prints them.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +27,9 @@ enum class OpKind : uint8_t {
   reduction,    // along axes: reduce_sum ...
   compound,     // has a decomposition into other rows
   view,         // same elements in the same C order, other shape: reshape, flatten, squeeze, identity ...
-  movement,     // elements move: transpose, concat
-  source,       // constant
+  movement,     // elements move: transpose, concat, slice, pad
+  source,       // no operand's elements are read: constant, shape
+  loops,        // has a loop rule of another form: windows, indices, recurrences
 };
 std::string_view op_kind_name(OpKind);
 
@@ -41,22 +43,39 @@ struct AttrDef {
 };
 
 struct OpDef;
-// What a shape rule sees: types of operands (absent optional ones: null), their constant values if known.
+// What a rule sees: types of operands (absent optional ones: null), and values of those that are known.
 struct ShapeContext {
   const OpDef& op;
   const Attrs& attrs;
   std::span<const TensorType* const> inputs;
+  std::span<const Tensor* const> values = {};  // null: not known; may be shorter than inputs
+
+  const TensorType* input(size_t k) const { return k < inputs.size() ? inputs[k] : nullptr; }
+  const Tensor* value(size_t k) const { return k < values.size() ? values[k] : nullptr; }
 };
-// Fills the output types; on failure says why, with numbers.
+// Fills the types of all results, the optional ones too; on failure says why, with numbers.
 using ShapeRule = bool (*)(const ShapeContext&, std::vector<TensorType>& outputs, std::string& error);
-// Reference implementation of rows without an expression or decomposition. Operands: null where absent.
+// A faster way to what the loops say, or the only one if the result's shape depends on values. Operands: null
+// where absent.
 using Reference = bool (*)(const ShapeContext&, std::span<const Tensor* const> inputs,
                            std::span<Tensor> outputs, std::string& error);
 
-// Loop definition of rows that are neither an expression nor a decomposition (runtime/ops/loops.h): statements
-// over the operands and `outputs`, whose types the shape rule has filled in.
+// Loop definition of rows that are neither an expression nor a decomposition (runtime/ops/loops.h):
+// statements over the operands and `outputs`, whose types the shape rule has filled in. `outputs` may end
+// early where nobody wants the optional results.
 using LoopRule = bool (*)(const ShapeContext&, std::span<const TensorType> outputs, LoopProgram&,
                           std::string& error);
+
+// One line of a decomposition: results = op(operands, attrs).
+struct DecompositionStep {
+  std::vector<std::string> results;
+  std::string op;
+  std::vector<std::string> operands;  // names of the row's operands or results of earlier lines; "": absent
+  Attrs attrs;
+};
+// Decomposition of rows whose steps depend on types or on which operands are there. The results of the row
+// are the values called like OpDef::results.
+using DecompositionRule = bool (*)(const ShapeContext&, std::vector<DecompositionStep>&, std::string& error);
 
 // An ONNX input that must be constant and becomes an attribute ("shape" of Reshape, "min" of Clip from opset
 // 11).
@@ -72,18 +91,24 @@ struct OpDef {
   std::vector<std::string_view> operands;  // x · a, b · condition, x, y
   int optional_operands = 0;               // the last so many may be absent
   bool variadic = false;                   // the last operand may be repeated (concat)
-  bool onnx_fold = false;  // ONNX's form is variadic, ours binary: max(a, b, c) = max(max(a, b), c)
+  std::vector<std::string_view> results = {"y"};
+  int optional_results = 0;       // the last so many may be absent
+  bool variadic_results = false;  // the last may be repeated; the shape rule says how many there are (split)
+  bool onnx_fold = false;         // ONNX's form is variadic, ours binary: max(a, b, c) = max(max(a, b), c)
   std::vector<AttrDef> attrs;
   std::vector<OnnxInputAttr> onnx_inputs;
+  std::vector<int> constant_operands;  // operands whose values the shape rule needs
+  bool types_only = false;             // the results depend on the operands' types alone: shape, size
   ShapeRule shape = nullptr;
-  std::string_view expression;     // elementwise
-  bool boolean_result = false;     // elementwise: output is boolean, not the operands' type
-  std::string_view derivative;     // d output / d operand, ";" between operands; in operands and y
-  double ulp = 1;                  // allowed error of a float32 kernel, in units of the last place
-  std::string_view decomposition;  // compound: one "name = op(operand, ..., attr=value)" per line;
-                                   // the last line defines the output
-  double flops = 1;                // per output element (contraction: per multiply-add); elementwise: counted
-  Reference reference = nullptr;  // host only: a faster way to what `loops` says; rows of kind source
+  std::string_view expression;        // elementwise
+  bool boolean_result = false;        // elementwise: output is boolean, not the operands' type
+  std::string_view derivative;        // d output / d operand, ";" between operands; in operands and y
+  double ulp = 1;                     // allowed error of a float32 kernel, in units of the last place
+  std::string_view decomposition;     // compound: one "name = op(operand, ..., attr=value)" per line;
+                                      // lines that end in a result's name define it
+  DecompositionRule steps = nullptr;  // compound: instead of the text
+  double flops = 1;               // per output element (contraction: per multiply-add); elementwise: counted
+  Reference reference = nullptr;  // host only
   LoopRule loops = nullptr;
   std::string_view note;  // ONNX versions and limits, for --list-ops
 };
@@ -109,14 +134,18 @@ Attrs with_defaults(const OpDef&, const Attrs&);
 
 // Arity, attribute names, kinds and required ones. One message per problem.
 bool check_node(const OpDef&, const Attrs&, size_t inputs, std::vector<std::string>& errors);
-// Types of the outputs. Null: operand absent.
+// Types of all results, optional ones too. Null: operand absent. `values`: of operands that are constant.
 bool infer_types(const OpDef&, const Attrs&, std::span<const TensorType* const> inputs,
-                 std::vector<TensorType>& outputs, std::string& error);
+                 std::vector<TensorType>& outputs, std::string& error,
+                 std::span<const Tensor* const> values = {});
+// Whether a node may name so many results if its row has `all`.
+bool check_results(const OpDef&, size_t named, size_t all, std::string& error);
 
-// The operator as loops: its loop rule, one statement made of its expression, or the loops of its decomposition's
-// steps. False where a rule refuses.
+// The operator as loops: its loop rule, one statement made of its expression, or the loops of its steps one
+// after another. `outputs`: the first so many results. False where a rule refuses.
 bool loops_of(const OpDef&, const Attrs&, std::span<const TensorType* const> inputs,
-              std::span<const TensorType> outputs, LoopProgram&, std::string& error);
+              std::span<const TensorType> outputs, LoopProgram&, std::string& error,
+              std::span<const Tensor* const> values = {});
 
 // Runs one operator on the host: float32 data in float32, float64 in float64, integers in double or exactly.
 // Inputs: null where absent. Used by constant folding, host steps and tests.
@@ -125,16 +154,16 @@ bool evaluate(const OpDef&, const Attrs&, std::span<const Tensor* const> inputs,
 bool evaluate(const OpDef&, const Attrs&, const std::vector<Tensor>& inputs, std::vector<Tensor>& outputs,
               Diag&);
 
+// The same for rows with `types_only`, which need no operand's elements.
+bool evaluate_types(const OpDef&, const Attrs&, std::span<const TensorType* const> inputs,
+                    std::vector<Tensor>& outputs, Diag&);
+
 // Floating-point operations of one call, from the row.
 int64_t op_flops(const OpDef&, const Attrs&, std::span<const TensorType* const> inputs,
                  std::span<const TensorType> outputs);
 
-// One line of a decomposition, parsed.
-struct DecompositionStep {
-  std::string result, op;
-  std::vector<std::string> operands;  // operand names of the row or results of earlier lines
-  Attrs attrs;                        // attribute references already replaced by the node's values
-};
-std::vector<DecompositionStep> decompose(const OpDef&, const Attrs&);
+// The steps of a compound for these operands; attribute references of the text are replaced by values.
+bool decompose(const OpDef&, const Attrs&, std::span<const TensorType* const> inputs,
+               std::vector<DecompositionStep>&, std::string& error);
 
 }  // namespace cs::ops

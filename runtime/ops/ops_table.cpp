@@ -6,120 +6,29 @@
 #include <limits>
 
 #include "runtime/ops/ops.h"
+#include "runtime/ops/rows.h"
 #include "runtime/ops/rules.h"
+#include "runtime/ops/steps.h"
 
 namespace cs::ops {
 
 namespace {
-
-using Names = std::vector<std::string_view>;
-using AttrDefs = std::vector<AttrDef>;
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr auto kInt = AttrKind::integer;
-constexpr auto kInts = AttrKind::integers;
-
-AttrDef real(std::string_view name, double value) { return {name, AttrKind::real, value}; }
-AttrDef integer(std::string_view name, int64_t value) { return {name, kInt, value}; }
-AttrDef integers(std::string_view name, bool required = false) {
-  return {name, kInts, std::vector<int64_t>{}, required};
-}
-
-OpDef unary(std::string_view name, Names onnx, AttrDefs attrs, std::string_view expression,
-            std::string_view derivative, double ulp = 2) {
-  OpDef d;
-  d.name = name;
-  d.onnx = std::move(onnx);
-  d.operands = {"x"};
-  d.attrs = std::move(attrs);
-  d.shape = shape_elementwise;
-  d.expression = expression;
-  d.derivative = derivative;
-  d.ulp = ulp;
-  return d;
-}
-
-OpDef binary(std::string_view name, Names onnx, std::string_view expression, std::string_view derivative,
-             double ulp = 1) {
-  OpDef d = unary(name, std::move(onnx), {}, expression, derivative, ulp);
-  d.operands = {"a", "b"};
-  return d;
-}
-
-OpDef predicate(std::string_view name, Names onnx, Names operands, std::string_view expression) {
-  OpDef d = unary(name, std::move(onnx), {}, expression, "", 0);
-  d.operands = std::move(operands);
-  d.boolean_result = true;
-  return d;
-}
-
-OpDef folded(OpDef d) {
-  d.onnx_fold = true;
-  return d;
-}
-
-OpDef noted(OpDef d, std::string_view note) {
-  d.note = note;
-  return d;
-}
-
-OpDef reduce(std::string_view name, Names onnx, std::string_view derivative) {
-  OpDef d;
-  d.name = name;
-  d.kind = OpKind::reduction;
-  d.onnx = std::move(onnx);
-  d.operands = {"x"};
-  d.attrs = {integers("axes"), integer("keepdims", 1), integer("noop_with_empty_axes", 0)};
-  d.onnx_inputs = {{1, "axes"}};
-  d.shape = shape_reduce;
-  d.reference = reference_reduce;
-  d.loops = loops_reduce;
-  d.derivative = derivative;
-  return d;
-}
-
-OpDef compound(std::string_view name, Names onnx, AttrDefs attrs, ShapeRule shape,
-               std::string_view decomposition) {
-  OpDef d;
-  d.name = name;
-  d.kind = OpKind::compound;
-  d.onnx = std::move(onnx);
-  d.operands = {"x"};
-  d.attrs = std::move(attrs);
-  d.shape = shape;
-  d.decomposition = decomposition;
-  return d;
-}
-
-OpDef compound_reduce(std::string_view name, Names onnx, std::string_view decomposition) {
-  OpDef d = compound(name, std::move(onnx),
-                     {integers("axes"), integer("keepdims", 1), integer("noop_with_empty_axes", 0)},
-                     shape_reduce, decomposition);
-  d.onnx_inputs = {{1, "axes"}};
-  return d;
-}
-
-OpDef view(std::string_view name, Names onnx, AttrDefs attrs, ShapeRule shape) {
-  OpDef d;
-  d.name = name;
-  d.kind = OpKind::view;
-  d.onnx = std::move(onnx);
-  d.operands = {"x"};
-  d.attrs = std::move(attrs);
-  d.shape = shape;
-  d.reference = reference_view;
-  d.loops = loops_copy;
-  d.ulp = 0;
-  d.flops = 0;
-  return d;
-}
 
 void add_arithmetic(std::vector<OpDef>& t) {
   t.push_back(folded(binary("add", {"Add", "Sum"}, "a + b", "1; 1")));
   t.push_back(binary("sub", {"Sub"}, "a - b", "1; -1"));
   t.push_back(binary("mul", {"Mul"}, "a * b", "b; a"));
   t.push_back(binary("div", {"Div"}, "a / b", "1 / b; -a / (b * b)"));
-  t.push_back(binary("pow", {"Pow"}, "pow(a, b)", "b * pow(a, b - 1); y * log(a)", 16));
+  OpDef pow = binary("pow", {"Pow"}, "pow(a, b)", "b * pow(a, b - 1); y * log(a)", 16);
+  pow.shape = shape_pow;
+  t.push_back(noted(pow, "the exponent may have another type than the base and the result"));
+  t.push_back(
+      noted(binary("mod", {"Mod"}, "a - floor(a / b) * b", "", 1), "Mod with fmod = 0: the sign of b"));
+  t.push_back(noted(binary("fmod", {}, "a - select(a / b < 0, ceil(a / b), floor(a / b)) * b", "", 1),
+                    "Mod with fmod = 1: the sign of a"));
+  t.push_back(binary("shift_left", {"BitShift"}, "a * pow(2, b)", "", 0));
+  t.push_back(
+      noted(binary("shift_right", {}, "floor(a / pow(2, b))", "", 0), "BitShift with direction = RIGHT"));
   t.push_back(folded(binary("max", {"Max"}, "max(a, b)", "a >= b; a < b", 0)));
   t.push_back(folded(binary("min", {"Min"}, "min(a, b)", "a <= b; a > b", 0)));
   t.push_back(unary("neg", {"Neg"}, {}, "-x", "-1", 0));
@@ -136,7 +45,7 @@ void add_arithmetic(std::vector<OpDef>& t) {
                      "select(x < min, 0, select(x > max, 0, 1))", 0);
   clip.onnx_inputs = {{1, "min"}, {2, "max"}};
   t.push_back(noted(clip, "limits are attributes before opset 11, constant inputs from 11 on"));
-  OpDef cast = unary("cast", {"Cast"},
+  OpDef cast = unary("cast", {"Cast", "CastLike"},
                      {{"to", AttrKind::text, std::string("f32"), true}, integer("saturate", 1)}, "x", "1", 0);
   cast.shape = shape_cast;
   t.push_back(cast);
@@ -229,6 +138,21 @@ void add_logic(std::vector<OpDef>& t) {
   t.push_back(where);
 }
 
+bool shape_dropout(const ShapeContext& c, std::vector<TensorType>& outputs, std::string& error) {
+  if (attr_int(c.op, c.attrs, "training_mode") != 0 && attr_real(c.op, c.attrs, "ratio") != 0)
+    return fail(error, "training mode is not supported; export the model for inference");
+  outputs = {*c.inputs[0], {DataType::boolean, c.inputs[0]->shape}};
+  return true;
+}
+
+bool steps_dropout(const ShapeContext& c, std::vector<DecompositionStep>& steps, std::string&) {
+  Steps s(steps);
+  s.result("y", "identity", {"x"});
+  s.result("mask", "constant_of_shape", {},
+           {{"shape", c.inputs[0]->shape}, {"value", 1.0}, {"dtype", std::string("bool")}});
+  return true;
+}
+
 void add_contractions(std::vector<OpDef>& t) {
   OpDef gemm;
   gemm.name = "gemm";
@@ -274,6 +198,16 @@ void add_reductions(std::vector<OpDef>& t) {
   t.push_back(compound_reduce("reduce_log_sum", {"ReduceLogSum"},
                               "s = reduce_sum(x, axes=axes, keepdims=keepdims, "
                               "noop_with_empty_axes=noop_with_empty_axes)\ny = log(s)"));
+  // The largest element is taken out, so that no exponential overflows.
+  t.push_back(compound_reduce("reduce_log_sum_exp", {"ReduceLogSumExp"},
+                              "m = reduce_max(x, axes=axes, noop_with_empty_axes=noop_with_empty_axes)\n"
+                              "d = sub(x, m)\n"
+                              "e = exp(d)\n"
+                              "s = reduce_sum(e, axes=axes, noop_with_empty_axes=noop_with_empty_axes)\n"
+                              "l = log(s)\n"
+                              "k = add(l, m)\n"
+                              "y = reduce_max(k, axes=axes, keepdims=keepdims, "
+                              "noop_with_empty_axes=noop_with_empty_axes)"));
 }
 
 void add_compounds(std::vector<OpDef>& t) {
@@ -304,11 +238,13 @@ void add_compounds(std::vector<OpDef>& t) {
 void add_views(std::vector<OpDef>& t) {
   t.push_back(view("identity", {"Identity"}, {}, shape_elementwise));
   OpDef dropout =
-      view("dropout", {"Dropout"},
-           {real("ratio", 0.5), integer("training_mode", 0), integer("seed", 0), integer("is_test", 1)},
-           shape_elementwise);
+      by_steps("dropout", {"Dropout"}, {"x"}, 0,
+               {real("ratio", 0.5), integer("training_mode", 0), integer("seed", 0), integer("is_test", 1)},
+               shape_dropout, steps_dropout);
   dropout.onnx_inputs = {{1, "ratio"}, {2, "training_mode"}};
-  t.push_back(noted(dropout, "inference only: the identity"));
+  dropout.results = {"y", "mask"};
+  dropout.optional_results = 1;
+  t.push_back(noted(dropout, "inference only: the identity, and a mask that lets everything pass"));
   OpDef reshape =
       view("reshape", {"Reshape"}, {integers("shape", true), integer("allowzero", 0)}, shape_reshape);
   reshape.onnx_inputs = {{1, "shape"}};
@@ -336,8 +272,9 @@ void add_views(std::vector<OpDef>& t) {
            {{"value", AttrKind::reals, std::vector<double>{}, true}, integers("shape")}, shape_constant);
   constant.kind = OpKind::source;
   constant.operands = {};
+  constant.attrs.push_back(text("dtype", "f32"));
   constant.reference = reference_constant;
-  constant.loops = nullptr;
+  constant.loops = loops_constant;
   t.push_back(noted(constant, "becomes a constant of the graph at import"));
 }
 
@@ -359,10 +296,24 @@ std::vector<OpDef> make_table() {
   add_compounds(t);
   add_arithmetic(t);
   add_transcendental(t);
+  add_inverse_functions(t);
   add_activations(t);
   add_logic(t);
   add_reductions(t);
   add_views(t);
+  add_convolutions(t);
+  add_pools(t);
+  add_normalizations(t);
+  add_slices(t);
+  add_pads(t);
+  add_indexed(t);
+  add_scatters(t);
+  add_searches(t);
+  add_sources(t);
+  add_data_dependent(t);
+  add_recurrences(t);
+  add_resizes(t);
+  add_algebra(t);
   for (OpDef& d : t) {
     if (!d.expression.empty()) d.flops = count_operations(d);
   }

@@ -9,6 +9,7 @@ namespace cs::ops {
   bool name(const ShapeContext&, std::vector<TensorType>& outputs, std::string& error)
 CS_SHAPE_RULE(shape_elementwise);
 CS_SHAPE_RULE(shape_where);
+CS_SHAPE_RULE(shape_pow);
 CS_SHAPE_RULE(shape_cast);
 CS_SHAPE_RULE(shape_same);
 CS_SHAPE_RULE(shape_gemm);
@@ -42,12 +43,22 @@ CS_LOOPS(loops_matmul);
 CS_LOOPS(loops_reduce);
 CS_LOOPS(loops_transpose);
 CS_LOOPS(loops_concat);
+CS_LOOPS(loops_constant);
 CS_LOOPS(loops_copy);  // views: elements in order
 #undef CS_LOOPS
 
-// Loops of a row with a decomposition.
-bool loops_of_steps(const OpDef&, const Attrs&, std::span<const TensorType* const> inputs,
-                    std::span<const TensorType> outputs, LoopProgram&, std::string& error);
+std::string dims_text(const Shape&);              // "[2, 3]"
+bool fail(std::string& error, std::string what);  // false
+// Operands `first` and later that are there have one element type.
+bool same_dtype(const ShapeContext&, size_t first, std::string& error);
+// Values of OpDef::constant_operands are there.
+bool values_known(const ShapeContext&, std::string& error);
+// An attribute axis of operand 0; nothing (and an error) if it is out of range.
+std::optional<int> axis_of(const ShapeContext&, std::string_view attr, std::string& error);
+std::vector<int64_t> all_axes(int rank);  // 0, 1, …
+// Smallest and largest value of a type, where maxima and minima start: -inf of floats.
+double lowest_of(DataType);
+double highest_of(DataType);
 
 // An axis attribute counted from the end if negative; nothing if out of range for `rank`.
 std::optional<int> normal_axis(int64_t axis, int rank);

@@ -1,4 +1,7 @@
 // Shape rules: types of the results from types of the operands and attributes. Messages carry the numbers.
+#include <cmath>
+#include <limits>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -8,7 +11,22 @@ namespace cs::ops {
 
 namespace {
 
-std::string dims(const Shape& s) { return fmt::format("[{}]", fmt::join(s, ", ")); }
+std::string dims(const Shape& s) { return dims_text(s); }
+
+bool broadcast_all(const ShapeContext& c, Shape& out, std::string& error) {
+  out.clear();
+  for (const TensorType* t : c.inputs) {
+    if (t == nullptr) continue;
+    std::optional<Shape> s = broadcast(out, t->shape);
+    if (!s) return fail(error, fmt::format("shapes {} and {} do not broadcast", dims(out), dims(t->shape)));
+    out = *s;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string dims_text(const Shape& s) { return fmt::format("[{}]", fmt::join(s, ", ")); }
 
 bool fail(std::string& error, std::string what) {
   error = std::move(what);
@@ -26,22 +44,38 @@ bool same_dtype(const ShapeContext& c, size_t first, std::string& error) {
   return true;
 }
 
-bool broadcast_all(const ShapeContext& c, Shape& out, std::string& error) {
-  out.clear();
-  for (const TensorType* t : c.inputs) {
-    if (t == nullptr) continue;
-    std::optional<Shape> s = broadcast(out, t->shape);
-    if (!s) return fail(error, fmt::format("shapes {} and {} do not broadcast", dims(out), dims(t->shape)));
-    out = *s;
-  }
-  return true;
-}
-
-}  // namespace
-
 std::optional<int> normal_axis(int64_t axis, int rank) {
   if (axis < -rank || axis >= rank) return std::nullopt;
   return int(axis < 0 ? axis + rank : axis);
+}
+
+std::optional<int> axis_of(const ShapeContext& c, std::string_view attr, std::string& error) {
+  int64_t axis = attr_int(c.op, c.attrs, attr);
+  std::optional<int> a = normal_axis(axis, c.inputs[0]->rank());
+  if (!a) error = fmt::format("axis {} does not exist in {}", axis, type_text(*c.inputs[0]));
+  return a;
+}
+
+std::vector<int64_t> all_axes(int rank) {
+  std::vector<int64_t> axes;
+  for (int d = 0; d < rank; ++d) axes.push_back(d);
+  return axes;
+}
+
+double lowest_of(DataType t) {
+  if (data_type_is_float(t)) return -std::numeric_limits<double>::infinity();
+  if (t == DataType::boolean || t == DataType::u8 || t == DataType::u16 || t == DataType::u32 ||
+      t == DataType::u64)
+    return 0;
+  return -std::ldexp(1.0, 8 * data_type_bytes(t) - 1);
+}
+
+double highest_of(DataType t) {
+  if (data_type_is_float(t)) return std::numeric_limits<double>::infinity();
+  if (t == DataType::boolean) return 1;
+  if (lowest_of(t) == 0) return std::ldexp(1.0, 8 * data_type_bytes(t)) - 1;
+  // The largest double that a 64-bit integer holds.
+  return data_type_bytes(t) == 8 ? std::ldexp(1.0, 63) - 1024 : -lowest_of(t) - 1;
 }
 
 std::optional<std::vector<bool>> reduced_axes(const ShapeContext& c, std::string& error) {
@@ -71,6 +105,13 @@ bool shape_where(const ShapeContext& c, std::vector<TensorType>& outputs, std::s
   Shape s;
   if (!same_dtype(c, 1, error) || !broadcast_all(c, s, error)) return false;
   outputs = {{c.inputs[1]->dtype, std::move(s)}};
+  return true;
+}
+
+bool shape_pow(const ShapeContext& c, std::vector<TensorType>& outputs, std::string& error) {
+  Shape s;
+  if (!broadcast_all(c, s, error)) return false;
+  outputs = {{c.inputs[0]->dtype, std::move(s)}};
   return true;
 }
 
@@ -292,7 +333,10 @@ bool shape_constant(const ShapeContext& c, std::vector<TensorType>& outputs, std
     return fail(error,
                 fmt::format("shape {} does not hold {} values", dims(shape), values ? values->size() : 0));
   }
-  outputs = {{DataType::f32, std::move(shape)}};
+  std::optional<DataType> dtype = data_type_from_name(attr_text(c.op, c.attrs, "dtype"));
+  if (!dtype)
+    return fail(error, fmt::format("'{}' is not an element type", attr_text(c.op, c.attrs, "dtype")));
+  outputs = {{*dtype, std::move(shape)}};
   return true;
 }
 

@@ -1,5 +1,5 @@
-// Checks of the host part: names, steps in an order that satisfies their dependences, constants inside symbols, rows
-// of the kernel table inside the fabric.
+// Checks of the host part: names, steps in an order that satisfies their dependences, constants inside
+// symbols, rows of the kernel table inside the fabric.
 #include <map>
 #include <set>
 
@@ -37,7 +37,7 @@ class HostVerifier {
   static int64_t elements(const HostTensor& t) {
     int64_t n = 1;
     for (const int64_t d : t.shape) {
-      if (d < 1 || d > kMaxElements || n > kMaxElements / d) return -1;
+      if (d < 0 || d > kMaxElements || (d > 0 && n > kMaxElements / d)) return -1;
       n *= d;
     }
     return n;
@@ -45,9 +45,10 @@ class HostVerifier {
 
   void tensor(const HostTensor& t) {
     const std::string where = fmt::format("tensor '{}'", t.name);
-    if (t.name.empty() || !tensors_.insert(t.name).second) v_.error(where, "tensor names must be unique and not empty");
-    if (elements(t) < 0) v_.error(where, fmt::format("its shape has a dimension below 1 or over {} elements",
-                                                     kMaxElements));
+    if (t.name.empty() || !tensors_.insert(t.name).second)
+      v_.error(where, "tensor names must be unique and not empty");
+    if (elements(t) < 0)
+      v_.error(where, fmt::format("its shape has a negative dimension or over {} elements", kMaxElements));
     if (t.sample_dim < -1 || t.sample_dim >= int(t.shape.size())) {
       v_.error(where, fmt::format("the sample dimension is {}, the rank {}", t.sample_dim, t.shape.size()));
     }
@@ -58,13 +59,15 @@ class HostVerifier {
     const int64_t n = elements(c.tensor);
     const uint64_t need = n < 0 ? 0 : uint64_t(n) * uint64_t(data_type_bytes(c.tensor.type));
     if (n >= 0 && need != c.bytes) {
-      v_.error(fmt::format("constant '{}'", c.tensor.name), fmt::format("needs {} bytes, has {}", need, c.bytes));
+      v_.error(fmt::format("constant '{}'", c.tensor.name),
+               fmt::format("needs {} bytes, has {}", need, c.bytes));
     }
   }
 
   void constant(const Constant& c) {
     const std::string where = fmt::format("constant of symbol '{}'", c.symbol);
-    if (!inside(c.rect, p_.fabric_width, p_.fabric_height)) return v_.error(where, "is not inside the fabric");
+    if (!inside(c.rect, p_.fabric_width, p_.fabric_height))
+      return v_.error(where, "is not inside the fabric");
     int64_t covered = 0;
     std::set<uint32_t> reported;
     for (const TileRect& r : p_.rects) {
@@ -76,7 +79,8 @@ class HostVerifier {
       const Symbol* s = t.symbol(c.symbol);
       const uint64_t have = s == nullptr ? 0 : uint64_t(s->elements) * uint64_t(data_type_bytes(s->type));
       if (have < c.bytes_per_pe && reported.insert(r.tile).second) {
-        v_.error(where, fmt::format("needs {} bytes per PE, tile program '{}' has {}", c.bytes_per_pe, t.name, have));
+        v_.error(where, fmt::format("needs {} bytes per PE, tile program '{}' has {}", c.bytes_per_pe, t.name,
+                                    have));
       }
     }
     if (covered != c.rect.area()) {
@@ -86,11 +90,13 @@ class HostVerifier {
 
   void uses(const std::string& where, const std::string& name) {
     if (!tensors_.contains(name)) return v_.error(where, fmt::format("there is no tensor '{}'", name));
-    if (!ready_.contains(name)) v_.error(where, fmt::format("uses tensor '{}' before any step gives it", name));
+    if (!ready_.contains(name))
+      v_.error(where, fmt::format("uses tensor '{}' before any step gives it", name));
   }
   void gives(const std::string& where, const std::string& name) {
     if (!tensors_.contains(name)) return v_.error(where, fmt::format("there is no tensor '{}'", name));
-    if (!ready_.insert(name).second) v_.error(where, fmt::format("gives tensor '{}', which is there already", name));
+    if (!ready_.insert(name).second)
+      v_.error(where, fmt::format("gives tensor '{}', which is there already", name));
   }
   void port(const std::string& where, const HostStep& s, bool input) {
     const auto it = ports_.find(s.port);
@@ -99,7 +105,8 @@ class HostVerifier {
       v_.error(where, fmt::format("port '{}' is an {} port", s.port, input ? "output" : "input"));
     }
     // A port carries one tensor: the host counts its wavelets to tell the samples apart.
-    if (!used_ports_.insert(s.port).second) v_.error(where, fmt::format("port '{}' is used by two steps", s.port));
+    if (!used_ports_.insert(s.port).second)
+      v_.error(where, fmt::format("port '{}' is used by two steps", s.port));
   }
 
   void steps() {
@@ -127,7 +134,8 @@ class HostVerifier {
       }
     }
     for (const HostTensor& t : h_.outputs) {
-      if (!ready_.contains(t.name)) v_.error("host part", fmt::format("no step gives the output '{}'", t.name));
+      if (!ready_.contains(t.name))
+        v_.error("host part", fmt::format("no step gives the output '{}'", t.name));
     }
   }
 
@@ -137,14 +145,17 @@ class HostVerifier {
       const std::string where = fmt::format("kernel '{}'", k.name);
       if (k.name.empty() || !kernels.insert(k.name).second) v_.error(where, "kernel names must be unique");
       const bool on_host = k.rect == Rect{};
-      if (!on_host && !inside(k.rect, p_.fabric_width, p_.fabric_height)) v_.error(where, "is not inside the fabric");
+      if (!on_host && !inside(k.rect, p_.fabric_width, p_.fabric_height))
+        v_.error(where, "is not inside the fabric");
       for (const int color : k.colors) {
-        if (color < 0 || color >= v_.machine.router.colors) v_.error(where, fmt::format("uses the color {}", color));
+        if (color < 0 || color >= v_.machine.router.colors)
+          v_.error(where, fmt::format("uses the color {}", color));
       }
     }
     for (const OpRow& o : h_.ops) {
       for (const std::string& k : o.kernels) {
-        if (!kernels.contains(k)) v_.error(fmt::format("operator '{}'", o.name), fmt::format("no kernel '{}'", k));
+        if (!kernels.contains(k))
+          v_.error(fmt::format("operator '{}'", o.name), fmt::format("no kernel '{}'", k));
       }
     }
   }
@@ -174,7 +185,8 @@ bool verify_weights(const Program& p, uint64_t weights_bytes, Diag& diag) {
     const uint64_t pes = uint64_t(std::max(c.rect.w, 0)) * uint64_t(std::max(c.rect.h, 0));
     fits(fmt::format("constant of symbol '{}'", c.symbol), c.offset, pes * c.bytes_per_pe);
   }
-  for (const HostConstant& c : p.host->host_constants) fits("constant '" + c.tensor.name + "'", c.offset, c.bytes);
+  for (const HostConstant& c : p.host->host_constants)
+    fits("constant '" + c.tensor.name + "'", c.offset, c.bytes);
   return v.ok();
 }
 

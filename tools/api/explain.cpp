@@ -160,6 +160,9 @@ std::string list_ops() {
     for (const ops::AttrDef& a : d.attrs) attrs.push_back(a.name);
     std::string computes(d.expression.empty() ? d.decomposition : d.expression);
     std::replace(computes.begin(), computes.end(), '\n', ';');
+    constexpr size_t kWidth = 120;  // a table of lines, also where an expression is a polynomial
+    if (computes.size() > kWidth) computes = computes.substr(0, kWidth) + " ...";
+    if (computes.empty()) computes = d.loops != nullptr ? "loops" : d.steps != nullptr ? "steps" : "";
     table.add({std::string(d.name), std::string(ops::op_kind_name(d.kind)),
                fmt::format("{}", fmt::join(d.onnx, ", ")), fmt::format("{}", fmt::join(attrs, ", ")),
                computes, std::string(d.note)});

@@ -5,6 +5,7 @@
 #include "compiler/graph/dot.h"
 #include "compiler/graph/graph_yaml.h"
 #include "compiler/graph/sample.h"
+#include "tests/unit/graph/interpret.h"
 
 namespace cs::graph {
 namespace {
@@ -100,6 +101,37 @@ TEST(Graph, TextFormReadsBackToTheSameText) {
   EXPECT_EQ(back->node(*back->find_node("h")).assignment, g.node(*g.find_node("h")).assignment);
 }
 
+TEST(GraphText, NodesMayHaveSeveralResults) {
+  const std::string text =
+      "inputs:\n  - {name: x, type: \"f32[2, 4]\"}\n"
+      "outputs: [b, place, mask]\nnodes:\n"
+      "  - {name: s, op: split, inputs: [x], outputs: [a, b], attrs: {axis: 1, split: [1, 3]}}\n"
+      "  - {name: t, op: top_k, inputs: [a], outputs: [~, place], attrs: {k: 1, axis: 0}}\n"
+      "  - {name: d, op: dropout, inputs: [x], outputs: [~, mask]}\n";
+  Graph g = parse(text);
+  EXPECT_EQ(ops::type_text(g.value(*g.find_value("b")).type), "f32[2, 3]");
+  EXPECT_EQ(ops::type_text(g.value(*g.find_value("place")).type), "i64[1, 1]");
+  EXPECT_EQ(ops::type_text(g.value(*g.find_value("mask")).type), "bool[2, 4]");
+  auto out = interpret(g, {{"x", ops::Tensor::from_floats({2, 4}, {1, 2, 3, 4, 5, 6, 7, 8})}});
+  EXPECT_THAT(out.at("b").to_floats(), ElementsAre(2, 3, 4, 6, 7, 8));
+  EXPECT_THAT(out.at("place").to_floats(), ElementsAre(1));
+  Diag diag;
+  GraphText once = graph_text(g, "");
+  std::optional<YamlDoc> doc = YamlDoc::parse_text(once.yaml, "again.yaml", diag);
+  ASSERT_TRUE(doc);
+  std::optional<Graph> back = graph_from_yaml(*doc, {}, diag);
+  ASSERT_TRUE(back) << diag.to_string();
+  EXPECT_EQ(graph_text(*back, "").yaml, once.yaml);
+}
+
+TEST(GraphText, TheNumberOfResultsMustBeThatOfTheOperator) {
+  const std::string head = "inputs:\n  - {name: x, type: \"f32[2, 4]\"}\noutputs: [a]\nnodes:\n";
+  EXPECT_THAT(complaint(head + "  - {name: a, op: split, inputs: [x], attrs: {num_outputs: 2}}\n"),
+              AllOf(HasSubstr("g.yaml:5"), HasSubstr("split gives 2 results, 1 is named")));
+  EXPECT_THAT(complaint(head + "  - {name: a, op: relu, inputs: [x], outputs: [a, b]}\n"),
+              HasSubstr("relu gives 1 result, 2 are named"));
+}
+
 TEST(GraphText, AnUnknownOperatorIsNamedWithItsLineAndTheNearest) {
   std::string text =
       "inputs:\n  - {name: x, type: \"f32[4]\"}\noutputs: [y]\nnodes:\n  - {name: y, op: leeky_relu, inputs: "
@@ -184,6 +216,33 @@ TEST(Samples, AnOperatorThatWouldMixSamplesIsRefused) {
   EXPECT_THAT(complaint(head + "  - {name: y, op: reduce_mean, inputs: [x]}\n"), HasSubstr("mix samples"));
   EXPECT_THAT(complaint(head + "  - {name: y, op: reshape, inputs: [x], attrs: {shape: [3]}}\n"),
               HasSubstr("mix samples"));
+}
+
+TEST(Samples, LoopsTellWhichOperatorsKeepSamplesApart) {
+  const std::string image =
+      "inputs:\n  - {name: x, type: \"f32[1, 2, 4, 4]\", sample_dim: 0}\n"
+      "constants:\n  - {name: w, type: \"f32[2, 2, 1, 1]\", value: [1, 2, 3, 4]}\n"
+      "outputs: [y]\nnodes:\n";
+  for (const char* keeps :
+       {"{name: y, op: conv, inputs: [x, w]}",
+        "{name: y, op: max_pool, inputs: [x], attrs: {kernel_shape: [2, 2]}}",
+        "{name: y, op: lrn, inputs: [x], attrs: {size: 3}}",
+        "{name: y, op: resize, inputs: [x], attrs: {scales: [1.0, 1.0, 2.0, 2.0]}}",
+        "{name: y, op: pad, inputs: [x], attrs: {mode: reflect, pads: [0, 0, 1, 1, 0, 0, 1, 1]}}",
+        "{name: y, op: arg_max, inputs: [x], attrs: {axis: 1}}",
+        "{name: y, op: cum_sum, inputs: [x], attrs: {axis: 2}}",
+        "{name: y, op: mean_variance_norm, inputs: [x], attrs: {axes: [2, 3]}}"}) {
+    Graph g = parse(image + "  - " + keeps + "\n");
+    EXPECT_EQ(g.value(*g.find_value("y")).sample_dim, 0) << keeps;
+  }
+  for (const char* mixes : {"{name: y, op: mean_variance_norm, inputs: [x]}",
+                            "{name: y, op: cum_sum, inputs: [x], attrs: {axis: 0}}",
+                            "{name: y, op: arg_max, inputs: [x], attrs: {axis: 0}}",
+                            "{name: y, op: pad, inputs: [x], attrs: {pads: [1, 0, 0, 0, 0, 0, 0, 0]}}",
+                            "{name: y, op: tile, inputs: [x], attrs: {repeats: [2, 1, 1, 1]}}",
+                            "{name: y, op: concat, inputs: [x, x], attrs: {axis: 0}}"}) {
+    EXPECT_THAT(complaint(image + "  - " + mixes + "\n"), HasSubstr("mix samples")) << mixes;
+  }
 }
 
 TEST(Dot, NamesAreQuoted) {

@@ -120,9 +120,9 @@ TEST(Verify, NamesWhatIsWrongWithTheHostPart) {
        [](Program& p) { p.host->constants[0].bytes_per_pe = 33; }},
       {"covers 3 PEs, of which 2 have a tile program", [](Program& p) { p.host->constants[0].rect.w = 3; }},
       {"needs 8 bytes, has 9", [](Program& p) { p.host->host_constants[0].bytes = 9; }},
-      {"dimension below 1",
+      {"negative dimension",
        [](Program& p) {
-         p.host->inputs[0].shape = {1, 0};
+         p.host->inputs[0].shape = {1, -1};
        }},
       {"the sample dimension is 2, the rank 2", [](Program& p) { p.host->inputs[0].sample_dim = 2; }},
       {"no kernel 'k9'", [](Program& p) { p.host->ops[0].kernels = {"k9"}; }},
