@@ -63,7 +63,7 @@ class Builder {
     std::vector<ops::TensorType> outputs;
     for (ValueId v : node.outputs) outputs.push_back(g_.value(v).type);
     std::vector<const ops::TensorType*> inputs = g_.input_types(id);
-    if (!ops::loops_of(g_.op(id), node.attrs, inputs, outputs, part, why)) return false;
+    if (!ops::loops_of(g_.op(id), node.attrs, inputs, outputs, part, why, g_.input_values(id))) return false;
     for (const ops::LoopBuffer& b : part.buffers) {
       if (computable(g_, b.type.dtype)) continue;
       why = fmt::format("{} is {}, PEs compute in f32 and i32", b.name, ops::type_text(b.type));

@@ -88,6 +88,8 @@ struct Row {
 };
 std::span<const Row> table();
 const Row* find_row(std::string_view name);
+// All library files.
+std::vector<std::string_view> files();
 // CSL text of a library file ("gemv.csl").
 std::string_view source(std::string_view file);
 

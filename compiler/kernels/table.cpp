@@ -173,6 +173,12 @@ const Row* find_row(std::string_view name) {
   return nullptr;
 }
 
+std::vector<std::string_view> files() {
+  std::vector<std::string_view> list;
+  for (const auto& [name, text] : embedded_kernel_csl_files()) list.push_back(name);
+  return list;
+}
+
 std::string_view source(std::string_view file) {
   for (const auto& [name, text] : embedded_kernel_csl_files()) {
     if (name == file) return text;

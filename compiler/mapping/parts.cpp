@@ -28,6 +28,9 @@ class Builder {
     parts_.host.model = g.name;
     parts_.host.policy = options.policy;
     parts_.host.dtype = options.dtype;
+    // PE files are named after instances, beside the library's.
+    for (std::string_view file : kernels::files()) names_.emplace_back(file.substr(0, file.rfind('.')));
+    names_.emplace_back("layout");
   }
 
   bool run() {

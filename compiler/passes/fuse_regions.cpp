@@ -58,42 +58,46 @@ class Fuser {
     return list;
   }
 
-  // Does a path lead from group `from` to group `to` over another group?
-  bool leaves_and_returns(int from, int to) const {
-    std::set<NodeId> seen;
-    std::vector<NodeId> stack;
-    auto push = [&](NodeId id) {
+  std::set<int> producer_groups(int number) const {
+    std::set<int> list;
+    for (NodeId id : members_[size_t(number)]) {
       for (NodeId p : producers(id)) {
-        if (seen.insert(p).second) stack.push_back(p);
-      }
-    };
-    for (NodeId id : members_[size_t(to)]) {
-      for (NodeId p : producers(id)) {
-        int group = group_of_.count(p) ? group_of_.at(p) : -1;
-        if (group != from && group != to && seen.insert(p).second) stack.push_back(p);
+        if (group_of_.count(p) && group_of_.at(p) != number) list.insert(group_of_.at(p));
       }
     }
+    return list;
+  }
+
+  // Does a path lead from group `from` to group `to` over another group?
+  bool leaves_and_returns(int from, int to) const {
+    std::set<int> seen = producer_groups(to);
+    seen.erase(from);
+    std::vector<int> stack(seen.begin(), seen.end());
     while (!stack.empty()) {
-      NodeId id = stack.back();
+      int number = stack.back();
       stack.pop_back();
-      if (group_of_.count(id) && group_of_.at(id) == from) return true;
-      push(id);
+      for (int p : producer_groups(number)) {
+        if (p == from) return true;
+        if (seen.insert(p).second) stack.push_back(p);
+      }
     }
     return false;
   }
 
+  // Into the group of one producer after another, as long as one takes what has come together.
   void try_to_join(int number) {
-    std::vector<NodeId> nodes = members_[size_t(number)];
     std::set<int> tried;
-    for (NodeId id : nodes) {
-      for (NodeId p : producers(id)) {
-        if (!group_of_.count(p)) continue;
-        int to = group_of_.at(p);
-        if (to == number || !tried.insert(to).second || !may_take(to, number) || !join_all(to, nodes))
-          continue;
+    for (bool joined = true; joined;) {
+      joined = false;
+      for (int to : producer_groups(number)) {
+        if (!tried.insert(to).second || !may_take(to, number)) continue;
+        const std::vector<NodeId> nodes = members_[size_t(number)];
+        if (!join_all(to, nodes)) continue;
         for (NodeId n : nodes) group_of_[n] = to;
         members_[size_t(number)].clear();
-        return;
+        number = to;
+        joined = true;
+        break;
       }
     }
   }

@@ -120,8 +120,10 @@ std::optional<std::vector<double>> magnitudes_of(const CaseGraph& c, std::string
     const ops::OpDef& row = n.op == "sub"   ? *ops::find_op("add")
                             : n.op == "neg" ? *ops::find_op("abs")
                                             : g.op(id);
+    Attrs attrs = n.attrs;
+    if (n.op == "cast") ops::set_attr(attrs, "to", std::string("f64"));  // like everything else here
     std::vector<ops::Tensor> results;
-    if (!ops::evaluate(row, n.attrs, operands, results, diag)) {
+    if (!ops::evaluate(row, attrs, operands, results, diag)) {
       error = diag.to_string();
       return std::nullopt;
     }

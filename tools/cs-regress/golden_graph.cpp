@@ -134,10 +134,26 @@ ValueId CaseGraph::op(const std::string& row, std::vector<ValueId> operands, Att
   return result;
 }
 
-ValueId CaseGraph::constant(ops::Shape shape, const std::vector<double>& values) {
-  ops::Tensor t(ops::TensorType{dtype_, std::move(shape)});
+namespace {
+ValueId add_numbers(graph::Graph& graph, DataType dtype, ops::Shape shape,
+                    const std::vector<double>& values) {
+  ops::Tensor t(ops::TensorType{dtype, std::move(shape)});
   for (size_t i = 0; i < values.size(); ++i) t.set(int64_t(i), values[i]);
   return graph.add_constant(graph.fresh_name("c"), std::move(t));
+}
+}  // namespace
+
+ValueId CaseGraph::constant(ops::Shape shape, const std::vector<double>& values) {
+  return add_numbers(graph, dtype_, std::move(shape), values);
+}
+
+ValueId CaseGraph::wide_constant(ops::Shape shape, const std::vector<double>& values) {
+  return add_numbers(graph, wide(), std::move(shape), values);
+}
+
+ValueId CaseGraph::cast(ValueId v, DataType to) {
+  if (!v.valid() || graph.value(v).type.dtype == to) return v;
+  return op("cast", {v}, {{"to", std::string(data_type_name(to))}});
 }
 
 ValueId CaseGraph::number(double value) { return constant({}, {value}); }

@@ -41,6 +41,10 @@ class CaseGraph {
   ValueId op(const std::string& row, std::vector<ValueId> operands, Attrs attrs = {});
   ValueId number(double value);  // scalar constant of the case's type
   ValueId constant(ops::Shape, const std::vector<double>&);
+  ValueId wide_constant(ops::Shape, const std::vector<double>&);  // of wide()
+  ValueId cast(ValueId, DataType);                                // nothing if it has that type
+  DataType dtype() const { return dtype_; }
+  DataType wide() const { return data_type_bytes(dtype_) == 2 ? DataType::f32 : dtype_; }  // at least f32
   int64_t extent(ValueId, int dim) const;  // dim may count from the end; 1 if it does not exist
   int rank(ValueId) const;
   void fail(const std::string& why);

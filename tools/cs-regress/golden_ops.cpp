@@ -179,14 +179,16 @@ ValueId rope(G& g) {
       cosines.push_back(std::cos(angle));
       sines.push_back(std::sin(angle));
     }
-  const ValueId c = g.constant({steps, 1, half}, cosines), s = g.constant({steps, 1, half}, sines);
+  // Angles are f32 whatever the data is: rounded to 16 bits they would turn by other angles.
+  const ValueId c = g.wide_constant({steps, 1, half}, cosines), s = g.wide_constant({steps, 1, half}, sines);
   const auto part = [&](int64_t from, int64_t to) {
-    return g.op("slice", {x(g)}, {{"starts", Ints{from}}, {"ends", Ints{to}}, {"axes", Ints{3}}});
+    const ValueId half_of_x = g.op("slice", {x(g)}, {{"starts", Ints{from}}, {"ends", Ints{to}}, {"axes", Ints{3}}});
+    return g.cast(half_of_x, g.wide());
   };
   const ValueId x1 = part(0, half), x2 = part(half, d);
   const ValueId y1 = g.op("sub", {g.op("mul", {x1, c}), g.op("mul", {x2, s})});
   const ValueId y2 = g.op("add", {g.op("mul", {x2, c}), g.op("mul", {x1, s})});
-  return g.op("concat", {y1, y2}, {{"axis", int64_t(3)}});
+  return g.cast(g.op("concat", {y1, y2}, {{"axis", int64_t(3)}}), g.dtype());
 }
 
 ValueId gpt2_block(G& g) {

@@ -144,5 +144,17 @@ TEST(ElementwiseRun, ReconvergingStreams) {
   for (size_t i = 0; i < in.size(); ++i) EXPECT_FLOAT_EQ(out[i], in[i] * std::max(in[i], 0.0F));
 }
 
+// An instance named like a library file gets a file of its own.
+TEST(Names, AreNotThoseOfLibraryFiles) {
+  graph::Graph g;
+  g.name = "names";
+  ValueId x = g.add_input("x", {DataType::f32, {2}});
+  g.set_output(test::add_op(g, "relu", "relu", {x}, {2}, Origin::handwritten));
+  test::RunResult r = test::run_graph(g, test::machine("wse2"), {}, {{"x", {-1, 2}}}, 1);
+  ASSERT_TRUE(r.ok) << r.message;
+  ASSERT_EQ(r.outputs.size(), 1U);
+  EXPECT_EQ(r.outputs.begin()->second, (std::vector<float>{0, 2}));
+}
+
 }  // namespace
 }  // namespace cs
