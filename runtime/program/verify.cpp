@@ -108,9 +108,9 @@ void verify_edge(const Verifier& v, const RouteRun& r, Port side, const std::set
                  const std::string& where) {
   const Program& p = v.program;
   const bool along_y = side == Port::east || side == Port::west;
-  const bool touches = side == Port::east    ? r.rect.x + r.rect.w == p.fabric_width
+  const bool touches = side == Port::east    ? r.rect.right() == p.fabric_width
                        : side == Port::west  ? r.rect.x == 0
-                       : side == Port::south ? r.rect.y + r.rect.h == p.fabric_height
+                       : side == Port::south ? r.rect.bottom() == p.fabric_height
                                              : r.rect.y == 0;
   PortSet tx = 0;
   for (const SwitchPosition& s : r.config.positions) tx |= s.valid ? s.tx : PortSet(0);

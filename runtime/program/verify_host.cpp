@@ -72,8 +72,8 @@ class HostVerifier {
     std::set<uint32_t> reported;
     for (const TileRect& r : p_.rects) {
       if (!r.rect.intersects(c.rect) || r.tile >= p_.tiles.size()) continue;
-      const int w = std::min(r.rect.x + r.rect.w, c.rect.x + c.rect.w) - std::max(r.rect.x, c.rect.x);
-      const int h = std::min(r.rect.y + r.rect.h, c.rect.y + c.rect.h) - std::max(r.rect.y, c.rect.y);
+      const int64_t w = std::min(r.rect.right(), c.rect.right()) - std::max(r.rect.x, c.rect.x);
+      const int64_t h = std::min(r.rect.bottom(), c.rect.bottom()) - std::max(r.rect.y, c.rect.y);
       covered += int64_t(w) * h;
       const TileProgram& t = p_.tiles[r.tile];
       const Symbol* s = t.symbol(c.symbol);

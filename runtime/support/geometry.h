@@ -12,8 +12,13 @@ struct Coord {
 
 struct Rect {
   int x = 0, y = 0, w = 0, h = 0;
-  bool contains(Coord c) const { return c.x >= x && c.y >= y && c.x < x + w && c.y < y + h; }
-  bool intersects(const Rect& o) const { return x < o.x + o.w && o.x < x + w && y < o.y + o.h && o.y < y + h; }
+  // 64 bits: a damaged artefact may hold any numbers until verify() has seen them.
+  int64_t right() const { return int64_t(x) + w; }
+  int64_t bottom() const { return int64_t(y) + h; }
+  bool contains(Coord c) const { return c.x >= x && c.y >= y && c.x < right() && c.y < bottom(); }
+  bool intersects(const Rect& o) const {
+    return x < o.right() && o.x < right() && y < o.bottom() && o.y < bottom();
+  }
   int64_t area() const { return int64_t(w) * h; }
   bool operator==(const Rect&) const = default;
 };
