@@ -29,7 +29,7 @@ HOMES = [
     (r"CLI/", ["tools/"]),
     (r"nlohmann/", ["runtime/program/", "simulator/report/", "tools/"]),
     (r"(zlib|xxhash)\.h", ["runtime/support/", "runtime/program/", "runtime/host/", "simulator/trace/"]),
-    (r"(oneapi/)?tbb/", ["compiler/", "simulator/engine/", "tools/"]),
+    (r"(oneapi/)?tbb/", ["runtime/support/"]),
     (r"mpi\.h", ["simulator/mpi/"]),
     (r"(pybind11/|Python\.h)", ["tools/python/"]),
 ]

@@ -12,8 +12,6 @@
 #include "compiler/csl/csl.h"
 
 #include <fmt/format.h>
-#include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -22,6 +20,7 @@
 #include "compiler/csl/mir.h"
 #include "compiler/csl/placement.h"
 #include "compiler/csl/route_check.h"
+#include "runtime/support/parallel.h"
 
 namespace cs::csl {
 namespace {
@@ -74,11 +73,8 @@ bool link_all(const CslOptions& options, const MirLayout& layout, const Machine&
   out.tiles.resize(count);
   std::vector<Diag> diags(count);
   std::vector<uint8_t> ok(count, 0);
-  tbb::task_arena arena(std::max(options.threads, 1));
-  arena.execute([&] {
-    tbb::parallel_for(size_t(0), count, [&](size_t i) {
-      ok[i] = link_tile(layout.tiles[i], machine, out.tiles[i], diag.sources, diags[i]);
-    });
+  Workers(options.threads).for_each(count, [&](size_t i) {
+    ok[i] = link_tile(layout.tiles[i], machine, out.tiles[i], diag.sources, diags[i]);
   });
   for (const Diag& d : diags) merge(d, diag);
   return std::find(ok.begin(), ok.end(), 0) == ok.end();

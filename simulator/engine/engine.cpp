@@ -3,8 +3,6 @@
 
 #include "simulator/engine/engine.h"
 
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <array>
 
@@ -159,9 +157,8 @@ void Engine::Impl::step_blocks(Cycle t) {
     }
   if (options.threads > 1 && due.size() > 1 && work >= size_t(std::max(0, options.parallel_work)) &&
       world.trace == nullptr) {
-    if (!arena) arena = std::make_unique<tbb::task_arena>(options.threads);
-    arena->execute(
-        [&] { tbb::parallel_for(size_t(0), due.size(), [&](size_t i) { grid.blocks[due[i]]->step(t); }); });
+    if (!workers) workers = std::make_unique<Workers>(options.threads);
+    workers->for_each(due.size(), [&](size_t i) { grid.blocks[due[i]]->step(t); });
   } else {
     for (uint32_t i : due) grid.blocks[i]->step(t);
   }

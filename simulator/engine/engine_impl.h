@@ -2,12 +2,11 @@
 // streams, launches, results) and deadlock.cpp (who waits for whom).
 #pragma once
 
-#include <tbb/task_arena.h>
-
 #include <memory>
 #include <optional>
 #include <vector>
 
+#include "runtime/support/parallel.h"
 #include "simulator/engine/build.h"
 #include "simulator/engine/core.h"
 #include "simulator/engine/engine.h"
@@ -19,15 +18,15 @@ struct Engine::Impl {
   World world;
   Grid grid;
   std::vector<PortHome> ports;
-  std::vector<Cycle> next;                 // next event by block
-  std::vector<uint32_t> due;               // blocks of the present cycle
-  std::unique_ptr<tbb::task_arena> arena;  // made at the first cycle that is worth several threads
+  std::vector<Cycle> next;           // next event by block
+  std::vector<uint32_t> due;         // blocks of the present cycle
+  std::unique_ptr<Workers> workers;  // made at the first cycle that is worth several threads
   Cycle now = 0;
   bool loaded = false;
   bool watch_fired = false, commands_armed = false, streams_armed = false;
   PrintSink print;
   std::vector<PrintLine> printed;  // not yet shown
-  std::optional<Fault> pending;  // earliest fault found; becomes `status` when its cycle is over
+  std::optional<Fault> pending;    // earliest fault found; becomes `status` when its cycle is over
   bool faulted = false;
   RunStatus status;
 

@@ -3,11 +3,10 @@
 #include <filesystem>
 
 #include <fmt/format.h>
-#include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
 
 #include "compiler/frontend/frontend.h"
 #include "runtime/support/files.h"
+#include "runtime/support/parallel.h"
 #include "tools/api/api.h"
 #include "tools/api/layout.h"
 
@@ -64,16 +63,13 @@ bool build_baselines(const CompileOptions& options, const mapping::MapOptions& m
   out.baselines.resize(list.size());
   std::vector<Diag> diags(list.size());
   std::vector<char> ok(list.size(), 0);
-  tbb::task_arena arena(std::max(1, options.threads));
-  arena.execute([&] {
-    tbb::parallel_for(size_t(0), list.size(), [&](size_t i) {
-      std::optional<Program> self = build_program(list[i].self, out.machine, 1, diags[i]);
-      std::optional<Program> base = build_program(list[i].base, out.machine, 1, diags[i]);
-      if (!self || !base) return;
-      out.baselines[i] = {list[i].kernel,   list[i].counterpart,  list[i].origin,      std::move(*self),
-                          std::move(*base), list[i].self.weights, list[i].base.weights};
-      ok[i] = 1;
-    });
+  Workers(options.threads).for_each(list.size(), [&](size_t i) {
+    std::optional<Program> self = build_program(list[i].self, out.machine, 1, diags[i]);
+    std::optional<Program> base = build_program(list[i].base, out.machine, 1, diags[i]);
+    if (!self || !base) return;
+    out.baselines[i] = {list[i].kernel,   list[i].counterpart,  list[i].origin,      std::move(*self),
+                        std::move(*base), list[i].self.weights, list[i].base.weights};
+    ok[i] = 1;
   });
   for (size_t i = 0; i < list.size(); ++i) {
     if (ok[i]) continue;
