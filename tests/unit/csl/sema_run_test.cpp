@@ -238,5 +238,17 @@ comptime { @export_symbol(out); }
   EXPECT_EQ(run.i16("out"), (I{23, 11, 9, 423, 5, 4, 3, 3}));
 }
 
+// What @comptime_print prints goes to standard error, once per evaluation, arguments separated by a space.
+TEST(CslRun, ComptimePrint) {
+  testing::internal::CaptureStderr();
+  const CslRun run = one_pe(R"(
+fn main() void { sys.unblock_cmd_stream(); }
+comptime {
+  for (@range(i16, 2)) |i| { @comptime_print("row", i, 1 << 40); }
+}
+)");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "row 0 1099511627776\nrow 1 1099511627776\n");
+}
+
 }  // namespace
 }  // namespace cs::csl::test
