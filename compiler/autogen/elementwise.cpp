@@ -164,7 +164,43 @@ std::string declare_helpers(const ExpressionCode& code) {
   return scalar_helpers(code.uses_math, code.uses_round, code.uses_power);
 }
 
+namespace {
+
+// One instruction from stream to stream; PEs take turns, and the slices of those whose turn is later wait in
+// the fabric.
+std::string through_module(const ElementwiseSpec& spec, const Machine& machine) {
+  ExpressionTarget target;
+  target.inputs.push_back({"", "x0_in"});
+  for (int j = 0; j < spec.constants; ++j) target.inputs.push_back({"", fmt::format("c{}_dsd", j)});
+  target.fabric_out = "y_out";
+  target.n = spec.n;
+  ExpressionResult result = generate_expression(spec.expr, target, machine);
+  return header(spec, result.code) +
+         "param x0_color: color;\nparam x0_queue: input_queue;\n"
+         "param y_color: color;\nparam y_queue: output_queue;\n"
+         "param send_control: bool;\nparam control: u32;\nparam send_id: local_task_id;\n" +
+         constant_parameters(spec.constants, spec.n) +
+         fmt::format(
+             "\nconst x0_in = @get_dsd(fabin_dsd, .{{ .extent = {0}, .fabric_color = x0_color, "
+             ".input_queue = x0_queue }});\n"
+             "const y_out = @get_dsd(fabout_dsd, .{{ .extent = {0}, .fabric_color = y_color, "
+             ".output_queue = y_queue }});\n"
+             "const y_control = @get_dsd(fabout_dsd, .{{\n"
+             "  .extent = 1, .fabric_color = y_color, .output_queue = y_queue, .control = true }});\n\n"
+             "task send() void {{\n  @activate(send_id);\n  {1}\n"
+             "  if (send_control) {{\n    @mov32(y_control, control);\n  }}\n}}\n\n",
+             spec.n, result.code.lines[0]) +
+         "comptime {\n"
+         "  @initialize_queue(x0_queue, .{ .color = x0_color });\n"
+         "  if (@is_arch(\"wse3\")) {\n    @initialize_queue(y_queue, .{ .color = y_color });\n  }\n"
+         "  @bind_local_task(send, send_id);\n"
+         "  @activate(send_id);\n}\n";
+}
+
+}  // namespace
+
 std::string elementwise_module(const ElementwiseSpec& spec, const Machine& machine) {
+  if (spec.operands == 1 && passes_through(spec.expr, machine)) return through_module(spec, machine);
   ExpressionResult a = apply_code(spec, 'a', machine), b = apply_code(spec, 'b', machine);
   std::string out =
       header(spec, a.code) + parameters(spec) + constant_parameters(spec.constants, spec.n) + "\n";

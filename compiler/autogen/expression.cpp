@@ -313,4 +313,16 @@ double expression_cycles(const ops::Expr& e, const Machine& machine) {
   return generate_expression(e, target, machine).code.cycles_per_element;
 }
 
+bool passes_through(const ops::Expr& e, const Machine& machine) {
+  ExpressionTarget target;
+  for (int i = 0; i < std::max(1, e.inputs()); ++i)
+    target.inputs.push_back({"", i == 0 ? "stream" : fmt::format("memory{}", i)});
+  target.fabric_out = "out";
+  ExpressionResult result = generate_expression(e, target, machine);
+  if (!result.to_fabric || result.code.lines.size() != 1) return false;
+  const std::string& line = result.code.lines[0];
+  size_t first = line.find("stream");
+  return first != std::string::npos && line.find("stream", first + 1) == std::string::npos;
+}
+
 }  // namespace cs::autogen

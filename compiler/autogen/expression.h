@@ -30,9 +30,9 @@ struct ExpressionCode {
   std::vector<std::string> lines;        // statements, without indentation of their own level
   std::vector<std::string> temporaries;  // buffers to declare: arrays t0 … with descriptors t0_dsd …
   bool uses_math = false, uses_round = false, uses_power = false;  // see scalar_helpers()
-  bool in_loop = false;                  // the result was made by the scalar loop
-  double cycles_per_element = 0;         // estimate
-  std::string text;                      // the expression, for comments
+  bool in_loop = false;                                            // the result was made by the scalar loop
+  double cycles_per_element = 0;                                   // estimate
+  std::string text;                                                // the expression, for comments
 };
 
 // Code for out[i] = expr(inputs[0][i], inputs[1][i], ...), i < n. If `fabric_out` is not empty and the last
@@ -54,6 +54,9 @@ ExpressionResult generate_expression(const ops::Expr&, const ExpressionTarget&, 
 ops::Expr rewrite_for_vectors(const ops::Expr&);
 // Estimate of step 2's result without its text.
 double expression_cycles(const ops::Expr&, const Machine&);
+// It is one vector instruction that reads its first operand once: that one may be a stream, and so may the
+// result.
+bool passes_through(const ops::Expr&, const Machine&);
 // Every kind of node can be generated; if not, which one cannot.
 bool expression_supported(const ops::Expr&, std::string& why);
 

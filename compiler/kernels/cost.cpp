@@ -48,11 +48,16 @@ double pe_cycles(const Work& work, const Cut& cut, const Machine& m) {
     case Pattern::contraction:
       return contraction_cycles(work, cut, m);
     case Pattern::elementwise:
+      if (work.through)
+        return m.core.task_start_cycles + vector_cycles(cut.n_slice, 1, m) + (cut.w > 1 ? 2 : 0);
       return start + vector_cycles(0, 1, m) + cut.n_slice * work.cycles_per_element +
              vector_cycles(cut.n_slice, 1, m) + (cut.w > 1 ? vector_cycles(1, 1, m) : 0);
     case Pattern::reduction:
-      return start + vector_cycles(cut.n_slice * m.core.reduction_cycles_per_element, 1, m) +
-             vector_cycles(1, 1, m) + 4;
+      // Elements are combined as they arrive, on a microthread; what follows a slice overlaps with the next
+      // one.
+      return std::max<double>(cut.n_slice, start + 2 * vector_cycles(0, 1, m) +
+                                               4 * (1 + m.core.reduction_cycles_per_element) +
+                                               vector_cycles(1, 1, m) + 4);
     case Pattern::broadcast:
       return start + vector_cycles(double(work.m), 1, m);
     case Pattern::relay:
@@ -80,12 +85,12 @@ Memory memory_of(const Work& work, const Cut& cut) {
                4 * int64_t(2 + work.constants) * cut.m_slice * (work.flops_per_element > 0));
       break;
     case Pattern::elementwise:
-      add_user(memory, "input buffers", 8 * int64_t(cut.n_slice) * work.operands);
-      add_user(memory, "temporaries and output", 12 * int64_t(cut.n_slice));
+      add_user(memory, "input buffers", 8 * int64_t(cut.n_slice) * work.operands * !work.through);
+      add_user(memory, "temporaries and output", 12 * int64_t(cut.n_slice) * !work.through);
       add_user(memory, "constants", 4 * int64_t(cut.n_slice) * work.constants);
       break;
     case Pattern::reduction:
-      add_user(memory, "input buffers", 8 * int64_t(cut.n_slice));
+      add_user(memory, "accumulators", 64);
       break;
     case Pattern::broadcast:
     case Pattern::relay:
@@ -147,17 +152,30 @@ std::optional<Plan> plan_kernel(const Work& work, int w, int h, const Machine& m
   return plan;
 }
 
-double ideal_cycles(const Work& work, int element_bytes, int w, int h, const Machine& m) {
+double Bound::cycles() const { return std::max({compute, memory, ramp, link}) + hops; }
+
+std::string_view Bound::largest() const {
+  double most = std::max({compute, memory, ramp, link});
+  return most == compute ? "compute" : most == memory ? "memory" : most == ramp ? "ramp" : "link";
+}
+
+Bound ideal_bound(const Work& work, int element_bytes, int w, int h, const Machine& m) {
   double pes = double(w) * h;
-  double rate = m.peak_flops_per_cycle(element_bytes == 2);
   double weights = work.pattern == Pattern::contraction ? double(work.n) * double(work.m)
                                                         : double(work.constants) * double(work.m);
   double words = weights * double(work.rows) + double(work.words_in()) + double(work.words_out());
-  double compute = double(work.flops()) / (pes * rate);
-  double memory = words * element_bytes / (pes * m.core.read_bytes_per_cycle);
-  double links = 2.0 * (w + h) * m.router.link_wavelets_per_cycle;
-  double fabric = double(std::max(work.words_in(), work.words_out())) / links;
-  return std::max({compute, memory, fabric}) + double(m.router.hop_cycles) * (w + h - 2);
+  double streamed = double(std::max(work.words_in(), work.words_out()));
+  Bound bound;
+  bound.compute = double(work.flops()) / (pes * m.peak_flops_per_cycle(element_bytes == 2));
+  bound.memory = words * element_bytes / (pes * m.core.read_bytes_per_cycle);
+  bound.ramp = streamed / (pes * m.ramp.wavelets_per_cycle);
+  bound.link = streamed / (2.0 * (w + h) * m.router.link_wavelets_per_cycle);
+  bound.hops = double(m.router.hop_cycles) * (w + h - 2);
+  return bound;
+}
+
+double ideal_cycles(const Work& work, int element_bytes, int w, int h, const Machine& m) {
+  return ideal_bound(work, element_bytes, w, h, m).cycles();
 }
 
 }  // namespace cs::kernels

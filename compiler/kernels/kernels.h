@@ -8,7 +8,7 @@
 //
 //   match_handwritten   can this node be computed by a library kernel?
 //   plan_kernel         bytes, interval, latency of a work on a rectangle
-//   ideal_cycles        the bound of DESIGN: operations, bytes, wavelets; never of a schedule
+//   ideal_bound         what nothing can beat: operations, bytes, wavelets; never of a schedule
 #pragma once
 
 #include <cstdint>
@@ -42,6 +42,7 @@ struct Work {
   int operands = 1;               // streams in
   double flops_per_element = 1;   // elementwise and epilogue: per output element
   double cycles_per_element = 1;  // of the elementwise part, on one PE
+  bool through = false;           // elementwise: one instruction from stream to stream, no slice is kept
   int constants = 0;              // elementwise constants kept per output element (sharded like the output)
   bool operator==(const Work&) const = default;
   int64_t words_in() const { return rows * n * operands; }
@@ -73,8 +74,17 @@ struct Plan {
 // The estimate for a rectangle; uses the constants of docs/timing.md, as the report's estimated_cycles does.
 std::optional<Plan> plan_kernel(const Work&, int w, int h, const Machine&);
 
-// max(operations / (PEs · rate), bytes / (PEs · bytes per cycle), words in and out / links of the perimeter)
-// + hops.
+// What no kernel for this work on this rectangle can beat, in cycles per sample (decisions/0007).
+struct Bound {
+  double compute = 0;  // operations / (PEs · rate)
+  double memory = 0;   // bytes / (PEs · bytes per cycle)
+  double ramp = 0;     // words into or out of cores / (PEs · wavelets per cycle)
+  double link = 0;     // words in or out / links of the perimeter
+  double hops = 0;     // across the rectangle
+  double cycles() const;
+  std::string_view largest() const;  // "compute", "memory", "ramp" or "link"
+};
+Bound ideal_bound(const Work&, int element_bytes, int w, int h, const Machine&);
 double ideal_cycles(const Work&, int element_bytes, int w, int h, const Machine&);
 
 // ---- the table

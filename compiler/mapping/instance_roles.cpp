@@ -176,7 +176,11 @@ class Maker {
       use.needs.push_back(queue(false, inst_.row != nullptr ? "x" : fmt::format("x{}", k), x_color(k)));
     }
     use.needs.push_back(queue(true, "y", out_color_));
-    add_tasks(use, {"compute", "start"});
+    if (inst_.work.through) {
+      add_tasks(use, {"send"});
+    } else {
+      add_tasks(use, {"compute", "start"});
+    }
     for (int k = 0; several && k < inst_.work.operands; ++k) {
       use.needs.push_back({Resource::local_task, fmt::format("arrived{}", k), -1, -1});
     }
@@ -184,8 +188,6 @@ class Maker {
     use.parameters = {{"send_control", flag(control_needed)}, {"control", control_needed ? control(p) : "0"}};
     if (inst_.row != nullptr) {
       use.file = std::string(inst_.row->file);
-      role.buffers = {{"x0", n, false, "", ""}, {"x1", n, false, "", ""}};
-      for (const char* name : {"x0", "x1"}) use.parameters.push_back({name, fmt::format("&{}", name)});
       use.parameters.push_back({"n", number(n)});
     } else {
       use.file = inst_.name + (p.last && cut_.n_last != cut_.n_slice ? "_kernel_last.csl" : "_kernel.csl");
@@ -207,15 +209,12 @@ class Maker {
 
   void reduction(const Place& p, Role& role) {
     int n = n_here(p);
-    role.buffers = {{"x0", n, false, "", ""}, {"x1", n, false, "", ""}};
     ModuleUse use{"row_reduce.csl", "kernel", {}, {}};
     use.parameters = {{"maximum", flag(inst_.maximum)},
                       {"scale", autogen::float_literal(inst_.scale)},
                       {"n", number(n)},
                       {"first", flag(p.first)},
-                      {"last", flag(p.last)},
-                      {"x0", "&x0"},
-                      {"x1", "&x1"}};
+                      {"last", flag(p.last)}};
     chain_queues(p, use, true);
     role.modules.push_back(use);
   }

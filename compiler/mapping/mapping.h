@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "compiler/graph/graph.h"
+#include "compiler/kernels/kernels.h"
 #include "runtime/machine/machine.h"
 #include "runtime/program/program.h"
 #include "runtime/support/diag.h"
@@ -27,7 +28,7 @@ struct MapOptions {
       fabric_height = 0;           // --fabric; 0: the machine's. The Program's fabric shrinks to the need
   std::string policy = "default";  // for the host part
   std::string dtype = "fp32";
-  int force_width = 0, force_height = 0;  // rectangle of every kernel (baselines); 0: sized
+  int force_width = 0, force_height = 0;  // rectangle of every kernel (baselines, --rect); 0: sized
   int max_pes_per_kernel = 4096;          // sizing does not look beyond
 };
 
@@ -35,8 +36,9 @@ struct MapOptions {
 struct Placement {
   std::string name, kernel, role;  // role: "kernel", "feeder", "relay"
   Rect rect;
-  double interval_cycles = 0;
+  double interval_cycles = 0;  // estimated
   uint32_t bytes = 0;
+  kernels::Bound ideal;  // of kernels
 };
 struct FlowReport {
   std::string name;  // "Gemm_0 -> Gemm_1"

@@ -82,8 +82,9 @@ void fill_reports(const Parts& parts, const FlowPlan& plan, const Extent& fabric
     KernelRow row = kernel_row(inst, machine);
     row.colors = colors_of(i, parts, plan);
     mapped.host.kernels.push_back(row);
-    mapped.placement.push_back(
-        {inst.name, inst.kernel, "kernel", inst.rect, inst.plan.interval_cycles, inst.plan.memory.total});
+    mapped.placement.push_back({inst.name, inst.kernel, "kernel", inst.rect, inst.plan.interval_cycles,
+                                inst.plan.memory.total,
+                                kernels::ideal_bound(inst.work, 4, inst.rect.w, inst.rect.h, machine)});
     for (int k = 0; k < inst.feeders(); ++k) {
       Coord at = inst.entry(k);
       mapped.placement.push_back({fmt::format("{}_feeder", inst.name),
@@ -91,7 +92,8 @@ void fill_reports(const Parts& parts, const FlowPlan& plan, const Extent& fabric
                                   "feeder",
                                   {at.x, at.y, 1, 1},
                                   inst.plan.interval_cycles,
-                                  0});
+                                  0,
+                                  {}});
     }
   }
   for (const Flow& f : plan.flows) {

@@ -28,6 +28,7 @@ struct CompileOptions {
   std::vector<std::string> set;             // machine.key=value
   std::vector<std::string> set_config;      // section.key=value of a model configuration
   int fabric_width = 0, fabric_height = 0;  // 0: the machine's (models), rectangle and margins (CSL)
+  int rect_width = 0, rect_height = 0;      // of every kernel (models); 0: sized
   int threads = 1;
   // models
   passes::Policy policy = passes::Policy::medium;

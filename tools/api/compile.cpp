@@ -46,6 +46,8 @@ mapping::MapOptions map_options(const CompileOptions& options, const graph::Grap
   mapping::MapOptions map;
   map.fabric_width = options.fabric_width;
   map.fabric_height = options.fabric_height;
+  map.force_width = options.rect_width;
+  map.force_height = options.rect_height;
   map.policy = options.policy_name;
   for (graph::ValueId v : g.inputs) {
     DataType t = g.value(v).type.dtype;
@@ -115,6 +117,8 @@ void fill_manifest(const CompileOptions& options, bool model, Compiled& out) {
   }
   if (options.fabric_width > 0)
     entries.emplace_back("fabric", fmt::format("{}x{}", options.fabric_width, options.fabric_height));
+  if (options.rect_width > 0)
+    entries.emplace_back("rect", fmt::format("{}x{}", options.rect_width, options.rect_height));
   entries.emplace_back("machine_hash", hash_text(machine_to_yaml(out.machine)));
   std::string set;
   for (const std::string& s : options.set) set += (set.empty() ? "" : ",") + s;

@@ -130,12 +130,22 @@ std::string compile_report(const Compiled& c) {
   }
   if (c.mapped) {
     for (const mapping::Placement& p : c.mapped->placement) {
-      report["placement"].push_back({{"name", p.name},
-                                     {"kernel", p.kernel},
-                                     {"role", p.role},
-                                     {"rect", {p.rect.x, p.rect.y, p.rect.w, p.rect.h}},
-                                     {"interval_cycles", p.interval_cycles},
-                                     {"bytes", p.bytes}});
+      Json row = {{"name", p.name},
+                  {"kernel", p.kernel},
+                  {"role", p.role},
+                  {"rect", {p.rect.x, p.rect.y, p.rect.w, p.rect.h}},
+                  {"interval_cycles", p.interval_cycles},
+                  {"bytes", p.bytes}};
+      if (p.role == "kernel") {
+        row["ideal"] = {{"compute", p.ideal.compute},
+                        {"memory", p.ideal.memory},
+                        {"ramp", p.ideal.ramp},
+                        {"link", p.ideal.link},
+                        {"hops", p.ideal.hops},
+                        {"cycles", p.ideal.cycles()},
+                        {"largest", std::string(p.ideal.largest())}};
+      }
+      report["placement"].push_back(std::move(row));
     }
     for (const mapping::FlowReport& f : c.mapped->flows) {
       report["flows"].push_back({{"name", f.name}, {"color", f.color}, {"hops", f.hops}});

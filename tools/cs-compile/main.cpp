@@ -36,7 +36,7 @@ constexpr const char* kExamples = R"(Examples:
 Exit codes: 0 ok, 1 input error, 2 usage, 70 internal error, 130 interrupted.)";
 
 struct Flags {
-  std::string output, emit, policy, start_from, fabric;
+  std::string output, emit, policy, start_from, fabric, rect;
   std::vector<std::string> dims, set, explain;
   LayoutFlags layout;
   bool print_config = false, list_passes = false, list_ops = false, list_kernels = false,
@@ -47,6 +47,8 @@ struct Flags {
 
 void model_flags(CLI::App& app, Flags& f, api::CompileOptions& o) {
   app.add_option("--fabric", f.fabric, "Fabric to use, WxH (default: the machine's)");
+  app.add_option("--rect", f.rect,
+                 "Rectangle of every kernel, WxH, instead of sizing it (to compare kernels)");
   app.add_option("--autogen-policy", f.policy, "When to generate kernels")
       ->check(CLI::IsMember({"disabled", "default", "medium", "aggressive"}))
       ->default_str("runconfig.autogen_policy of the model, else default");
@@ -119,6 +121,10 @@ void apply(const Flags& f, bool machine_given, api::CompileOptions& o) {
     o.dims.emplace_back(dim.substr(0, sign), n);
   }
   if (!f.fabric.empty()) std::tie(o.fabric_width, o.fabric_height) = two_numbers(f.fabric, "--fabric");
+  if (!f.rect.empty()) {
+    std::tie(o.rect_width, o.rect_height) = two_numbers(f.rect, "--rect");
+    if (o.rect_width < 1 || o.rect_height < 1) throw UsageError{"--rect takes WxH with at least one PE"};
+  }
   f.layout.apply(o);
 }
 

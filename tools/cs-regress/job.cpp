@@ -44,6 +44,7 @@ std::vector<std::string> compile_command(const Job& job, const RunOptions& o, co
   if (!job.fabric.empty()) argv.insert(argv.end(), {"--fabric", job.fabric});
   for (const auto& [name, value] : job.dims)
     argv.insert(argv.end(), {"--dim", name + "=" + std::to_string(value)});
+  if (job.kernel_case) argv.insert(argv.end(), {"--rect", job.kernel_case->point()});
   std::string params;
   for (const auto& [name, value] : job.params) params += (params.empty() ? "" : ",") + name + ":" + value;
   if (job.is_layout() && !params.empty()) argv.push_back("--params=" + params);
@@ -155,7 +156,9 @@ Result run_job(const Job& given, const RunOptions& options) {
   Result result;
   result.name = job.name;
   result.row = job.name.substr(0, job.name.find('/'));
+  result.machine = job.machine;
   result.point = job.point;
+  result.kernel_case = job.kernel_case;
   result.group = job.group;
   result.expect = job.expect;
   result.skipped = job.skipped;
@@ -183,6 +186,11 @@ Result run_job(const Job& given, const RunOptions& options) {
     job.judge(out + "/outputs.npz", result);
   else
     judge(job, stats, out + "/outputs.npz", result);
+  if (result.ok && job.kernel_case) {
+    result.kernel = read_kernel_figures(*job.kernel_case, out + "/compile_report.json",
+                                        result.figures->interval, result.message);
+    result.ok = result.kernel.has_value();
+  }
   if (result.ok && job.wafer_only && result.figures->uses_host) {
     result.ok = false;
     result.message = "right, but computed on the host: " + host_reason(stats);

@@ -27,12 +27,15 @@ struct CheckFigures {
 };
 
 struct Result {
-  std::string name, row, point, group;  // name: of the job; row: of the suite's row; point: what varies
+  std::string name, row, machine, point,
+      group;  // name: of the job; row: of the suite's row; point: what varies
   bool ok = false;
   std::string message;  // why not; empty if ok
   std::optional<Figures> figures;
   std::optional<double> measured;  // value of `measure`
   std::optional<Expectation> expect;
+  std::optional<KernelCase> kernel_case;  // of rows with `op`
+  std::optional<KernelFigures> kernel;
   std::optional<CheckFigures> check;  // of jobs with a judge of their own
   int skipped = 0;                    // expected tensors that were not compared
   double seconds = 0;

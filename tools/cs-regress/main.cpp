@@ -19,6 +19,7 @@
 #include "tools/cs-regress/child_process.h"
 #include "tools/cs-regress/golden.h"
 #include "tools/cs-regress/job.h"
+#include "tools/cs-regress/kernel_table.h"
 #include "tools/cs-regress/kgraph.h"
 #include "tools/cs-regress/model_dir.h"
 #include "tools/cs-regress/onnx_table.h"
@@ -99,10 +100,10 @@ std::string fidelity_text(const std::vector<Result>& results) {
 std::string figures_text(const std::vector<Result>& results) {
   size_t width = 4;
   for (const Result& r : results)
-    if (!r.expect) width = std::max(width, r.name.size());
+    if (!r.expect && !r.kernel_case) width = std::max(width, r.name.size());
   std::string out;
   for (const Result& r : results) {
-    if (r.expect) continue;
+    if (r.expect || r.kernel_case) continue;
     if (out.empty())
       out = fmt::format("{:<{}}  {:>10} {:>10} {:>8} {:>6}  {}\n", "name", width, "cycles", "interval",
                         "bytes/PE", "colors", "origins");
@@ -127,6 +128,11 @@ nlohmann::json to_json(const std::vector<Result>& results) {
                         {"colors", r.figures->colors},
                         {"origins", r.figures->origins}};
     if (r.measured) row["measured"] = *r.measured;
+    if (r.kernel)
+      row["kernel"] = {{"origin", r.kernel->origin},       {"kernel", r.kernel->kernel},
+                       {"interval", r.kernel->interval},   {"ideal", r.kernel->ideal},
+                       {"largest", r.kernel->largest},     {"ratio", r.kernel->ratio()},
+                       {"estimated", r.kernel->estimated}, {"cause", r.kernel_case->cause}};
     if (r.expect)
       row["expect"] = {{"value", r.expect->value},
                        {"tolerance", r.expect->tolerance},
@@ -213,6 +219,7 @@ int run(const Options& o) {
   std::error_code ec;
   std::filesystem::remove_all(work, ec);
 
+  judge_kernels(results);
   if (has_table) judge_against_table(o, results, *table);
   if (o.update && has_table) {
     for (const Result& r : results)
@@ -224,7 +231,7 @@ int run(const Options& o) {
   if (o.json) {
     std::cout << (o.golden.empty() ? to_json(results) : golden::to_json(results)).dump(1) << "\n";
   } else {
-    std::cout << (o.golden.empty() ? figures_text(results) + fidelity_text(results)
+    std::cout << (o.golden.empty() ? figures_text(results) + fidelity_text(results) + kernel_text(results)
                                    : golden::table_text(results))
               << fmt::format("{} passed, {} failed\n", results.size() - failed, failed);
   }

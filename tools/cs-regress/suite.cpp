@@ -16,6 +16,7 @@ struct Row {
   std::vector<std::string> machines{"wse2"}, policies;
   std::vector<std::pair<std::string, std::vector<std::string>>> params;
   std::vector<std::map<std::string, std::string>> points;
+  std::vector<KernelCase> cases;
   std::string value, tolerance, source;      // of expect
   std::string result_measure, result_value;  // of result
 };
@@ -78,12 +79,23 @@ bool read_expectations(YamlMap& map, Row& row, Diag& diag) {
   return ok;
 }
 
+// Rows with `op`: one kernel, measured by its interval.
+bool read_kernel_row(YamlMap& map, const std::string& op, Row& row, Diag& diag) {
+  const YamlNode* attrs = map.child("attrs");
+  const YamlNode* cases = map.child("cases");
+  row.job.measure = "interval";
+  if (cases != nullptr) return read_kernel_cases(op, attrs, *cases, row.cases, diag);
+  diag.error(map.loc(), "a row with 'op' needs 'cases': rectangles and operands");
+  return false;
+}
+
 bool read_row(const YamlNode& node, const std::filesystem::path& folder, Row& row, Diag& diag) {
   YamlMap map(node, "suite row", diag);
   if (!map.valid()) return false;
   row.job.loc = node.loc();
-  std::string program, inputs, check, reason;
-  bool ok = map.required("name", row.job.name) && map.required("program", program);
+  std::string program, op, inputs, check, reason;
+  bool ok = map.required("name", row.job.name) && map.optional("op", op) &&
+            (op.empty() ? map.required("program", program) : read_kernel_row(map, op, row, diag));
   ok = map.optional("group", row.job.group) && map.optional("inputs", inputs) &&
        map.optional("check", check) && ok;
   ok = map.optional("fabric", row.job.fabric) && map.optional("launch", row.job.launch) && ok;
@@ -94,7 +106,8 @@ bool read_row(const YamlNode& node, const std::filesystem::path& folder, Row& ro
   if (const YamlNode* n = map.child("policy")) ok = read_one_or_many(*n, "policy", row.policies, diag) && ok;
   if (const YamlNode* n = map.child("params")) ok = read_params(*n, row, diag) && ok;
   if (const YamlNode* n = map.child("points")) ok = read_points(*n, row, diag) && ok;
-  ok = map.optional("silicon_calibration", row.job.silicon) && map.optional("checkout", row.job.checkout) && ok;
+  ok = map.optional("silicon_calibration", row.job.silicon) && map.optional("checkout", row.job.checkout) &&
+       ok;
   ok = read_expectations(map, row, diag) && ok;
   map.finish();
   if (!row.job.allow.empty() && reason.empty()) {
@@ -104,7 +117,7 @@ bool read_row(const YamlNode& node, const std::filesystem::path& folder, Row& ro
   const auto resolve = [&](const std::string& p) {
     return p.empty() ? p : (folder / p).lexically_normal().string();
   };
-  row.job.program = row.job.checkout.empty() ? resolve(program) : program;
+  row.job.program = !op.empty() ? op : row.job.checkout.empty() ? resolve(program) : program;
   row.job.inputs = resolve(inputs);
   row.job.check = resolve(check);
   if (row.policies.empty()) row.policies = {row.job.is_layout() ? "" : "medium"};
@@ -189,6 +202,25 @@ std::vector<std::string> varying(const Row& row, const std::map<std::string, std
   return out;
 }
 
+// A job per case, which makes its own graph.
+void add_cases(const Row& row, const Job& base, std::vector<Job>& jobs) {
+  std::map<std::string, int> seen;  // of one rectangle, several cases are numbered
+  for (const KernelCase& c : row.cases) {
+    Job job = base;
+    job.kernel_case = c;
+    job.point = c.point();
+    if (const int n = ++seen[c.point()]; n > 1) job.point += "-" + std::to_string(n);
+    job.name += "/" + job.point;
+    job.prepare = [](Job& own, const std::string& folder, std::string& error) {
+      own.program = folder + "/model.yaml";
+      own.inputs = folder + "/inputs.npz";
+      own.check = folder + "/expected.npz";
+      return write_kernel_case(*own.kernel_case, folder, error);
+    };
+    jobs.push_back(std::move(job));
+  }
+}
+
 // One job per machine, policy and combination of parameters.
 bool expand(const Row& row, std::vector<Job>& jobs, Diag& diag) {
   bool ok = true;
@@ -207,7 +239,10 @@ bool expand(const Row& row, std::vector<Job>& jobs, Diag& diag) {
           job.point += (job.point.empty() ? "" : " ") + part;
         }
         ok = add_expectation(row, job, params, diag) && ok;
-        jobs.push_back(std::move(job));
+        if (row.cases.empty())
+          jobs.push_back(std::move(job));
+        else
+          add_cases(row, job, jobs);
       }
   return ok;
 }

@@ -21,6 +21,10 @@
 //                                    # `value` goes into the formula by this name
 //       result: {measure: "at(data, 0)", value: P}
 //       silicon_calibration: true    # with the machine's rates of silicon (its section calibration)
+//     - name: gemv                   # one kernel instead of a program: `op`, `attrs`, `cases`
+//     (kernel_case.h)
+//       op: gemm
+//       cases: [{rect: [8, 8], operands: [{shape: [1, 800]}, {shape: [800, 800], constant: true}]}]
 //       checkout: owner/name         # program lies in a checkout below --sources DIR; skipped without
 //       allow: [leftover-wavelets]   # with a `reason:`
 #pragma once
@@ -32,6 +36,7 @@
 #include <vector>
 
 #include "runtime/support/diag.h"
+#include "tools/cs-regress/kernel_case.h"
 
 namespace cs {
 
@@ -63,10 +68,11 @@ struct Job {
   std::string result_measure;  // must be result_value exactly
   double result_value = 0;
   bool silicon = false;
-  bool wafer_only = false;  // an operator that the host computes is a failure
-  std::string checkout;  // owner/name
-  std::string point;     // "P=512 B=16" of the parameters that vary
-  int skipped = 0;       // expected tensors that are not compared (gradients of golden cases)
+  bool wafer_only = false;                // an operator that the host computes is a failure
+  std::optional<KernelCase> kernel_case;  // rows with `op`
+  std::string checkout;                   // owner/name
+  std::string point;                      // "P=512 B=16" of the parameters that vary
+  int skipped = 0;  // expected tensors that are not compared (gradients of golden cases)
   SourceLoc loc;
   bool is_layout() const { return program.ends_with(".csl"); }
 };

@@ -61,7 +61,8 @@ std::optional<Table> read_table(const std::string& path, Diag& diag) {
 
 bool write_table(const std::string& path, const Table& table, Diag& diag) {
   std::string text =
-      "# Figures of the last accepted run; cs-regress compares them (2 %), --update rewrites them.\ntable:\n";
+      "# Figures of the last accepted run; cs-regress compares them (2 %), --update rewrites them.\n";
+  text += table.empty() ? "table: []\n" : "table:\n";
   for (const auto& [name, f] : table)
     text += fmt::format(
         "  - {{name: {}, cycles: {:.0f}, interval: {:.1f}, samples_per_second: {:.1f}, bytes_per_pe: {:.0f}, "

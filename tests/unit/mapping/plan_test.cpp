@@ -61,6 +61,27 @@ TEST(Kernels, IdealCyclesByHand) {
   EXPECT_DOUBLE_EQ(kernels::ideal_cycles(work, 4, 28, 20, m), 28 + 46);
 }
 
+TEST(Kernels, IdealOfAStreamIsTheRamp) {
+  Machine m = test::machine("wse2");
+  kernels::Work work;
+  work.n = work.m = 1200;
+  // One PE: 1200 operations at 2 per cycle; 2400 words of 4 bytes at 16 per cycle; 1200 words through one
+  // ramp; over four links 300.
+  kernels::Bound one = kernels::ideal_bound(work, 4, 1, 1, m);
+  EXPECT_DOUBLE_EQ(one.compute, 600);
+  EXPECT_DOUBLE_EQ(one.memory, 600);
+  EXPECT_DOUBLE_EQ(one.ramp, 1200);
+  EXPECT_DOUBLE_EQ(one.link, 300);
+  EXPECT_DOUBLE_EQ(one.cycles(), 1200);
+  EXPECT_EQ(one.largest(), "ramp");
+  // 20 x 20 PEs: 3 words per ramp, 1200 words over 80 links, 38 hops.
+  kernels::Bound many = kernels::ideal_bound(work, 4, 20, 20, m);
+  EXPECT_DOUBLE_EQ(many.ramp, 3);
+  EXPECT_DOUBLE_EQ(many.link, 15);
+  EXPECT_DOUBLE_EQ(many.cycles(), 15 + 38);
+  EXPECT_EQ(many.largest(), "link");
+}
+
 TEST(Kernels, LibraryMatchesOnlyWhatItComputes) {
   graph::Graph g;
   g.name = "match";

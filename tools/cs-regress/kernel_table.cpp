@@ -1,0 +1,123 @@
+// Jobs of one case differ in their policy alone; a kernel's origin says which column its cycles belong to.
+#include "tools/cs-regress/kernel_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace cs {
+namespace {
+
+constexpr double kLimit = 1.5;
+
+struct Line {
+  const Result* any = nullptr;
+  std::optional<KernelFigures> handwritten, generated;
+  std::string failure;
+};
+
+// One per row, machine and case, in the order of the suite.
+std::vector<Line> lines_of(const std::vector<Result>& results) {
+  std::vector<Line> lines;
+  std::map<std::string, size_t> index;
+  for (const Result& r : results) {
+    if (!r.kernel_case) continue;
+    const auto [it, fresh] = index.emplace(r.row + "/" + r.machine + "/" + r.point, lines.size());
+    if (fresh) lines.push_back({&r, {}, {}, {}});
+    Line& line = lines[it->second];
+    if (!r.ok) line.failure = r.message;
+    if (r.kernel) (r.kernel->origin == "handwritten" ? line.handwritten : line.generated) = r.kernel;
+  }
+  return lines;
+}
+
+std::string cycles(const std::optional<KernelFigures>& f) {
+  return f ? fmt::format("{:.1f}", f->interval) : "-";
+}
+std::string ratio(const std::optional<KernelFigures>& f) {
+  return f ? fmt::format("{:.2f}", f->ratio()) : "-";
+}
+std::string estimate(const std::optional<KernelFigures>& f) {
+  return f && f->interval > 0 ? fmt::format("{:.2f}", f->estimated / f->interval) : "-";
+}
+
+std::string line_text(const Line& line) {
+  const KernelCase& c = *line.any->kernel_case;
+  const std::optional<KernelFigures>& one = line.handwritten ? line.handwritten : line.generated;
+  std::string both = line.handwritten && line.generated
+                         ? fmt::format("{:.2f}", line.generated->interval / line.handwritten->interval)
+                         : "-";
+  return fmt::format(
+      "{:<16} {:<26} {:<5} {:<5} {:>6} {:>10} {:>10} {:>6} {:>10} {:<8} {:>7} {:>7} {:>6} {:>6}  {}\n",
+      line.any->row, c.shapes(), "f32", line.any->machine, c.point(), cycles(line.handwritten),
+      cycles(line.generated), both, one ? fmt::format("{:.1f}", one->ideal) : "-", one ? one->largest : "-",
+      ratio(line.handwritten), ratio(line.generated), estimate(line.handwritten), estimate(line.generated),
+      line.failure.empty() ? c.cause : "FAILED: " + line.failure);
+}
+
+struct Mean {
+  double sum = 0;
+  int count = 0;
+  void add(double x) { sum += std::log(x), ++count; }
+  double value() const { return std::exp(sum / count); }
+};
+
+std::string means_text(const std::vector<Line>& lines) {
+  std::map<std::string, Mean> by_row;
+  Mean all;
+  int rows = 0, within = 0, estimates = 0, good = 0;
+  for (const Line& line : lines) {
+    for (const auto& f : {line.handwritten, line.generated}) {
+      if (!f) continue;
+      ++rows, ++estimates;
+      within += f->ratio() <= kLimit ? 1 : 0;
+      good += std::abs(f->estimated / f->interval - 1) <= 0.15 ? 1 : 0;
+    }
+    if (!line.handwritten || !line.generated) continue;
+    by_row[line.any->row].add(line.generated->interval / line.handwritten->interval);
+    all.add(line.generated->interval / line.handwritten->interval);
+  }
+  std::string out = "generated / handwritten, geometric mean:";
+  for (const auto& [row, mean] : by_row) out += fmt::format(" {} {:.3f},", row, mean.value());
+  if (all.count > 0) out += fmt::format(" all {:.3f}", all.value());
+  return out + fmt::format("\n{} of {} kernels within {} x ideal, {} of {} estimates within 15 %\n", within,
+                           rows, kLimit, good, estimates);
+}
+
+}  // namespace
+
+void judge_kernels(std::vector<Result>& results) {
+  std::map<std::string, bool> needed;  // cases with a cause: does a job need it?
+  const auto key = [](const Result& r) { return r.row + "/" + r.machine + "/" + r.point; };
+  for (Result& r : results) {
+    if (!r.ok || !r.kernel) continue;
+    const bool beyond = r.kernel->ratio() > kLimit, explained = !r.kernel_case->cause.empty();
+    if (beyond && !explained) {
+      r.ok = false;
+      r.message =
+          fmt::format("{:.2f} x its ideal cycles; make it faster, or name the `cause`", r.kernel->ratio());
+    }
+    if (explained) needed[key(r)] = needed[key(r)] || beyond;
+  }
+  for (Result& r : results) {
+    const auto it = needed.find(key(r));
+    if (!r.ok || it == needed.end() || it->second) continue;
+    r.ok = false;
+    r.message = fmt::format("is within {} x its ideal cycles: its `cause` can go", kLimit);
+  }
+}
+
+std::string kernel_text(const std::vector<Result>& results) {
+  const std::vector<Line> lines = lines_of(results);
+  if (lines.empty()) return "";
+  std::string out = fmt::format(
+      "{:<16} {:<26} {:<5} {:<5} {:>6} {:>10} {:>10} {:>6} {:>10} {:<8} {:>7} {:>7} {:>6} {:>6}  {}\n",
+      "kernel", "operands", "dtype", "on", "PEs", "hand", "generated", "gen/h", "ideal", "term", "h/ideal",
+      "g/ideal", "est h", "est g", "cause");
+  for (const Line& line : lines) out += line_text(line);
+  return out + means_text(lines);
+}
+
+}  // namespace cs
