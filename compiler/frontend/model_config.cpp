@@ -21,6 +21,7 @@ const char* const kWithoutEffect[] = {"eval_input.",
                                       "csconfig.",
                                       "optimizer.",
                                       "runconfig.",
+                                      "trainer.",
                                       "description",
                                       "tag",
                                       "train_input.data_processor",
@@ -49,9 +50,6 @@ const char* const kWithoutEffect[] = {"eval_input.",
                                       "train_input.short_seq_prob",
                                       "train_input.mask_whole_word",
                                       "train_input.disable_nsp",
-                                      "model.mixed_precision",
-                                      "model.use_bfloat16",
-                                      "model.fp16_type",
                                       "model.dropout_rate",
                                       "model.dropout",
                                       "model.attention_dropout_rate",
@@ -81,6 +79,17 @@ std::string lower(std::string s) {
   for (char& c : s) c = char(std::tolower(static_cast<unsigned char>(c)));
   return s;
 }
+
+// Sections of the style `trainer: {init, fit, validate}` and what they are called without it.
+constexpr std::pair<std::string_view, std::string_view> kTrainerSections[] = {
+    {"trainer.init.model.", "model."},
+    {"trainer.init.optimizer.", "optimizer."},
+    {"trainer.init.precision.enabled", "model.mixed_precision"},
+    {"trainer.init.precision.fp16_type", "model.fp16_type"},
+    {"trainer.init.seed", "runconfig.seed"},
+    {"trainer.fit.train_dataloader.", "train_input."},
+    {"trainer.validate.val_dataloader.", "eval_input."},
+};
 
 bool without_effect(const std::string& key) {
   return std::any_of(std::begin(kWithoutEffect), std::end(kWithoutEffect), [&](std::string_view known) {
@@ -134,8 +143,17 @@ void ModelConfig::flatten(const YamlNode& node, const std::string& prefix) {
   if (node.is_map()) {
     for (const auto& [key, value] : node.entries()) flatten(value, prefix + "." + key.text());
   } else {
-    values_[prefix] = node;
+    set(prefix, node);
   }
+}
+
+void ModelConfig::set(const std::string& key, const YamlNode& value) {
+  for (const auto& [nested, plain] : kTrainerSections)
+    if (key.starts_with(nested) && (nested.back() == '.' || key == nested)) {
+      values_[std::string(plain) + key.substr(nested.size())] = value;
+      return;
+    }
+  values_[key] = value;
 }
 
 const YamlNode* ModelConfig::find(const std::string& key) {
@@ -229,8 +247,8 @@ std::string ModelConfig::print() const {
 }
 
 bool is_model_config(const YamlNode& root) {
-  return root.is_map() && root.find("nodes") == nullptr &&
-         (root.find("model") != nullptr || root.find("include") != nullptr);
+  const auto has = [&](const char* section) { return root.find(section) != nullptr; };
+  return root.is_map() && !has("nodes") && (has("model") || has("trainer") || has("include"));
 }
 
 std::string config_policy(const std::string& path, const std::vector<std::string>& overrides) {
@@ -247,7 +265,7 @@ std::optional<std::string> print_config(const std::string& path, const std::vect
   const auto doc = YamlDoc::parse_file(path, diag);
   if (!doc) return std::nullopt;
   if (!is_model_config(doc->root())) {
-    diag.error_at(path, "is not a model configuration: it has no section 'model'");
+    diag.error_at(path, "is not a model configuration: it has no section 'model' or 'trainer'");
     return std::nullopt;
   }
   const auto config = ModelConfig::read(path, doc->root(), overrides, diag);

@@ -10,7 +10,8 @@
 // model.name chooses the network: fc_mnist (mlp), lenet, resnet, gpt2 (gpt3), bert, t5 (transformer). Without
 // it the keys decide, as every kind of network has some of its own. Keys of the zoo that do not change the
 // forward graph (data loading, optimizer, checkpoints) are accepted; keys that nobody knows are warnings with
-// the nearest known one.
+// the nearest known one. The zoo's later style, which nests all this below `trainer`, is read as the same
+// keys.
 #pragma once
 
 #include <map>
@@ -56,6 +57,7 @@ class ModelConfig {
   ModelConfig(std::string path, Diag& diag) : path_(std::move(path)), diag_(&diag) {}
   bool merge(const std::string& path, const YamlNode& root, int depth);
   void flatten(const YamlNode& node, const std::string& prefix);
+  void set(const std::string& key, const YamlNode& value);
   const YamlNode* find(const std::string& key);
 
   std::string path_;

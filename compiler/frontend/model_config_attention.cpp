@@ -115,7 +115,7 @@ ValueId relative_bias(NetBuilder& b, const std::string& name, int64_t heads, int
   for (int64_t h = 0; h < heads; ++h)
     for (int64_t q = 0; q < queries; ++q)
       for (int64_t k = 0; k < keys; ++k)
-        bias.push_back(by_bucket.f32()[bucket_of(k - q, buckets, max_distance, both_ways) * heads + h]);
+        bias.push_back(float(by_bucket.get(bucket_of(k - q, buckets, max_distance, both_ways) * heads + h)));
   return b.constant(name, {heads, queries, keys}, bias);
 }
 

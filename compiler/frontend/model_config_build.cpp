@@ -47,11 +47,6 @@ const Kind* choose(ModelConfig& c) {
   return nullptr;
 }
 
-void note_precision(ModelConfig& c) {
-  if (c.flag("model.mixed_precision", false))
-    c.diag().warning({}, c.path() + ": model.mixed_precision: the graph is built in float32");
-}
-
 }  // namespace
 
 std::optional<graph::Graph> build_model(ModelConfig& c, Diag& diag) {
@@ -60,7 +55,6 @@ std::optional<graph::Graph> build_model(ModelConfig& c, Diag& diag) {
   NetBuilder b(c);
   b.graph.name = kind->name;
   kind->build(b);
-  note_precision(c);
   const std::string policy = c.text("runconfig.autogen_policy", "default");
   if (policy != "default" && policy != "disabled" && policy != "medium" && policy != "aggressive")
     c.error("runconfig.autogen_policy",

@@ -64,9 +64,22 @@ const Nonlinearity* find_nonlinearity(const std::string& name) {
   return nullptr;
 }
 
+// mixed_precision with use_bfloat16 (the zoo's earlier key) or fp16_type (its later one).
+DataType real_type(ModelConfig& c) {
+  const bool mixed = c.flag("model.mixed_precision", false);
+  const std::string type =
+      c.text("model.fp16_type", c.flag("model.use_bfloat16", false) ? "bfloat16" : "float16");
+  if (type == "bfloat16") return mixed ? DataType::bf16 : DataType::f32;
+  if (type == "float16") return mixed ? DataType::f16 : DataType::f32;
+  c.error("model.fp16_type", "unknown type '" + type + "'; there are float16 and bfloat16",
+          type == "cbfloat16" ? "graphs have no cbfloat16: use bfloat16, which has the same size" : "");
+  return DataType::f32;
+}
+
 }  // namespace
 
-NetBuilder::NetBuilder(ModelConfig& c) : config(c), seed_(uint64_t(c.integer("runconfig.seed", 1))) {}
+NetBuilder::NetBuilder(ModelConfig& c)
+    : config(c), real_(real_type(c)), seed_(uint64_t(c.integer("runconfig.seed", 1))) {}
 
 ValueId NetBuilder::fail(const std::string& why) {
   if (config.ok()) config.diag().error_at(config.path(), why);
@@ -91,15 +104,16 @@ ValueId NetBuilder::weight(const std::string& name, ops::Shape shape, double bou
         "more than {} weights, the {} million of {} among them; a smaller hidden size, vocabulary or "
         "number of layers would do",
         kMostWeights, n.value_or(0) / 1'000'000, name));
-  ops::Tensor t(ops::TensorType{DataType::f32, std::move(shape)});
+  ops::Tensor t(ops::TensorType{real_, std::move(shape)});
   Rng rng(seed_ * 0x9E3779B97F4A7C15ull ^ hash_bytes(name));
-  float* data = t.f32();
-  for (int64_t i = 0; i < *n; ++i) data[i] = rng.uniform(float(-bound), float(bound));
+  for (int64_t i = 0; i < *n; ++i) t.set(i, rng.uniform(float(-bound), float(bound)));
   return graph.add_constant(graph.fresh_name(name), std::move(t));
 }
 
 ValueId NetBuilder::constant(const std::string& name, ops::Shape shape, const std::vector<float>& values) {
-  return graph.add_constant(graph.fresh_name(name), ops::Tensor::from_floats(std::move(shape), values));
+  ops::Tensor t(ops::TensorType{real_, std::move(shape)});
+  for (size_t i = 0; i < values.size(); ++i) t.set(int64_t(i), values[i]);
+  return graph.add_constant(graph.fresh_name(name), std::move(t));
 }
 
 ValueId NetBuilder::filled(const std::string& name, ops::Shape shape, double value) {

@@ -19,6 +19,8 @@ class NetBuilder {
   graph::Graph graph;
 
   // ---- tensors
+  // Type of weights and activations: f32, or 16 bits with model.mixed_precision.
+  DataType real() const { return real_; }
   ValueId input(const std::string& name, DataType, ops::Shape);  // first dimension: samples
   // Seeded by the name, uniform within ±bound: the same whatever else the network has. Too many weights are
   // an error.
@@ -49,6 +51,7 @@ class NetBuilder {
 
  private:
   ValueId fail(const std::string& why);
+  DataType real_;
   int64_t weights_ = 0;
   uint64_t seed_;
 };

@@ -14,7 +14,7 @@ using Ints = std::vector<int64_t>;
 // Pictures are [H, W, C] in configurations and NCHW in the graph.
 ValueId picture(NetBuilder& b, Ints otherwise) {
   const Ints s = b.config.extents("train_input.image_shape", std::move(otherwise));
-  if (s.size() == 3) return b.input("image", DataType::f32, {1, s[2], s[0], s[1]});
+  if (s.size() == 3) return b.input("image", b.real(), {1, s[2], s[0], s[1]});
   b.config.error("train_input.image_shape", "must be [height, width, channels]");
   return {};
 }
@@ -58,7 +58,7 @@ void build_mlp(NetBuilder& b) {
   sizes = c.extents("model.hidden_sizes", sizes);
   const std::string key = c.has("model.activation_fn") ? "model.activation_fn" : "model.nonlinearity";
   const std::string function = c.text(key, "relu");
-  ValueId v = b.input("x", DataType::f32, {1, c.extent("model.input_size", 784)});
+  ValueId v = b.input("x", b.real(), {1, c.extent("model.input_size", 784)});
   for (size_t i = 0; i < sizes.size(); ++i) {
     const std::string name = fmt::format("layer{}", i);
     v = b.nonlinearity(key, function, name + "_act", b.linear(name, v, sizes[i]));

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace cs {
@@ -37,7 +38,14 @@ bool special(double out, double expected, double limit, bool& wrong) {
   return wrong;
 }
 
-void compare_tensor(const NamedArray& out, const NamedArray& expected, const std::string& dtype, CheckResult& r) {
+// What an output is held to: its own type if that has 16 bits, else the program's.
+std::string precision_of(const ops::TensorType& output, const std::string& program) {
+  if (output.dtype == DataType::f16) return "fp16";
+  return output.dtype == DataType::bf16 ? "bf16" : program;
+}
+
+void compare_tensor(const NamedArray& out, const NamedArray& expected, const std::string& dtype,
+                    double tolerance, CheckResult& r) {
   const bool exact = !data_type_is_float(expected.tensor.type.dtype);
   const double limit = format_max(dtype);
   const int64_t n = expected.tensor.elements();
@@ -55,13 +63,13 @@ void compare_tensor(const NamedArray& out, const NamedArray& expected, const std
       const double difference = std::abs(o - e);
       r.max_abs = std::max(r.max_abs, difference);
       if (scale > 0) r.max_rel = std::max(r.max_rel, difference / scale);
-      wrong = difference > r.tolerance * scale;
+      wrong = difference > tolerance * scale;
     }
     if (!wrong) continue;
     r.ok = false;
     if (r.mismatch.empty())
-      r.mismatch = fmt::format("output '{}' at {}: {:.9g}, expected {:.9g} (largest expected {:.6g})", expected.name,
-                               index_text(expected.tensor.type.shape, i), o, e, scale);
+      r.mismatch = fmt::format("output '{}' at {}: {:.9g}, expected {:.9g} (largest expected {:.6g})",
+                               expected.name, index_text(expected.tensor.type.shape, i), o, e, scale);
   }
 }
 
@@ -77,13 +85,18 @@ bool same_extents(const ops::Shape& a, const ops::Shape& b) {
 
 }  // namespace
 
-double default_tolerance(const std::string& dtype) { return dtype == "fp16" || dtype == "bf16" ? 2e-2 : 1e-4; }
+double default_tolerance(const std::string& dtype) {
+  return dtype == "fp16" || dtype == "bf16" ? 2e-2 : 1e-4;
+}
 
 CheckResult compare_outputs(const std::vector<NamedArray>& outputs, const std::vector<NamedArray>& expected,
                             const std::string& dtype, double tighten) {
   CheckResult r;
-  r.tolerance = default_tolerance(dtype);
-  if (tighten > 0 && tighten < r.tolerance) r.tolerance = tighten;
+  const auto tolerance_of = [&](const std::string& precision) {
+    const double most = default_tolerance(precision);
+    return tighten > 0 ? std::min(tighten, most) : most;
+  };
+  r.tolerance = tolerance_of(dtype);
   const auto fail = [&](const std::string& why) {
     r.ok = false;
     if (r.mismatch.empty()) r.mismatch = why;
@@ -100,7 +113,10 @@ CheckResult compare_outputs(const std::vector<NamedArray>& outputs, const std::v
       NamedArray expected_bits = e;  // numpy has no bfloat16: its bits come as u16
       if (o->tensor.type.dtype == DataType::bf16 && e.tensor.type.dtype == DataType::u16)
         expected_bits.tensor.type.dtype = DataType::bf16;
-      compare_tensor(*o, expected_bits, dtype, r);
+      const std::string precision = precision_of(o->tensor.type, dtype);
+      const double tolerance = tolerance_of(precision);
+      r.tolerance = std::max(r.tolerance, tolerance);
+      compare_tensor(*o, expected_bits, precision, tolerance, r);
     }
   }
   if (expected.empty()) fail("there is nothing to compare with");

@@ -53,6 +53,21 @@ TEST(Compare, MissingOutputsAndWrongShapesFail) {
   EXPECT_FALSE(compare_outputs(one({1}), {}, "fp32").ok);
 }
 
+// An output in 16 bits of a program whose inputs have 32 is held to 16 bits, the others are not.
+TEST(Compare, EveryOutputByItsOwnType) {
+  ops::Tensor half(ops::TensorType{DataType::f16, {1}});
+  half.set(0, 1.0);
+  const std::vector<NamedArray> outputs{{"y", half}, {"z", ops::Tensor::from_floats({1}, {1})}};
+  const auto expected = [](float y, float z) {
+    return std::vector<NamedArray>{{"y", ops::Tensor::from_floats({1}, {y})},
+                                   {"z", ops::Tensor::from_floats({1}, {z})}};
+  };
+  EXPECT_TRUE(compare_outputs(outputs, expected(1.019f, 1), "fp32").ok);
+  EXPECT_FALSE(compare_outputs(outputs, expected(1.021f, 1), "fp32").ok);
+  EXPECT_FALSE(compare_outputs(outputs, expected(1, 1.019f), "fp32").ok);
+  EXPECT_EQ(compare_outputs(outputs, expected(1, 1), "fp32").tolerance, 2e-2);
+}
+
 TEST(Compare, OptionsCanOnlyTighten) {
   EXPECT_FALSE(compare_outputs(one({1.00005f}), one({1}), "fp32", 1e-6).ok);
   EXPECT_EQ(compare_outputs(one({1}), one({1}), "fp32", 0.5).tolerance, 1e-4);
