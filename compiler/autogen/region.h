@@ -1,15 +1,17 @@
-// DTG for any operator: a region of the graph as one loop program, sharded over a row of PEs.
+// DTG for any operator: a region of the graph as one loop program, sharded over a rectangle of PEs.
 //
 //   1. build    the nodes of a group become one LoopProgram (runtime/ops/loops.h): values between them are
 //               temporaries, constants with one element are folded into expressions, axes that walk memory
 //               without a gap are merged
-//   2. shard    the results are cut along an axis. Backwards from them, every statement is restricted to the
+//   2. shard    the results are cut along axes (region_cut.h). Backwards from them, every statement is
+//   restricted to the
 //               rounds that are needed, every buffer to the runs of addresses that these read; what two PEs
 //               both need, both compute or keep
 //   3. code     per PE: receive every operand, keep the runs, compute, send in turns (region_module.h)
 //
-// Every operand's stream passes all PEs of the row, which take what they need from it while it passes: that
-// costs a PE one cycle per word, as much as the stream itself takes.
+// In a row every operand's stream passes all PEs, which take what they need from it while it passes: that
+// costs a PE one cycle per word, as much as the stream itself takes. In a rectangle a column of feeders gives
+// every row its part of the stream, and a column of collectors puts the results of the rows together.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/autogen/region_cut.h"
 #include "compiler/graph/graph.h"
 #include "runtime/ops/loops.h"
 
@@ -36,41 +39,50 @@ bool build_region(const graph::Graph&, std::span<const graph::NodeId> nodes, Reg
 // Step 1's merging of axes: fewer and longer loops with the same accesses in the same order.
 void merge_axes(ops::LoopStatement&);
 
-// Addresses of a buffer: `count` runs of `run` elements, `stride` apart. No run crosses a multiple of the
-// stride, so that the elements of a PE can be stored without the gaps (local_access).
-struct Runs {
-  int64_t first = 0, run = 0, stride = 0, count = 0;  // count 1: stride has no meaning
-  bool empty() const { return count == 0 || run == 0; }
-  int64_t words() const { return run * count; }
-  int64_t last() const { return first + stride * (count - 1) + run - 1; }
-  bool operator==(const Runs&) const = default;
+// Where the runs that are sent lie in what is stored.
+struct Send {
+  int64_t first = 0, run = 0;
+  struct Loop {
+    int64_t count = 1, step = 0;
+    bool operator==(const Loop&) const = default;
+  };
+  std::vector<Loop> loops;  // outermost first
+  bool operator==(const Send&) const = default;
 };
-Runs interval(int64_t first, int64_t last);
-// The smallest runs with both; plain intervals if they have nothing in common.
-Runs hull(const Runs&, const Runs&);
 
-// How results are cut: `extent` rounds of `stride` elements, again and again until the end of the result.
-struct ShardAxis {
-  int64_t stride = 1, extent = 1;
-  bool operator==(const ShardAxis&) const = default;
+// Where an operand's words are put, in the order in which they arrive.
+struct Receive {
+  int buffer = 0;
+  int64_t first = 0;           // in what the PE stores of it
+  std::vector<Moves> moves;    // through the operand, outermost first
+  std::vector<int64_t> steps;  // through the buffer, for each of them
 };
-// Every way to cut the first result along one dimension, or along the leading ones together.
-std::vector<ShardAxis> shard_axes(const Region&);
 
-struct RegionShare {         // one PE
-  std::vector<Runs> stored;  // by buffer
-  std::vector<Runs> sent;    // by result; every PE sends the same number of runs, some of them empty
-  ops::LoopProgram program;  // with this PE's rounds; addresses are global
-  int64_t words_stored() const;
+struct RegionShare {                     // one PE
+  std::vector<Runs> stored;              // by buffer
+  std::vector<Runs> sent;                // by result
+  std::vector<Send> out;                 // by result
+  std::vector<Turns> turns;              // by result, in the row
+  std::vector<Receive> receive;          // by operand
+  std::vector<Walk> walks;               // by operand: which words of the stream that passes the row are kept
+  std::vector<ops::LoopStatement> once;  // before the first sample
+  ops::LoopProgram program;              // with this PE's rounds; addresses are global
 };
-// PE number `pe` of `pes` ≤ axis.extent.
-RegionShare shard_region(const Region&, const ShardAxis&, int pes, int pe);
-// Large regions of one stream, in time: if the leading dimensions of the results can be computed one part after
-// another, every part reading the next part of the stream and nothing else of it, the region becomes the program of
-// one part. PEs repeat their program for ever, so a sample is then so many rounds of it. Returns how many; 1: the
-// region stays as it is.
+// The share of PE (x, y).
+RegionShare shard_region(const Region&, const RegionCut&, int x, int y);
+// Operands arrive in the temporaries into which they would be copied; sets `receive` and `once`.
+void receive_in_place(const Region&, RegionShare&);
+bool is_stored(const Region&, const RegionShare&, int buffer);  // it has an array
+// Words of the arrays that the share needs.
+int64_t words_stored(const Region&, const RegionShare&);
+// The share as the PE sees it: addresses of what it stores, sets from 0 on.
+RegionShare local_share(const RegionShare&);
+// Local shares that need the same code.
+bool same_program(const RegionShare& a, const RegionShare& b);
+// Large regions of one stream, in time: if the leading dimensions of the results can be computed one part
+// after another, every part reading the next part of the stream and nothing else of it, the region becomes
+// the program of one part. PEs repeat their program for ever, so a sample is then so many rounds of it.
+// Returns how many; 1: the region stays as it is.
 int64_t slice_region(Region&);
-// The access with the addresses of what is stored: gaps left out, from 0 on.
-ops::LoopAccess local_access(const ops::LoopAccess&, const Runs& stored);
 
 }  // namespace cs::autogen

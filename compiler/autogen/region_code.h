@@ -23,7 +23,8 @@ namespace cs::autogen {
 // What the statements of a module share: declarations at module level, helpers, the estimate.
 struct RegionCode {
   std::vector<std::string> declarations;  // descriptors and temporaries, in order
-  std::vector<std::string> lines;         // body of fn compute
+  std::vector<std::string> lines;         // body of fn compute_sample
+  std::vector<std::string> once;          // body of fn prepare
   bool uses_math = false, uses_round = false, uses_power = false;
   double cycles = 0;          // estimate of the body
   int64_t scratch_words = 0;  // temporaries declared

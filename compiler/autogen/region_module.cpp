@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "compiler/autogen/region_code.h"
+#include "compiler/autogen/region_estimate.h"
 
 namespace cs::autogen {
 
@@ -11,73 +11,36 @@ namespace {
 
 constexpr int kMaxSkip = 16384;  // words that one instruction passes over
 
+bool holds_integers(const ops::LoopBuffer& b) { return !data_type_is_float(b.type.dtype); }
+
 class Writer {
  public:
   Writer(const Region& r, const RegionShare& share, const RegionTitle& title, const Machine& machine)
-      : r_(r), share_(share), title_(title), machine_(machine) {
-    for (const ops::LoopBuffer& b : r.program.buffers) {
-      names_.push_back(b.name);
-      integers_.push_back(!data_type_is_float(b.type.dtype));
-    }
-  }
+      : r_(r), share_(share), title_(title), code_(region_code(r, share, machine)) {}
 
-  RegionModule run() {
-    body();
-    RegionModule m;
-    m.text = header() + parameters() + "\n" +
-             scalar_helpers(code_.uses_math, code_.uses_round, code_.uses_power) + arrays() + streams();
-    for (const std::string& d : code_.declarations) m.text += d + "\n";
-    m.text += "\nfn compute_sample() void {\n";
-    for (const std::string& l : code_.lines) m.text += l + "\n";
-    m.text += "}\n\n" + receiving() + tasks() + bindings();
-    m.compute_cycles = code_.cycles;
-    m.words = share_.words_stored() + code_.scratch_words;
-    m.code_bytes = uint32_t(900 + 60 * code_.lines.size() + (code_.uses_math ? 1800 : 0));
-    return m;
+  std::string run() {
+    std::string text = header() + parameters() + "\n" +
+                       scalar_helpers(code_.uses_math, code_.uses_round, code_.uses_power) + arrays() +
+                       streams();
+    for (const std::string& d : code_.declarations) text += d + "\n";
+    text += "\nfn compute_sample() void {\n";
+    for (const std::string& l : code_.lines) text += l + "\n";
+    text += "}\n\nfn prepare() void {\n";
+    for (const std::string& l : code_.once) text += l + "\n";
+    text += "}\n\n" + receiving();
+    text += tasks() + bindings();
+    return text;
   }
 
  private:
   const ops::LoopBuffer& buffer(int b) const { return r_.program.buffers[size_t(b)]; }
   const Runs& stored(int b) const { return share_.stored[size_t(b)]; }
-  const char* type(int b) const { return integers_[size_t(b)] ? "i32" : "f32"; }
+  const char* type(int b) const { return holds_integers(buffer(b)) ? "i32" : "f32"; }
   // The instruction that takes buffer b from the fabric or sends it.
   const char* stream_move(int b, bool in) const {
     DataType t = buffer(b).type.dtype;
     if (data_type_is_float(t) && data_type_bytes(t) == 2) return in ? "fh2s" : "fs2h";
-    return integers_[size_t(b)] ? "mov32" : "fmovs";
-  }
-
-  // ---- statements
-
-  // The statement as this PE sees it: addresses of what it stores.
-  ops::LoopStatement local(ops::LoopStatement s, int64_t steps) const {
-    auto move_access = [&](ops::LoopAccess& a) {
-      if (steps == 1) a.step = 0;
-      if (a.buffer != ops::kCounter) a = local_access(a, stored(a.buffer));
-    };
-    move_access(s.out);
-    for (ops::LoopAccess& a : s.loads) move_access(a);
-    merge_axes(s);
-    return s;
-  }
-
-  void body() {
-    for (const ops::LoopBlock& block : share_.program.blocks) {
-      bool repeated = block.steps > 1;
-      if (repeated) {
-        code_.lines.push_back("  {");
-        code_.lines.push_back("    var step: i16 = 0;");
-        code_.lines.push_back(fmt::format("    while (step < {}) : (step += 1) {{", block.steps));
-      }
-      StatementContext context{names_, integers_, machine_, repeated ? 6 : 2};
-      for (const ops::LoopStatement& s : block.statements) {
-        append_statement(local(s, block.steps), block.steps, context, code_);
-      }
-      if (repeated) {
-        code_.lines.push_back("    }");
-        code_.lines.push_back("  }");
-      }
-    }
+    return holds_integers(buffer(b)) ? "mov32" : "fmovs";
   }
 
   // ---- declarations
@@ -99,8 +62,7 @@ class Writer {
     std::string out;
     for (size_t i = 0; i < r_.operands.size(); ++i) {
       out += fmt::format(
-          "param x{0}_color: color;\nparam x{0}_queue: input_queue;\nparam x{0}_next_id: local_task_id;\n"
-          "param x{0}_before: i32;\nparam x{0}_after: i32;\n",
+          "param x{0}_color: color;\nparam x{0}_queue: input_queue;\nparam x{0}_next_id: local_task_id;\n",
           i);
     }
     for (size_t j = 0; j < r_.results.size(); ++j) {
@@ -112,7 +74,7 @@ class Writer {
           fmt::format("param {}: [*]{};\n", buffer(r_.constant_buffer[k]).name, type(r_.constant_buffer[k]));
     }
     return out +
-           "param send_control: bool;\nparam control: u32;\n"
+           "param pe: [*]i32;\n"
            "param compute_id: local_task_id;\nparam start_id: local_task_id;\n";
   }
 
@@ -125,9 +87,10 @@ class Writer {
 
   std::string arrays() const {
     std::string out;
-    for (size_t b = 0; b < names_.size(); ++b) {
-      if (stored(int(b)).empty() || is_constant(int(b))) continue;
-      out += fmt::format("var {0} = @zeros([{1}]{2});\n", names_[b], stored(int(b)).words(), type(int(b)));
+    for (size_t b = 0; b < r_.program.buffers.size(); ++b) {
+      if (!is_stored(r_, share_, int(b)) || is_constant(int(b))) continue;
+      out += fmt::format("var {0} = @zeros([{1}]{2});\n", buffer(int(b)).name, stored(int(b)).words(),
+                         type(int(b)));
     }
     return out;
   }
@@ -145,22 +108,22 @@ class Writer {
       out += fmt::format(
           "const x{0}_in = @get_dsd(fabin_dsd, .{{ .extent = {1}, .fabric_color = x{0}_color, .input_queue = "
           "x{0}_queue }});\n"
-          "const x{0}_keep = @get_dsd(mem1d_dsd, .{{ .tensor_access = |a|{{{1}}} -> {2}[a] }});\n",
-          i, stored(b).run, names_[size_t(b)]);
+          "const x{0}_keep = @get_dsd({2});\n",
+          i, share_.walks[i].run, destination(i));
     }
     out += fmt::format(
         "const passed_dsd = @get_dsd(mem1d_dsd, .{{ .tensor_access = |a|{{{}}} -> passed[0] }});\n",
         kMaxSkip);
     for (size_t j = 0; j < r_.results.size(); ++j) {
       int b = r_.result_buffer[j];
-      const Runs& sent = share_.sent[j];
-      if (!sent.empty()) {
+      const Send& sent = share_.out[j];
+      if (sent.run > 0) {
         out += fmt::format(
             "const y{0}_out = @get_dsd(fabout_dsd, .{{ .extent = {1}, .fabric_color = y{0}_color, "
             ".output_queue = "
             "y{0}_queue }});\n"
             "const y{0}_send = @get_dsd(mem1d_dsd, .{{ .tensor_access = |a|{{{1}}} -> {2}[a + {3}] }});\n",
-            j, sent.run, names_[size_t(b)], sent_access(j).offset);
+            j, sent.run, buffer(b).name, sent.first);
       }
       out += fmt::format(
           "const y{0}_control = @get_dsd(fabout_dsd, .{{\n"
@@ -172,84 +135,143 @@ class Writer {
 
   // ---- tasks
 
-  // Where the runs of result j lie: offset of the first, step from one to the next.
-  ops::LoopAccess sent_access(size_t j) const {
-    ops::LoopAccess a;
-    a.offset = share_.sent[j].first;
-    a.step = share_.sent[j].stride;
-    return local_access(a, stored(r_.result_buffer[j]));
-  }
-
   // x<i>_next: pass over what is before the next run, keep the run; behind the last run pass over the rest,
   // then the operand has arrived.
-  std::string receiving() const {
-    std::string out = "var arrived: u16 = 0;\n";
+  std::string receiving() {
+    std::string out = "var arrived: u16 = 0;\n", asked = "\nfn ask() void {\n  arrived = 0;\n";
     for (size_t i = 0; i < r_.operands.size(); ++i) {
-      const Runs& runs = stored(r_.operand_buffer[i]);
+      asked +=
+          fmt::format("  x{0}_left = pe[{1}];\n  x{0}_at = 0;\n  @activate(x{0}_next_id);\n", i, data_++);
+    }
+    for (size_t i = 0; i < r_.operands.size(); ++i) {
+      std::string keep = stored(r_.operand_buffer[i]).empty() ? "" : keep_run(i);
       out += fmt::format(
           "\nvar x{0}_left: i32 = 0;\n"
-          "var x{0}_run: i16 = {2};\n"
+          "var x{0}_at: i16 = 0;\n"
+          "{2}"
           "task x{0}_next() void {{\n"
           "  if (x{0}_left > 0) {{\n"
           "    const n: u16 = if (x{0}_left > {1}) {1} else @as(u16, x{0}_left);\n"
           "    x{0}_left -= @as(i32, n);\n"
           "    @mov32(@set_dsd_length(passed_dsd, n), @set_dsd_length(x{0}_skip, n), .{{\n"
-          "      .async = true, .activate = x{0}_next_id }});\n",
-          i, kMaxSkip, runs.empty() ? 0 : runs.count);
-      if (!runs.empty()) out += keep_run(i, runs);
-      out += fmt::format(
+          "      .async = true, .activate = x{0}_next_id }});\n"
+          "{3}"
           "  }} else {{\n"
           "    arrived += 1;\n"
-          "    if (arrived == {}) {{ @activate(compute_id); }}\n"
+          "    if (arrived == {4}) {{ @activate(compute_id); }}\n"
           "  }}\n"
           "}}\n",
-          r_.operands.size());
+          i, kMaxSkip, counters(i), keep, r_.operands.size());
     }
-    out += "\nfn ask() void {\n  arrived = 0;\n";
-    for (size_t i = 0; i < r_.operands.size(); ++i) {
-      out += fmt::format("  x{0}_left = x{0}_before;\n  x{0}_run = 0;\n  @activate(x{0}_next_id);\n", i);
-    }
-    return out + "}\n\n";
+    return out + asked + "}\n\n";
   }
 
-  std::string keep_run(size_t i, const Runs& runs) const {
-    std::string to = fmt::format("x{}_keep", i);
+  std::string counters(size_t i) const {
+    std::string out;
+    for (size_t k = 0; k < share_.walks[i].loops.size(); ++k)
+      out += fmt::format("var x{}_round{}: i16 = 0;\n", i, k);
+    return out;
+  }
+
+  bool in_place(size_t i) const { return share_.receive[i].buffer != r_.operand_buffer[i]; }
+  // Where a run goes, relative to the place of the run.
+  std::string destination(size_t i) const {
+    const Receive& to = share_.receive[i];
+    const std::string& array = buffer(to.buffer).name;
+    size_t loops = share_.walks[i].loops.size(), dimensions = to.moves.size() - loops;
+    if (!in_place(i) || dimensions == 0) {
+      return fmt::format("mem1d_dsd, .{{ .tensor_access = |a|{{{}}} -> {}[a + {}] }}", share_.walks[i].run,
+                         array, to.first);
+    }
+    const std::string names = "abcd";
+    std::string variables, extents, at;
+    for (size_t d = 0; d < dimensions; ++d) {
+      variables += fmt::format("{}{}", d > 0 ? ", " : "", names[d]);
+      extents += fmt::format("{}{}", d > 0 ? ", " : "", to.moves[loops + d].extent);
+      at += fmt::format("{} * {} + ", to.steps[loops + d], names[d]);
+    }
+    return fmt::format("{}, .{{ .tensor_access = |{}|{{{}}} -> {}[{}{}] }}",
+                       dimensions > 1 ? "mem4d_dsd" : "mem1d_dsd", variables, extents, array, at, to.first);
+  }
+  // Where the next run goes.
+  std::string place(size_t i) const {
+    if (!in_place(i)) return fmt::format("x{}_at", i);
+    const std::vector<int64_t>& steps = share_.receive[i].steps;
+    std::string at;
+    size_t loops = share_.walks[i].loops.size();  // the innermost first; further moves are those within a run
+    for (size_t k = 0; k < loops; ++k) {
+      at += fmt::format("{}x{}_round{} * {}", k > 0 ? " + " : "", i, k, steps[loops - 1 - k]);
+    }
+    return at;
+  }
+
+  std::string keep_run(size_t i) {
+    const Walk& walk = share_.walks[i];
     int b = r_.operand_buffer[i];
-    if (runs.count > 1) to = fmt::format("@increment_dsd_offset({}, at, {})", to, type(b));
+    bool one = walk.loops.empty();
+    std::string to = fmt::format("x{}_keep", i), indent = "    ", close;
+    std::string out = fmt::format(
+        "  }} else if (x{0}_at < {1}) {{\n"
+        "    @{2}({3}, x{0}_in, .{{ .async = true, .activate = x{0}_next_id }});\n"
+        "    x{0}_at += {4};\n",
+        i, stored(b).words(), stream_move(b, true),
+        one ? to : fmt::format("@increment_dsd_offset({}, {}, {})", to, place(i), type(b)), walk.run);
+    for (size_t k = 0; k < walk.loops.size(); ++k) {
+      out += fmt::format(
+          "{0}x{1}_round{2} += 1;\n{0}if (x{1}_round{2} < {3}) {{ x{1}_left = pe[{4}]; }} else {{\n", indent,
+          i, k, walk.loops[k].count, data_++);
+      close = indent + "}\n" + close;
+      indent += "  ";
+      out += fmt::format("{}x{}_round{} = 0;\n", indent, i, k);
+    }
+    return out + fmt::format("{}x{}_left = pe[{}];\n", indent, i, data_++) + close;
+  }
+
+  // Behind a turn, the control wavelet that says whose turn is next.
+  std::string end_of_turn(size_t j, const std::string& indent) const {
+    const Turns& t = share_.turns[j];
+    if (t.places == 1) return "";
+    int between = data_ + 2 * int(j);
+    auto control = [&](int at) { return fmt::format("@mov32(y{}_control, @bitcast(u32, pe[{}]));", j, at); };
+    if (t.turns == 1 || t.inner_places == t.places) return indent + control(between + 1) + "\n";
     return fmt::format(
-               "  }} else if (x{0}_run < {1}) {{\n"
-               "{2}"
-               "    x{0}_run += 1;\n"
-               "    x{0}_left = if (x{0}_run < {1}) {3} else x{0}_after;\n",
-               i, runs.count,
-               runs.count > 1 ? fmt::format("    const at: i16 = x{}_run * {};\n", i, runs.run) : "",
-               runs.count > 1 ? runs.stride - runs.run : 0) +
-           fmt::format("    @{0}({1}, x{2}_in, .{{ .async = true, .activate = x{2}_next_id }});\n",
-                       stream_move(b, true), to, i);
+        "{0}y{1}_turn += 1;\n{0}if (y{1}_turn == {2}) {{\n{0}  y{1}_turn = 0;\n{0}  {3}\n{0}}} else {{\n{0}  "
+        "{4}\n{0}}}\n",
+        indent, j, t.turns, control(between + 1), control(between));
+  }
+  std::string end_of_run(size_t j, const std::string& indent) const {
+    const Turns& t = share_.turns[j];
+    if (t.places == 1 || t.words <= share_.out[j].run) return end_of_turn(j, indent);
+    return fmt::format("{0}y{1}_run += 1;\n{0}if (y{1}_run == {2}) {{\n{0}  y{1}_run = 0;\n{3}{0}}}\n",
+                       indent, j, t.words / share_.out[j].run, end_of_turn(j, indent + "  "));
   }
 
   std::string send(size_t j) const {
-    const Runs& sent = share_.sent[j];
-    std::string control = fmt::format("if (send_control) {{ @mov32(y{}_control, control); }}\n", j);
-    auto run = [&](const std::string& from) {
-      return sent.empty()
-                 ? ""
-                 : fmt::format("@{}(y{}_out, {});\n", stream_move(r_.result_buffer[j], false), j, from);
-    };
-    std::string from = fmt::format("y{}_send", j);
-    if (sent.count <= 1) return "  " + run(from) + "  " + control;
-    from = fmt::format("@increment_dsd_offset({}, run{} * {}, {})", from, j, sent_access(j).step,
-                       type(r_.result_buffer[j]));
-    return fmt::format(
-        "  var run{0}: i16 = 0;\n  while (run{0} < {1}) : (run{0} += 1) {{\n    {2}    {3}  }}\n", j,
-        sent.count, run(from), control);
+    const Send& sent = share_.out[j];
+    if (sent.run == 0) return end_of_turn(j, "  ");
+    int b = r_.result_buffer[j];
+    std::string out, at, indent = "  ", close, from = fmt::format("y{}_send", j);
+    for (size_t k = 0; k < sent.loops.size(); ++k) {
+      out += fmt::format("{0}var y{1}_i{2}: i16 = 0;\n{0}while (y{1}_i{2} < {3}) : (y{1}_i{2} += 1) {{\n",
+                         indent, j, k, sent.loops[k].count);
+      at += fmt::format("{}y{}_i{} * {}", k > 0 ? " + " : "", j, k, sent.loops[k].step);
+      close = indent + "}\n" + close;
+      indent += "  ";
+    }
+    if (!at.empty()) from = fmt::format("@increment_dsd_offset({}, {}, {})", from, at, type(b));
+    return out + fmt::format("{}@{}(y{}_out, {});\n", indent, stream_move(b, false), j, from) +
+           end_of_run(j, indent) + close;
   }
 
   std::string tasks() const {
-    std::string out = "// The next sample may come as soon as this one is computed.\ntask compute() void {\n";
+    std::string out;
+    for (size_t j = 0; j < r_.results.size(); ++j) {
+      out += fmt::format("var y{0}_run: i16 = 0;\nvar y{0}_turn: i16 = 0;\n", j);
+    }
+    out += "// The next sample may come as soon as this one is computed.\ntask compute() void {\n";
     out += "  compute_sample();\n  ask();\n";
-    for (size_t j = 0; j < r_.results.size(); ++j) out += send(j);
-    return out + "}\n\ntask start() void {\n  ask();\n}\n\n";
+    for (size_t j = 0; j < r_.results.size(); ++j) out += "  {\n" + send(j) + "  }\n";
+    return out + "}\n\ntask start() void {\n  prepare();\n  ask();\n}\n\n";
   }
 
   std::string bindings() const {
@@ -275,16 +297,27 @@ class Writer {
   const Region& r_;
   const RegionShare& share_;
   const RegionTitle& title_;
-  const Machine& machine_;
-  std::vector<std::string> names_;
-  std::vector<bool> integers_;
   RegionCode code_;
+  int data_ = 0;  // words of `pe` used so far
 };
 
 }  // namespace
 
-RegionModule region_module(const Region& r, const RegionShare& share, const RegionTitle& title,
-                           const Machine& machine) {
+std::vector<uint32_t> pe_words(const RegionShare& share) {
+  std::vector<uint32_t> list;
+  auto add = [&](int64_t words) { list.push_back(uint32_t(words)); };
+  for (const Walk& w : share.walks) add(w.before);
+  for (size_t i = 0; i < share.walks.size(); ++i) {
+    if (share.walks[i].run == 0) continue;
+    for (const Walk::Loop& l : share.walks[i].loops) add(l.gap);
+    add(share.walks[i].after);
+  }
+  list.resize(list.size() + 2 * share.turns.size());
+  return list;
+}
+
+std::string region_module(const Region& r, const RegionShare& share, const RegionTitle& title,
+                          const Machine& machine) {
   return Writer(r, share, title, machine).run();
 }
 

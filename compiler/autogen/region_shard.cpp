@@ -1,12 +1,11 @@
 // Sharding of a region: which rounds of every statement and which addresses of every buffer one PE needs.
 //
-// Needs go backwards, from the results to the operands, as runs (region.h). A statement that writes a buffer
-// of which runs with period T are needed keeps, of the axis that moves furthest within T, the rounds that
-// meet them. What it then reads is again a set of runs, whose period is that of the axes which move further
-// than all others together. A buffer whose accesses do not fit its runs is needed whole, and everything
-// starts again.
+// Needs go backwards, from the results to the operands, as runs (runs.h). A statement that writes a buffer
+// keeps, per digit of the addresses needed, of the axis that moves it furthest the rounds that meet them.
+// What it then reads is again a set of runs. A buffer whose accesses do not fit its runs is needed whole, and
+// everything starts again.
 #include <algorithm>
-#include <numeric>
+#include <cstdlib>
 
 #include "compiler/autogen/region.h"
 
@@ -20,46 +19,13 @@ using ops::LoopStatement;
 int64_t ceil_div(int64_t a, int64_t b) { return a >= 0 ? (a + b - 1) / b : -(-a / b); }
 int64_t floor_div(int64_t a, int64_t b) { return a >= 0 ? a / b : -((-a + b - 1) / b); }
 
-struct Axis {
-  int64_t stride = 0, extent = 1;
-  int64_t span() const { return stride * (extent - 1); }
-};
-
-std::vector<Axis> axes_of(const LoopAccess& a, const LoopStatement& s, int64_t steps) {
-  std::vector<Axis> list;
+std::vector<Moves> axes_of(const LoopAccess& a, const LoopStatement& s, int64_t steps) {
+  std::vector<Moves> list;
   for (size_t k = 0; k < s.extents.size(); ++k) list.push_back({a.strides[k], s.extents[k]});
   list.push_back({a.step, steps});
   if (a.index >= 0) list.push_back({a.index_stride, a.index_extent});
-  std::erase_if(list, [](const Axis& x) { return x.stride == 0 || x.extent == 1; });
+  std::erase_if(list, [](const Moves& x) { return x.stride == 0 || x.extent == 1; });
   return list;
-}
-
-Runs whole_range(const LoopAccess& a, const std::vector<Axis>& axes) {
-  int64_t first = a.offset, last = a.offset;
-  for (const Axis& x : axes) (x.stride < 0 ? first : last) += x.span();
-  return interval(first, last);
-}
-
-// Addresses of an access as runs. Axes that move further than all smaller ones together become the period.
-Runs runs_of(const LoopAccess& a, const LoopStatement& s, int64_t steps) {
-  std::vector<Axis> axes = axes_of(a, s, steps);
-  Runs plain = whole_range(a, axes);
-  if (std::any_of(axes.begin(), axes.end(), [](const Axis& x) { return x.stride < 0; })) return plain;
-  std::sort(axes.begin(), axes.end(), [](const Axis& x, const Axis& y) { return x.stride < y.stride; });
-  int64_t inner = 0;
-  for (size_t k = 0; k < axes.size(); ++k) {
-    int64_t period = 0;
-    for (size_t o = k; o < axes.size(); ++o) period = std::gcd(period, axes[o].stride);
-    // Worth its handling if the gaps are no crumbs; a run costs a PE as much as about 24 words that pass.
-    int64_t crumbs = k > 0 ? std::max<int64_t>(4, inner / 4) : 24;
-    if (period > inner + a.offset % std::max<int64_t>(1, period) && period - inner > crumbs) {
-      Runs r{a.offset, inner + 1, period, 1};
-      for (size_t o = k; o < axes.size(); ++o) r.count += axes[o].span() / period;
-      return r;
-    }
-    inner += axes[k].span();
-  }
-  return plain;
 }
 
 // Splits an axis that crosses the period into one that jumps by periods and one within.
@@ -86,45 +52,73 @@ void restrict_axis(LoopStatement& s, size_t axis, int64_t first, int64_t count) 
   for (LoopAccess& a : s.loads) a.offset += a.strides[axis] * first;
 }
 
-// Keeps the rounds that write something needed; false if there is none.
-bool restrict(LoopStatement& s, int64_t steps, const Runs& need) {
-  if (s.out.index >= 0) return true;
-  int64_t period = need.count > 1 ? need.stride : INT64_MAX / 4;
-  if (need.count > 1) split_axes(s, period);
-  int64_t low = s.out.offset % period, high = low;  // of one round, within the period
+// One digit of the address that a statement writes: where it goes without its furthest axis, and that axis.
+struct Digit {
+  int64_t low = 0, high = 0, size = 0;
   int axis = -1;
-  for (size_t k = 0; k < s.extents.size(); ++k) {
-    int64_t stride = s.out.strides[k];
-    if (stride == 0 || s.extents[k] == 1 || stride % period == 0) continue;
-    if (stride > period) return true;
-    if (stride > 0 && (axis < 0 || stride > s.out.strides[size_t(axis)])) axis = int(k);
+  int64_t by = 0;  // of the axis, in steps of the digit
+};
+
+// The level that a step moves; -1 if it moves several.
+int level_of(int64_t stride, const std::vector<Level>& levels) {
+  for (size_t k = 0; k < levels.size(); ++k) {
+    if (stride % levels[k].stride != 0) continue;
+    return k > 0 && std::abs(stride) >= levels[k - 1].stride ? -1 : int(k);
   }
-  for (size_t k = 0; k < s.extents.size(); ++k) {
-    int64_t stride = s.out.strides[k];
-    if (int(k) == axis || stride % period == 0) continue;
-    (stride < 0 ? low : high) += stride * (s.extents[k] - 1);
-  }
-  if (s.out.step % period != 0) (s.out.step < 0 ? low : high) += s.out.step * (steps - 1);
-  int64_t first_needed = need.first % period, last_needed = first_needed + need.run - 1;
-  if (axis < 0) return high >= first_needed && low <= last_needed;
-  int64_t stride = s.out.strides[size_t(axis)], extent = s.extents[size_t(axis)];
-  if (low < 0 || high + stride * (extent - 1) >= period) return true;
-  int64_t first = std::max<int64_t>(0, ceil_div(first_needed - high, stride));
-  int64_t last = std::min(extent - 1, floor_div(last_needed - low, stride));
-  if (last < first) return false;
-  restrict_axis(s, size_t(axis), first, last - first + 1);
-  return true;
+  return -1;
 }
 
-// Every axis either jumps by whole periods or stays within the run.
-bool fits(const LoopAccess& a, const LoopStatement& s, int64_t steps, const Runs& r) {
-  if (r.count <= 1) return true;
-  int64_t low = a.offset % r.stride, high = low;
-  for (const Axis& x : axes_of(a, s, steps)) {
-    if (x.stride % r.stride != 0) (x.stride < 0 ? low : high) += x.span();
+// False if an axis moves several digits, or one of them out of its range.
+bool digits_of(const LoopStatement& s, int64_t steps, const std::vector<Level>& levels,
+               std::vector<Digit>& digits) {
+  for (size_t k = 0; k < levels.size(); ++k) {
+    Digit d;
+    d.size = k == 0 ? INT64_MAX / 4 : levels[k - 1].stride / levels[k].stride;
+    d.low = d.high = s.out.offset / levels[k].stride % d.size;
+    digits.push_back(d);
   }
-  int64_t first = r.first % r.stride;
-  return low >= first && high < first + r.run;
+  std::vector<Moves> axes;
+  for (size_t k = 0; k < s.extents.size(); ++k) axes.push_back({s.out.strides[k], s.extents[k]});
+  axes.push_back({s.out.step, steps});
+  std::vector<int> level;
+  for (size_t k = 0; k < axes.size(); ++k) {
+    bool moves = axes[k].stride != 0 && axes[k].extent > 1;
+    level.push_back(moves ? level_of(axes[k].stride, levels) : -1);
+    if (moves && level[k] < 0) return false;
+    if (!moves || k == s.extents.size()) continue;
+    Digit& d = digits[size_t(level[k])];
+    int64_t by = axes[k].stride / levels[size_t(level[k])].stride;
+    if (by > d.by) d.axis = int(k), d.by = by;
+  }
+  for (size_t k = 0; k < axes.size(); ++k) {
+    if (level[k] < 0 || int(k) == digits[size_t(level[k])].axis) continue;
+    int64_t span = axes[k].stride / levels[size_t(level[k])].stride * (axes[k].extent - 1);
+    (span < 0 ? digits[size_t(level[k])].low : digits[size_t(level[k])].high) += span;
+  }
+  return std::all_of(digits.begin() + 1, digits.end(), [&](const Digit& d) {
+    return d.low >= 0 && d.high + (d.axis < 0 ? 0 : d.by * (s.extents[size_t(d.axis)] - 1)) < d.size;
+  });
+}
+
+// Keeps the rounds that write something needed; false if there is none.
+bool restrict(LoopStatement& s, int64_t steps, const Runs& need) {
+  if (s.out.index >= 0 || s.out.offset < 0) return true;
+  for (size_t k = 0; k + 1 < need.levels.size(); ++k) split_axes(s, need.levels[k].stride);
+  std::vector<Digit> digits;
+  if (!digits_of(s, steps, need.levels, digits)) return true;
+  for (size_t k = 0; k < digits.size(); ++k) {
+    const Digit& d = digits[k];
+    int64_t first = need.levels[k].first, last = first + need.levels[k].count - 1;
+    if (d.axis < 0) {
+      if (d.high < first || d.low > last) return false;
+      continue;
+    }
+    int64_t from = std::max<int64_t>(0, ceil_div(first - d.high, d.by));
+    int64_t to = std::min(s.extents[size_t(d.axis)] - 1, floor_div(last - d.low, d.by));
+    if (to < from) return false;
+    restrict_axis(s, size_t(d.axis), from, to - from + 1);
+  }
+  return true;
 }
 
 class Sharder {
@@ -163,10 +157,10 @@ class Sharder {
   void statement(LoopStatement s, int64_t steps, ops::LoopBlock& to) {
     const Runs& need = need_[size_t(s.out.buffer)];
     if (need.empty() || !restrict(s, steps, need)) return;
-    add(stored_, s.out.buffer, runs_of(s.out, s, steps));
+    add(stored_, s.out.buffer, runs_of(s.out.offset, axes_of(s.out, s, steps)));
     for (const LoopAccess& a : s.loads) {
       if (a.buffer == ops::kCounter) continue;
-      Runs read = runs_of(a, s, steps);
+      Runs read = runs_of(a.offset, axes_of(a, s, steps));
       add(need_, a.buffer, read);
       add(stored_, a.buffer, read);
     }
@@ -178,7 +172,9 @@ class Sharder {
     for (const ops::LoopBlock& block : share.program.blocks) {
       for (const LoopStatement& s : block.statements) {
         auto one = [&](const LoopAccess& a) {
-          if (a.buffer == ops::kCounter || fits(a, s, block.steps, share.stored[size_t(a.buffer)])) return;
+          if (a.buffer == ops::kCounter) return;
+          const Runs& stored = share.stored[size_t(a.buffer)];
+          if (moves_within(a.offset, axes_of(a, s, block.steps), stored)) return;
           whole[size_t(a.buffer)] = true;
           ok = false;
         };
@@ -195,114 +191,76 @@ class Sharder {
   std::vector<Runs> need_, stored_;
 };
 
-// The runs with the period of `other`, if that divides their own: the same runs and some between them.
-Runs with_period(const Runs& r, const Runs& other) {
-  bool divides = r.count > 1 && other.count > 1 && r.stride > other.stride && r.stride % other.stride == 0;
-  if (!divides || r.first % other.stride + r.run > other.stride) return r;
-  return {r.first, r.run, other.stride, (r.count - 1) * (r.stride / other.stride) + 1};
-}
-
-// Both within the period that one of them has; a plain interval if that is none for the other.
-Runs same_period(const Runs& a, const Runs& b) {
-  Runs plain = interval(std::min(a.first, b.first), std::max(a.last(), b.last()));
-  int64_t period = std::max(a.count > 1 ? a.stride : 0, b.count > 1 ? b.stride : 0);
-  auto within = [&](const Runs& r) {
-    return (r.count == 1 || r.stride == period) && r.first % period + r.run <= period;
-  };
-  if (period == 0 || !within(a) || !within(b)) return plain;
-  int64_t block_a = a.first / period, block_b = b.first / period, block = std::min(block_a, block_b);
-  int64_t low = std::min(a.first % period, b.first % period);
-  int64_t high = std::max(a.first % period + a.run, b.first % period + b.run);
-  int64_t count = std::max(block_a + a.count, block_b + b.count) - block;
-  if (count == 1) return plain;
-  return {block * period + low, high - low, period, count};
-}
-
-// Runs that lie apart, like the gates of a cell in one vector: their distance as the period. Empty if it is
-// none.
-Runs finer_period(const Runs& a, const Runs& b) {
-  int64_t period = a.count > 1 ? a.stride : b.count > 1 ? b.stride : 0;
-  if (period > 0 && ((a.count > 1 && a.stride != period) || (b.count > 1 && b.stride != period))) return {};
-  int64_t distance = period > 0 ? std::abs(b.first % period - a.first % period) : std::abs(b.first - a.first);
-  if (distance == 0 || (period > 0 && period % distance != 0)) return {};
-  int64_t run = std::max(a.run, b.run), first = std::min(a.first, b.first);
-  if (first % distance + run > distance) return {};
-  int64_t last = std::max(a.first + a.stride * (a.count - 1), b.first + b.stride * (b.count - 1));
-  return {first, run, distance, (last - first) / distance + 1};
-}
-
-// The part of a result with so many elements that PE `pe` sends.
-Runs part_of(int64_t elements, const ShardAxis& axis, int pes, int pe) {
-  if (pes == 1) return interval(0, elements - 1);
-  int64_t chunk = ceil_div(axis.extent, pes);
-  int64_t first = std::min(axis.extent, pe * chunk), last = std::min(axis.extent, (pe + 1) * chunk);
-  int64_t period = axis.stride * axis.extent;
-  return {first * axis.stride, (last - first) * axis.stride, period, elements / period};
+Send send_of(const Runs& sent, const Runs& stored) {
+  Send s{local_address(sent.first(), stored), sent.run(), {}};
+  for (size_t k = 0; k + 1 < sent.levels.size(); ++k) {
+    s.loops.push_back({sent.levels[k].count, local_stride(sent.levels[k].stride, stored)});
+  }
+  return s;
 }
 
 }  // namespace
 
-Runs interval(int64_t first, int64_t last) { return {first, last - first + 1, 0, 1}; }
-
-Runs hull(const Runs& x, const Runs& y) {
-  if (x.empty()) return y;
-  if (y.empty()) return x;
-  Runs a = with_period(x, y), b = with_period(y, x);
-  Runs same = same_period(a, b), finer = finer_period(a, b);
-  return !finer.empty() && finer.words() < same.words() ? finer : same;
-}
-
-LoopAccess local_access(const LoopAccess& a, const Runs& stored) {
-  LoopAccess l = a;
-  if (stored.count <= 1) {
-    l.offset -= stored.first;
-    return l;
-  }
-  auto local = [&](int64_t stride) {
-    return stride % stored.stride == 0 ? stride / stored.stride * stored.run : stride;
-  };
-  l.offset = (a.offset / stored.stride - stored.first / stored.stride) * stored.run +
-             a.offset % stored.stride - stored.first % stored.stride;
-  l.step = local(a.step);
-  for (int64_t& stride : l.strides) stride = local(stride);
-  l.index_stride = local(a.index_stride);
-  return l;
-}
-
-int64_t RegionShare::words_stored() const {
+int64_t words_stored(const Region& r, const RegionShare& share) {
   int64_t n = 0;
-  for (const Runs& r : stored) n += r.words();
+  for (size_t b = 0; b < share.stored.size(); ++b)
+    n += is_stored(r, share, int(b)) ? share.stored[b].words() : 0;
   return n;
 }
 
-std::vector<ShardAxis> shard_axes(const Region& r) {
-  const ops::Shape& shape = r.program.buffers[size_t(r.result_buffer[0])].type.shape;
-  std::vector<ShardAxis> list;
-  auto add = [&](ShardAxis axis) {
-    if (axis.extent > 1 && std::find(list.begin(), list.end(), axis) == list.end()) list.push_back(axis);
-  };
-  int64_t stride = 1;
-  for (size_t d = shape.size(); d-- > 0; stride *= shape[d]) {
-    int64_t leading = 1;
-    for (size_t o = 0; o <= d; ++o) leading *= shape[o];
-    add({stride, leading});
-    add({stride, shape[d]});
+bool is_stored(const Region& r, const RegionShare& share, int buffer) {
+  for (size_t k = 0; k < share.receive.size(); ++k) {
+    if (r.operand_buffer[k] == buffer && share.receive[k].buffer != buffer) return false;
   }
-  std::reverse(list.begin(), list.end());  // outer dimensions first
-  if (list.empty()) list.push_back({r.program.buffers[size_t(r.result_buffer[0])].type.elements(), 1});
-  return list;
+  return !share.stored[size_t(buffer)].empty();
 }
 
-RegionShare shard_region(const Region& r, const ShardAxis& axis, int pes, int pe) {
+RegionShare local_share(const RegionShare& share) {
+  RegionShare local = share;
+  auto move = [&](LoopStatement& s, bool repeated) {
+    s.out = local_access(s.out, share.stored[size_t(s.out.buffer)]);
+    if (!repeated) s.out.step = 0;
+    for (LoopAccess& a : s.loads) {
+      if (!repeated) a.step = 0;
+      if (a.buffer != ops::kCounter) a = local_access(a, share.stored[size_t(a.buffer)]);
+    }
+  };
+  for (ops::LoopBlock& block : local.program.blocks) {
+    for (LoopStatement& s : block.statements) move(s, block.steps > 1);
+  }
+  for (LoopStatement& s : local.once) move(s, false);
+  return local;
+}
+
+bool same_program(const RegionShare& a, const RegionShare& b) {
+  auto same_size = [](const Runs& x, const Runs& y) { return x.words() == y.words(); };
+  auto same_walk = [](const Walk& x, const Walk& y) {
+    return x.run == y.run && std::equal(x.loops.begin(), x.loops.end(), y.loops.begin(), y.loops.end(),
+                                        [](const auto& l, const auto& m) { return l.count == m.count; });
+  };
+  auto same_turns = [](const Turns& x, const Turns& y) {
+    return x.places == y.places && x.inner_places == y.inner_places && x.words == y.words &&
+           x.turns == y.turns;
+  };
+  auto same_place = [](const Receive& x, const Receive& y) {
+    return x.buffer == y.buffer && x.first == y.first && x.steps == y.steps;
+  };
+  return a.program.blocks == b.program.blocks && a.once == b.once && a.out == b.out &&
+         std::equal(a.receive.begin(), a.receive.end(), b.receive.begin(), same_place) &&
+         std::equal(a.stored.begin(), a.stored.end(), b.stored.begin(), same_size) &&
+         std::equal(a.walks.begin(), a.walks.end(), b.walks.begin(), same_walk) &&
+         std::equal(a.turns.begin(), a.turns.end(), b.turns.begin(), same_turns);
+}
+
+RegionShare shard_region(const Region& r, const RegionCut& cut, int x, int y) {
+  RegionShare share;
   std::vector<Runs> sent;
+  std::vector<Turns> turns(r.results.size());
   for (size_t i = 0; i < r.results.size(); ++i) {
     int64_t elements = r.program.buffers[size_t(r.result_buffer[i])].type.elements();
-    int64_t period = axis.stride * axis.extent;
-    // Further results are cut in the same way if they can be; else the first PE sends them.
-    ShardAxis own = elements % period == 0 ? axis : ShardAxis{elements, 1};
-    sent.push_back(part_of(elements, own, pes, pe));
+    sent.push_back(part_of(elements, cut, x, y));
+    turns_of(elements, cut, false, x, y, turns[i]);
   }
-  RegionShare share;
   std::vector<bool> whole(r.program.buffers.size(), false);
   for (bool done = false; !done;) {
     std::vector<bool> next = whole;
@@ -312,6 +270,11 @@ RegionShare shard_region(const Region& r, const ShardAxis& axis, int pes, int pe
     whole = next;
   }
   share.sent = sent;
+  share.turns = turns;
+  for (size_t i = 0; i < sent.size(); ++i) {
+    const Runs& stored = share.stored[size_t(r.result_buffer[i])];
+    share.out.push_back(sent[i].empty() ? Send{} : send_of(sent[i], stored));
+  }
   return share;
 }
 

@@ -57,7 +57,7 @@ bool in_step(const Region& r, const RegionShare& share, const RegionShare& first
   for (size_t i = 0; i < r.results.size(); ++i) {
     int64_t n = elements(r.result_buffer[i]);
     bool fits =
-        n % parts == 0 && share.sent[i].words() == n / parts && share.sent[i].first == k * (n / parts);
+        n % parts == 0 && share.sent[i].words() == n / parts && share.sent[i].first() == k * (n / parts);
     if (!fits) return false;
   }
   for (int b : r.constant_buffer) {
@@ -68,10 +68,10 @@ bool in_step(const Region& r, const RegionShare& share, const RegionShare& first
 
 // The region of one of `parts` parts along the axis, if all parts have the same program.
 bool take_part(const Region& r, const ShardAxis& axis, int64_t parts, Region& slice) {
-  RegionShare first = shard_region(r, axis, int(parts), 0);
+  RegionShare first = shard_region(r, in_row(axis, parts), 0, 0);
   slice = local_region(r, first, parts);
   for (int64_t k : {int64_t(0), int64_t(1), parts / 2, parts - 1}) {
-    RegionShare share = shard_region(r, axis, int(parts), int(k));
+    RegionShare share = shard_region(r, in_row(axis, parts), int(k), 0);
     if (!in_step(r, share, first, parts, k) || local_region(r, share, parts).program != slice.program)
       return false;
   }
@@ -87,11 +87,12 @@ int64_t words(const Region& r) {
 }  // namespace
 
 int64_t slice_region(Region& r) {
-  // With several streams, one of them may wait for the whole sample of another, which the slice would hold up.
+  // With several streams, one of them may wait for the whole sample of another, which the slice would hold
+  // up.
   if (words(r) <= kEnoughWords || r.operands.size() != 1) return 1;
   int64_t elements = r.program.buffers[size_t(r.result_buffer[0])].type.elements(), best = 1;
   Region sliced;
-  for (const ShardAxis& axis : shard_axes(r)) {
+  for (const ShardAxis& axis : shard_axes(r.program.buffers[size_t(r.result_buffer[0])].type.shape)) {
     if (axis.stride * axis.extent != elements) continue;
     for (int64_t parts = 2; parts <= axis.extent; ++parts) {
       Region trial;

@@ -29,7 +29,7 @@ enum class Pattern : uint8_t {
   reduction,    // rows × (n elements to 1)
   broadcast,    // rows × (1 element to n copies)
   relay,        // n elements pass one PE (control wavelets stay behind)
-  region,       // any loops, generated, on a row of PEs that all streams pass (autogen/region.h)
+  region,       // any loops, generated (autogen/region.h)
 };
 std::string_view pattern_name(Pattern);
 

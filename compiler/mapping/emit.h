@@ -15,6 +15,9 @@ std::string layout_text(const std::string& model, const Extent& fabric, const st
                         const FlowPlan&, const Parts&);
 // Appends the instance's constants as its PEs hold them, with one row per rectangle of equal extents.
 void pack_constants(const Instance&, std::vector<uint8_t>& weights, std::vector<Constant>& rows);
+void pack_region(const Instance&, std::vector<uint8_t>& weights, std::vector<Constant>& rows);
+// Arrays of i32 beside its constants that PEs of the region export, below the instance's name.
+std::vector<std::string> region_symbols(const Instance&);
 // Kernel rows of all instances, placement and flow reports, floor plan and memory table.
 void fill_reports(const Parts&, const FlowPlan&, const Extent& fabric, const Machine&, Mapped&);
 

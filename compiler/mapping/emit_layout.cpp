@@ -139,8 +139,14 @@ std::string layout_text(const std::string& model, const Extent& fabric, const st
   for (const Flow& f : plan.flows) out += flow_text(f);
   std::string names;
   for (const Instance& inst : parts.instances) {
+    if (inst.region) {
+      for (const std::string& symbol : region_symbols(inst)) {
+        names += fmt::format("  @export_name(\"{}_{}\", [*]i32, true);\n", inst.name, symbol);
+      }
+    }
     for (const PackedConstant& c : inst.constants) {
-      names += fmt::format("  @export_name(\"{}_{}\", [*]{}, true);\n", inst.name, c.name, c.integer ? "i32" : "f32");
+      names += fmt::format("  @export_name(\"{}_{}\", [*]{}, true);\n", inst.name, c.name,
+                           c.integer ? "i32" : "f32");
     }
   }
   if (!names.empty()) out += "\n" + names;

@@ -357,7 +357,7 @@ class Maker {
 
 InstanceRoles roles_of(const Instance& inst, const InstanceFlows& flows, const std::vector<int>& in_colors,
                        const std::vector<int>& out_colors, const FlowPlan& plan, const Machine& machine) {
-  if (inst.region) return region_roles(inst, in_colors, out_colors, machine);
+  if (inst.region) return region_roles(inst, flows, in_colors, out_colors, plan, machine);
   return Maker(inst, flows, in_colors, out_colors, plan, machine).run();
 }
 

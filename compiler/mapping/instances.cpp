@@ -184,8 +184,8 @@ bool make_region(const Graph& g, const Group& group, Instance& inst, Diag& diag)
 
 bool Instance::in_turns() const {
   if (work.pattern == kernels::Pattern::contraction) return plan.cut.h > 1;
-  bool row = work.pattern == kernels::Pattern::elementwise || work.pattern == kernels::Pattern::region;
-  return row && plan.cut.w > 1;
+  if (region) return plan.cut.w * plan.cut.h > 1;
+  return work.pattern == kernels::Pattern::elementwise && plan.cut.w > 1;
 }
 
 std::string csl_name(const std::string& wanted, std::vector<std::string>& taken) {

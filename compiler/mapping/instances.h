@@ -18,6 +18,7 @@
 #include "compiler/graph/graph.h"
 #include "compiler/kernels/kernels.h"
 #include "compiler/mapping/mapping.h"
+#include "compiler/mapping/region_layout.h"
 #include "runtime/ops/expr.h"
 
 namespace cs::mapping {
@@ -47,18 +48,26 @@ struct Instance {
   int expr_constants = 0;
   bool library_epilogue = false;  // the epilogue is relu_epilogue.csl
   std::vector<PackedConstant> constants;
-  std::optional<autogen::Region> region;     // pattern region
-  std::vector<autogen::RegionShare> shares;  // of the region, by PE; filled by sizing
-  float scale = 1;                           // reduction
-  bool maximum = false;                      // reduction
+  std::optional<autogen::Region> region;  // pattern region
+  autogen::RegionCut cut;                 // of the region; set by sizing
+  RegionLayout layout;                    // of the region; made when everything is placed
+  float scale = 1;                        // reduction
+  bool maximum = false;                   // reduction
   // Filled by sizing and placing.
   kernels::Plan plan;
-  Rect rect;  // the kernel's PEs; feeders lie west of it
-  int feeders() const { return plan.cut.w * plan.cut.h > 1 && !region ? work.operands : 0; }
+  Rect rect;                                                 // the kernel's PEs; feeders lie west of it
+  bool in_rows() const { return region && plan.cut.h > 1; }  // a region with feeders and collectors
+  // Columns of PEs west and east of the rectangle.
+  int feeders() const { return region ? int(in_rows()) : plan.cut.w * plan.cut.h > 1 ? work.operands : 0; }
+  int collectors() const { return int(in_rows()); }
   bool in_turns() const;  // its result is sent by several PEs, with control wavelets
-  Coord exit() const { return {rect.x + rect.w - 1, rect.y + rect.h - 1}; }
-  // Where operand k's stream has to arrive.
-  Coord entry(int operand) const { return {rect.x - (feeders() > 0 ? 1 + operand : 0), rect.y}; }
+  Coord exit() const { return {rect.x + rect.w - 1 + collectors(), rect.y + rect.h - 1}; }
+  // Where operand k's stream has to arrive; all feeders of a region do with one column.
+  Coord entry(int operand) const {
+    return {rect.x - (in_rows() ? 1 : feeders() > 0 ? 1 + operand : 0), rect.y};
+  }
+  // The PEs that all words of a region's operands pass.
+  Rect line() const { return in_rows() ? Rect{rect.x - 1, rect.y, 1, rect.h} : rect; }
 };
 
 struct Taker {

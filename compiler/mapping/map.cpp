@@ -21,12 +21,15 @@ bool size_and_place(Parts& parts, const MapOptions& options, const Machine& mach
     add_relays(sized);
     if (!place_instances(sized.instances, limit, used)) continue;
     parts = std::move(sized);
+    for (Instance& inst : parts.instances) {
+      if (inst.region) inst.layout = lay_out(*inst.region, inst.cut);
+    }
     fabric = options.fabric_width > 0 ? limit : Extent{std::max(1, used.width), std::max(1, used.height)};
     return true;
   }
   int64_t need = 0;
   for (const Instance& inst : sized.instances)
-    need += int64_t(inst.plan.cut.w + inst.feeders()) * inst.plan.cut.h;
+    need += int64_t(inst.plan.cut.w + inst.feeders() + inst.collectors()) * inst.plan.cut.h;
   diag.error_at(parts.host.model,
                 fmt::format("its rectangles ({} PEs) cannot be packed on the fabric of {} x {} PEs", need,
                             limit.width, limit.height),

@@ -106,26 +106,6 @@ class Packer {
   std::vector<Constant>& rows_;
 };
 
-// Every PE of a region holds the interval of each constant that its share reads.
-void pack_region(const Instance& inst, std::vector<uint8_t>& weights, std::vector<Constant>& rows) {
-  for (size_t p = 0; p < inst.shares.size(); ++p) {
-    for (size_t k = 0; k < inst.constants.size(); ++k) {
-      const autogen::Runs& part = inst.shares[p].stored[size_t(inst.region->constant_buffer[k])];
-      if (part.empty()) continue;
-      Constant row;
-      row.symbol = fmt::format("{}_{}", inst.name, inst.constants[k].name);
-      row.rect = {inst.rect.x + int(p), inst.rect.y, 1, 1};
-      row.bytes_per_pe = uint32_t(4 * part.words());
-      row.offset = weights.size();
-      rows.push_back(row);
-      for (int64_t run = 0; run < part.count; ++run) {
-        const uint32_t* words = &inst.constants[k].words[size_t(part.first + run * part.stride)];
-        for (int64_t i = 0; i < part.run; ++i) put(weights, std::bit_cast<float>(words[i]));
-      }
-    }
-  }
-}
-
 }  // namespace
 
 void pack_constants(const Instance& inst, std::vector<uint8_t>& weights, std::vector<Constant>& rows) {

@@ -13,7 +13,7 @@ namespace cs::mapping {
 
 namespace {
 
-int block_width(const Instance& inst) { return inst.feeders() + inst.plan.cut.w; }
+int block_width(const Instance& inst) { return inst.feeders() + inst.plan.cut.w + inst.collectors(); }
 
 bool fill_shelves(std::vector<Instance>& instances, int shelf_width, const Extent& limit, Extent& used) {
   int x = 0, y = 0, shelf_height = 0;

@@ -19,23 +19,24 @@ namespace cs::mapping {
 bool size_instances(std::vector<Instance>&, const MapOptions&, const Machine&, double slack, Diag&);
 // Extents that cut n elements differently, up to a limit: 1, 2, 3, … while ceil(n / k) changes.
 std::vector<int> extents(int64_t n, int limit);
-// Plans of a region on rows of up to `width` PEs, the best axis for each (of a width that is forced, just
-// that).
-// A sample is `rounds` rounds of the region.
-std::vector<kernels::Plan> region_plans(const autogen::Region&, int64_t rounds, int width, int force_width,
-                                        const Machine&);
+struct Extent {
+  int width = 0, height = 0;
+};
+struct RegionPlan {
+  kernels::Plan plan;
+  autogen::RegionCut cut;
+};
+// Plans of a region: rows with the best axis for each number of PEs, then rectangles; of a size that is
+// forced, just that. A sample is `rounds` rounds of the region.
+std::vector<RegionPlan> region_plans(const autogen::Region&, int64_t rounds, const Extent& limit,
+                                     const Extent& forced, const Machine&);
 // Estimated interval of a region on the best of a few numbers of PEs; infinite if it fits none.
 double region_interval(const autogen::Region&, const Machine&);
-// Sets Instance::shares for the plan that was chosen.
-void share_region(Instance&, const Machine&);
 // Streams that are sent in turns pass a relay before they leave for the host; adds the relays.
 void add_relays(Parts&);
 
 // ---- placing
 
-struct Extent {
-  int width = 0, height = 0;
-};
 // The PEs that may be used: --fabric or the machine's.
 Extent fabric_limit(const MapOptions&, const Machine&);
 // Sets Instance::rect; false (silently) if the shelves do not fit the limit. `used` is the bounding box.
@@ -56,6 +57,7 @@ struct Flow {  // wavelets of one color, from one source to all its sinks
 };
 struct InstanceFlows {
   std::vector<int> scatter;  // feeder to columns, by operand; empty if the stream arrives directly
+  std::vector<int> gather;   // rows of a region to their collectors, by result
   int chain[2] = {-1, -1};   // partial sums, by parity of the sending column
 };
 struct FlowPlan {
@@ -65,7 +67,7 @@ struct FlowPlan {
   std::vector<HostPort> ports;  // colors are set by color_flows
   std::vector<int> port_flow;
 };
-// Extends the flow by the shortest branch to one PE of the row `goal`, ending in its ramp: from any router of
+// Extends the flow by the shortest branch to one PE of `goal`, ending in its ramp: from any router of
 // the flow that has the whole stream, round all routers of the flow. Nothing if there is no way; then f is as
 // before.
 std::optional<Coord> search_branch(Flow& f, const Rect& goal, const Extent& fabric);

@@ -1,103 +1,311 @@
-// Planning of regions: for every number of PEs the axis along which the busiest of them has least to do.
+// Planning of regions: which axes of the first result are cut, and how often.
+//
+// One axis over a row of PEs is what costs least room and passes all words of a stream through all PEs. Where
+// that takes more PEs than a row should have, up to three axes are cut, one halving after the other: of all
+// the axes the one that brings the busiest PE's bytes below its memory, then its cycles down. Then they are
+// laid over rows and columns so that the words of the streams pass as few PEs as possible.
 #include <algorithm>
 #include <limits>
 
-#include "compiler/autogen/region_module.h"
+#include "compiler/autogen/region_estimate.h"
+#include "compiler/mapping/region_layout.h"
 #include "compiler/mapping/plan.h"
 
 namespace cs::mapping {
 
 namespace {
 
+using autogen::AxisCut;
 using autogen::Region;
+using autogen::RegionCut;
+using autogen::RegionShare;
 using autogen::ShardAxis;
 
-constexpr int kMaxPes = 64;  // a role per PE: beyond that, hundreds of programs would be compiled
+constexpr int kLongRow = 64;  // PEs that every word of a stream may pass
+constexpr size_t kMaxAxes = 3;
+constexpr double kRunCycles = 40;  // of a PE between two runs that it keeps or sends
 
-// What the code of the busiest PE takes and holds.
-kernels::Plan plan_axis(const Region& r, const ShardAxis& axis, int w, const Machine& machine) {
-  kernels::Plan plan;
-  plan.cut.w = w;
-  double compute = 0;
-  uint32_t code = 0;
-  int64_t words = 0, rounds = 0;
-  // The first, one from the middle and the last PE stand for all of them.
-  for (int p : {0, w / 2, w - 1}) {
-    autogen::RegionShare share = autogen::shard_region(r, axis, w, p);
-    autogen::RegionModule m = autogen::region_module(r, share, {}, machine);
-    compute = std::max(compute, m.compute_cycles);
-    code = std::max(code, m.code_bytes);
-    words = std::max(words, m.words);
-    rounds = 0;
-    for (const autogen::Runs& sent : share.sent) rounds += sent.count;
-  }
-  plan.memory.users = {{"tensors", uint32_t(std::min<int64_t>(words * 4, INT32_MAX))}, {"code", code}};
-  plan.memory.total = plan.memory.users[0].second + code;
-  double in = 0, out = double(r.words_out());
-  for (int b : r.operand_buffer) in = std::max(in, double(r.program.buffers[size_t(b)].type.elements()));
-  double overhead = 60.0 + 20.0 * double(r.operands.size()) + 20.0 * double(rounds);
-  // A PE receives the next sample while others still send; it computes alone.
-  plan.interval_cycles = std::max(in + compute + out / w + overhead, out + double(rounds) * w);
-  plan.latency_cycles = in + compute + out + overhead + double(rounds) * w;
-  return plan;
+int64_t elements(const Region& r, int buffer) { return r.program.buffers[size_t(buffer)].type.elements(); }
+
+// What the busiest PE takes and holds.
+struct Busiest {
+  double compute = 0, gaps_in = 0, runs_out = 0;
+  uint32_t bytes = 0, code = 0;
+};
+
+// Gaps between the runs of an operand that the PE keeps.
+double gaps_in(const Region& r, const RegionShare& share, size_t operand) {
+  int b = r.operand_buffer[operand];
+  autogen::Walk walk;
+  if (share.stored[size_t(b)].empty()) return 0;
+  walk_of(share.stored[size_t(b)].first(), share.receive[operand].moves,
+          autogen::interval(0, elements(r, b) - 1), walk);
+  double runs = 1;
+  for (const autogen::Walk::Loop& l : walk.loops) runs *= double(l.count);
+  return runs - 1;
 }
 
-std::pair<kernels::Plan, ShardAxis> best_axis(const Region& r, int w, const Machine& machine) {
-  std::optional<std::pair<kernels::Plan, ShardAxis>> best;
-  auto cost = [&](const kernels::Plan& p) {
-    bool fits = p.memory.total <= uint32_t(machine.core.memory_bytes);
-    return std::tuple(!fits, fits ? p.interval_cycles : double(p.memory.total));
-  };
-  std::vector<ShardAxis> axes = autogen::shard_axes(r);
-  if (w == 1) axes.resize(1);  // nothing is cut
-  for (const ShardAxis& axis : axes) {
-    int64_t chunk = (axis.extent + w - 1) / w;
-    if (w > axis.extent || chunk * (w - 1) >= axis.extent) continue;  // a PE would have nothing to do
-    kernels::Plan plan = plan_axis(r, axis, w, machine);
-    if (!best || cost(plan) < cost(best->first)) best = {plan, axis};
+Busiest busiest_of(const Region& r, const RegionCut& cut, const Machine& machine) {
+  Busiest b;
+  int w = cut.w(), h = cut.h();
+  // The corners and one from the middle stand for all of them.
+  std::vector<std::pair<int, int>> some = {{0, 0}, {w / 2, h / 2}, {w - 1, h - 1}};
+  some.erase(std::unique(some.begin(), some.end()), some.end());
+  for (auto [x, y] : some) {
+    RegionShare share = autogen::shard_region(r, cut, x, y);
+    receive_in_place(r, share);
+    autogen::RegionEstimate e = estimate_region(r, share, region_code(r, share, machine));
+    b.compute = std::max(b.compute, e.compute_cycles);
+    b.bytes = std::max(b.bytes, uint32_t(std::min<int64_t>(e.words * 4, INT32_MAX)));
+    b.code = std::max(b.code, e.code_bytes);
+    double in = 0, out = 0;
+    for (size_t k = 0; k < r.operands.size(); ++k) in += gaps_in(r, share, k);
+    for (const autogen::Runs& sent : share.sent) out += double(sent.count());
+    b.gaps_in = std::max(b.gaps_in, in);
+    b.runs_out = std::max(b.runs_out, out);
   }
-  return best ? *best : std::pair{kernels::Plan{}, ShardAxis{}};
+  return b;
+}
+
+RegionPlan plan_cut(const Region& r, const RegionCut& cut, const Machine& machine) {
+  RegionPlan p;
+  p.cut = cut;
+  p.plan.cut.w = cut.w();
+  p.plan.cut.h = cut.h();
+  double pes = double(p.plan.cut.w) * p.plan.cut.h;
+  Busiest b = busiest_of(r, cut, machine);
+  p.plan.memory.users = {{"tensors", b.bytes}, {"code", b.code}};
+  p.plan.memory.total = b.bytes + b.code;
+  double in = 0, out = double(r.words_out());
+  for (int k : r.operand_buffer) in = std::max(in, double(elements(r, k)));
+  double overhead = 60.0 + 20.0 * double(r.operands.size()) + kRunCycles / 2 * b.runs_out;
+  overhead += kRunCycles * b.gaps_in;
+  // A PE receives the next sample while others still send; it computes alone.
+  p.plan.interval_cycles = std::max(in + b.compute + out / pes + overhead, out + b.runs_out * p.plan.cut.w);
+  p.plan.latency_cycles = in + b.compute + out + overhead + b.runs_out * p.plan.cut.w;
+  return p;
+}
+
+bool fits(const RegionPlan& p, const Machine& machine) {
+  return p.plan.memory.total > 0 && p.plan.memory.total <= uint32_t(machine.core.memory_bytes);
+}
+
+// By so much is `a` better: bytes until it fits, then cycles.
+double gain(const RegionPlan& a, const RegionPlan& b, const Machine& machine) {
+  if (fits(a, machine) != fits(b, machine)) return fits(a, machine) ? 1e9 : 0;
+  if (fits(a, machine)) return b.plan.interval_cycles / a.plan.interval_cycles;
+  return double(b.plan.memory.total) / double(a.plan.memory.total);
+}
+bool better(const RegionPlan& a, const std::optional<RegionPlan>& b, const Machine& machine) {
+  return !b || gain(a, *b, machine) > 1;
+}
+
+// ---- which axes, how often
+
+// So many rounds each, as few parts as that takes; none is empty.
+AxisCut chunks_of(const ShardAxis& axis, int64_t parts) {
+  int64_t chunk = (axis.extent + parts - 1) / parts;
+  return {axis, int((axis.extent + chunk - 1) / chunk), chunk, false};
+}
+
+bool nested(const ShardAxis& a, const ShardAxis& b) {
+  return a.stride % b.period() == 0 || b.stride % a.period() == 0;
+}
+
+// The cut with this axis cut into about twice as many parts; false if it cannot be.
+bool halve(const RegionCut& cut, const ShardAxis& axis, RegionCut& next) {
+  next = cut;
+  for (AxisCut& a : next.axes) {
+    if (a.axis != axis) continue;
+    if (a.chunk == 1) return false;
+    a = chunks_of(axis, (axis.extent + (a.chunk + 1) / 2 - 1) / ((a.chunk + 1) / 2));
+    return true;
+  }
+  if (next.axes.size() == kMaxAxes || axis.extent < 2) return false;
+  for (const AxisCut& a : next.axes) {
+    if (!nested(a.axis, axis)) return false;
+  }
+  next.axes.push_back(chunks_of(axis, 2));
+  std::sort(next.axes.begin(), next.axes.end(),
+            [](const AxisCut& a, const AxisCut& b) { return a.axis.stride > b.axis.stride; });
+  return true;
+}
+
+// ---- rows and columns
+
+// All ways to give each axis to rows or columns; an axis may also be folded over both.
+std::vector<RegionCut> arrangements(const RegionCut& cut) {
+  std::vector<RegionCut> list = {{}};
+  for (const AxisCut& a : cut.axes) {
+    std::vector<RegionCut> next;
+    for (const RegionCut& c : list) {
+      auto with = [&](std::initializer_list<AxisCut> more) {
+        next.push_back(c);
+        next.back().axes.insert(next.back().axes.end(), more);
+      };
+      AxisCut south = a, east = a;
+      south.south = true;
+      with({south});
+      with({east});
+      for (int w = 2; w < a.parts; w *= 2) {
+        AxisCut inner{a.axis, w, a.chunk, false};
+        AxisCut outer{a.axis, (a.parts + w - 1) / w, a.chunk * w, true};
+        int64_t last = outer.chunk * (outer.parts - 1) + inner.chunk * (w - 1);
+        if (last < a.axis.extent) with({outer, inner});
+      }
+    }
+    list = std::move(next);
+  }
+  return list;
+}
+
+bool turns_work(const Region& r, const RegionCut& cut) {
+  autogen::Turns t;
+  for (int b : r.result_buffer) {
+    if (!turns_of(elements(r, b), cut, false, 0, 0, t) || !turns_of(elements(r, b), cut, true, 0, 0, t))
+      return false;
+  }
+  return true;
+}
+
+// Words times PEs that see them: every word passes the column of feeders, a row's words all PEs of the row.
+double deliveries(const Region& r, const RegionCut& cut) {
+  double all = 0;
+  int y = cut.h() / 2;
+  RegionShare first = shard_region(r, cut, 0, y), last = shard_region(r, cut, cut.w() - 1, y);
+  for (int b : r.operand_buffer) {
+    double row = double(hull(first.stored[size_t(b)], last.stored[size_t(b)]).words());
+    all += double(elements(r, b)) * cut.h() + row * cut.h() * cut.w();
+  }
+  return all;
+}
+
+bool arrange(const Region& r, const Extent& limit, RegionCut& cut) {
+  double best = std::numeric_limits<double>::infinity();
+  RegionCut chosen;
+  for (const RegionCut& c : arrangements(cut)) {
+    if (c.w() > limit.width - 2 || c.h() > limit.height || c.h() == 1 || !turns_work(r, c)) continue;
+    double d = deliveries(r, c);
+    if (d < best) best = d, chosen = c;
+  }
+  if (best < std::numeric_limits<double>::infinity()) cut = chosen;
+  return best < std::numeric_limits<double>::infinity();
+}
+
+std::vector<ShardAxis> axes_of(const Region& r) {
+  return autogen::shard_axes(r.program.buffers[size_t(r.result_buffer[0])].type.shape);
+}
+
+// The best axis for a row of so many PEs.
+std::optional<RegionPlan> best_row(const Region& r, int w, const Machine& machine) {
+  std::optional<RegionPlan> best;
+  for (const ShardAxis& axis : axes_of(r)) {
+    AxisCut a = chunks_of(axis, w);
+    if (a.parts != w) continue;
+    RegionPlan p = plan_cut(r, w == 1 ? RegionCut{} : RegionCut{{a}}, machine);
+    if (better(p, best, machine)) best = p;
+    if (w == 1) break;
+  }
+  return best;
+}
+
+// One axis halved after the other until nothing gets better.
+void add_rectangles(const Region& r, const Extent& limit, const Machine& machine,
+                    std::vector<RegionPlan>& list) {
+  RegionPlan now = plan_cut(r, {}, machine);
+  std::vector<ShardAxis> axes = axes_of(r);
+  while (true) {
+    std::optional<RegionPlan> best;
+    for (const ShardAxis& axis : axes) {
+      RegionCut next;
+      if (!halve(now.cut, axis, next)) continue;
+      int64_t pes = 1;
+      for (const AxisCut& a : next.axes) pes *= a.parts;
+      if (pes > int64_t(limit.width) * limit.height) continue;
+      RegionPlan p = plan_cut(r, next, machine);
+      if (better(p, best, machine)) best = p;
+    }
+    if (!best || gain(*best, now, machine) < 1.02) return;
+    now = *best;
+    bool row = now.plan.cut.w <= kLongRow && turns_work(r, now.cut);
+    RegionCut laid = now.cut;
+    if (row) {
+      if (now.cut.axes.size() > 1) list.push_back(now);
+    } else if (arrange(r, limit, laid)) {
+      list.push_back(plan_cut(r, laid, machine));
+    }
+  }
+}
+
+// Cuts that give exactly this rectangle.
+void add_forced(const Region& r, int w, int h, const Machine& machine, std::vector<RegionPlan>& list) {
+  std::optional<RegionPlan> best;
+  std::vector<ShardAxis> axes = axes_of(r);
+  auto consider = [&](RegionCut cut) {
+    if (cut.w() != w || cut.h() != h || !turns_work(r, cut)) return;
+    RegionPlan p = plan_cut(r, cut, machine);
+    if (better(p, best, machine)) best = p;
+  };
+  for (const ShardAxis& a : axes) {
+    for (const ShardAxis& b : axes) {
+      if (a == b) {
+        int64_t chunk = (a.extent + int64_t(w) * h - 1) / (int64_t(w) * h);
+        if (chunk * (int64_t(w) * h - 1) < a.extent)
+          consider({{{a, h, chunk * w, true}, {a, w, chunk, false}}});
+      } else if (nested(a, b)) {
+        RegionCut cut{{chunks_of(a, h), chunks_of(b, w)}};
+        cut.axes[0].south = true;
+        std::sort(cut.axes.begin(), cut.axes.end(),
+                  [](const AxisCut& x, const AxisCut& y) { return x.axis.stride > y.axis.stride; });
+        consider(cut);
+      }
+    }
+  }
+  if (best) list.push_back(*best);
 }
 
 }  // namespace
 
-std::vector<kernels::Plan> region_plans(const Region& r, int64_t rounds, int width, int force_width,
-                                        const Machine& machine) {
-  std::vector<int> widths;
-  for (const ShardAxis& axis : autogen::shard_axes(r)) {
-    std::vector<int> more = extents(axis.extent, std::min(width, kMaxPes));
-    widths.insert(widths.end(), more.begin(), more.end());
+std::vector<RegionPlan> region_plans(const Region& r, int64_t rounds, const Extent& limit,
+                                     const Extent& forced, const Machine& machine) {
+  std::vector<RegionPlan> list;
+  if (forced.height > 1) {
+    add_forced(r, forced.width, forced.height, machine, list);
+  } else {
+    std::vector<int> widths;
+    for (const ShardAxis& axis : axes_of(r)) {
+      std::vector<int> more = extents(axis.extent, std::min(limit.width, kLongRow));
+      widths.insert(widths.end(), more.begin(), more.end());
+    }
+    std::sort(widths.begin(), widths.end());
+    widths.erase(std::unique(widths.begin(), widths.end()), widths.end());
+    if (forced.width > 0) widths = {forced.width};
+    for (int w : widths) {
+      if (std::optional<RegionPlan> p = best_row(r, w, machine)) list.push_back(*p);
+    }
+    if (forced.width == 0) add_rectangles(r, limit, machine, list);
   }
-  std::sort(widths.begin(), widths.end());
-  widths.erase(std::unique(widths.begin(), widths.end()), widths.end());
-  if (force_width > 0) widths = {force_width};
-  std::vector<kernels::Plan> list;
-  for (int w : widths) {
-    kernels::Plan plan = best_axis(r, w, machine).first;
-    plan.latency_cycles += plan.interval_cycles * double(rounds - 1);
-    plan.interval_cycles *= double(rounds);
-    if (plan.memory.total > 0) list.push_back(plan);
+  for (RegionPlan& p : list) {
+    p.plan.latency_cycles += p.plan.interval_cycles * double(rounds - 1);
+    p.plan.interval_cycles *= double(rounds);
   }
   return list;
 }
 
 double region_interval(const Region& whole, const Machine& machine) {
   Region r = whole;
-  double rounds = double(autogen::slice_region(r));
+  int64_t rounds = autogen::slice_region(r);
   double best = std::numeric_limits<double>::infinity();
+  std::vector<RegionPlan> list;
   for (int w : {1, 2, 4, 8, 16, 32, 64}) {
-    kernels::Plan plan = best_axis(r, w, machine).first;
-    bool fits = plan.memory.total > 0 && plan.memory.total <= uint32_t(machine.core.memory_bytes);
-    if (fits) best = std::min(best, plan.interval_cycles * rounds);
+    if (std::optional<RegionPlan> p = best_row(r, w, machine)) list.push_back(*p);
+  }
+  bool any = std::any_of(list.begin(), list.end(), [&](const RegionPlan& p) { return fits(p, machine); });
+  if (!any) add_rectangles(r, {machine.fabric.user_width, machine.fabric.user_height}, machine, list);
+  for (const RegionPlan& p : list) {
+    if (fits(p, machine)) best = std::min(best, p.plan.interval_cycles * double(rounds));
   }
   return best;
-}
-
-void share_region(Instance& inst, const Machine& machine) {
-  int w = inst.plan.cut.w;
-  ShardAxis axis = best_axis(*inst.region, w, machine).second;
-  inst.shares.clear();
-  for (int p = 0; p < w; ++p) inst.shares.push_back(autogen::shard_region(*inst.region, axis, w, p));
 }
 
 }  // namespace cs::mapping

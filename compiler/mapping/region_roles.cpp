@@ -1,9 +1,9 @@
-// Roles of a region: one per PE of its row, since the parts of the streams that they pass over differ. PEs
-// with the same code share a file.
+// Roles of a region: one for each different program, and for several rows one of all feeders and one of all
+// collectors. What else differs between PEs is data (region_layout.h).
 #include <fmt/format.h>
 
 #include "compiler/autogen/region_module.h"
-#include "compiler/mapping/roles.h"
+#include "compiler/mapping/emit.h"
 
 namespace cs::mapping {
 
@@ -11,63 +11,118 @@ namespace {
 
 using autogen::Region;
 using autogen::RegionShare;
-using autogen::Runs;
 
-void add_streams(const Region& r, const RegionShare& share, const std::vector<int>& in_colors,
-                 const std::vector<int>& out_colors, ModuleUse& use) {
-  for (size_t i = 0; i < r.operands.size(); ++i) {
-    const Runs& part = share.stored[size_t(r.operand_buffer[i])];
-    int64_t all = r.program.buffers[size_t(r.operand_buffer[i])].type.elements();
-    use.needs.push_back({Resource::input_queue, fmt::format("x{}", i), in_colors[i], -1});
-    use.needs.push_back({Resource::local_task, fmt::format("x{}_next", i), -1, -1});
-    int64_t before = part.empty() ? all : part.first, after = part.empty() ? 0 : all - 1 - part.last();
-    use.parameters.push_back({fmt::format("x{}_before", i), std::to_string(before)});
-    use.parameters.push_back({fmt::format("x{}_after", i), std::to_string(after)});
-  }
-  for (size_t j = 0; j < r.results.size(); ++j) {
-    use.needs.push_back({Resource::output_queue, fmt::format("y{}", j), out_colors[j], -1});
-  }
+Need queue(bool output, const std::string& name, int color) {
+  return {output ? Resource::output_queue : Resource::input_queue, name, color, -1};
 }
+Need task(const std::string& name) { return {Resource::local_task, name, -1, -1}; }
 
-void add_constants(const Instance& inst, const RegionShare& share, Role& role, ModuleUse& use) {
-  for (size_t k = 0; k < inst.constants.size(); ++k) {
-    const Runs& part = share.stored[size_t(inst.region->constant_buffer[k])];
-    if (part.empty()) continue;
-    const PackedConstant& c = inst.constants[k];
-    role.buffers.push_back({c.name, int(part.words()), false, fmt::format("{}_{}", inst.name, c.name),
-                            "constant operand", c.integer ? "i32" : "f32"});
-    use.parameters.push_back({c.name, "&" + c.name});
+class Maker {
+ public:
+  Maker(const Instance& inst, const Machine& machine) : inst_(inst), machine_(machine) {}
+
+  InstanceRoles run(const std::vector<int>& in, const std::vector<int>& row_in,
+                    const std::vector<int>& row_out, const std::vector<int>& out) {
+    for (size_t k = 0; k < inst_.layout.kinds.size(); ++k) kernel(k, row_in, row_out);
+    if (!inst_.in_rows()) return std::move(made_);
+    Role feeder = column("feeder", inst_.rect.x - 1);
+    for (size_t i = 0; i < in.size(); ++i) {
+      add_stream(feeder, "row_feeder.csl", "walk", i, int(inst_.layout.feeders[0][i].size()), in[i],
+                 row_in[i]);
+      feeder.modules.back().needs.push_back(task("start"));
+      feeder.modules.back().parameters.push_back({"thread", std::to_string(i)});
+    }
+    Role collector = column("collector", inst_.rect.x + inst_.rect.w);
+    for (size_t j = 0; j < out.size(); ++j) {
+      add_stream(collector, "row_collector.csl", "turns", j, int(inst_.layout.collectors[0][j].size()),
+                 row_out[j], out[j]);
+    }
+    made_.roles.push_back(feeder);
+    made_.roles.push_back(collector);
+    return std::move(made_);
   }
-}
+
+ private:
+  void kernel(size_t kind, const std::vector<int>& in, const std::vector<int>& out) {
+    const RegionShare& share = inst_.layout.kinds[kind];
+    bool only = inst_.layout.kinds.size() == 1;
+    Role role;
+    role.name = only ? inst_.name : fmt::format("{}_program{}", inst_.name, kind);
+    role.what = fmt::format("{}: program {} of {}", inst_.title, kind + 1, inst_.layout.kinds.size());
+    std::vector<RouterKey> pes;
+    for (size_t p = 0; p < inst_.layout.pes.size(); ++p) {
+      int y = int(p) / inst_.layout.w, x = int(p) % inst_.layout.w;
+      if (inst_.layout.pes[p].kind == int(kind)) pes.push_back({inst_.rect.y + y, inst_.rect.x + x});
+    }
+    role.runs = runs_of(pes);
+    autogen::RegionTitle title{inst_.title, fmt::format("{} x {} PEs, {}", inst_.layout.w, inst_.layout.h,
+                                                        autogen::cut_text(inst_.cut))};
+    ModuleUse use{role.name + "_kernel.csl", "kernel", {}, {}};
+    made_.files[use.file] = autogen::region_module(*inst_.region, share, title, machine_);
+    add_streams(in, out, use);
+    add_constants(share, role, use);
+    role.buffers.push_back({"pe", int(autogen::pe_words(share).size()), false, inst_.name + "_pe",
+                            "this PE's part of the streams, and its turn", "i32"});
+    use.parameters.push_back({"pe", "&pe"});
+    for (const char* name : {"compute", "start"}) use.needs.push_back(task(name));
+    role.modules.push_back(use);
+    made_.roles.push_back(role);
+  }
+
+  static void add_streams(const std::vector<int>& in, const std::vector<int>& out, ModuleUse& use) {
+    for (size_t i = 0; i < in.size(); ++i) {
+      use.needs.push_back(queue(false, fmt::format("x{}", i), in[i]));
+      use.needs.push_back(task(fmt::format("x{}_next", i)));
+    }
+    for (size_t j = 0; j < out.size(); ++j) use.needs.push_back(queue(true, fmt::format("y{}", j), out[j]));
+  }
+
+  void add_constants(const RegionShare& share, Role& role, ModuleUse& use) const {
+    for (size_t k = 0; k < inst_.constants.size(); ++k) {
+      const autogen::Runs& part = share.stored[size_t(inst_.region->constant_buffer[k])];
+      if (part.empty()) continue;
+      const PackedConstant& c = inst_.constants[k];
+      role.buffers.push_back({c.name, int(part.words()), false, fmt::format("{}_{}", inst_.name, c.name),
+                              "constant operand", c.integer ? "i32" : "f32"});
+      use.parameters.push_back({c.name, "&" + c.name});
+    }
+  }
+
+  Role column(const char* what, int x) const {
+    Role role;
+    role.name = fmt::format("{}_{}", inst_.name, what);
+    role.what = fmt::format("{}: {} of each of {} rows", inst_.title, what, inst_.layout.h);
+    role.runs = {{x, inst_.rect.y, 1, 1, inst_.layout.h}};
+    return role;
+  }
+
+  void add_stream(Role& role, const char* file, const char* data, size_t i, int words, int in,
+                  int out) const {
+    std::string name = fmt::format("{}{}", data, i);
+    role.buffers.push_back({name, words, false, inst_.name + "_" + name, "", "i32"});
+    ModuleUse use{file, fmt::format("stream{}", i), {{data, "&" + name}}, {}};
+    use.needs = {queue(false, "in", in), queue(true, "out", out), task("next")};
+    role.modules.push_back(use);
+  }
+
+  const Instance& inst_;
+  const Machine& machine_;
+  InstanceRoles made_;
+};
 
 }  // namespace
 
-InstanceRoles region_roles(const Instance& inst, const std::vector<int>& in_colors,
-                           const std::vector<int>& out_colors, const Machine& machine) {
-  InstanceRoles made;
-  int pes = inst.plan.cut.w;
-  std::map<std::string, std::string> file_of;  // by text
-  for (int p = 0; p < pes; ++p) {
-    const RegionShare& share = inst.shares[size_t(p)];
-    autogen::RegionTitle title{inst.title, fmt::format("{} PEs, every stream passes all of them", pes)};
-    autogen::RegionModule module = autogen::region_module(*inst.region, share, title, machine);
-    auto [file, fresh] =
-        file_of.emplace(module.text, fmt::format("{}_kernel{}.csl", inst.name, file_of.size()));
-    if (fresh) made.files[file->second] = module.text;
-    Role role;
-    role.name = pes > 1 ? fmt::format("{}_{}", inst.name, p) : inst.name;
-    role.what = fmt::format("{}: PE {} of {}", inst.title, p + 1, pes);
-    role.runs = {{inst.rect.x + p, inst.rect.y, 1, 1, 1}};
-    ModuleUse use{file->second, "kernel", {}, {}};
-    add_streams(*inst.region, share, in_colors, out_colors, use);
-    add_constants(inst, share, role, use);
-    use.parameters.push_back({"send_control", pes > 1 ? "true" : "false"});
-    use.parameters.push_back({"control", pes > 1 ? turn_control(p, pes) : "0"});
-    for (const char* task : {"compute", "start"}) use.needs.push_back({Resource::local_task, task, -1, -1});
-    role.modules.push_back(use);
-    made.roles.push_back(role);
-  }
-  return made;
+InstanceRoles region_roles(const Instance& inst, const InstanceFlows& flows,
+                           const std::vector<int>& in_colors, const std::vector<int>& out_colors,
+                           const FlowPlan& plan, const Machine& machine) {
+  auto colors = [&](const std::vector<int>& list, const std::vector<int>& direct) {
+    if (list.empty()) return direct;
+    std::vector<int> found;
+    for (int f : list) found.push_back(plan.flows[size_t(f)].color);
+    return found;
+  };
+  return Maker(inst, machine)
+      .run(in_colors, colors(flows.scatter, in_colors), colors(flows.gather, out_colors), out_colors);
 }
 
 }  // namespace cs::mapping

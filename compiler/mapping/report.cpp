@@ -52,6 +52,10 @@ std::string floorplan(const Parts& parts, const Extent& fabric) {
       for (int x = inst.rect.x; x < inst.rect.x + inst.rect.w; ++x) rows[size_t(y)][size_t(x)] = letter;
     }
     for (int k = 0; k < inst.feeders(); ++k) rows[size_t(inst.entry(k).y)][size_t(inst.entry(k).x)] = '>';
+    for (int y = inst.rect.y; inst.in_rows() && y < inst.rect.y + inst.rect.h; ++y) {
+      rows[size_t(y)][size_t(inst.rect.x - 1)] = '>';
+      rows[size_t(y)][size_t(inst.rect.x + inst.rect.w)] = '<';
+    }
     legend += fmt::format("  {}  {:<24} {:<28} {} x {} at ({}, {})\n", letter, inst.name, inst.kernel,
                           inst.rect.w, inst.rect.h, inst.rect.x, inst.rect.y);
   }
@@ -60,7 +64,7 @@ std::string floorplan(const Parts& parts, const Extent& fabric) {
     out += "  " + rows[y].substr(0, size_t(kMaxWidth)) + (fabric.width > kMaxWidth ? "…\n" : "\n");
   }
   if (fabric.height > kMaxHeight) out += "  …\n";
-  return out + legend + "  >  feeder\n";
+  return out + legend + "  >  feeder, <  collector\n";
 }
 
 std::string fit_table(const Parts& parts, const Machine& machine) {
@@ -85,6 +89,14 @@ void fill_reports(const Parts& parts, const FlowPlan& plan, const Extent& fabric
     mapped.placement.push_back({inst.name, inst.kernel, "kernel", inst.rect, inst.plan.interval_cycles,
                                 inst.plan.memory.total,
                                 kernels::ideal_bound(inst.work, 4, inst.rect.w, inst.rect.h, machine)});
+    if (inst.in_rows()) {
+      Rect east{inst.rect.x + inst.rect.w, inst.rect.y, 1, inst.rect.h};
+      mapped.placement.push_back(
+          {inst.name + "_feeder", "feeder", "feeder", inst.line(), inst.plan.interval_cycles, 0, {}});
+      mapped.placement.push_back(
+          {inst.name + "_collector", "collector", "feeder", east, inst.plan.interval_cycles, 0, {}});
+      continue;
+    }
     for (int k = 0; k < inst.feeders(); ++k) {
       Coord at = inst.entry(k);
       mapped.placement.push_back({fmt::format("{}_feeder", inst.name),

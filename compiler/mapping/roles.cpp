@@ -139,12 +139,14 @@ std::string role_text(const Role& role) {
   return out;
 }
 
-std::string turn_control(int turn, int turns) {
-  uint32_t word = turn == 0           ? control_wavelet({1})
-                  : turn + 1 == turns ? control_wavelet({2})
-                                      : control_wavelet({2, 1});
-  return fmt::format("0x{:08x}", word);
+uint32_t turn_word(int turn, int turns) {
+  if (turns == 1) return control_wavelet({});
+  return turn == 0           ? control_wavelet({1})
+         : turn + 1 == turns ? control_wavelet({2})
+                             : control_wavelet({2, 1});
 }
+
+std::string turn_control(int turn, int turns) { return fmt::format("0x{:08x}", turn_word(turn, turns)); }
 
 uint32_t control_wavelet(std::initializer_list<int> commands) {
   // Positions of opcode and ignore bit of commands 0 to 7 in the wavelet.

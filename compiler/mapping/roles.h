@@ -69,10 +69,11 @@ struct InstanceRoles {
 InstanceRoles roles_of(const Instance&, const InstanceFlows&, const std::vector<int>& in_colors,
                        const std::vector<int>& out_colors, const FlowPlan&, const Machine&);
 
-InstanceRoles region_roles(const Instance&, const std::vector<int>& in_colors,
-                           const std::vector<int>& out_colors, const Machine&);
+InstanceRoles region_roles(const Instance&, const InstanceFlows&, const std::vector<int>& in_colors,
+                           const std::vector<int>& out_colors, const FlowPlan&, const Machine&);
 
-// The control wavelet behind the part of the PE whose turn it is, of so many: a CSL literal.
+// The control wavelet behind the part of the PE whose turn it is, of so many; and as a CSL literal.
+uint32_t turn_word(int turn, int turns);
 std::string turn_control(int turn, int turns);
 // A control wavelet with these commands, none of which any core sees: 1 advance, 2 reset, 0 nothing.
 uint32_t control_wavelet(std::initializer_list<int> commands);

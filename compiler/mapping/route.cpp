@@ -64,6 +64,7 @@ class Planner {
 
   void inside(size_t i) {
     const Instance& inst = parts_.instances[i];
+    if (inst.in_rows()) return rows(inst, plan_.of_instance[i]);
     for (int k = 0; k < inst.feeders(); ++k) plan_.of_instance[i].scatter.push_back(scatter(inst, k));
     bool chains = inst.work.pattern == kernels::Pattern::contraction ||
                   inst.work.pattern == kernels::Pattern::reduction;
@@ -96,6 +97,31 @@ class Planner {
     return f;
   }
 
+  // A region in rows: each has a feeder that all its PEs listen to, and a collector to which they send in
+  // turns.
+  void rows(const Instance& inst, InstanceFlows& flows) {
+    for (int k = 0; k < inst.work.operands; ++k) {
+      flows.scatter.push_back(add_flow(fmt::format("{} rows {}", inst.name, k)));
+      for (int y = inst.rect.y; y < inst.rect.y + inst.rect.h; ++y) {
+        auto& routers = flow(flows.scatter.back()).routers;
+        routers[{y, inst.rect.x - 1}] = fixed_route(bit(Port::ramp), bit(Port::east));
+        for (int c = 0; c < inst.rect.w; ++c) {
+          PortSet on = c + 1 < inst.rect.w ? bit(Port::east) : PortSet(0);
+          routers[{y, inst.rect.x + c}] = fixed_route(bit(Port::west), PortSet(bit(Port::ramp) | on));
+        }
+      }
+    }
+    for (size_t j = 0; j < inst.results.size(); ++j) {
+      flows.gather.push_back(add_flow(fmt::format("{} results {}", inst.name, j)));
+      Flow& f = flow(flows.gather.back());
+      for (int y = inst.rect.y; y < inst.rect.y + inst.rect.h; ++y) {
+        turns(f, {inst.rect.x, y}, Port::east, inst.rect.w);
+        add_output(f.routers.at({y, inst.rect.x + inst.rect.w - 1}), Port::east);
+        f.routers[{y, inst.rect.x + inst.rect.w}] = fixed_route(bit(Port::west), bit(Port::ramp));
+      }
+    }
+  }
+
   int chain(const Instance& inst, int parity) {
     int f = add_flow(fmt::format("{} chain {}", inst.name, parity));
     for (int r = 0; r < inst.rect.h; ++r) {
@@ -109,16 +135,20 @@ class Planner {
   }
 
   // The PEs that send in turns, the last of which is the exit. Its output ports are added by the paths.
-  void turns(const Instance& inst, Flow& f) {
-    bool down = inst.work.pattern == kernels::Pattern::contraction;
+  static void turns(const Instance& inst, Flow& f) {
+    bool down = inst.work.pattern == kernels::Pattern::contraction || inst.in_rows();
     Coord exit = inst.exit();
     int count = !inst.in_turns() ? 1 : down ? inst.rect.h : inst.rect.w;
-    for (int i = 0; i < count; ++i) {
-      Coord at = down ? Coord{exit.x, exit.y - (count - 1 - i)} : Coord{exit.x - (count - 1 - i), exit.y};
-      PortSet tx = i + 1 < count ? bit(down ? Port::south : Port::east) : PortSet(0);
+    Coord first = down ? Coord{exit.x, exit.y - (count - 1)} : Coord{exit.x - (count - 1), exit.y};
+    turns(f, first, down ? Port::south : Port::east, count);
+  }
+  // So many PEs one after another, in the direction of `to`.
+  static void turns(Flow& f, Coord at, Port to, int count) {
+    for (int i = 0; i < count; ++i, at = neighbour(at, to)) {
+      PortSet tx = i + 1 < count ? bit(to) : PortSet(0);
       RouteConfig config = fixed_route(bit(Port::ramp), tx);
       if (i > 0) {
-        config.positions[0] = {true, bit(down ? Port::north : Port::west), tx};
+        config.positions[0] = {true, bit(opposite(to)), tx};
         config.positions[1] = {true, bit(Port::ramp), tx};
         config.pop_mode = PopMode::pop_on_advance;
         f.switches = true;
@@ -184,33 +214,39 @@ class Planner {
     return extend(f, path(from, to, true), last) || extend(f, path(from, to, false), last);
   }
 
-  // To every PE of a row: a path to one of them, unless the flow passes one, from there both ways.
-  bool connect_row(Flow& f, Coord from, const Rect& row) const {
-    if (spread_row(f, row)) return true;
-    for (int first : {0, row.w - 1, row.w / 2}) {
+  // To every PE of a row or column: a path to one of them, unless the flow passes one, from there both ways.
+  bool connect_line(Flow& f, Coord from, const Rect& line) const {
+    if (spread_line(f, line)) return true;
+    int length = line.w * line.h;
+    for (int first : {0, length - 1, length / 2}) {
       for (bool x_first : {true, false}) {
         Flow trial = f;
-        Coord at{row.x + first, row.y};
-        if (!extend(trial, path(from, at, x_first), Port::ramp)) continue;
+        if (!extend(trial, path(from, on_line(line, first), x_first), Port::ramp)) continue;
+        if (!spread_line(trial, line)) continue;
         f = std::move(trial);
-        return spread_row(f, row);
+        return true;
       }
     }
-    return search_branch(f, row, fabric_) && spread_row(f, row);
+    return search_branch(f, line, fabric_) && spread_line(f, line);
   }
-  // The flow's routers in the row pass it on to their cores and to those beside them; false if there are
+  static Coord on_line(const Rect& line, int i) {
+    return line.h > 1 ? Coord{line.x, line.y + i} : Coord{line.x + i, line.y};
+  }
+  // The flow's routers on the line pass it on to their cores and to those beside them; false if there are
   // none.
-  static bool spread_row(Flow& f, const Rect& row) {
-    auto passes = [&](int x) { return f.routers.count({row.y, x}) > 0; };
-    int first = row.x, end = row.x + row.w;
+  static bool spread_line(Flow& f, const Rect& line) {
+    Port on = line.h > 1 ? Port::south : Port::east;
+    int end = line.w * line.h, first = 0;
+    auto key = [&](int i) { return RouterKey{on_line(line, i).y, on_line(line, i).x}; };
+    auto passes = [&](int i) { return f.routers.count(key(i)) > 0; };
     while (first < end && !passes(first)) ++first;
     if (first == end) return false;
-    for (int x = row.x; x < end; ++x) {
-      if (passes(x)) add_output(f.routers.at({row.y, x}), Port::ramp);
+    for (int i = 0; i < end; ++i) {
+      if (passes(i)) add_output(f.routers.at(key(i)), Port::ramp);
     }
-    for (int x = first; x > row.x; --x) spread(f, {x, row.y}, Port::west);
-    for (int x = first; x + 1 < end; ++x) {
-      if (!passes(x + 1)) spread(f, {x, row.y}, Port::east);
+    for (int i = first; i > 0; --i) spread(f, on_line(line, i), opposite(on));
+    for (int i = first; i + 1 < end; ++i) {
+      if (!passes(i + 1)) spread(f, on_line(line, i), on);
     }
     return true;
   }
@@ -273,8 +309,9 @@ class Planner {
     for (const Taker& t : s.takers) {
       if (t.instance < 0) continue;
       const Instance& taker = parts_.instances[size_t(t.instance)];
-      ok = ok && (taker.region && taker.rect.w > 1 ? connect_row(flow(f), from, taker.rect)
-                                                   : connect_pe(flow(f), from, taker.entry(t.operand)));
+      ok = ok && (taker.region && taker.rect.w * taker.rect.h > 1
+                      ? connect_line(flow(f), from, taker.line())
+                      : connect_pe(flow(f), from, taker.entry(t.operand)));
     }
     return ok;
   }

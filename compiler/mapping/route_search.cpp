@@ -43,7 +43,9 @@ void add_output(RouteConfig& config, Port link) {
 std::optional<Coord> search_branch(Flow& f, const Rect& goal, const Extent& fabric) {
   std::map<RouterKey, Port> came_by;  // side on which the branch enters
   std::deque<Coord> queue;
-  auto in_goal = [&](Coord c) { return c.y == goal.y && c.x >= goal.x && c.x < goal.x + goal.w; };
+  auto in_goal = [&](Coord c) {
+    return c.y >= goal.y && c.y < goal.y + goal.h && c.x >= goal.x && c.x < goal.x + goal.w;
+  };
   auto enter = [&](Coord from, Port link) {
     Coord c = neighbour(from, link);
     RouterKey key{c.y, c.x};

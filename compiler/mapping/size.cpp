@@ -16,12 +16,11 @@ namespace {
 
 constexpr int64_t kMaxRelayWords = 16384;  // what one vector instruction passes on
 
-std::vector<kernels::Plan> candidates(const Instance& inst, const MapOptions& options,
-                                      const Machine& machine) {
+std::vector<RegionPlan> candidates(const Instance& inst, const MapOptions& options, const Machine& machine) {
   if (inst.region)
-    return region_plans(*inst.region, inst.work.rows, fabric_limit(options, machine).width,
-                        options.force_width, machine);
-  std::vector<kernels::Plan> list;
+    return region_plans(*inst.region, inst.work.rows, fabric_limit(options, machine),
+                        {options.force_width, options.force_height}, machine);
+  std::vector<RegionPlan> list;
   Extent limit = fabric_limit(options, machine);
   int max_w = limit.width - inst.work.operands - 1;
   bool contraction = inst.work.pattern == kernels::Pattern::contraction;
@@ -33,7 +32,7 @@ std::vector<kernels::Plan> candidates(const Instance& inst, const MapOptions& op
     for (int h : heights) {
       if (!forced && int64_t(w) * h > options.max_pes_per_kernel) break;
       std::optional<kernels::Plan> plan = kernels::plan_kernel(inst.work, w, h, machine);
-      if (plan) list.push_back(*plan);
+      if (plan) list.push_back({*plan, {}});
     }
   }
   return list;
@@ -43,14 +42,14 @@ bool fits(const kernels::Plan& plan, const Machine& machine) {
   return plan.memory.total <= uint32_t(machine.core.memory_bytes);
 }
 
-void report_memory(const Instance& inst, const std::vector<kernels::Plan>& plans, const Machine& machine,
+void report_memory(const Instance& inst, const std::vector<RegionPlan>& plans, const Machine& machine,
                    Diag& diag) {
   if (plans.empty()) {
     diag.error_at(inst.title, "no rectangle of the fabric can hold this kernel", "use a larger --fabric");
     return;
   }
-  auto least = std::min_element(plans.begin(), plans.end(),
-                                [](const auto& a, const auto& b) { return a.memory.total < b.memory.total; });
+  auto less = [](const auto& a, const auto& b) { return a.plan.memory.total < b.plan.memory.total; };
+  const kernels::Plan* least = &std::min_element(plans.begin(), plans.end(), less)->plan;
   std::string users;
   for (size_t i = 0; i < least->memory.users.size() && i < 3; ++i) {
     users += fmt::format("{}{} {} B", i > 0 ? ", " : "", least->memory.users[i].first,
@@ -88,16 +87,16 @@ Extent fabric_limit(const MapOptions& options, const Machine& machine) {
 
 bool size_instances(std::vector<Instance>& instances, const MapOptions& options, const Machine& machine,
                     double slack, Diag& diag) {
-  std::vector<std::vector<kernels::Plan>> plans;
+  std::vector<std::vector<RegionPlan>> plans;
   double target = 0;
   bool ok = true;
   for (const Instance& inst : instances) {
-    std::vector<kernels::Plan> all = candidates(inst, options, machine), fitting;
+    std::vector<RegionPlan> all = candidates(inst, options, machine), fitting;
     double best = std::numeric_limits<double>::infinity();
-    for (const kernels::Plan& p : all) {
-      if (!fits(p, machine)) continue;
+    for (const RegionPlan& p : all) {
+      if (!fits(p.plan, machine)) continue;
       fitting.push_back(p);
-      best = std::min(best, p.interval_cycles);
+      best = std::min(best, p.plan.interval_cycles);
     }
     if (fitting.empty()) {
       report_memory(inst, all, machine, diag);
@@ -113,9 +112,10 @@ bool size_instances(std::vector<Instance>& instances, const MapOptions& options,
       bool slow = p.interval_cycles > target * slack;
       return std::tuple(slow, slow ? p.interval_cycles : double(p.cut.w) * p.cut.h, p.interval_cycles);
     };
-    instances[i].plan = *std::min_element(plans[i].begin(), plans[i].end(),
-                                          [&](const auto& a, const auto& b) { return cost(a) < cost(b); });
-    if (instances[i].region) share_region(instances[i], machine);
+    auto less = [&](const auto& a, const auto& b) { return cost(a.plan) < cost(b.plan); };
+    const RegionPlan& best = *std::min_element(plans[i].begin(), plans[i].end(), less);
+    instances[i].plan = best.plan;
+    instances[i].cut = best.cut;
   }
   return true;
 }

@@ -1,5 +1,6 @@
-// Regions on the engine, on rows of one to many PEs, against the host's evaluation of the same operator
-// (whose own tests hold it against ONNX). Every case runs several samples, so that buffers are used again.
+// Regions on the engine, on rows and rectangles of one to many PEs, against the host's evaluation of the same
+// operator (whose own tests hold it against ONNX). Every case runs several samples, so that buffers are used
+// again.
 #include <gtest/gtest.h>
 
 #include "compiler/autogen/region.h"
@@ -46,13 +47,27 @@ const Case kCases[] = {
      "gemm",
      {{{5, 4}}, {{6, 5}}, {{6}}},
      {{"trans_a", int64_t(1)}, {"trans_b", int64_t(1)}, {"alpha", 0.5}}},
+    {"PaddedConvolution",
+     "conv",
+     {{{1, 2, 6, 5}}, {{4, 2, 3, 3}, true}},
+     {{"kernel_shape", std::vector<int64_t>{3, 3}}, {"pads", std::vector<int64_t>{1, 1, 1, 1}}}},
+    {"PaddedMaximum",
+     "max_pool",
+     {{{1, 3, 6, 8}}},
+     {{"kernel_shape", std::vector<int64_t>{3, 3}}, {"pads", std::vector<int64_t>{1, 1, 1, 1}}}},
     {"Exponential", "pow", {{{3, 4}}, {{4}, true}}, {}},
 };
 
-class Regions : public testing::TestWithParam<std::tuple<size_t, int, const char*>> {};
+class Regions : public testing::TestWithParam<std::tuple<size_t, std::pair<int, int>, const char*>> {};
+
+// Can one axis be cut over so many PEs, with nothing left over, and none of them idle?
+bool can_cut(const autogen::ShardAxis& axis, int pes) {
+  int64_t chunk = (axis.extent + pes - 1) / pes;
+  return axis.extent >= pes && chunk * (pes - 1) < axis.extent;
+}
 
 TEST_P(Regions, ComputeWhatTheHostDoes) {
-  const auto& [index, pes, machine_name] = GetParam();
+  const auto& [index, size, machine_name] = GetParam();
   const Case& c = kCases[index];
   Graph g;
   g.name = c.name;
@@ -83,12 +98,19 @@ TEST_P(Regions, ComputeWhatTheHostDoes) {
   std::string why;
   ASSERT_TRUE(autogen::build_region(g, std::span(&id, 1), region, why)) << why;
   mapping::MapOptions options;
-  int64_t most = 1;
-  for (const autogen::ShardAxis& axis : autogen::shard_axes(region)) {
-    int64_t chunk = (axis.extent + pes - 1) / pes;
-    if (axis.extent >= pes && chunk * (pes - 1) < axis.extent) most = pes;
+  auto [w, h] = size;
+  bool row = false, rectangle = false;
+  std::vector<autogen::ShardAxis> axes =
+      autogen::shard_axes(region.program.buffers[size_t(region.result_buffer[0])].type.shape);
+  for (const autogen::ShardAxis& a : axes) {
+    row = row || can_cut(a, w);
+    rectangle = rectangle || can_cut(a, w * h);
+    for (const autogen::ShardAxis& b : axes) {
+      rectangle = rectangle || (a.stride % b.period() == 0 && can_cut(a, h) && can_cut(b, w));
+    }
   }
-  options.force_width = int(most);
+  options.force_width = options.force_height = 1;
+  if (h > 1 ? rectangle : row) options.force_width = w, options.force_height = h;
   RunResult result = run_graph(g, machine(machine_name), options, inputs, kSamples);
   ASSERT_TRUE(result.ok) << result.message;
   const std::vector<float>& got = result.outputs.at("y");
@@ -114,10 +136,15 @@ TEST_P(Regions, ComputeWhatTheHostDoes) {
 
 INSTANTIATE_TEST_SUITE_P(Operators, Regions,
                          testing::Combine(testing::Range(size_t(0), std::size(kCases)),
-                                          testing::Values(1, 2, 3, 7), testing::Values("wse2", "wse3")),
+                                          testing::Values(std::pair(1, 1), std::pair(2, 1), std::pair(3, 1),
+                                                          std::pair(7, 1), std::pair(1, 3), std::pair(2, 2),
+                                                          std::pair(3, 2), std::pair(2, 4)),
+                                          testing::Values("wse2", "wse3")),
                          [](const auto& info) {
                            return std::string(kCases[std::get<0>(info.param)].name) + "_on_" +
-                                  std::to_string(std::get<1>(info.param)) + "_" + std::get<2>(info.param);
+                                  std::to_string(std::get<1>(info.param).first) + "x" +
+                                  std::to_string(std::get<1>(info.param).second) + "_" +
+                                  std::get<2>(info.param);
                          });
 
 }  // namespace

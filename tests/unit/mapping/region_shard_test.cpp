@@ -12,6 +12,7 @@ namespace cs::test {
 namespace {
 
 using autogen::Region;
+using autogen::RegionCut;
 using autogen::RegionShare;
 using autogen::Runs;
 using ops::LoopBuilder;
@@ -19,8 +20,8 @@ using ops::LoopView;
 
 std::vector<int64_t> addresses(const Runs& r) {
   std::vector<int64_t> list;
-  for (int64_t k = 0; k < r.count; ++k) {
-    for (int64_t i = 0; i < r.run; ++i) list.push_back(r.first + k * r.stride + i);
+  for (int64_t start : r.starts()) {
+    for (int64_t i = 0; i < r.run(); ++i) list.push_back(start + i);
   }
   return list;
 }
@@ -56,6 +57,47 @@ std::vector<ops::Tensor> run_share(const RegionShare& share, const std::vector<o
   return out;
 }
 
+// Rows of every axis and several lengths, rectangles of every two axes that nest and of one axis folded.
+std::vector<RegionCut> cuts_of(const ops::Shape& shape) {
+  auto chunks = [](const autogen::ShardAxis& axis, int parts, bool south) {
+    return autogen::AxisCut{axis, parts, (axis.extent + parts - 1) / parts, south};
+  };
+  std::vector<RegionCut> list;
+  for (const autogen::ShardAxis& a : autogen::shard_axes(shape)) {
+    for (int pes : {1, 2, 3, 5}) {
+      if (pes <= a.extent) list.push_back(autogen::in_row(a, pes));
+      for (const autogen::ShardAxis& b : autogen::shard_axes(shape)) {
+        if (a.stride % b.period() != 0 || pes > a.extent) continue;
+        for (int more : {2, 4}) {
+          if (more <= b.extent) list.push_back({{chunks(a, pes, true), chunks(b, more, false)}});
+        }
+      }
+    }
+    int64_t chunk = (a.extent + 3) / 4;
+    list.push_back({{{a, 2, 2 * chunk, true}, {a, 2, chunk, false}}});
+  }
+  return list;
+}
+
+// All PEs of the cut together send every element of a result once, and rightly.
+void expect_parts(const Region& r, const RegionCut& cut, size_t result,
+                  const std::vector<ops::Tensor>& operands, const ops::Tensor& expected) {
+  std::vector<int> seen(size_t(expected.elements()), 0);
+  for (int pe = 0; pe < cut.w() * cut.h(); ++pe) {
+    RegionShare share = autogen::shard_region(r, cut, pe % cut.w(), pe / cut.w());
+    std::vector<ops::Tensor> got = run_share(share, operands);
+    std::vector<int64_t> stored = addresses(share.stored[size_t(r.result_buffer[result])]);
+    for (int64_t at : addresses(share.sent[result])) {
+      auto found = std::find(stored.begin(), stored.end(), at);
+      ASSERT_NE(found, stored.end());
+      ++seen[size_t(at)];
+      EXPECT_EQ(got[result].get(found - stored.begin()), expected.get(at))
+          << "address " << at << " on PE " << pe << ", " << autogen::cut_text(cut);
+    }
+  }
+  EXPECT_EQ(std::count(seen.begin(), seen.end(), 1), expected.elements()) << "every element once";
+}
+
 void expect_whole(const ops::LoopProgram& program) {
   Region r;
   r.program = program;
@@ -76,27 +118,8 @@ void expect_whole(const ops::LoopProgram& program) {
   for (const ops::Tensor& t : operands) pointers.push_back(&t);
   std::string error;
   ASSERT_TRUE(ops::evaluate_loops(program, pointers, expected, error)) << error;
-  for (const autogen::ShardAxis& axis : autogen::shard_axes(r)) {
-    for (int pes : {1, 2, 3, 5}) {
-      if (pes > axis.extent) continue;
-      for (size_t i = 0; i < r.results.size(); ++i) {
-        std::vector<int> seen(size_t(expected[i].elements()), 0);
-        for (int pe = 0; pe < pes; ++pe) {
-          RegionShare share = autogen::shard_region(r, axis, pes, pe);
-          std::vector<ops::Tensor> got = run_share(share, operands);
-          std::vector<int64_t> stored = addresses(share.stored[size_t(r.result_buffer[i])]);
-          for (int64_t at : addresses(share.sent[i])) {
-            auto found = std::find(stored.begin(), stored.end(), at);
-            ASSERT_NE(found, stored.end());
-            ++seen[size_t(at)];
-            EXPECT_EQ(got[i].get(found - stored.begin()), expected[i].get(at))
-                << "address " << at << " on PE " << pe << " of " << pes << ", axis " << axis.stride << " x "
-                << axis.extent;
-          }
-        }
-        EXPECT_EQ(std::count(seen.begin(), seen.end(), 1), expected[i].elements()) << "every element once";
-      }
-    }
+  for (const RegionCut& cut : cuts_of(program.buffers[size_t(r.result_buffer[0])].type.shape)) {
+    for (size_t i = 0; i < r.results.size(); ++i) expect_parts(r, cut, i, operands, expected[i]);
   }
 }
 
@@ -137,9 +160,34 @@ TEST(RegionShard, PaddedConvolutionWithMergedFill) {
   r.operand_buffer = {0, 1};
   r.result_buffer = {2};
   r.results.resize(1);
-  RegionShare share = autogen::shard_region(r, {5, 6}, 3, 1);
-  EXPECT_EQ(share.stored[0], (Runs{5, 20, 30, 2}));
-  EXPECT_EQ(share.sent[0], (Runs{10, 10, 30, 4}));
+  RegionShare share = autogen::shard_region(r, autogen::in_row({5, 6}, 3), 1, 0);
+  EXPECT_EQ(share.stored[0], (Runs{{{30, 0, 2}, {1, 5, 20}}}));
+  EXPECT_EQ(share.sent[0], (Runs{{{30, 0, 4}, {1, 10, 10}}}));
+}
+
+TEST(RegionShard, ColumnsOfRowsOfChannels) {
+  // y[h, w] = Σ c, k, l x[c, h + k, w + l], rows over rows of PEs and columns over columns.
+  ops::TensorType x = f32({3, 8, 64}), y = f32({6, 62});
+  const ops::TensorType* in[] = {&x};
+  ops::LoopProgram p;
+  LoopBuilder b(p, in, std::span(&y, 1));
+  b.fill(b.result(), 0);
+  ops::LoopAccess from, out;
+  from.strides = {64, 1, 512, 64, 1};
+  out.buffer = b.result().buffer;
+  out.strides = {62, 1, 0, 0, 0};
+  b.statement({6, 62, 3, 3, 3}, out, {from}, "x0", ops::Combine::add);
+  expect_whole(p);
+  Region r;
+  r.program = p;
+  r.operand_buffer = {0};
+  r.result_buffer = {1};
+  r.results.resize(1);
+  // PE (1, 1) of 2 x 3: rows 2 and 3, columns 31 to 61.
+  RegionCut cut{{{{62, 6}, 3, 2, true}, {{1, 62}, 2, 31, false}}};
+  RegionShare share = autogen::shard_region(r, cut, 1, 1);
+  EXPECT_EQ(share.stored[0], (Runs{{{512, 0, 3}, {64, 2, 4}, {1, 31, 33}}}));
+  EXPECT_EQ(share.sent[0], (Runs{{{62, 2, 2}, {1, 31, 31}}}));
 }
 
 TEST(RegionShard, RecurrenceAndReversal) {
@@ -210,8 +258,8 @@ TEST(RegionShard, GatesOfACellLieApart) {
     r.operand_buffer = {0, 1};
     r.result_buffer = {2};
     r.results.resize(1);
-    RegionShare share = autogen::shard_region(r, {1, 32}, 32, 1);
-    EXPECT_EQ(share.stored[1], (Runs{5, 5, 160, 3})) << batch;
+    RegionShare share = autogen::shard_region(r, autogen::in_row({1, 32}, 32), 1, 0);
+    EXPECT_EQ(share.stored[1], (Runs{{{160, 0, 3}, {1, 5, 5}}})) << batch;
   }
 }
 

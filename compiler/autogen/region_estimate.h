@@ -1,0 +1,20 @@
+// What a share costs, without its module: cycles of computing and words of memory.
+#pragma once
+
+#include "compiler/autogen/region.h"
+#include "compiler/autogen/region_code.h"
+#include "runtime/machine/machine.h"
+
+namespace cs::autogen {
+
+// The body of the share's fn compute_sample; `names` and `integers` by buffer.
+RegionCode region_code(const Region&, const RegionShare&, const Machine&);
+
+struct RegionEstimate {
+  double compute_cycles = 0;
+  int64_t words = 0;
+  uint32_t code_bytes = 0;
+};
+RegionEstimate estimate_region(const Region&, const RegionShare&, const RegionCode&);
+
+}  // namespace cs::autogen

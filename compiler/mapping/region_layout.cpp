@@ -1,0 +1,139 @@
+// Shares of all PEs, those with equal programs found, and the parts of the streams that rows get.
+#include "compiler/mapping/region_layout.h"
+
+#include <algorithm>
+
+#include "compiler/autogen/region_module.h"
+#include "compiler/mapping/roles.h"
+
+namespace cs::mapping {
+
+namespace {
+
+using autogen::Region;
+using autogen::RegionCut;
+using autogen::RegionShare;
+using autogen::Runs;
+using autogen::Turns;
+using autogen::Walk;
+
+constexpr size_t kWalkLoops = 3;  // of row_feeder.csl
+
+int64_t elements(const Region& r, int buffer) { return r.program.buffers[size_t(buffer)].type.elements(); }
+
+class LayOut {
+ public:
+  LayOut(const Region& r, const RegionCut& cut) : r_(r), cut_(cut) {
+    made_.w = cut.w();
+    made_.h = cut.h();
+  }
+
+  RegionLayout run() {
+    for (int y = 0; y < made_.h; ++y) row(y);
+    return std::move(made_);
+  }
+
+ private:
+  void row(int y) {
+    std::vector<RegionShare> shares;
+    for (int x = 0; x < made_.w; ++x) {
+      shares.push_back(autogen::shard_region(r_, cut_, x, y));
+      receive_in_place(r_, shares.back());
+    }
+    std::vector<Runs> streams = row_streams(shares);
+    for (RegionShare& share : shares) {
+      for (size_t i = 0; i < streams.size(); ++i) {
+        share.walks.emplace_back();
+        walk(share, i, streams[i], share.walks.back());
+      }
+      pe(share);
+    }
+    if (!made_.in_rows()) return;
+    feeder(streams);
+    collector(y);
+  }
+
+  // What the PE keeps of operand i's stream.
+  bool walk(const RegionShare& share, size_t i, const Runs& stream, Walk& walk) const {
+    int b = r_.operand_buffer[i];
+    const Runs& stored = share.stored[size_t(b)];
+    if (stored.empty()) return walk_of(stored, stream, walk);
+    return walk_of(stored.first(), share.receive[i].moves, stream, walk);
+  }
+
+  // What passes the PEs of a row of every operand.
+  std::vector<Runs> row_streams(const std::vector<RegionShare>& shares) const {
+    std::vector<Runs> list;
+    for (size_t i = 0; i < r_.operands.size(); ++i) {
+      int b = r_.operand_buffer[i];
+      Runs all = autogen::interval(0, elements(r_, b) - 1), together;
+      for (const RegionShare& s : shares) together = autogen::hull(together, s.stored[size_t(b)]);
+      list.push_back(made_.in_rows() ? passable(together, shares, i) : all);
+    }
+    return list;
+  }
+  Runs passable(const Runs& together, const std::vector<RegionShare>& shares, size_t i) const {
+    Walk ignored;
+    for (const RegionShare& s : shares) {
+      if (!walk(s, i, together, ignored)) return autogen::interval(together.first(), together.last());
+    }
+    return together;
+  }
+
+  void pe(RegionShare& share) {
+    RegionPe p;
+    p.data = autogen::pe_words(share);
+    size_t control = p.data.size() - 2 * share.turns.size();
+    for (const Turns& t : share.turns) {
+      p.data[control++] = turn_word(t.inner_place, t.inner_places);
+      p.data[control++] = turn_word(t.place, t.places);
+    }
+    for (int b : r_.constant_buffer) p.constants.push_back(share.stored[size_t(b)]);
+    RegionShare local = autogen::local_share(share);
+    auto same = std::find_if(kinds_.begin(), kinds_.end(),
+                             [&](const RegionShare& k) { return autogen::same_program(k, local); });
+    p.kind = int(same - kinds_.begin());
+    if (same == kinds_.end()) {
+      kinds_.push_back(std::move(local));
+      made_.kinds.push_back(std::move(share));
+    }
+    made_.pes.push_back(std::move(p));
+  }
+
+  void feeder(const std::vector<Runs>& streams) {
+    StreamWords all;
+    for (size_t i = 0; i < streams.size(); ++i) {
+      Walk walk;
+      walk_of(streams[i], autogen::interval(0, elements(r_, r_.operand_buffer[i]) - 1), walk);
+      std::vector<uint32_t> words = {uint32_t(walk.before), uint32_t(walk.run), uint32_t(walk.after)};
+      for (size_t k = 0; k < kWalkLoops; ++k) {
+        Walk::Loop loop = k < walk.loops.size() ? walk.loops[k] : Walk::Loop{};
+        words.insert(words.end(), {uint32_t(loop.count), uint32_t(loop.gap)});
+      }
+      all.push_back(words);
+    }
+    made_.feeders.push_back(all);
+  }
+
+  void collector(int y) {
+    StreamWords all;
+    for (int b : r_.result_buffer) {
+      Turns t;
+      turns_of(elements(r_, b), cut_, true, 0, y, t);
+      all.push_back({uint32_t(t.words), uint32_t(t.turns), turn_word(t.inner_place, t.inner_places),
+                     turn_word(t.place, t.places)});
+    }
+    made_.collectors.push_back(all);
+  }
+
+  const Region& r_;
+  const RegionCut& cut_;
+  RegionLayout made_;
+  std::vector<RegionShare> kinds_;  // with local addresses, to compare
+};
+
+}  // namespace
+
+RegionLayout lay_out(const Region& r, const RegionCut& cut) { return LayOut(r, cut).run(); }
+
+}  // namespace cs::mapping
