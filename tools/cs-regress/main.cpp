@@ -18,6 +18,7 @@
 #include "runtime/support/files.h"
 #include "tools/cs-regress/child_process.h"
 #include "tools/cs-regress/golden.h"
+#include "tools/cs-regress/html.h"
 #include "tools/cs-regress/job.h"
 #include "tools/cs-regress/kernel_table.h"
 #include "tools/cs-regress/kgraph.h"
@@ -31,7 +32,7 @@ namespace {
 
 struct Options {
   std::string suite, onnx, golden, kgraph, group, sources, machine = "wse2", policy = "medium", work,
-                                                           dtype = "all", paint, table;
+                                                           dtype = "all", paint, table, html;
   int64_t moves = 0;
   bool update = false, json = false;
   int threads = 0;
@@ -138,6 +139,8 @@ nlohmann::json to_json(const std::vector<Result>& results) {
                        {"tolerance", r.expect->tolerance},
                        {"source", r.expect->source},
                        {"gates", r.expect->gates}};
+    if (r.expect && r.measured && r.expect->value != 0)
+      row["expect"]["error_percent"] = 100 * (*r.measured / r.expect->value - 1);
     failed += r.ok ? 0 : 1;
     rows.push_back(std::move(row));
   }
@@ -228,8 +231,10 @@ int run(const Options& o) {
   }
   const size_t failed =
       size_t(std::count_if(results.begin(), results.end(), [](const Result& r) { return !r.ok; }));
+  const nlohmann::json json = o.golden.empty() ? to_json(results) : golden::to_json(results);
+  if (!o.html.empty()) write_file_atomic(o.html, html_summary(o.suite + o.onnx + o.golden, json), diag);
   if (o.json) {
-    std::cout << (o.golden.empty() ? to_json(results) : golden::to_json(results)).dump(1) << "\n";
+    std::cout << json.dump(1) << "\n";
   } else {
     std::cout << (o.golden.empty() ? figures_text(results) + fidelity_text(results) + kernel_text(results)
                                    : golden::table_text(results))
@@ -284,6 +289,7 @@ int main(int argc, char** argv) {
   app.add_option("--seed", o.seed, "--kgraph: of the placer; rows of suites fix their own inputs");
   app.add_flag("--update", o.update, "write the committed table from this run");
   app.add_flag("--json", o.json, "one JSON object on stdout");
+  app.add_option("--html", o.html, "write the summary as a page, failures first");
   app.set_version_flag("--version", cs::version_string("cs-regress"));
   try {
     app.parse(argc, argv);
