@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <deque>
 #include <thread>
 
 #include <fmt/format.h>
@@ -81,11 +82,28 @@ class Levels {
   std::vector<std::vector<ShapeCurve>> curves_;  // by kind and level
 };
 
+// Twice the place of a wire's end, since centres lie between PEs.
+struct End {
+  int x = 0, y = 0;
+};
+End end_of(const FloorplanProblem& p, const Rect& r, bool leaves) {
+  if (p.pins == Pins::centres) return {2 * r.x + r.w, 2 * r.y + r.h};
+  return leaves ? End{2 * (r.x + r.w - 1), 2 * (r.y + r.h - 1)} : End{2 * r.x, 2 * r.y};
+}
+int to_edge(const FloorplanProblem& p, End e) {
+  return std::max(0, std::min({e.x, e.y, 2 * (p.width - 1) - e.x, 2 * (p.height - 1) - e.y}));
+}
+
 double length_of(const FloorplanProblem& p, const std::vector<Rect>& r) {
   double twice = 0;
   for (const Wire& w : p.wires) {
-    const Rect &a = r[size_t(w.from)], &b = r[size_t(w.to)];
-    twice += w.weight * (std::abs(2 * a.x + a.w - 2 * b.x - b.w) + std::abs(2 * a.y + a.h - 2 * b.y - b.h));
+    if (w.from == kEdge || w.to == kEdge) {
+      const bool leaves = w.to == kEdge;
+      twice += w.weight * to_edge(p, end_of(p, r[size_t(leaves ? w.from : w.to)], leaves));
+      continue;
+    }
+    const End a = end_of(p, r[size_t(w.from)], true), b = end_of(p, r[size_t(w.to)], false);
+    twice += w.weight * (std::abs(a.x - b.x) + std::abs(a.y - b.y));
   }
   return twice / 2;
 }
@@ -93,12 +111,19 @@ double length_of(const FloorplanProblem& p, const std::vector<Rect>& r) {
 class Annealer {
  public:
   Annealer(const FloorplanProblem& p, const Levels& levels, const std::vector<std::vector<int>>& wired,
-           int per_row, Outline limit, uint64_t seed)
-      : p_(p), levels_(levels), tree_(wired, per_row, limit), rng_(seed) {}
+           const std::vector<int>& rows, Outline limit, uint64_t seed)
+      : p_(p), levels_(levels), tree_(wired, rows, limit), rng_(seed) {}
+
+  // Some outline of the first tree is within the limit.
+  bool starts_well() {
+    set_level(levels_.cost.size() - 1);
+    return !tree_.root_curve().empty();
+  }
 
   void run(int64_t moves) {
     anchor();
     double current = proxy();
+    if (fits_) current = note_best();
     if (!std::isfinite(current)) current = std::numeric_limits<double>::max();
     const double scale = p_.cost_weight * levels_.cost.front();
     const double hot = kHot * scale, cold = kCold * scale;
@@ -151,7 +176,9 @@ class Annealer {
   double proxy(double most = std::numeric_limits<double>::infinity()) {
     const Fit fit = best_fit(tree_.root_curve(), p_.width, p_.height);
     fits_ = fit.factor <= 1;
-    double cost = p_.cost_weight * levels_.cost[level_] * fit.factor * fit.factor;
+    // Below the cheapest level there is nothing to win by a smaller outline.
+    const double factor = level_ == 0 ? std::max(1.0, fit.factor) : fit.factor;
+    double cost = p_.cost_weight * levels_.cost[level_] * factor * factor;
     if (!fits_ && level_ + 1 == levels_.cost.size())
       cost += kOverflow * p_.cost_weight * levels_.cost[level_] * (fit.factor * fit.factor - 1);
     if (cost > most || !std::isfinite(cost)) return cost;
@@ -188,6 +215,32 @@ class Annealer {
   std::vector<Rect> rects_, best_;
   double best_score_ = std::numeric_limits<double>::infinity();
 };
+
+// How many kernels stand in each row, if all rows but the last have the same number.
+std::vector<int> equal_rows(int kernels, int rows) {
+  const int per_row = std::max(1, (kernels + rows - 1) / rows);
+  std::vector<int> out(size_t(kernels / per_row), per_row);
+  if (kernels % per_row != 0) out.push_back(kernels % per_row);
+  return out;
+}
+
+// Rows as full as they become without being wider than `width`, each kernel in its squarest rectangle.
+std::vector<int> filled_rows(const FloorplanProblem& p, const Levels& levels, int width) {
+  std::vector<int> out;
+  int used = width + 1;
+  for (const int kind : p.kernels) {
+    int w = width;
+    for (const Outline& o : levels.curve(kind, levels.cost.size() - 1))
+      if (o.w <= o.h || w == width) w = o.w;
+    if (used + w > width) {
+      out.push_back(0);
+      used = 0;
+    }
+    ++out.back();
+    used += w;
+  }
+  return out;
+}
 
 // The cheapest alternative of a kernel that has this rectangle.
 PlacedKernel choose(const std::vector<Alternative>& kind, const Rect& r, bool may_turn) {
@@ -240,15 +293,19 @@ std::optional<Floorplan> place_kernels(const FloorplanProblem& p, const Floorpla
   if (levels.cost.empty()) return std::nullopt;
   std::vector<std::vector<int>> wired(p.kernels.size());
   for (const Wire& w : p.wires) {
+    if (w.from == kEdge || w.to == kEdge) continue;
     wired[size_t(w.from)].push_back(w.to);
     wired[size_t(w.to)].push_back(w.from);
   }
-  std::vector<Annealer> starts;
+  std::deque<Annealer> starts;
   const int n = int(p.kernels.size());
   for (int s = 0; s < o.starts; ++s) {
     const int rows = std::max(1, int(std::lround(std::sqrt(n / 4.0)))) + s % 3;
-    starts.emplace_back(p, levels, wired, std::max(1, (n + rows - 1) / rows), limit,
-                        o.seed * 1000003 + uint64_t(s));
+    const uint64_t seed = o.seed * 1000003 + uint64_t(s);
+    starts.emplace_back(p, levels, wired, equal_rows(n, rows), limit, seed);
+    if (starts.back().starts_well()) continue;
+    starts.pop_back();
+    starts.emplace_back(p, levels, wired, filled_rows(p, levels, p.width * (8 - s % 4) / 8), limit, seed);
   }
   std::atomic<size_t> next = 0;
   const auto worker = [&] {

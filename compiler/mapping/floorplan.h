@@ -2,7 +2,7 @@
 // cheap and the wires are short. It knows rectangles, costs and wires alone; networks (place.cpp) and
 // benchmarks (kgraph.h) use it.
 //
-//   minimise  cost_weight · (largest cost of a kernel) + length_weight · Σ wires |Δx| + |Δy| of the centres
+//   minimise  cost_weight · (largest cost of a kernel) + length_weight · Σ wires |Δx| + |Δy| of their ends
 //
 // How: a slicing tree says which kernels stand beside each other and which above each other. At a given cost
 // level the rectangles of a kernel that reach it are a staircase (width, least height), and staircases
@@ -28,10 +28,13 @@ struct Alternative {  // a rectangle that a kernel can have, and what it costs t
   double cost = 0;
 };
 
+constexpr int kEdge = -1;  // an end of a wire: the nearest edge of the fabric
 struct Wire {
-  int from = 0, to = 0;  // kernels
+  int from = 0, to = 0;  // kernels or kEdge
   double weight = 1;
 };
+// Where wires end: at the centres, or they leave by the south-east corner and arrive at the north-west one.
+enum class Pins : uint8_t { centres, corners };
 
 struct FloorplanProblem {
   int width = 0, height = 0;
@@ -40,6 +43,7 @@ struct FloorplanProblem {
   std::vector<int> kernels;                     // kind of each, along the dataflow
   std::vector<Wire> wires;
   double cost_weight = 1, length_weight = 1;
+  Pins pins = Pins::centres;
 };
 
 struct PlacedKernel {
@@ -72,7 +76,7 @@ std::optional<Floorplan> place_kernels(const FloorplanProblem&, const FloorplanO
 // wrong.
 std::string check_floorplan(const FloorplanProblem&, const Floorplan&);
 
-// Σ over wires of the distance of the centres.
+// Σ over wires of the distance of their ends.
 double wire_length(const FloorplanProblem&, const std::vector<Rect>&);
 
 }  // namespace cs::mapping

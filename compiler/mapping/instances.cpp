@@ -182,10 +182,10 @@ bool make_region(const Graph& g, const Group& group, Instance& inst, Diag& diag)
 
 }  // namespace
 
-bool Instance::in_turns() const {
-  if (work.pattern == kernels::Pattern::contraction) return plan.cut.h > 1;
-  if (region) return plan.cut.w * plan.cut.h > 1;
-  return work.pattern == kernels::Pattern::elementwise && plan.cut.w > 1;
+bool Instance::in_turns(const kernels::Cut& cut) const {
+  if (work.pattern == kernels::Pattern::contraction) return cut.h > 1;
+  if (region) return cut.w * cut.h > 1;
+  return work.pattern == kernels::Pattern::elementwise && cut.w > 1;
 }
 
 std::string csl_name(const std::string& wanted, std::vector<std::string>& taken) {

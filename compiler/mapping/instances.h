@@ -55,12 +55,20 @@ struct Instance {
   bool maximum = false;                   // reduction
   // Filled by sizing and placing.
   kernels::Plan plan;
-  Rect rect;                                                 // the kernel's PEs; feeders lie west of it
-  bool in_rows() const { return region && plan.cut.h > 1; }  // a region with feeders and collectors
-  // Columns of PEs west and east of the rectangle.
-  int feeders() const { return region ? int(in_rows()) : plan.cut.w * plan.cut.h > 1 ? work.operands : 0; }
-  int collectors() const { return int(in_rows()); }
-  bool in_turns() const;  // its result is sent by several PEs, with control wavelets
+  Rect rect;  // the kernel's PEs; feeders lie west of it
+  // What stands beside the rectangle if the work is cut like this, and as it is cut: a region on several rows
+  // has columns of feeders and collectors.
+  bool in_rows(const kernels::Cut& c) const { return region && c.h > 1; }
+  bool in_rows() const { return in_rows(plan.cut); }
+  int feeders(const kernels::Cut& c) const {
+    return region ? int(in_rows(c)) : c.w * c.h > 1 ? work.operands : 0;
+  }
+  int feeders() const { return feeders(plan.cut); }
+  int collectors(const kernels::Cut& c) const { return int(in_rows(c)); }
+  int collectors() const { return collectors(plan.cut); }
+  // The result is sent by several PEs, with control wavelets.
+  bool in_turns(const kernels::Cut&) const;
+  bool in_turns() const { return in_turns(plan.cut); }
   Coord exit() const { return {rect.x + rect.w - 1 + collectors(), rect.y + rect.h - 1}; }
   // Where operand k's stream has to arrive; all feeders of a region do with one column.
   Coord entry(int operand) const {

@@ -9,32 +9,8 @@ namespace cs::mapping {
 
 namespace {
 
-// Sizes and places; when the shelves do not fit, slower and smaller kernels are tried.
-bool size_and_place(Parts& parts, const MapOptions& options, const Machine& machine, Extent& fabric,
-                    Diag& diag) {
-  Extent limit = fabric_limit(options, machine);
-  Parts sized;
-  Extent used;
-  for (double slack = 1.02; slack < 1e6; slack *= 1.3) {
-    sized = parts;
-    if (!size_instances(sized.instances, options, machine, slack, diag)) return false;
-    add_relays(sized);
-    if (!place_instances(sized.instances, limit, used)) continue;
-    parts = std::move(sized);
-    for (Instance& inst : parts.instances) {
-      if (inst.region) inst.layout = lay_out(*inst.region, inst.cut);
-    }
-    fabric = options.fabric_width > 0 ? limit : Extent{std::max(1, used.width), std::max(1, used.height)};
-    return true;
-  }
-  int64_t need = 0;
-  for (const Instance& inst : sized.instances)
-    need += int64_t(inst.plan.cut.w + inst.feeders() + inst.collectors()) * inst.plan.cut.h;
-  diag.error_at(parts.host.model,
-                fmt::format("its rectangles ({} PEs) cannot be packed on the fabric of {} x {} PEs", need,
-                            limit.width, limit.height),
-                "use a larger --fabric");
-  return false;
+void pass_on(const Diag& from, Diag& to, const std::string& help = {}) {
+  for (const Diagnostic& d : from.all()) to.error_at(d.where, d.message, help.empty() ? d.help : help);
 }
 
 // Routes and colors. Where streams have no way round each other, rows and columns are added east and south of
@@ -45,16 +21,40 @@ bool route_and_color(const Parts& parts, const MapOptions& options, const Machin
   const Extent limit = fabric_limit(options, machine), packed = fabric;
   for (int margin = 0;; ++margin) {
     Diag trial;
-    if (route_flows(parts, fabric, machine, plan, trial) && color_flows(plan, machine, trial)) break;
+    if (route_flows(parts, fabric, machine, plan, trial) && color_flows(plan, machine, trial)) return true;
     Extent wider{std::min(limit.width, packed.width + margin + 1),
                  std::min(limit.height, packed.height + margin + 1)};
-    bool fixed = options.fabric_width > 0 || (wider.width == fabric.width && wider.height == fabric.height);
-    if (fixed || margin == kMaxMargin) {
-      return route_flows(parts, fabric, machine, plan, diag) && color_flows(plan, machine, diag);
+    bool same = wider.width == fabric.width && wider.height == fabric.height;
+    if (options.fabric_width > 0 || same || margin == kMaxMargin) {
+      pass_on(trial, diag);
+      return false;
     }
     fabric = wider;
   }
-  return verify_flows(plan, parts, fabric, machine, diag);
+}
+
+// Places, routes and colors; where that fails, again with more room between the rectangles.
+bool place_and_route(Parts& parts, const PlanLists& plans, const MapOptions& options, const Machine& machine,
+                     Extent& fabric, FlowPlan& flows, PlacementFigures& figures, Diag& diag) {
+  constexpr int kAttempts = 12;
+  const Extent limit = fabric_limit(options, machine);
+  Diag last;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    Parts placed = parts;
+    Extent used;
+    if (!place_instances(placed, plans, limit, attempt, options.threads, used, figures)) continue;
+    for (Instance& inst : placed.instances)
+      if (inst.region) inst.layout = lay_out(*inst.region, inst.cut);
+    add_relays(placed);
+    fabric = options.fabric_width > 0 ? limit : used;
+    last = {};
+    if (!route_and_color(placed, options, machine, fabric, flows, last)) continue;
+    parts = std::move(placed);
+    return verify_flows(flows, parts, fabric, machine, diag);
+  }
+  if (last.ok()) report_no_room(parts, plans, options, machine, diag);
+  pass_on(last, diag);
+  return false;
 }
 
 std::vector<Role> emit_roles(const Parts& parts, const FlowPlan& plan, const Machine& machine, Mapped& mapped,
@@ -103,10 +103,16 @@ std::optional<Mapped> map_graph(const graph::Graph& g, const Machine& machine, c
   Parts parts;
   Extent fabric;
   if (!build_parts(g, options, machine, parts, diag)) return std::nullopt;
-  if (!size_and_place(parts, options, machine, fabric, diag)) return std::nullopt;
+  PlanLists plans;
+  Diag no_plan;
+  if (!list_plans(parts.instances, options, machine, plans, no_plan)) {
+    pass_on(no_plan, diag, room_help(parts, options, machine));
+    return std::nullopt;
+  }
   FlowPlan plan;
-  if (!route_and_color(parts, options, machine, fabric, plan, diag)) return std::nullopt;
   Mapped mapped;
+  if (!place_and_route(parts, plans, options, machine, fabric, plan, mapped.figures, diag))
+    return std::nullopt;
   mapped.layout = "layout.csl";
   std::vector<Role> roles = emit_roles(parts, plan, machine, mapped, diag);
   if (!diag.ok()) return std::nullopt;

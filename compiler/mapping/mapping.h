@@ -2,8 +2,8 @@
 //
 //   1. instances   groups of the graph become kernel instances and host steps; runtime broadcasts are
 //   inserted
-//   2. size        rectangles that minimise the interval, then PEs, within 48 KB and the fabric
-//   3. place       shelves along the dataflow, west to east, north to south
+//   2. size        the rectangles that each instance can have within 48 KB and the fabric, with estimates
+//   3. place       one of them for each, and where: the slowest interval first, then PEs and short streams
 //   4. route       every stream in dimension order; colors by graph coloring over flows that share a router
 //   5. allocate    queues, microthreads, DSRs, task ids per role; verified apart from the allocator
 //   6. emit        layout.csl, one PE file per role, generated kernels, host.yaml, weights.bin
@@ -30,6 +30,7 @@ struct MapOptions {
   std::string dtype = "fp32";
   int force_width = 0, force_height = 0;  // rectangle of every kernel (baselines, --rect); 0: sized
   int max_pes_per_kernel = 4096;          // sizing does not look beyond
+  int threads = 1;                        // never change the result
 };
 
 // One line of `--explain placement`: an instance or stream and why it is where it is.
@@ -39,6 +40,13 @@ struct Placement {
   double interval_cycles = 0;  // estimated
   uint32_t bytes = 0;
   kernels::Bound ideal;  // of kernels
+};
+// How good the placement is. Bounds: no smaller area reaches the interval; no placement on the fabric that is
+// allowed has a smaller interval, since the smallest rectangles together would be larger than it.
+struct PlacementFigures {
+  int64_t area = 0, least_area = 0;  // PEs, feeders and relays included
+  double interval = 0, interval_bound = 0;
+  double wire_length = 0;  // hops, if every taker had a stream of its own
 };
 struct FlowReport {
   std::string name;  // "Gemm_0 -> Gemm_1"
@@ -54,6 +62,7 @@ struct Mapped {
   std::vector<uint8_t> weights;
   int fabric_width = 0, fabric_height = 0;
   std::vector<Placement> placement;
+  PlacementFigures figures;
   std::vector<FlowReport> flows;
   std::string floorplan;  // ASCII picture
   std::string fit;        // memory by kernel, for --explain fit

@@ -182,9 +182,10 @@ class Builder {
     auto it = stream_of_.find(v);
     if (it != stream_of_.end()) return it->second;
     if (from_wafer(v)) {
-      diag_.error_at(g_.node(g_.value(v).producer).where,
-                     fmt::format("'{}' is needed by a kernel that its own kernel depends on", g_.value(v).name),
-                     "the keys 'group' of the plan put nodes together that others lie between");
+      diag_.error_at(
+          g_.node(g_.value(v).producer).where,
+          fmt::format("'{}' is needed by a kernel that its own kernel depends on", g_.value(v).name),
+          "the keys 'group' of the plan put nodes together that others lie between");
       return add_stream(v, -1, "nobody");
     }
     need_on_host(v);

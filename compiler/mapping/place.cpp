@@ -1,55 +1,218 @@
-// Placing: shelves along the dataflow. Instances stand in their order from west to east; when a shelf is
-// full, the next one starts south of it. A block is the kernel's rectangle with its feeders to the west of
-// it.
+// Placing: the placer of floorplan.h gives every instance one of its rectangles and a place.
 //
-// The shelf width is the widest block or about twice the side of a square with the whole area, whichever is
-// larger: streams stay short and the fabric that has to be simulated stays compact.
+// A block is a kernel's rectangle with its feeders to the west of it and its relays to the east. What a
+// rectangle costs is its estimated interval, so the placer balances the slowest stage against the fabric:
+//
+//   1. the goal is the best interval of the slowest instance, or 2 % more if that saves PEs
+//   2. where the smallest rectangles that reach the goal have room, they are packed into a box little larger
+//      than they are together: streams stay short and the fabric that has to be simulated stays compact
+//   3. otherwise the placer looks for the smallest interval at which everything fits the fabric
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
+#include "compiler/mapping/floorplan.h"
 #include "compiler/mapping/plan.h"
 
 namespace cs::mapping {
 
 namespace {
 
-int block_width(const Instance& inst) { return inst.feeders() + inst.plan.cut.w + inst.collectors(); }
+constexpr double kGoalSlack = 1.02;
+// The first box has this many times the area of the rectangles, each further attempt so much more.
+constexpr double kFirstRoom = 1.1, kMoreRoom = 1.2;
+// On the whole fabric: gaps to the bound that are tried, each twice the one before.
+constexpr double kFirstGap = 0.025, kMostGap = 2;
+constexpr int64_t kMovesPerKernel = 3000, kMostMoves = 300'000;
+// What the wires weigh against the interval where both could be better.
+constexpr double kWireShare = 0.2;
 
-bool fill_shelves(std::vector<Instance>& instances, int shelf_width, const Extent& limit, Extent& used) {
-  int x = 0, y = 0, shelf_height = 0;
-  used = {};
-  for (Instance& inst : instances) {
-    int width = block_width(inst), height = inst.plan.cut.h;
-    if (width > limit.width) return false;
-    if (x > 0 && x + width > shelf_width) {
-      y += shelf_height;
-      x = 0;
-      shelf_height = 0;
+// How many kernels a sample passes before each instance, on the longest way: a stream that skips some of them
+// is early, so its length matters less.
+std::vector<int> depths(const Parts& parts) {
+  std::vector<int> depth(parts.instances.size(), 0);
+  bool changed = true;
+  for (size_t round = 0; changed && round < depth.size();
+       ++round) {  // streams in a circle are reported later
+    changed = false;
+    for (const Stream& s : parts.streams) {
+      for (const Taker& t : s.takers) {
+        if (s.producer < 0 || t.instance < 0 || depth[size_t(t.instance)] > depth[size_t(s.producer)])
+          continue;
+        depth[size_t(t.instance)] = depth[size_t(s.producer)] + 1;
+        changed = true;
+      }
     }
-    if (y + height > limit.height) return false;
-    inst.rect = {x + inst.feeders(), y, inst.plan.cut.w, height};
-    x += width;
-    shelf_height = std::max(shelf_height, height);
-    used.width = std::max(used.width, x);
-    used.height = std::max(used.height, y + height);
   }
-  return true;
+  return depth;
 }
+
+class Placer {
+ public:
+  Placer(const Parts& parts, const PlanLists& plans, const Extent& limit)
+      : parts_(parts), plans_(plans), limit_(limit) {
+    std::vector<int> relays(parts.instances.size(), 0);
+    for (const Stream& s : parts.streams) {
+      if (s.producer >= 0 && !s.port_out.empty()) ++relays[size_t(s.producer)];
+    }
+    for (size_t i = 0; i < parts.instances.size(); ++i) {
+      const Instance& inst = parts.instances[i];
+      auto& kind = problem_.kinds.emplace_back();
+      double best = std::numeric_limits<double>::infinity();
+      for (const auto& [p, cut] : plans[i]) {
+        const int east = inst.collectors(p.cut) + (inst.in_turns(p.cut) ? relays[i] : 0);
+        kind.push_back({inst.feeders(p.cut) + p.cut.w + east, p.cut.h, p.interval_cycles});
+        best = std::min(best, p.interval_cycles);
+      }
+      goal_ = std::max(goal_, best * kGoalSlack);
+      problem_.kernels.push_back(int(i));
+    }
+    // What is faster than the goal is worth no more than the goal: fewer PEs decide.
+    for (auto& kind : problem_.kinds)
+      for (Alternative& a : kind) a.cost = std::max(a.cost, goal_);
+    const std::vector<int> depth = depths(parts);
+    for (const Stream& s : parts.streams) {
+      for (const Taker& t : s.takers) {
+        const bool inside = s.producer >= 0 && t.instance >= 0;
+        const int apart = inside ? std::max(1, depth[size_t(t.instance)] - depth[size_t(s.producer)]) : 1;
+        problem_.wires.push_back({s.producer, t.instance, 1.0 / apart});
+      }
+    }
+    problem_.pins = Pins::corners;
+    set_fabric(limit);
+    bound_ = area_bound(problem_);
+  }
+
+  // Nothing if no placement was found in the box of this attempt.
+  std::optional<Floorplan> run(int attempt, int threads) {
+    if (!bound_) return std::nullopt;
+    bool whole = *bound_ > goal_;
+    Extent box = whole ? limit_ : box_of(kFirstRoom * std::pow(kMoreRoom, attempt));
+    int margin = whole ? attempt : 0;  // attempts that had the whole fabric before this one
+    for (int a = attempt; !whole && a > 0; --a) {
+      const Extent before = box_of(kFirstRoom * std::pow(kMoreRoom, a - 1));
+      margin += before.width == limit_.width && before.height == limit_.height ? 1 : 0;
+    }
+    whole = whole || (box.width == limit_.width && box.height == limit_.height);
+    // Rows and columns that are left free at the edges are there for streams.
+    set_fabric({std::max(1, box.width - margin), std::max(1, box.height - margin)});
+    FloorplanOptions options;
+    options.threads = threads;
+    options.moves = std::min(kMostMoves, kMovesPerKernel * int64_t(problem_.kernels.size()));
+    if (!whole) {
+      options.max_cost = goal_;
+      return place_kernels(problem_, options);
+    }
+    // Near the bound first: the fewer levels there are, the better the search is.
+    for (double gap = kFirstGap; gap < kMostGap; gap *= 2) {
+      options.max_cost = *bound_ * (1 + gap);
+      if (auto plan = place_kernels(problem_, options)) return plan;
+    }
+    options.max_cost = std::numeric_limits<double>::infinity();
+    return place_kernels(problem_, options);
+  }
+
+  // Of the plans for the rectangle that was chosen.
+  const RegionPlan& fastest(size_t i, const PlacedKernel& k) const {
+    const RegionPlan* best = &plans_[i][size_t(k.alternative)];
+    for (const RegionPlan& p : plans_[i]) {
+      const bool same = p.plan.cut.w == best->plan.cut.w && p.plan.cut.h == best->plan.cut.h;
+      if (same && p.plan.interval_cycles < best->plan.interval_cycles) best = &p;
+    }
+    return *best;
+  }
+
+  PlacementFigures figures(const Floorplan& plan) const {
+    PlacementFigures f;
+    f.interval_bound = *bound_ > goal_ ? *bound_ : goal_ / kGoalSlack;
+    f.wire_length = plan.length;
+    for (size_t i = 0; i < plan.kernels.size(); ++i) {
+      f.interval = std::max(f.interval, fastest(i, plan.kernels[i]).plan.interval_cycles);
+      f.area += plan.kernels[i].rect.area();
+      f.least_area += least_area(i, plan.cost);
+    }
+    return f;
+  }
+
+  int64_t least_area() const {
+    int64_t sum = 0;
+    for (size_t i = 0; i < problem_.kinds.size(); ++i)
+      sum += least_area(i, std::numeric_limits<double>::infinity());
+    return sum;
+  }
+
+ private:
+  void set_fabric(const Extent& box) {
+    problem_.width = box.width;
+    problem_.height = box.height;
+    const double typical = double(problem_.wires.size()) * (box.width + box.height) / 4;
+    problem_.cost_weight = 1 / std::max(1.0, goal_);
+    problem_.length_weight = kWireShare / std::max(1.0, typical);
+  }
+
+  int64_t least_area(size_t i, double cost) const {
+    int64_t least = std::numeric_limits<int64_t>::max();
+    for (const Alternative& a : problem_.kinds[i]) {
+      if (a.cost <= cost) least = std::min(least, int64_t(a.w) * a.h);
+    }
+    return least;
+  }
+
+  // About square, with `room` times the area of the smallest rectangles that reach the goal.
+  Extent box_of(double room) const {
+    double area = 0;
+    int widest = 1, highest = 1;  // the least that every rectangle needs
+    for (size_t i = 0; i < problem_.kinds.size(); ++i) {
+      area += room * double(least_area(i, goal_));
+      int w = limit_.width, h = limit_.height;
+      for (const Alternative& a : problem_.kinds[i]) {
+        if (a.cost > goal_) continue;
+        w = std::min(w, a.w);
+        h = std::min(h, a.h);
+      }
+      widest = std::max(widest, w);
+      highest = std::max(highest, h);
+    }
+    const double side = std::sqrt(area);
+    Extent box;
+    box.width = std::min(limit_.width, std::max({widest, int(std::ceil(side)), int(area / limit_.height)}));
+    box.height = std::min(limit_.height, std::max(highest, int(std::ceil(area / box.width))));
+    return box;
+  }
+
+  const Parts& parts_;
+  const PlanLists& plans_;
+  Extent limit_;
+  FloorplanProblem problem_;
+  double goal_ = 0;
+  std::optional<double> bound_;
+};
 
 }  // namespace
 
-bool place_instances(std::vector<Instance>& instances, const Extent& limit, Extent& used) {
-  int64_t area = 0;
-  int widest = 1;
-  for (const Instance& inst : instances) {
-    area += int64_t(block_width(inst)) * inst.plan.cut.h;
-    widest = std::max(widest, block_width(inst));
+int64_t least_area(const Parts& parts, const PlanLists& plans) {
+  return Placer(parts, plans, {1, 1}).least_area();
+}
+
+bool place_instances(Parts& parts, const PlanLists& plans, const Extent& limit, int attempt, int threads,
+                     Extent& used, PlacementFigures& figures) {
+  used = {1, 1};
+  if (parts.instances.empty()) return true;
+  Placer placer(parts, plans, limit);
+  const std::optional<Floorplan> plan = placer.run(attempt, threads);
+  if (!plan) return false;
+  figures = placer.figures(*plan);
+  for (size_t i = 0; i < parts.instances.size(); ++i) {
+    Instance& inst = parts.instances[i];
+    const Rect& block = plan->kernels[i].rect;
+    const RegionPlan& chosen = placer.fastest(i, plan->kernels[i]);
+    inst.plan = chosen.plan;
+    inst.cut = chosen.cut;
+    inst.rect = {block.x + inst.feeders(), block.y, inst.plan.cut.w, inst.plan.cut.h};
+    used.width = std::max(used.width, block.x + block.w);
+    used.height = std::max(used.height, block.y + block.h);
   }
-  int wanted = std::max(widest, int(std::ceil(2 * std::sqrt(double(area)))));
-  for (int width = std::min(wanted, limit.width);; width = std::min(limit.width, width * 2)) {
-    if (fill_shelves(instances, width, limit, used)) return true;
-    if (width >= limit.width) return false;
-  }
+  return true;
 }
 
 }  // namespace cs::mapping

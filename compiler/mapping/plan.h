@@ -14,9 +14,6 @@ namespace cs::mapping {
 
 // ---- sizing
 
-// Gives every instance the rectangle with the fewest PEs whose interval is at most `slack` times the best
-// interval of the slowest instance. False if one fits nowhere: need, have and largest users are reported.
-bool size_instances(std::vector<Instance>&, const MapOptions&, const Machine&, double slack, Diag&);
 // Extents that cut n elements differently, up to a limit: 1, 2, 3, … while ceil(n / k) changes.
 std::vector<int> extents(int64_t n, int limit);
 struct Extent {
@@ -24,23 +21,38 @@ struct Extent {
 };
 struct RegionPlan {
   kernels::Plan plan;
-  autogen::RegionCut cut;
+  autogen::RegionCut cut;  // of a region; other work is cut by its plan
 };
+// By instance: plans for every rectangle that cuts its work differently and fits the memory of a PE.
+using PlanLists = std::vector<std::vector<RegionPlan>>;
+// False if an instance has none: need, have and largest users are reported; what would help is room_help's
+// part.
+bool list_plans(const std::vector<Instance>&, const MapOptions&, const Machine&, PlanLists&, Diag&);
 // Plans of a region: rows with the best axis for each number of PEs, then rectangles; of a size that is
 // forced, just that. A sample is `rounds` rounds of the region.
 std::vector<RegionPlan> region_plans(const autogen::Region&, int64_t rounds, const Extent& limit,
                                      const Extent& forced, const Machine&);
 // Estimated interval of a region on the best of a few numbers of PEs; infinite if it fits none.
 double region_interval(const autogen::Region&, const Machine&);
-// Streams that are sent in turns pass a relay before they leave for the host; adds the relays.
+// Streams that are sent in turns pass a relay before they leave for the host; adds the relays, east of the
+// exit.
 void add_relays(Parts&);
 
 // ---- placing
 
 // The PEs that may be used: --fabric or the machine's.
 Extent fabric_limit(const MapOptions&, const Machine&);
-// Sets Instance::rect; false (silently) if the shelves do not fit the limit. `used` is the bounding box.
-bool place_instances(std::vector<Instance>&, const Extent& limit, Extent& used);
+// Sets plan and rect of every instance; false (silently) if no placement was found. Later attempts leave more
+// room for streams. `used` is the bounding box. The result does not depend on the number of threads.
+bool place_instances(Parts&, const PlanLists&, const Extent& limit, int attempt, int threads, Extent& used,
+                     PlacementFigures&);
+
+// PEs of the smallest rectangles of all instances, whatever their intervals.
+int64_t least_area(const Parts&, const PlanLists&);
+// The smallest change that would help: a larger --fabric on which a placement was found, if there is one.
+std::string room_help(const Parts&, const MapOptions&, const Machine&);
+// Says what does not fit, by how much, and what would help.
+void report_no_room(const Parts&, const PlanLists&, const MapOptions&, const Machine&, Diag&);
 
 // ---- flows
 

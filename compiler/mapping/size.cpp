@@ -1,10 +1,6 @@
-// Sizing: rectangles that minimise the interval of the pipeline, then PEs.
-//
-//   1. candidates: every rectangle that cuts the work differently, within the fabric and 48 KB
-//   2. the interval to reach is the best one of the slowest instance (times the slack placement asks for)
-//   3. each instance takes the fewest PEs that reach it, and of these the fastest
+// Sizing: every rectangle that an instance could have, within the fabric and 48 KB, with its estimate; which
+// of them it gets is decided when it is placed. And the relays that follow from that.
 #include <algorithm>
-#include <limits>
 
 #include <fmt/format.h>
 
@@ -44,10 +40,7 @@ bool fits(const kernels::Plan& plan, const Machine& machine) {
 
 void report_memory(const Instance& inst, const std::vector<RegionPlan>& plans, const Machine& machine,
                    Diag& diag) {
-  if (plans.empty()) {
-    diag.error_at(inst.title, "no rectangle of the fabric can hold this kernel", "use a larger --fabric");
-    return;
-  }
+  if (plans.empty()) return diag.error_at(inst.title, "no rectangle of the fabric can hold this kernel");
   auto less = [](const auto& a, const auto& b) { return a.plan.memory.total < b.plan.memory.total; };
   const kernels::Plan* least = &std::min_element(plans.begin(), plans.end(), less)->plan;
   std::string users;
@@ -55,13 +48,9 @@ void report_memory(const Instance& inst, const std::vector<RegionPlan>& plans, c
     users += fmt::format("{}{} {} B", i > 0 ? ", " : "", least->memory.users[i].first,
                          least->memory.users[i].second);
   }
-  double factor = double(least->memory.total) / machine.core.memory_bytes;
-  diag.error_at(
-      inst.title,
-      fmt::format("needs {} B per PE on {} x {} PEs, a PE has {} B; largest: {}", least->memory.total,
-                  least->cut.w, least->cut.h, machine.core.memory_bytes, users),
-      fmt::format("use a --fabric with {:.1f} times as many PEs, or make the operator smaller by that much",
-                  factor));
+  diag.error_at(inst.title, fmt::format("needs {} B per PE on {} x {} PEs, a PE has {} B; largest: {}",
+                                        least->memory.total, least->cut.w, least->cut.h,
+                                        machine.core.memory_bytes, users));
 }
 
 }  // namespace
@@ -85,43 +74,23 @@ Extent fabric_limit(const MapOptions& options, const Machine& machine) {
   return e;
 }
 
-bool size_instances(std::vector<Instance>& instances, const MapOptions& options, const Machine& machine,
-                    double slack, Diag& diag) {
-  std::vector<std::vector<RegionPlan>> plans;
-  double target = 0;
-  bool ok = true;
+bool list_plans(const std::vector<Instance>& instances, const MapOptions& options, const Machine& machine,
+                PlanLists& plans, Diag& diag) {
+  const size_t before = diag.errors();
+  plans.clear();
   for (const Instance& inst : instances) {
-    std::vector<RegionPlan> all = candidates(inst, options, machine), fitting;
-    double best = std::numeric_limits<double>::infinity();
-    for (const RegionPlan& p : all) {
-      if (!fits(p.plan, machine)) continue;
-      fitting.push_back(p);
-      best = std::min(best, p.plan.interval_cycles);
-    }
-    if (fitting.empty()) {
-      report_memory(inst, all, machine, diag);
-      ok = false;
-    } else {
-      target = std::max(target, best);
-    }
-    plans.push_back(std::move(fitting));
+    const std::vector<RegionPlan> all = candidates(inst, options, machine);
+    auto& fitting = plans.emplace_back();
+    std::copy_if(all.begin(), all.end(), std::back_inserter(fitting),
+                 [&](const RegionPlan& p) { return fits(p.plan, machine); });
+    if (fitting.empty()) report_memory(inst, all, machine, diag);
   }
-  if (!ok) return false;
-  for (size_t i = 0; i < instances.size(); ++i) {
-    auto cost = [&](const kernels::Plan& p) {
-      bool slow = p.interval_cycles > target * slack;
-      return std::tuple(slow, slow ? p.interval_cycles : double(p.cut.w) * p.cut.h, p.interval_cycles);
-    };
-    auto less = [&](const auto& a, const auto& b) { return cost(a.plan) < cost(b.plan); };
-    const RegionPlan& best = *std::min_element(plans[i].begin(), plans[i].end(), less);
-    instances[i].plan = best.plan;
-    instances[i].cut = best.cut;
-  }
-  return true;
+  return diag.errors() == before;
 }
 
 void add_relays(Parts& parts) {
   size_t streams = parts.streams.size();
+  std::vector<int> relays(parts.instances.size(), 0);
   for (size_t s = 0; s < streams; ++s) {
     Stream& stream = parts.streams[s];
     bool to_host = !stream.port_out.empty();
@@ -139,6 +108,7 @@ void add_relays(Parts& parts) {
     // Words pass as they come, so that the relay's own rounds need not be samples.
     relay.work.n = relay.work.m = std::min<int64_t>(stream.words, kMaxRelayWords);
     relay.plan.cut = *kernels::cut_work(relay.work, 1, 1);
+    relay.rect = {producer.exit().x + ++relays[size_t(stream.producer)], producer.exit().y, 1, 1};
     Stream out;
     out.producer = int(parts.instances.size());
     out.words = stream.words;

@@ -2,10 +2,12 @@
 #include "compiler/mapping/slicing_tree.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace cs::mapping {
 
-SlicingTree::SlicingTree(const std::vector<std::vector<int>>& wired, int per_row, Outline limit)
+SlicingTree::SlicingTree(const std::vector<std::vector<int>>& wired, const std::vector<int>& lengths,
+                         Outline limit)
     : wired_(wired),
       leaves_(int(wired.size())),
       root_(0),
@@ -28,9 +30,11 @@ SlicingTree::SlicingTree(const std::vector<std::vector<int>>& wired, int per_row
     return join(first, self(self, members, middle, to, beside), beside);
   };
   std::vector<int> rows;
-  for (int from = 0; from < leaves_; from += per_row) {
-    std::vector<int> row;
-    for (int i = from; i < std::min(leaves_, from + per_row); ++i) row.push_back(i);
+  int from = 0;
+  for (const int length : lengths) {
+    std::vector<int> row(static_cast<size_t>(length));
+    std::iota(row.begin(), row.end(), from);
+    from += length;
     if (rows.size() % 2 == 1) std::reverse(row.begin(), row.end());
     rows.push_back(group(group, row, 0, row.size(), true));
   }

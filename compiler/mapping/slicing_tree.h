@@ -16,10 +16,9 @@ namespace cs::mapping {
 
 class SlicingTree {
  public:
-  // Rows of `per_row` kernels (the last one may have fewer), laid to and fro so that neighbours in the order
-  // of kernels stay neighbours. `wired`: kernels that each kernel has wires to; moves look for places near
-  // them.
-  SlicingTree(const std::vector<std::vector<int>>& wired, int per_row, Outline limit);
+  // Rows of so many kernels, laid to and fro so that neighbours in the order of kernels stay neighbours.
+  // `wired`: kernels that each kernel has wires to; moves look for places near them.
+  SlicingTree(const std::vector<std::vector<int>>& wired, const std::vector<int>& rows, Outline limit);
 
   // New staircases of the leaves; everything is recomputed.
   void set_leaves(const std::vector<const ShapeCurve*>&);

@@ -49,6 +49,7 @@ mapping::MapOptions map_options(const CompileOptions& options, const graph::Grap
   map.force_width = options.rect_width;
   map.force_height = options.rect_height;
   map.policy = options.policy_name;
+  map.threads = options.threads;
   for (graph::ValueId v : g.inputs) {
     DataType t = g.value(v).type.dtype;
     if (t == DataType::f16) map.dtype = "fp16";

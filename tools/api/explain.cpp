@@ -55,6 +55,19 @@ std::string sample_note(const graph::Graph& g) {
   return "";
 }
 
+std::string placement_figures(const mapping::Mapped& m) {
+  const mapping::PlacementFigures& f = m.figures;
+  if (f.area == 0) return "";
+  const double gap = f.interval_bound > 0 ? 100 * (f.interval / f.interval_bound - 1) : 0;
+  return fmt::format(
+      "Placement: {} PEs in rectangles, the smallest that keep up have {}; on {}x{} PEs ({:.0f} % used)\n"
+      "  interval {:.0f} cycles, no less than {:.0f} on this fabric: gap {:.1f} %\n"
+      "  wire length {:.0f} hops between kernels\n",
+      f.area, f.least_area, m.fabric_width, m.fabric_height,
+      100.0 * double(f.area) / (double(m.fabric_width) * m.fabric_height), f.interval, f.interval_bound, gap,
+      f.wire_length);
+}
+
 }  // namespace
 
 std::string graph_table(const graph::Graph& g) {
@@ -107,6 +120,7 @@ std::string explain_placement(const Compiled& c) {
       flows.add({f.name, std::to_string(f.color), std::to_string(f.hops)});
     out += "Streams\n" + flows.text();
   }
+  out += placement_figures(*c.mapped);
   return out + fmt::format("Floorplan, {}x{} PEs\n{}", c.mapped->fabric_width, c.mapped->fabric_height,
                            c.mapped->floorplan);
 }

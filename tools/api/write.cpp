@@ -147,6 +147,12 @@ std::string compile_report(const Compiled& c) {
       }
       report["placement"].push_back(std::move(row));
     }
+    const mapping::PlacementFigures& p = c.mapped->figures;
+    report["floorplan"] = {{"area", p.area},
+                           {"least_area", p.least_area},
+                           {"interval_cycles", p.interval},
+                           {"interval_bound", p.interval_bound},
+                           {"wire_length", p.wire_length}};
     for (const mapping::FlowReport& f : c.mapped->flows) {
       report["flows"].push_back({{"name", f.name}, {"color", f.color}, {"hops", f.hops}});
     }

@@ -69,7 +69,7 @@ TEST(SlicingTree, MovesAndUndosKeepTheStaircasesOfTheTree) {
   for (int i = 0; i < 9; ++i) curves.push_back(random_curve(rng));
   for (const ShapeCurve& c : curves) leaves.push_back(&c);
   const std::vector<std::vector<int>> wired = {{1}, {0, 2}, {1}, {4}, {3}, {}, {7}, {6, 8}, {7}};
-  SlicingTree tree(wired, 3, {200, 200});
+  SlicingTree tree(wired, {3, 3, 3}, {200, 200});
   tree.set_leaves(leaves);
   for (int i = 0; i < 4000; ++i) {
     const ShapeCurve before = tree.root_curve();
@@ -152,6 +152,42 @@ TEST(Floorplan, ThreadsDoNotChangeTheResult) {
   const auto a = place_kernels(p, one), b = place_kernels(p, two);
   ASSERT_TRUE(a && b);
   for (size_t i = 0; i < a->kernels.size(); ++i) EXPECT_EQ(a->kernels[i].rect, b->kernels[i].rect);
+}
+
+TEST(Floorplan, CornersAndEdgesByHand) {
+  FloorplanProblem p;
+  p.width = p.height = 10;
+  p.pins = Pins::corners;
+  p.wires = {{kEdge, 0, 1}, {0, 1, 2}, {1, kEdge, 1}};
+  // From the north-west corner (2, 3) two columns to the west edge; from (4, 4) to (6, 7) 2 + 3 hops, twice;
+  // from the south-east corner (7, 7) two rows or columns to an edge.
+  EXPECT_DOUBLE_EQ(wire_length(p, {{2, 3, 3, 2}, {6, 7, 2, 1}}), 2 + 2 * 5 + 2);
+}
+
+TEST(Floorplan, FlatKernelsFillASquareFabric) {
+  // 64 kernels of 1 x 1 on 8 x 8: rows of them would be 17 wide and 4 high.
+  FloorplanProblem p;
+  p.width = p.height = 8;
+  p.kinds = {{{1, 1, 5}}};
+  p.kernels.assign(64, 0);
+  for (int i = 0; i + 1 < 64; ++i) p.wires.push_back({i, i + 1, 1});
+  FloorplanOptions o;
+  o.moves = 20000;
+  const auto plan = place_kernels(p, o);
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(check_floorplan(p, *plan), "");
+  EXPECT_LE(plan->length, 2 * 63);
+}
+
+TEST(Floorplan, OneKernelAlone) {
+  FloorplanProblem p;
+  p.width = 4;
+  p.height = 3;
+  p.kinds = {{{4, 3, 1}, {2, 2, 2}}};
+  p.kernels = {0};
+  const auto plan = place_kernels(p, {});
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->cost, 1);
 }
 
 TEST(Floorplan, TheCheckFindsOverlapsAndForeignRectangles) {

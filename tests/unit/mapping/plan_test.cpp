@@ -150,9 +150,15 @@ Planned planned(const Machine& machine) {
   Planned p;
   Diag diag;
   EXPECT_TRUE(mapping::build_parts(g, options, machine, p.parts, diag)) << diag.to_string();
-  EXPECT_TRUE(mapping::size_instances(p.parts.instances, options, machine, 1.0, diag)) << diag.to_string();
+  mapping::PlanLists plans;
+  mapping::PlacementFigures figures;
+  EXPECT_TRUE(mapping::list_plans(p.parts.instances, options, machine, plans, diag)) << diag.to_string();
+  bool placed = false;
+  for (int attempt = 0; attempt < 5 && !placed; ++attempt)
+    placed = mapping::place_instances(p.parts, plans, {100, 100}, attempt, 1, p.fabric, figures);
+  EXPECT_TRUE(placed);
+  EXPECT_EQ(figures.area, 4 * 2 + 4 * 2 + 5 * 2);  // feeders to the west, the last one's relay to the east
   mapping::add_relays(p.parts);
-  EXPECT_TRUE(mapping::place_instances(p.parts.instances, {100, 100}, p.fabric));
   EXPECT_TRUE(mapping::route_flows(p.parts, p.fabric, machine, p.plan, diag)) << diag.to_string();
   EXPECT_TRUE(mapping::color_flows(p.plan, machine, diag)) << diag.to_string();
   return p;
@@ -266,20 +272,6 @@ TEST(Roles, EveryResourceIsUsedOnceAndExhaustionIsReported) {
   Diag full;
   EXPECT_FALSE(mapping::allocate_role(role, machine, full));
   EXPECT_THAT(full.to_string(), testing::HasSubstr("needs 9 input queues, a PE has 8"));
-}
-
-TEST(Size, TooLargeForTheFabricSaysWhatItNeeds) {
-  test::GemmCase c{1, 2000, 2000, "", Origin::handwritten, {}, {}};
-  graph::Graph g = test::gemm_graph(c);
-  mapping::MapOptions options;
-  options.fabric_width = 4;
-  options.fabric_height = 4;
-  Diag diag;
-  EXPECT_FALSE(mapping::map_graph(g, test::machine("wse2"), options, diag));
-  // 2000 × 2000 weights of 4 bytes on 2 × 4 PEs are 2 MB each; a PE has 49152 bytes.
-  EXPECT_THAT(diag.to_string(),
-              testing::AllOf(testing::HasSubstr("a PE has 49152 B"), testing::HasSubstr("weights"),
-                             testing::HasSubstr("--fabric")));
 }
 
 TEST(Size, TheIntervalIsTheEstimatedOne) {
