@@ -1,5 +1,6 @@
 // The driver of mapping: see mapping.h for the steps.
 #include <algorithm>
+#include <chrono>
 
 #include <fmt/format.h>
 
@@ -96,23 +97,40 @@ void add_graph_nodes(const graph::Graph& g, const Parts& parts, HostPart& host) 
   }
 }
 
+// Seconds of each step: from one mark to the next.
+class StepTimes {
+ public:
+  void mark(const char* step, std::vector<std::pair<std::string, double>>& list) {
+    const auto now = std::chrono::steady_clock::now();
+    list.emplace_back(step, std::chrono::duration<double>(now - last_).count());
+    last_ = now;
+  }
+
+ private:
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
 }  // namespace
 
 std::optional<Mapped> map_graph(const graph::Graph& g, const Machine& machine, const MapOptions& options,
                                 Diag& diag) {
+  StepTimes times;
+  Mapped mapped;
   Parts parts;
   Extent fabric;
   if (!build_parts(g, options, machine, parts, diag)) return std::nullopt;
+  times.mark("parts", mapped.seconds);
   PlanLists plans;
   Diag no_plan;
   if (!list_plans(parts.instances, options, machine, plans, no_plan)) {
     pass_on(no_plan, diag, room_help(parts, options, machine));
     return std::nullopt;
   }
+  times.mark("size", mapped.seconds);
   FlowPlan plan;
-  Mapped mapped;
   if (!place_and_route(parts, plans, options, machine, fabric, plan, mapped.figures, diag))
     return std::nullopt;
+  times.mark("place and route", mapped.seconds);
   mapped.layout = "layout.csl";
   std::vector<Role> roles = emit_roles(parts, plan, machine, mapped, diag);
   if (!diag.ok()) return std::nullopt;
@@ -126,6 +144,7 @@ std::optional<Mapped> map_graph(const graph::Graph& g, const Machine& machine, c
   fill_reports(parts, plan, fabric, machine, mapped);
   add_graph_nodes(g, parts, mapped.host);
   name_baselines(g, mapped.host);
+  times.mark("emit", mapped.seconds);
   return mapped;
 }
 

@@ -13,6 +13,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "compiler/graph/graph.h"
@@ -64,8 +65,9 @@ struct Mapped {
   std::vector<Placement> placement;
   PlacementFigures figures;
   std::vector<FlowReport> flows;
-  std::string floorplan;  // ASCII picture
-  std::string fit;        // memory by kernel, for --explain fit
+  std::string floorplan;                                // ASCII picture
+  std::string fit;                                      // memory by kernel, for --explain fit
+  std::vector<std::pair<std::string, double>> seconds;  // by step, for compile_report.json
 };
 
 // The graph must be verified and every node must have an origin. All errors are in diag.

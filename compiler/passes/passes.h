@@ -45,6 +45,7 @@ struct PassRecord {
   std::string name;
   double seconds = 0;
   bool changed = false;  // the text form differs; known only if dumps were asked for
+  std::vector<std::pair<std::string, double>> steps = {};  // seconds of its parts, if it has any
 };
 
 struct PipelineOptions {

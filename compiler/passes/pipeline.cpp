@@ -57,7 +57,8 @@ bool run_passes(graph::Graph& g, PassContext& context, const PipelineOptions& op
     const Pass& pass = kPasses[i];
     auto start = std::chrono::steady_clock::now();
     bool ok = pass.run(g, context) && graph::verify(g, context.diag);
-    PassRecord record{std::string(pass.name), 0, false};
+    PassRecord record{std::string(pass.name)};
+    if (pass.run == map_to_fabric && context.mapped) record.steps = context.mapped->seconds;
     record.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     if (compare) {
       std::string after = graph::graph_text(g, "").yaml;

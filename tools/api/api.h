@@ -61,7 +61,7 @@ struct Compiled {
   std::optional<Program> program;
   std::vector<uint8_t> weights;
   std::vector<CompiledBaseline> baselines;
-  std::vector<passes::PassRecord> passes;  // with "frontend", "csl" and "baselines"
+  std::vector<passes::PassRecord> passes;  // with "machine", "frontend", "csl" and "baselines"
   Manifest manifest;
   // layouts: what --params and --colors gave
   std::vector<std::pair<std::string, std::string>> layout_params, layout_colors;
@@ -85,6 +85,7 @@ std::string graph_table(const graph::Graph&);
 std::string explain_origins(const Compiled&);
 std::string explain_placement(const Compiled&);
 std::string explain_fit(const Compiled&);
+std::string explain_passes(const Compiled&);
 std::string summary(const Compiled&);
 std::string routes_text(const Program&);
 

@@ -86,7 +86,7 @@ bool compile_model(const CompileOptions& options, Compiled& out, Diag& diag) {
   Stopwatch frontend;
   out.graph = frontend::load_model(options.input, {options.dims, options.set_config}, diag);
   if (!out.graph) return false;
-  out.passes.push_back({"frontend", frontend.seconds(), false});
+  out.passes.push_back({"frontend", frontend.seconds()});
   mapping::MapOptions map = map_options(options, *out.graph);
   passes::PassContext context{out.machine, options.policy, map, diag, {}};
   if (!passes::run_passes(*out.graph, context, options.pipeline, out.passes)) return false;
@@ -95,13 +95,13 @@ bool compile_model(const CompileOptions& options, Compiled& out, Diag& diag) {
   if (options.baselines && !options.only_mapping) {
     Stopwatch watch;
     if (!build_baselines(options, map, out, diag)) return false;
-    out.passes.push_back({"baselines", watch.seconds(), false});
+    out.passes.push_back({"baselines", watch.seconds()});
   }
   out.weights = out.mapped->weights;
   if (options.only_mapping) return true;
   Stopwatch watch;
   out.program = build_program(*out.mapped, out.machine, options.threads, diag);
-  out.passes.push_back({"csl", watch.seconds(), false});
+  out.passes.push_back({"csl", watch.seconds()});
   return out.program.has_value();
 }
 
@@ -134,6 +134,7 @@ std::optional<Compiled> compile(const CompileOptions& options, Diag& diag) {
   std::string extension = std::filesystem::path(options.input).extension().string();
   bool model = extension == ".onnx" || extension == ".yaml" || extension == ".yml";
   Compiled out;
+  Stopwatch reading;
   std::optional<Machine> machine = load_machine(options.machine, diag);
   if (!machine) return std::nullopt;
   out.machine = std::move(*machine);
@@ -141,13 +142,14 @@ std::optional<Compiled> compile(const CompileOptions& options, Diag& diag) {
     if (!set_machine_value(out.machine, set, diag)) return std::nullopt;
   }
   if (!verify_machine(out.machine, diag)) return std::nullopt;
+  out.passes.push_back({"machine", reading.seconds()});
   bool ok = false;
   if (model) {
     ok = compile_model(options, out, diag);
-  } else if (extension == ".csl") {
-    ok = compile_layout(options, out, diag);
-  } else if (extension == ".csptext") {
-    ok = compile_text(options, out, diag);
+  } else if (extension == ".csl" || extension == ".csptext") {
+    Stopwatch watch;
+    ok = extension == ".csl" ? compile_layout(options, out, diag) : compile_text(options, out, diag);
+    out.passes.push_back({extension.substr(1), watch.seconds()});
   } else {
     diag.error_at(options.input, fmt::format("'{}' is not the extension of an input", extension),
                   "a model (.onnx, .yaml), a CSL layout (.csl) or a Program's text (.csptext)");

@@ -125,6 +125,21 @@ std::string explain_placement(const Compiled& c) {
                            c.mapped->floorplan);
 }
 
+std::string explain_passes(const Compiled& c) {
+  double total = 0;
+  for (const passes::PassRecord& p : c.passes) total += p.seconds;
+  const auto share = [&](double seconds) {
+    return fmt::format("{:.1f} %", total > 0 ? 100 * seconds / total : 0);
+  };
+  Table table({"pass", "ms", "share"});
+  for (const passes::PassRecord& p : c.passes) {
+    table.add({p.name, fmt::format("{:.2f}", 1000 * p.seconds), share(p.seconds)});
+    for (const auto& [step, seconds] : p.steps)
+      table.add({"  " + step, fmt::format("{:.2f}", 1000 * seconds), share(seconds)});
+  }
+  return fmt::format("Passes, {:.2f} ms together\n{}", 1000 * total, table.text());
+}
+
 std::string explain_fit(const Compiled& c) {
   std::string out = c.mapped ? c.mapped->fit : "";
   if (!c.program) return out;

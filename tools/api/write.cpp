@@ -101,7 +101,10 @@ std::string compile_report(const Compiled& c) {
   report["machine"] = c.machine.name;
   double total = 0;
   for (const passes::PassRecord& p : c.passes) {
-    report["passes"].push_back({{"name", p.name}, {"seconds", p.seconds}});
+    Json pass{{"name", p.name}, {"seconds", p.seconds}};
+    for (const auto& [step, seconds] : p.steps)
+      pass["steps"].push_back({{"name", step}, {"seconds", seconds}});
+    report["passes"].push_back(pass);
     total += p.seconds;
   }
   report["seconds"] = total;

@@ -66,8 +66,8 @@ void model_flags(CLI::App& app, Flags& f, api::CompileOptions& o) {
   app.add_flag("--list-ops", f.list_ops, "Operators with their rows");
   app.add_flag("--list-kernels", f.list_kernels, "Handwritten kernels");
   app.add_flag("--list-machine", f.list_machine, "Every value of the machine (-m), as YAML");
-  app.add_option("--explain", f.explain, "Print why: origins, placement, fit")
-      ->check(CLI::IsMember({"origins", "placement", "fit"}));
+  app.add_option("--explain", f.explain, "Print why: origins, placement, fit; and how long each of the passes took")
+      ->check(CLI::IsMember({"origins", "placement", "fit", "passes"}));
   app.add_flag("--no-baselines", f.no_baselines, "No stand-alone programs to compare generated kernels with");
 }
 
@@ -169,6 +169,7 @@ void talk(const api::Compiled& c, const Flags& f, std::ostream& out) {
   for (const std::string& what : f.explain) {
     to << (what == "origins"     ? api::explain_origins(c)
            : what == "placement" ? api::explain_placement(c)
+           : what == "passes"    ? api::explain_passes(c)
                                  : api::explain_fit(c));
   }
   to << api::summary(c);
