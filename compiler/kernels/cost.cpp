@@ -42,6 +42,12 @@ double contraction_cycles(const Work& work, const Cut& cut, const Machine& m) {
   return cycles + vector_cycles(cut.m_slice, 1, m);
 }
 
+// What follows a slice: up to four accumulators are added up and leave as one word.
+double reduction_tail(const Machine& m) {
+  return m.core.task_start_cycles + 8 + 2 * vector_cycles(0, 1, m) +
+         4 * (1 + m.core.reduction_cycles_per_element) + vector_cycles(1, 1, m) + 4;
+}
+
 double pe_cycles(const Work& work, const Cut& cut, const Machine& m) {
   double start = m.core.task_start_cycles + 8;
   switch (work.pattern) {
@@ -55,9 +61,7 @@ double pe_cycles(const Work& work, const Cut& cut, const Machine& m) {
     case Pattern::reduction:
       // Elements are combined as they arrive, on a microthread; what follows a slice overlaps with the next
       // one.
-      return std::max<double>(cut.n_slice, start + 2 * vector_cycles(0, 1, m) +
-                                               4 * (1 + m.core.reduction_cycles_per_element) +
-                                               vector_cycles(1, 1, m) + 4);
+      return std::max(double(cut.n_slice), reduction_tail(m));
     case Pattern::broadcast:
       return start + vector_cycles(double(work.m), 1, m);
     case Pattern::relay:
@@ -66,6 +70,16 @@ double pe_cycles(const Work& work, const Cut& cut, const Machine& m) {
       break;
   }
   return 0;
+}
+
+// The last row of a sample, from its first word in to its last word out.
+double last_row_cycles(const Work& work, const Cut& cut, double feed, double pe, const Machine& m) {
+  // Results leave while operands arrive.
+  if (work.pattern == Pattern::relay || work.through) return std::max(feed, pe);
+  // Elements are combined on the way; what is left is the sum of the accumulators and its way out.
+  if (work.pattern == Pattern::reduction) return feed + reduction_tail(m);
+  // The last slice is there, then the PE computes, and rows of PEs send one after the other.
+  return feed + pe + double(work.pattern == Pattern::contraction ? work.m - cut.m_slice : 0);
 }
 
 void add_user(Memory& memory, std::string name, int64_t bytes) {
@@ -146,9 +160,11 @@ std::optional<Plan> plan_kernel(const Work& work, int w, int h, const Machine& m
   double feed = feed_cycles(work, *cut, machine);
   double pe = pe_cycles(work, *cut, machine);
   double out = double(work.m) + (w * h > 1 ? h : 0);
-  plan.interval_cycles = double(work.rows) * std::max({feed, pe, out});
+  double row = std::max({feed, pe, out});
+  plan.interval_cycles = double(work.rows) * row;
   double stage = machine.ramp.up_cycles + machine.ramp.down_cycles + 1 + machine.router.hop_cycles;
-  plan.latency_cycles = plan.interval_cycles + pe + stage * (w - 1) + machine.router.hop_cycles * (h - 1);
+  plan.latency_cycles = double(work.rows - 1) * row + last_row_cycles(work, *cut, feed, pe, machine) +
+                        stage * (w - 1) + machine.router.hop_cycles * (h - 1);
   return plan;
 }
 

@@ -153,6 +153,22 @@ void add_host_time(KernelReport& k, const HostStep& step, const ModelRunResult& 
 
 }  // namespace
 
+std::optional<double> KernelReport::estimate_ratio() const {
+  if (row.origin == Origin::host || !cycles || *cycles <= 0 || row.estimated_cycles <= 0) return std::nullopt;
+  return row.estimated_cycles / *cycles;
+}
+
+Estimates estimates_of(const std::vector<KernelReport>& kernels) {
+  Estimates e;
+  for (const KernelReport& k : kernels) {
+    const std::optional<double> ratio = k.estimate_ratio();
+    if (!ratio) continue;
+    ++e.kernels;
+    e.within += std::abs(*ratio - 1) <= kEstimateTolerance ? 1 : 0;
+  }
+  return e;
+}
+
 uint64_t PeTime::total() const { return active(*this) + idle; }
 
 PeTime time_of(const Engine& e, const Rect& rect, Cycle cycles) {

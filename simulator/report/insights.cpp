@@ -88,10 +88,9 @@ void estimate_gap(const RunReport& r, std::vector<Insight>& out) {
   const KernelReport* worst = nullptr;
   double gap = 1.25;
   for (const KernelReport& k : r.kernels) {
-    if (!k.cycles || *k.cycles <= 0 || k.row.estimated_cycles <= 0) continue;
-    const double ratio = std::max(*k.cycles / k.row.estimated_cycles, k.row.estimated_cycles / *k.cycles);
-    if (ratio > gap) {
-      gap = ratio;
+    const double ratio = k.estimate_ratio().value_or(1);
+    if (std::max(ratio, 1 / ratio) > gap) {
+      gap = std::max(ratio, 1 / ratio);
       worst = &k;
     }
   }

@@ -46,7 +46,15 @@ struct KernelReport {
   PeTime time;                   // of the whole run, over the rectangle
   uint64_t flops = 0;            // executed in the rectangle
   std::optional<Counterpart> counterpart;
+  // Estimated over simulated cycles; nothing for host kernels and those that did not run.
+  std::optional<double> estimate_ratio() const;
 };
+
+inline constexpr double kEstimateTolerance = 0.15;  // an estimate that is off by no more holds
+struct Estimates {
+  size_t kernels = 0, within = 0;
+};
+Estimates estimates_of(const std::vector<KernelReport>&);
 
 // One number per cell of `cell` x `cell` PEs (the largest of its PEs), over the area of PEs that do
 // something.

@@ -51,6 +51,7 @@ Json kernel_json(const KernelReport& k) {
           {"flops", k.flops},
           {"ideal_cycles", k.row.ideal_cycles},
           {"estimated_cycles", k.row.estimated_cycles},
+          {"estimate_ratio", or_null(k.estimate_ratio())},
           {"bytes_per_pe", k.row.bytes_per_pe},
           {"colours", k.row.colors},
           {"nodes", k.row.nodes},
@@ -136,6 +137,8 @@ Json stats(const RunReport& r) {
            {"memory_bytes_have", r.memory_bytes_have}};
   out["kernels"] = Json::array();
   for (const KernelReport& k : r.kernels) out["kernels"].push_back(kernel_json(k));
+  const Estimates e = estimates_of(r.kernels);
+  out["estimates"] = {{"kernels", e.kernels}, {"within", e.within}, {"tolerance", kEstimateTolerance}};
   out["ops"] = Json::array();
   for (const OpRow& op : r.ops) out["ops"].push_back(op_json(op));
   out["against"] = Json::array();

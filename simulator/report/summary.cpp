@@ -58,6 +58,14 @@ std::string check_text(const RunReport& r) {
                      r.check->tolerance);
 }
 
+// How well the compiler's estimates hold, kernel by kernel of one sample.
+std::string estimates_text(const RunReport& r) {
+  const Estimates e = estimates_of(r.kernels);
+  if (e.kernels == 0) return "";
+  return fmt::format("  estimates     {} of {} kernels within {:.0f} % of the simulated cycles\n", e.within,
+                     e.kernels, 100 * kEstimateTolerance);
+}
+
 std::string kernel_line(const KernelReport& k, size_t width) {
   const bool host = k.row.origin == Origin::host;
   std::string counterpart;
@@ -67,18 +75,20 @@ std::string kernel_line(const KernelReport& k, size_t width) {
                     rounded(k.counterpart->this_cycles), rounded(k.counterpart->cycles));
   const std::string rect =
       host ? "host" : fmt::format("{}x{} @{},{}", k.row.rect.w, k.row.rect.h, k.row.rect.x, k.row.rect.y);
-  return fmt::format(
-      "  {:<{}}  {:<11} {:>14} {:>9} {:>9} {:>7} {:>8}  {}\n", k.row.name, width, origin_name(k.row.origin),
-      rect, k.cycles ? rounded(*k.cycles) : "-", host ? "-" : rounded(k.row.ideal_cycles),
-      host ? "-" : share(k.time.busy, k.time.total()), host ? "-" : grouped(k.row.bytes_per_pe), counterpart);
+  return fmt::format("  {:<{}}  {:<11} {:>14} {:>9} {:>9} {:>9} {:>7} {:>8}  {}\n", k.row.name, width,
+                     origin_name(k.row.origin), rect, k.cycles ? rounded(*k.cycles) : "-",
+                     host ? "-" : rounded(k.row.estimated_cycles), host ? "-" : rounded(k.row.ideal_cycles),
+                     host ? "-" : share(k.time.busy, k.time.total()),
+                     host ? "-" : grouped(k.row.bytes_per_pe), counterpart);
 }
 
 std::string kernel_table(const RunReport& r) {
   if (r.kernels.empty()) return "";
   size_t width = 6;
   for (const KernelReport& k : r.kernels) width = std::max(width, k.row.name.size());
-  std::string out = fmt::format("\n  {:<{}}  {:<11} {:>14} {:>9} {:>9} {:>7} {:>8}  {}\n", "kernel", width,
-                                "origin", "PEs", "cycles", "ideal", "busy", "bytes/PE", "cycles against");
+  std::string out =
+      fmt::format("\n  {:<{}}  {:<11} {:>14} {:>9} {:>9} {:>9} {:>7} {:>8}  {}\n", "kernel", width, "origin",
+                  "PEs", "cycles", "estimated", "ideal", "busy", "bytes/PE", "cycles against");
   const size_t shown = std::min(r.kernels.size(), kMaxKernelLines);
   for (size_t i = 0; i < shown; ++i) out += kernel_line(r.kernels[i], width);
   if (shown < r.kernels.size()) out += fmt::format("  ... {} more in stats.json\n", r.kernels.size() - shown);
@@ -119,7 +129,7 @@ std::string summary(const RunReport& r) {
   if (r.check) out += "  check         " + check_text(r) + "\n";
   for (const auto& [fault, count] : r.allowed)
     out += fmt::format("  allowed       {} ({} times)\n", fault, count);
-  return out + kernel_table(r) + against_table(r);
+  return out + estimates_text(r) + kernel_table(r) + against_table(r);
 }
 
 }  // namespace cs::sim

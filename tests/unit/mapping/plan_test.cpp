@@ -290,6 +290,27 @@ TEST(Size, TheIntervalIsTheEstimatedOne) {
   }
 }
 
+TEST(Size, TheLatencyIsTheEstimatedOne) {
+  // One sample alone, one PE and 3 x 2: from the first word in to the last one out, within 15 %.
+  for (Origin origin : {Origin::handwritten, Origin::autogen}) {
+    for (const auto& [w, h] : {std::pair{1, 1}, {3, 2}}) {
+      test::GemmCase c{1, 64, 48, "", origin, {}, {}};
+      graph::Graph g = test::gemm_graph(c);
+      Machine machine = test::machine("wse2");
+      mapping::MapOptions options;
+      options.force_width = w;
+      options.force_height = h;
+      Diag diag;
+      std::optional<mapping::Mapped> mapped = mapping::map_graph(g, machine, options, diag);
+      ASSERT_TRUE(mapped) << diag.to_string();
+      test::RunResult r = test::run(*mapped, machine, {{"x", test::numbers(64, 3)}}, 1);
+      ASSERT_TRUE(r.ok) << r.message;
+      const double latency = double(r.sample_ends[0]);
+      EXPECT_NEAR(latency, mapped->host.kernels[0].estimated_cycles, 0.15 * latency) << w << " x " << h;
+    }
+  }
+}
+
 TEST(Map, TheSameInputGivesTheSameText) {
   test::GemmCase c{1, 40, 12, "sigmoid", Origin::autogen, {}, {}};
   graph::Graph g = test::gemm_graph(c);

@@ -100,6 +100,27 @@ TEST(Report, json_has_every_field_of_the_schema) {
   EXPECT_TRUE(j.at("check").is_null());
 }
 
+TEST(Report, estimates_hold_within_fifteen_per_cent_of_wafer_kernels) {
+  RunReport r;
+  const auto add = [&](Origin origin, double estimated, std::optional<double> cycles) {
+    KernelReport& k = r.kernels.emplace_back();
+    k.row.name = "k";
+    k.row.origin = origin;
+    k.row.estimated_cycles = estimated;
+    k.cycles = cycles;
+  };
+  add(Origin::autogen, 115, 100);
+  add(Origin::handwritten, 84, 100);
+  add(Origin::handwritten, 86, 100);
+  add(Origin::host, 100, 100);              // nobody estimated it
+  add(Origin::autogen, 100, std::nullopt);  // did not run
+  const json j = json::parse(stats_json(r));
+  EXPECT_EQ(j.at("estimates"), json({{"kernels", 3}, {"within", 2}, {"tolerance", 0.15}}));
+  EXPECT_DOUBLE_EQ(j.at("kernels").at(1).at("estimate_ratio"), 0.84);
+  EXPECT_TRUE(j.at("kernels").at(3).at("estimate_ratio").is_null());
+  EXPECT_NE(summary(r).find("2 of 3 kernels within 15 %"), std::string::npos);
+}
+
 TEST(Report, model_run_gives_latency_interval_and_throughput) {
   RunReport r = SmallRun().report();
   ModelRunResult run;
