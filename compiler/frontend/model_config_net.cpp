@@ -164,20 +164,13 @@ ValueId NetBuilder::linear(const std::string& name, ValueId v, int64_t outputs, 
 }
 
 ValueId NetBuilder::layer_norm(const std::string& name, ValueId v, double epsilon) {
-  const std::vector<int64_t> last{-1};
-  const ValueId mean = op("reduce_mean", name + "_mean", {v}, {{"axes", last}});
-  const ValueId centred = op("sub", name + "_centred", {v, mean});
-  return op("add", name,
-            {rms_norm(name + "_scaled", centred, epsilon), filled(name + "_b", {shape(v).back()}, 0)});
+  const ValueId scale = filled(name + "_g", {shape(v).back()}, 1);
+  return op("layer_norm", name, {v, scale, filled(name + "_b", {shape(v).back()}, 0)},
+            {{"epsilon", epsilon}});
 }
 
 ValueId NetBuilder::rms_norm(const std::string& name, ValueId v, double epsilon) {
-  const std::vector<int64_t> last{-1};
-  const ValueId square = op("square", name + "_square", {v});
-  const ValueId mean = op("reduce_mean", name + "_mean_square", {square}, {{"axes", last}});
-  const ValueId root =
-      op("sqrt", name + "_root", {add(name + "_epsilon", mean, filled(name + "_eps", {}, epsilon))});
-  return op("mul", name, {op("div", name + "_unit", {v, root}), filled(name + "_g", {shape(v).back()}, 1)});
+  return op("rms_norm", name, {v, filled(name + "_g", {shape(v).back()}, 1)}, {{"epsilon", epsilon}});
 }
 
 bool NetBuilder::gated(const std::string& function) const {

@@ -14,6 +14,8 @@ namespace {
 
 // Code, descriptors and frames of one kernel role, measured and rounded up; with a loop that calls <math>.
 constexpr uint32_t kCodeBytes = 640, kMathCodeBytes = 2560;
+constexpr double kRowCycles = 170;
+constexpr int64_t kRowTemporaries = 5;
 constexpr double kLoopCycles = 8;  // per element: more means that there is such a loop
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -58,6 +60,11 @@ double pe_cycles(const Work& work, const Cut& cut, const Machine& m) {
         return m.core.task_start_cycles + vector_cycles(cut.n_slice, 1, m) + (cut.w > 1 ? 2 : 0);
       return start + vector_cycles(0, 1, m) + cut.n_slice * work.cycles_per_element +
              vector_cycles(cut.n_slice, 1, m) + (cut.w > 1 ? vector_cycles(1, 1, m) : 0);
+    case Pattern::rows: {  // rows of the table say cycles per element; DSR loads, calls and scalars come to a
+                           // row
+      double row = kRowCycles + double(work.row) * work.cycles_per_element;
+      return start + double(cut.n_slice / work.row) * row + cut.n_slice * (cut.w > 1 ? 1.0 : 0.0);
+    }
     case Pattern::reduction:
       // Elements are combined as they arrive, on a microthread; what follows a slice overlaps with the next
       // one.
@@ -103,6 +110,11 @@ Memory memory_of(const Work& work, const Cut& cut) {
       add_user(memory, "temporaries and output", 12 * int64_t(cut.n_slice) * !work.through);
       add_user(memory, "constants", 4 * int64_t(cut.n_slice) * work.constants);
       break;
+    case Pattern::rows:
+      add_user(memory, "input buffers", 8 * int64_t(cut.n_slice));
+      add_user(memory, "temporaries", 4 * (work.row + 1) * kRowTemporaries);
+      add_user(memory, "constants", 4 * work.row * work.constants);
+      break;
     case Pattern::reduction:
       add_user(memory, "accumulators", 64);
       break;
@@ -127,7 +139,7 @@ int64_t Work::flops() const {
   if (pattern == Pattern::contraction)
     return rows * m * (2 * n) + int64_t(double(rows * m) * flops_per_element);
   if (pattern == Pattern::reduction) return rows * n;
-  if (pattern == Pattern::elementwise || pattern == Pattern::region) {
+  if (pattern == Pattern::elementwise || pattern == Pattern::rows || pattern == Pattern::region) {
     return int64_t(double(rows * m) * flops_per_element);
   }
   return 0;
@@ -140,9 +152,10 @@ std::optional<Cut> cut_work(const Work& work, int w, int h) {
   Cut cut;
   cut.w = w;
   cut.h = h;
-  int64_t n_slice = ceil_div(work.n, w), n_last = work.n - n_slice * (w - 1);
+  int64_t n_slice = ceil_div(work.n / work.row, w) * work.row, n_last = work.n - n_slice * (w - 1);
   int64_t m_slice = ceil_div(work.m, h), m_last = work.m - m_slice * (h - 1);
-  if (work.pattern == Pattern::elementwise) m_slice = n_slice, m_last = n_last;
+  if (work.pattern == Pattern::elementwise || work.pattern == Pattern::rows)
+    m_slice = n_slice, m_last = n_last;
   if (n_last < 1 || m_last < 1 || n_slice > 0x7fff || m_slice > 0x7fff) return std::nullopt;
   cut.n_slice = int(n_slice);
   cut.n_last = int(n_last);

@@ -26,6 +26,7 @@ namespace cs::kernels {
 enum class Pattern : uint8_t {
   contraction,  // rows × (y[m] = W[m,n] x[n] + b): output rows over PE rows, reduction over PE columns
   elementwise,  // n elements on a row of PEs
+  rows,         // n elements on a row of PEs, `row` of them belonging together
   reduction,    // rows × (n elements to 1)
   broadcast,    // rows × (1 element to n copies)
   relay,        // n elements pass one PE (control wavelets stay behind)
@@ -39,6 +40,7 @@ struct Work {
   int64_t rows = 1;               // how often per sample (vectors of a matrix, rows of a reduction)
   int64_t n = 1;                  // elements in per row and operand
   int64_t m = 1;                  // elements out per row
+  int64_t row = 1;                // pattern rows: elements that stay on one PE
   int operands = 1;               // streams in
   double flops_per_element = 1;   // elementwise and epilogue: per output element
   double cycles_per_element = 1;  // of the elementwise part, on one PE
@@ -102,6 +104,8 @@ const Row* find_row(std::string_view name);
 std::vector<std::string_view> files();
 // CSL text of a library file ("gemv.csl").
 std::string_view source(std::string_view file);
+// A library file and those that it imports, directly or not; empty for a file of another kind.
+std::vector<std::string_view> with_imports(std::string_view file);
 
 // The row that computes this node, nullptr with the reason in `why` (one clause, for the user).
 const Row* match_handwritten(const graph::Graph&, graph::NodeId, std::string& why);

@@ -121,8 +121,49 @@ std::optional<Work> elementwise(const graph::Graph& g, const graph::Node& node, 
   return work;
 }
 
-const std::array<Row, 5>& rows() {
-  static const std::array<Row, 5> table = {{
+// Whole rows of the last dimensions: softmax, and norms with constant scale and bias. Cycles per element
+// are those of the vector instructions in their files.
+std::optional<Work> whole_rows(const graph::Graph& g, const graph::Node& node, std::string& why) {
+  const graph::Value& x = operand(g, node, 0);
+  const ops::OpDef& op = g.op(*g.find_node(node.name));
+  const int rank = x.type.rank();
+  int64_t axis = ops::attr_int(op, node.attrs, "axis");
+  if (axis < 0) axis += rank;
+  Work work;
+  work.pattern = Pattern::rows;
+  bool softmax = node.op == "softmax";
+  for (int64_t d = axis; d < rank; ++d) {
+    int64_t extent = x.type.shape[size_t(d)];
+    if (softmax && d > axis && extent != 1) {
+      why = "only the innermost dimension can be normalized";
+      return std::nullopt;
+    }
+    work.row *= extent;
+  }
+  if (x.is_constant()) {
+    why = "all its operands are constant";
+    return std::nullopt;
+  }
+  for (size_t k = 1; k < node.inputs.size(); ++k) {
+    const graph::Value& v = operand(g, node, k);
+    if (!v.is_constant() || v.type.elements() != work.row) {
+      why = fmt::format("operand '{}' is not one constant per element of a row", v.name);
+      return std::nullopt;
+    }
+    ++work.constants;
+  }
+  if (node.op == "layer_norm" && work.constants != 2) {
+    why = "it has no bias";
+    return std::nullopt;
+  }
+  work.n = work.m = x.type.elements();
+  work.flops_per_element = double(g.flops(*g.find_node(node.name))) / double(std::max<int64_t>(1, work.m));
+  work.cycles_per_element = softmax ? 16 : 7;
+  return work;
+}
+
+const std::array<Row, 8>& rows() {
+  static const std::array<Row, 8> table = {{
       {"gemv",
        "gemv.csl",
        Pattern::contraction,
@@ -139,6 +180,21 @@ const std::array<Row, 5>& rows() {
        Pattern::reduction,
        {"reduce_sum", "reduce_max", "reduce_mean"},
        "sum, maximum or mean of the innermost dimensions along a row of PEs"},
+      {"softmax",
+       "softmax.csl",
+       Pattern::rows,
+       {"softmax"},
+       "softmax of the innermost dimension, whole rows per PE"},
+      {"layer_norm",
+       "layer_norm.csl",
+       Pattern::rows,
+       {"layer_norm"},
+       "layer norm over the innermost dimensions with constant scale and bias, whole rows per PE"},
+      {"rms_norm",
+       "layer_norm.csl",
+       Pattern::rows,
+       {"rms_norm"},
+       "RMS norm over the innermost dimensions with a constant scale, whole rows per PE"},
       {"broadcast", "broadcast.csl", Pattern::broadcast, {"expand"}, "every element n times, on one PE"},
   }};
   return table;
@@ -152,6 +208,8 @@ std::string_view pattern_name(Pattern p) {
       return "contraction";
     case Pattern::elementwise:
       return "elementwise";
+    case Pattern::rows:
+      return "rows";
     case Pattern::reduction:
       return "reduction";
     case Pattern::broadcast:
@@ -186,6 +244,21 @@ std::string_view source(std::string_view file) {
   return {};
 }
 
+std::vector<std::string_view> with_imports(std::string_view file) {
+  std::vector<std::string_view> list;
+  for (const auto& [name, text] : embedded_kernel_csl_files()) {
+    if (name == file) list.push_back(name);
+  }
+  for (size_t i = 0; i < list.size(); ++i) {
+    for (const auto& [name, text] : embedded_kernel_csl_files()) {
+      bool imported =
+          source(list[i]).find(fmt::format("@import_module(\"{}\"", name)) != std::string_view::npos;
+      if (imported && std::find(list.begin(), list.end(), name) == list.end()) list.push_back(name);
+    }
+  }
+  return list;
+}
+
 std::optional<Work> work_of(const graph::Graph& g, graph::NodeId id, std::string& why) {
   const graph::Node& node = g.node(id);
   const ops::OpDef& op = g.op(id);
@@ -211,6 +284,8 @@ std::optional<Work> work_of(const graph::Graph& g, graph::NodeId id, std::string
     work = reduction(g, node, why);
   } else if (op.kind == ops::OpKind::elementwise) {
     work = elementwise(g, node, why);
+  } else if (node.op == "softmax" || node.op == "layer_norm" || node.op == "rms_norm") {
+    work = whole_rows(g, node, why);
   } else {
     why = fmt::format("no kernel pattern for operators of kind {}", ops::op_kind_name(op.kind));
   }

@@ -50,6 +50,9 @@ class Maker {
       case Pattern::elementwise:
         row([&](const Place& p, Role& r) { elementwise(p, r); });
         break;
+      case Pattern::rows:
+        row([&](const Place& p, Role& r) { rows(p, r); });
+        break;
       case Pattern::reduction:
         row([&](const Place& p, Role& r) { reduction(p, r); });
         break;
@@ -154,7 +157,7 @@ class Maker {
 
   template <typename Fill>
   void row(const Fill& fill) {
-    bool turns = inst_.work.pattern == Pattern::elementwise;
+    bool turns = inst_.in_turns();
     for (const Span& s : columns()) {
       Place p = column_place(s);
       p.turns = cut_.w;
@@ -195,6 +198,28 @@ class Maker {
       autogen::ElementwiseSpec spec{inst_.title,         sharding(),           *inst_.expr,
                                     inst_.work.operands, inst_.expr_constants, n};
       result_.files[use.file] = autogen::elementwise_module(spec, machine_);
+    }
+    role.modules.push_back(use);
+  }
+
+  void rows(const Place& p, Role& role) {
+    const int n = n_here(p), row = int(inst_.work.row);
+    role.buffers = {{"x0", n, false, "", "rows, two halves"}, {"x1", n, false, "", ""}};
+    ModuleUse use{std::string(inst_.row->file), "kernel", {}, {}};
+    use.needs = {queue(false, "x", x_color(0)), queue(true, "y", out_color_)};
+    add_tasks(use, {"compute", "start"});
+    use.parameters = {
+        {"n", number(row)}, {"rows", number(n / row)},          {"x0", "&x0"},
+        {"x1", "&x1"},      {"send_control", flag(cut_.w > 1)}, {"control", cut_.w > 1 ? control(p) : "0"}};
+    for (const PackedConstant& c : inst_.constants) {
+      role.buffers.push_back(
+          {c.name, row, false, fmt::format("{}_{}", inst_.name, c.name), "the same on every PE"});
+      use.parameters.push_back({c.name, "&" + c.name});
+    }
+    if (!inst_.constants.empty()) {
+      use.parameters.push_back({"epsilon", autogen::float_literal(inst_.epsilon)});
+      use.parameters.push_back({"centred", flag(inst_.constants.size() > 1)});
+      if (inst_.constants.size() == 1) use.parameters.push_back({"bias", "&scale"});
     }
     role.modules.push_back(use);
   }

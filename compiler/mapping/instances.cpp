@@ -134,6 +134,18 @@ void make_contraction(const Graph& g, const Group& group, const Machine& machine
   }
 }
 
+// Whole rows: scale and bias are the same on every PE.
+void make_rows(const Graph& g, const graph::Node& node, Instance& inst) {
+  inst.row = kernels::find_row(node.op);
+  inst.kernel = node.op;
+  for (size_t k = 1; k < node.inputs.size(); ++k) {
+    const ops::Tensor& c = *g.constant_of(graph::source_of(g, node.inputs[k]));
+    inst.constants.push_back({k == 1 ? "scale" : "bias", c.to_floats()});
+  }
+  if (node.op != "softmax")
+    inst.epsilon = float(ops::attr_real(*ops::find_op(node.op), node.attrs, "epsilon"));
+}
+
 // 64-bit integers are computed in 32 bits; what does not fit is refused here.
 bool pack_words(const graph::Value& value, const ops::Tensor& t, std::vector<uint32_t>& words, Diag& diag) {
   for (int64_t i = 0; i < t.elements(); ++i) {
@@ -185,7 +197,8 @@ bool make_region(const Graph& g, const Group& group, Instance& inst, Diag& diag)
 bool Instance::in_turns(const kernels::Cut& cut) const {
   if (work.pattern == kernels::Pattern::contraction) return cut.h > 1;
   if (region) return cut.w * cut.h > 1;
-  return work.pattern == kernels::Pattern::elementwise && cut.w > 1;
+  bool row = work.pattern == kernels::Pattern::elementwise || work.pattern == kernels::Pattern::rows;
+  return row && cut.w > 1;
 }
 
 std::string csl_name(const std::string& wanted, std::vector<std::string>& taken) {
@@ -233,6 +246,9 @@ bool make_instance(const Graph& g, const Group& group, const Machine& machine, I
       inst.kernel = "row_reduce";
       inst.maximum = node.op == "reduce_max";
       inst.scale = node.op == "reduce_mean" ? 1.0F / float(work->n) : 1.0F;
+      return true;
+    case kernels::Pattern::rows:
+      make_rows(g, node, inst);
       return true;
     default:
       break;

@@ -52,6 +52,7 @@ struct Instance {
   autogen::RegionCut cut;                 // of the region; set by sizing
   RegionLayout layout;                    // of the region; made when everything is placed
   float scale = 1;                        // reduction
+  float epsilon = 0;                      // layer_norm
   bool maximum = false;                   // reduction
   // Filled by sizing and placing.
   kernels::Plan plan;

@@ -78,8 +78,8 @@ std::vector<Role> emit_roles(const Parts& parts, const FlowPlan& plan, const Mac
       if (!allocate_role(role, machine, diag) || !verify_role(role, machine, diag)) continue;
       mapped.files[role.name + ".csl"] = role_text(role);
       for (const ModuleUse& use : role.modules) {
-        std::string_view library = kernels::source(use.file);
-        if (!library.empty()) mapped.files[use.file] = std::string(library);
+        for (std::string_view file : kernels::with_imports(use.file))
+          mapped.files[std::string(file)] = std::string(kernels::source(file));
       }
       roles.push_back(std::move(role));
     }

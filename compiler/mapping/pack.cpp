@@ -79,6 +79,19 @@ class Packer {
     }
   }
 
+  // The same values on every PE.
+  void on_all(const PackedConstant& c) {
+    Constant row;
+    row.symbol = fmt::format("{}_{}", inst_.name, c.name);
+    row.rect = inst_.rect;
+    row.bytes_per_pe = uint32_t(4 * c.values.size());
+    row.offset = weights_.size();
+    rows_.push_back(row);
+    for (int pe = 0; pe < inst_.rect.w * inst_.rect.h; ++pe) {
+      for (float value : c.values) put(weights_, value);
+    }
+  }
+
  private:
   void begin(const PackedConstant& c, const Part& p, int bytes) {
     Constant row;
@@ -113,7 +126,9 @@ void pack_constants(const Instance& inst, std::vector<uint8_t>& weights, std::ve
   Packer packer(inst, weights, rows);
   bool contraction = inst.work.pattern == kernels::Pattern::contraction;
   for (const PackedConstant& c : inst.constants) {
-    if (c.name == "w") {
+    if (inst.work.pattern == kernels::Pattern::rows) {
+      packer.on_all(c);
+    } else if (c.name == "w") {
       packer.matrix(c);
     } else if (c.name == "b") {
       packer.per_output(c, 0, true);

@@ -20,7 +20,7 @@ std::vector<RegionPlan> candidates(const Instance& inst, const MapOptions& optio
   Extent limit = fabric_limit(options, machine);
   int max_w = limit.width - inst.work.operands - 1;
   bool contraction = inst.work.pattern == kernels::Pattern::contraction;
-  std::vector<int> widths = extents(inst.work.n, std::max(1, max_w));
+  std::vector<int> widths = extents(inst.work.n / inst.work.row, std::max(1, max_w));
   std::vector<int> heights = contraction ? extents(inst.work.m, limit.height) : std::vector<int>{1};
   bool forced = options.force_width > 0 && !inst.infrastructure;
   if (forced) widths = {options.force_width}, heights = {std::max(1, options.force_height)};

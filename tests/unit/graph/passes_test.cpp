@@ -88,8 +88,18 @@ const char* kSoftmax =
     "inputs:\n  - {name: x, type: \"f32[1, 6]\", sample_dim: 0}\nnodes:\n"
     "  - {name: y, op: softmax, inputs: [x], attrs: {axis: 1}}\noutputs: [y]\n";
 
+TEST(Decompose, ALibraryKernelKeepsACompoundWhole) {
+  for (Policy policy : {Policy::disabled, Policy::medium}) {
+    Bench s(kSoftmax, policy);
+    ASSERT_TRUE(s.run(decompose_compounds)) << s.diag.to_string();
+    ASSERT_TRUE(s.run(choose_origins)) << s.diag.to_string();
+    ASSERT_EQ(s.g.nodes().size(), 1u);
+    EXPECT_EQ(s.g.node(s.g.nodes()[0]).assignment.kernel, "softmax");
+  }
+}
+
 TEST(Decompose, SoftmaxBecomesPrimitivesThatRememberIt) {
-  Bench s(kSoftmax);
+  Bench s(kSoftmax, Policy::aggressive);
   auto before = graph::interpret(s.g, x_of({1, 6}));
   ASSERT_TRUE(s.run(decompose_compounds)) << s.diag.to_string();
   EXPECT_EQ(s.g.nodes().size(), 5u);
@@ -101,8 +111,11 @@ TEST(Decompose, SoftmaxBecomesPrimitivesThatRememberIt) {
   EXPECT_EQ(s.g.value(s.g.outputs[0]).sample_dim, 0);
 }
 
-TEST(Decompose, WithoutGenerationSoftmaxStaysWholeOnTheHost) {
-  Bench s(kSoftmax, Policy::disabled);
+TEST(Decompose, WithoutGenerationLogSoftmaxStaysWholeOnTheHost) {
+  Bench s(
+      "inputs:\n  - {name: x, type: \"f32[1, 6]\", sample_dim: 0}\nnodes:\n"
+      "  - {name: y, op: log_softmax, inputs: [x], attrs: {axis: 1}}\noutputs: [y]\n",
+      Policy::disabled);
   ASSERT_TRUE(s.run(decompose_compounds));
   ASSERT_EQ(s.g.nodes().size(), 1u);
   EXPECT_EQ(s.g.node(s.g.nodes()[0]).assignment.origin, Origin::host);

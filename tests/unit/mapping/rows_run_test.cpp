@@ -1,0 +1,107 @@
+// Kernels of whole rows (softmax, layer norm, RMS norm) through the CSL compiler and the engine, against
+// their definitions in double precision.
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/mapping/harness.h"
+
+namespace cs {
+namespace {
+
+using graph::ValueId;
+
+constexpr int kSamples = 4, kRows = 5;
+
+// Lengths that four, three and neither divide: the accumulators of a row's sum differ.
+class Rows : public testing::TestWithParam<std::tuple<const char*, int, int, const char*>> {
+ protected:
+  std::string op() const { return std::get<0>(GetParam()); }
+  int n() const { return std::get<1>(GetParam()); }
+
+  std::vector<double> expected(const float* x) const {
+    std::vector<double> y;
+    double most = x[0], sum = 0, mean = 0, squares = 0;
+    for (int i = 0; i < n(); ++i) most = std::max(most, double(x[i]));
+    for (int i = 0; i < n(); ++i) sum += std::exp(x[i] - most);
+    for (int i = 0; i < n(); ++i) mean += op() == "layer_norm" ? x[i] / double(n()) : 0;
+    for (int i = 0; i < n(); ++i) squares += (x[i] - mean) * (x[i] - mean) / n();
+    for (int i = 0; i < n(); ++i) {
+      if (op() == "softmax")
+        y.push_back(std::exp(x[i] - most) / sum);
+      else
+        y.push_back((x[i] - mean) / std::sqrt(squares + 1e-3) * scale_[size_t(i)] +
+                    (op() == "layer_norm" ? bias_[size_t(i)] : 0));
+    }
+    return y;
+  }
+
+  test::RunResult run(const std::vector<float>& x) {
+    graph::Graph g;
+    g.name = "rows";
+    std::vector<ValueId> operands = {g.add_input("x", {DataType::f32, {1, kRows, n()}}, 0)};
+    scale_ = test::numbers(size_t(n()), 3);
+    bias_ = test::numbers(size_t(n()), 4);
+    if (op() != "softmax")
+      operands.push_back(g.add_constant("scale", ops::Tensor::from_floats({n()}, scale_)));
+    if (op() == "layer_norm")
+      operands.push_back(g.add_constant("bias", ops::Tensor::from_floats({n()}, bias_)));
+    g.set_output(test::add_op(g, "op", op(), operands, {1, kRows, n()}, Origin::handwritten));
+    if (op() != "softmax") ops::set_attr(g.node(*g.find_node("op")).attrs, "epsilon", 1e-3);
+    mapping::MapOptions options;
+    options.force_width = std::get<2>(GetParam());
+    options.force_height = 1;
+    return test::run_graph(g, test::machine(std::get<3>(GetParam())), options, {{"x", x}}, kSamples);
+  }
+
+  std::vector<float> scale_, bias_;
+};
+
+TEST_P(Rows, AreWhatTheirDefinitionSays) {
+  std::vector<float> x = test::numbers(size_t(kSamples * kRows * n()), 2);
+  for (size_t i = 0; i < x.size(); ++i) x[i] *= float(1 + i % 40);  // differences up to about 80
+  const test::RunResult r = run(x);
+  ASSERT_TRUE(r.ok) << r.message;
+  const std::vector<float>& y = r.outputs.at("op_out");
+  ASSERT_EQ(y.size(), x.size());
+  for (size_t row = 0; row < x.size(); row += size_t(n())) {
+    const std::vector<double> want = expected(&x[row]);
+    for (int i = 0; i < n(); ++i) EXPECT_NEAR(y[row + size_t(i)], want[size_t(i)], 2e-6) << row << " + " << i;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Operators, Rows,
+                         testing::Combine(testing::Values("softmax", "layer_norm", "rms_norm"),
+                                          testing::Values(1, 7, 9, 32), testing::Values(1, 3, 5),
+                                          testing::Values("wse2", "wse3")),
+                         [](const auto& info) {
+                           return std::string(std::get<0>(info.param)) + "_" +
+                                  std::to_string(std::get<1>(info.param)) + "_on_" +
+                                  std::to_string(std::get<2>(info.param)) + "_" + std::get<3>(info.param);
+                         });
+
+class SoftmaxRows : public Rows {};
+
+// What is masked by minus infinity has no part; a row of nothing else has no softmax, nor has one with an
+// infinite maximum.
+TEST_P(SoftmaxRows, InfinitiesMeanWhatTheyMeanInTheDefinition) {
+  const float inf = std::numeric_limits<float>::infinity();
+  std::vector<float> x(size_t(kSamples * kRows * n()), 0.5F);
+  for (int i = 1; i < n(); ++i) x[size_t(i)] = -inf;
+  for (int i = 0; i < n(); ++i) x[size_t(n() + i)] = -inf;
+  x[size_t(2 * n() + 1)] = inf;
+  const test::RunResult r = run(x);
+  ASSERT_TRUE(r.ok) << r.message;
+  const std::vector<float>& y = r.outputs.at("op_out");
+  EXPECT_NEAR(y[0], 1, 1e-6);
+  for (int i = 1; i < n(); ++i) EXPECT_NEAR(y[size_t(i)], 0, 1e-30);
+  for (int i = 0; i < 2 * n(); ++i) EXPECT_TRUE(std::isnan(y[size_t(n() + i)])) << i;
+  for (size_t i = size_t(3 * n()); i < y.size(); ++i) EXPECT_NEAR(y[i], 1.0 / n(), 1e-6);
+}
+
+INSTANTIATE_TEST_SUITE_P(Operators, SoftmaxRows,
+                         testing::Combine(testing::Values("softmax"), testing::Values(8),
+                                          testing::Values(1, 5), testing::Values("wse2", "wse3")));
+
+}  // namespace
+}  // namespace cs
