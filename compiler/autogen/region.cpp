@@ -34,8 +34,15 @@ bool bf16_is_half(const Graph& g) {
 
 // 16-bit floats are f32 inside a PE: streams convert them on the way in and out. Integers and booleans are
 // i32; the host refuses values that do not fit.
-bool computable(const Graph& g, DataType t) {
-  return t == DataType::bf16 ? bf16_is_half(g) : t != DataType::f64;
+bool computable(const Graph& g, std::span<const ops::LoopBuffer> buffers, std::string& why) {
+  int bf16 = -1;  // not known: it takes a look at the whole graph
+  for (const ops::LoopBuffer& b : buffers) {
+    if (b.type.dtype == DataType::bf16 && bf16 < 0) bf16 = int(bf16_is_half(g));
+    if (b.type.dtype != DataType::f64 && (b.type.dtype != DataType::bf16 || bf16 == 1)) continue;
+    why = fmt::format("{} is {}, PEs compute in f32 and i32", b.name, ops::type_text(b.type));
+    return false;
+  }
+  return true;
 }
 
 class Builder {
@@ -64,11 +71,7 @@ class Builder {
     for (ValueId v : node.outputs) outputs.push_back(g_.value(v).type);
     std::vector<const ops::TensorType*> inputs = g_.input_types(id);
     if (!ops::loops_of(g_.op(id), node.attrs, inputs, outputs, part, why, g_.input_values(id))) return false;
-    for (const ops::LoopBuffer& b : part.buffers) {
-      if (computable(g_, b.type.dtype)) continue;
-      why = fmt::format("{} is {}, PEs compute in f32 and i32", b.name, ops::type_text(b.type));
-      return false;
-    }
+    if (!computable(g_, part.buffers, why)) return false;
     for (const ops::LoopBuffer& b : part.buffers) {
       if (b.type.elements() > 0) continue;
       why = "a tensor is empty";
@@ -219,6 +222,11 @@ int64_t Region::words_out() const {
   int64_t n = 0;
   for (int b : result_buffer) n += program.buffers[size_t(b)].type.elements();
   return n;
+}
+
+bool same_region(const Region& a, const Region& b) {
+  return a.operand_buffer == b.operand_buffer && a.result_buffer == b.result_buffer &&
+         a.constant_buffer == b.constant_buffer && a.program == b.program;
 }
 
 bool build_region(const Graph& g, std::span<const NodeId> nodes, Region& region, std::string& why) {

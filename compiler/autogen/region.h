@@ -33,6 +33,9 @@ struct Region {
   int64_t words_out() const;
 };
 
+// Do two regions compute the same, of whatever values?
+bool same_region(const Region&, const Region&);
+
 // Nodes in topological order. False with one clause for the user if a node has no loops or an element type
 // that PEs do not compute with.
 bool build_region(const graph::Graph&, std::span<const graph::NodeId> nodes, Region&, std::string& why);

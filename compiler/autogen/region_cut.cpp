@@ -52,7 +52,7 @@ int RegionCut::h() const { return parts_along(*this, true); }
 
 RegionCut in_row(const ShardAxis& axis, int64_t pes) {
   if (pes == 1) return {};
-  return {{{axis, int(pes), (axis.extent + pes - 1) / pes, false}}};
+  return {{{axis, int(pes), (axis.extent + pes - 1) / pes, false}}, false};
 }
 
 std::vector<ShardAxis> shard_axes(const ops::Shape& shape) {

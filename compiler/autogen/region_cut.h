@@ -38,6 +38,7 @@ struct AxisCut {
 
 struct RegionCut {
   std::vector<AxisCut> axes;  // outermost first
+  bool fine = false;          // leave out small gaps too: fewer bytes, more cycles
   int w() const;
   int h() const;
   bool operator==(const RegionCut&) const = default;

@@ -52,6 +52,22 @@ void restrict_axis(LoopStatement& s, size_t axis, int64_t first, int64_t count) 
   for (LoopAccess& a : s.loads) a.offset += a.strides[axis] * first;
 }
 
+// Of an axis that crosses the period but ends within one, the part behind the last whole period. Only of a
+// statement whose order does not matter.
+bool cut_remainder(LoopStatement& s, int64_t period, LoopStatement& rest) {
+  for (size_t k = 0; k < s.extents.size(); ++k) {
+    int64_t stride = s.out.strides[k];
+    if (s.out.index >= 0 || stride <= 0 || stride >= period || period % stride != 0) continue;
+    int64_t within = period / stride, whole = s.extents[k] / within * within;
+    if (whole == 0 || whole == s.extents[k]) continue;
+    rest = s;
+    restrict_axis(rest, k, whole, s.extents[k] - whole);
+    restrict_axis(s, k, 0, whole);
+    return true;
+  }
+  return false;
+}
+
 // One digit of the address that a statement writes: where it goes without its furthest axis, and that axis.
 struct Digit {
   int64_t low = 0, high = 0, size = 0;
@@ -123,8 +139,8 @@ bool restrict(LoopStatement& s, int64_t steps, const Runs& need) {
 
 class Sharder {
  public:
-  Sharder(const Region& r, const std::vector<Runs>& sent, const std::vector<bool>& whole)
-      : r_(r), sent_(sent), whole_(whole), need_(r.program.buffers.size()), stored_(need_) {}
+  Sharder(const Region& r, const std::vector<Runs>& sent, const std::vector<bool>& whole, bool fine)
+      : r_(r), sent_(sent), whole_(whole), fine_(fine), need_(r.program.buffers.size()), stored_(need_) {}
 
   // False if a buffer has to be whole, which it then is in `whole`.
   bool run(RegionShare& share, std::vector<bool>& whole) {
@@ -156,11 +172,18 @@ class Sharder {
 
   void statement(LoopStatement s, int64_t steps, ops::LoopBlock& to) {
     const Runs& need = need_[size_t(s.out.buffer)];
-    if (need.empty() || !restrict(s, steps, need)) return;
-    add(stored_, s.out.buffer, runs_of(s.out.offset, axes_of(s.out, s, steps)));
+    if (need.empty()) return;
+    LoopStatement rest;
+    for (size_t k = 0; k + 1 < need.levels.size(); ++k) {
+      if (!cut_remainder(s, need.levels[k].stride, rest)) continue;
+      statement(rest, steps, to);
+      return statement(std::move(s), steps, to);
+    }
+    if (!restrict(s, steps, need)) return;
+    add(stored_, s.out.buffer, runs_of(s.out.offset, axes_of(s.out, s, steps), fine_));
     for (const LoopAccess& a : s.loads) {
       if (a.buffer == ops::kCounter) continue;
-      Runs read = runs_of(a.offset, axes_of(a, s, steps));
+      Runs read = runs_of(a.offset, axes_of(a, s, steps), fine_);
       add(need_, a.buffer, read);
       add(stored_, a.buffer, read);
     }
@@ -188,6 +211,7 @@ class Sharder {
   const Region& r_;
   const std::vector<Runs>& sent_;
   const std::vector<bool>& whole_;
+  bool fine_;
   std::vector<Runs> need_, stored_;
 };
 
@@ -265,7 +289,7 @@ RegionShare shard_region(const Region& r, const RegionCut& cut, int x, int y) {
   for (bool done = false; !done;) {
     std::vector<bool> next = whole;
     share = {};
-    done = Sharder(r, sent, whole).run(share, next);
+    done = Sharder(r, sent, whole, cut.fine).run(share, next);
     done = done || next == whole;
     whole = next;
   }

@@ -84,6 +84,24 @@ int64_t words(const Region& r) {
   return n;
 }
 
+// Those above one, ascending.
+std::vector<int64_t> divisors(int64_t n) {
+  std::vector<int64_t> small, large;
+  for (int64_t d = 1; d * d <= n; ++d) {
+    if (n % d != 0) continue;
+    if (d > 1) small.push_back(d);
+    if (d * d < n) large.push_back(n / d);
+  }
+  small.insert(small.end(), large.rbegin(), large.rend());
+  return small;
+}
+
+bool streams_divide(const Region& r, int64_t parts) {
+  auto divides = [&](int b) { return r.program.buffers[size_t(b)].type.elements() % parts == 0; };
+  return std::all_of(r.operand_buffer.begin(), r.operand_buffer.end(), divides) &&
+         std::all_of(r.result_buffer.begin(), r.result_buffer.end(), divides);
+}
+
 }  // namespace
 
 int64_t slice_region(Region& r) {
@@ -94,9 +112,9 @@ int64_t slice_region(Region& r) {
   Region sliced;
   for (const ShardAxis& axis : shard_axes(r.program.buffers[size_t(r.result_buffer[0])].type.shape)) {
     if (axis.stride * axis.extent != elements) continue;
-    for (int64_t parts = 2; parts <= axis.extent; ++parts) {
+    for (int64_t parts : divisors(axis.extent)) {
       Region trial;
-      if (axis.extent % parts != 0 || parts <= best || !take_part(r, axis, parts, trial)) continue;
+      if (parts <= best || !streams_divide(r, parts) || !take_part(r, axis, parts, trial)) continue;
       best = parts;
       sliced = std::move(trial);
       if (words(sliced) <= kEnoughWords) break;

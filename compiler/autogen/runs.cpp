@@ -10,6 +10,7 @@ namespace cs::autogen {
 namespace {
 
 constexpr size_t kMaxLevels = 4;  // a walk over runs has three loops
+constexpr int64_t kFine = 3;      // words of a gap that never pays
 constexpr int64_t kUnlimited = INT64_MAX / 4;
 
 std::vector<int64_t> periods_of(const Runs& r) {
@@ -147,7 +148,7 @@ Runs cover(int64_t offset, std::vector<Moves> axes, const std::vector<int64_t>& 
   return r;
 }
 
-Runs runs_of(int64_t offset, std::vector<Moves> axes) {
+Runs runs_of(int64_t offset, std::vector<Moves> axes, bool fine) {
   std::erase_if(axes, [](const Moves& x) { return x.stride == 0 || x.extent == 1; });
   Runs all = plain(offset, axes);
   bool backwards = std::any_of(axes.begin(), axes.end(), [](const Moves& x) { return x.stride < 0; });
@@ -159,7 +160,7 @@ Runs runs_of(int64_t offset, std::vector<Moves> axes) {
     int64_t period = 0;
     for (size_t o = k; o < axes.size(); ++o) period = std::gcd(period, axes[o].stride);
     // Worth its handling if the gaps are no crumbs; a run costs a PE as much as about 24 words that pass.
-    int64_t crumbs = k > 0 ? std::max<int64_t>(4, span * words / 4) : 24;
+    int64_t crumbs = fine ? kFine : k > 0 ? std::max<int64_t>(4, span * words / 4) : 24;
     int64_t gap = period % unit == 0 ? (period / unit - (span + 1)) * words : 0;
     if (period > unit && gap > crumbs && offset % period / unit + span < period / unit) {
       periods.insert(periods.begin(), period);

@@ -35,8 +35,9 @@ struct Moves {
 };
 
 Runs interval(int64_t first, int64_t last);
-// Addresses offset + Σ stride · i, and those between them where handling the gaps would not pay.
-Runs runs_of(int64_t offset, std::vector<Moves> axes);
+// Addresses offset + Σ stride · i, and those between them where handling the gaps would not pay; with `fine`
+// only those of very small gaps.
+Runs runs_of(int64_t offset, std::vector<Moves> axes, bool fine);
 // The same with a level per period (from the largest, each a multiple of the next); empty if they do not fit.
 Runs cover(int64_t offset, std::vector<Moves> axes, const std::vector<int64_t>& periods);
 // The smallest of the sets considered that holds both.

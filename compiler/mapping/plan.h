@@ -32,8 +32,12 @@ bool list_plans(const std::vector<Instance>&, const MapOptions&, const Machine&,
 // forced, just that. A sample is `rounds` rounds of the region.
 std::vector<RegionPlan> region_plans(const autogen::Region&, int64_t rounds, const Extent& limit,
                                      const Extent& forced, const Machine&);
-// Estimated interval of a region on the best of a few numbers of PEs; infinite if it fits none.
-double region_interval(const autogen::Region&, const Machine&);
+// Estimated interval of a region on the best of a few numbers of PEs, infinite if it fits none; and the
+// fewest PEs that come near it.
+struct RegionCost {
+  double interval_cycles = 0, pes = 0;
+};
+RegionCost region_cost(const autogen::Region&, const Machine&);
 // Streams that are sent in turns pass a relay before they leave for the host; adds the relays, east of the
 // exit.
 void add_relays(Parts&);

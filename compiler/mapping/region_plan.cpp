@@ -5,6 +5,7 @@
 // the axes the one that brings the busiest PE's bytes below its memory, then its cycles down. Then they are
 // laid over rows and columns so that the words of the streams pass as few PEs as possible.
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "compiler/autogen/region_estimate.h"
@@ -23,6 +24,8 @@ using autogen::ShardAxis;
 
 constexpr int kLongRow = 64;  // PEs that every word of a stream may pass
 constexpr size_t kMaxAxes = 3;
+constexpr size_t kFolds = 6;       // of an axis that are looked at
+constexpr double kNear = 1.25;     // intervals that are about the same
 constexpr double kRunCycles = 40;  // of a PE between two runs that it keeps or sends
 
 int64_t elements(const Region& r, int buffer) { return r.program.buffers[size_t(buffer)].type.elements(); }
@@ -133,7 +136,29 @@ bool halve(const RegionCut& cut, const ShardAxis& axis, RegionCut& next) {
 
 // ---- rows and columns
 
-// All ways to give each axis to rows or columns; an axis may also be folded over both.
+struct Fold {
+  AxisCut outer, inner;
+};
+// Ways to lay one axis over rows and columns with nobody idle, the squarest first. Chunks may be a little
+// smaller.
+std::vector<Fold> folds(const AxisCut& a) {
+  std::vector<std::pair<double, Fold>> list;
+  for (int64_t chunk = a.chunk; chunk > 0 && chunk * 4 >= a.chunk * 3; --chunk) {
+    int64_t parts = (a.axis.extent + chunk - 1) / chunk;
+    for (int64_t w = 2; w < parts && w < 1024; ++w) {
+      AxisCut inner{a.axis, int(w), chunk, false};
+      AxisCut outer{a.axis, int((parts + w - 1) / w), chunk * w, true};
+      if (outer.chunk * (outer.parts - 1) + inner.chunk * (w - 1) >= a.axis.extent) continue;
+      list.push_back({std::abs(std::log(double(w) / outer.parts)), {outer, inner}});
+    }
+  }
+  std::stable_sort(list.begin(), list.end(), [](const auto& x, const auto& y) { return x.first < y.first; });
+  std::vector<Fold> best;
+  for (size_t k = 0; k < list.size() && k < kFolds; ++k) best.push_back(list[k].second);
+  return best;
+}
+
+// All ways to give each axis to rows or columns; one axis may also be folded over both.
 std::vector<RegionCut> arrangements(const RegionCut& cut) {
   std::vector<RegionCut> list = {{}};
   for (const AxisCut& a : cut.axes) {
@@ -147,12 +172,7 @@ std::vector<RegionCut> arrangements(const RegionCut& cut) {
       south.south = true;
       with({south});
       with({east});
-      for (int w = 2; w < a.parts; w *= 2) {
-        AxisCut inner{a.axis, w, a.chunk, false};
-        AxisCut outer{a.axis, (a.parts + w - 1) / w, a.chunk * w, true};
-        int64_t last = outer.chunk * (outer.parts - 1) + inner.chunk * (w - 1);
-        if (last < a.axis.extent) with({outer, inner});
-      }
+      for (const Fold& f : folds(a)) with({f.outer, f.inner});
     }
     list = std::move(next);
   }
@@ -188,6 +208,7 @@ bool arrange(const Region& r, const Extent& limit, RegionCut& cut) {
     double d = deliveries(r, c);
     if (d < best) best = d, chosen = c;
   }
+  chosen.fine = cut.fine;
   if (best < std::numeric_limits<double>::infinity()) cut = chosen;
   return best < std::numeric_limits<double>::infinity();
 }
@@ -210,9 +231,9 @@ std::optional<RegionPlan> best_row(const Region& r, int w, const Machine& machin
 }
 
 // One axis halved after the other until nothing gets better.
-void add_rectangles(const Region& r, const Extent& limit, const Machine& machine,
+void add_rectangles(const Region& r, const Extent& limit, const Machine& machine, bool fine,
                     std::vector<RegionPlan>& list) {
-  RegionPlan now = plan_cut(r, {}, machine);
+  RegionPlan now = plan_cut(r, {{}, fine}, machine);
   std::vector<ShardAxis> axes = axes_of(r);
   while (true) {
     std::optional<RegionPlan> best;
@@ -234,6 +255,14 @@ void add_rectangles(const Region& r, const Extent& limit, const Machine& machine
     } else if (arrange(r, limit, laid)) {
       list.push_back(plan_cut(r, laid, machine));
     }
+  }
+}
+
+// Rectangles, and if nothing fits those that leave out small gaps too.
+void add_larger(const Region& r, const Extent& limit, const Machine& machine, std::vector<RegionPlan>& list) {
+  for (bool fine : {false, true}) {
+    add_rectangles(r, limit, machine, fine, list);
+    if (std::any_of(list.begin(), list.end(), [&](const RegionPlan& p) { return fits(p, machine); })) return;
   }
 }
 
@@ -283,7 +312,7 @@ std::vector<RegionPlan> region_plans(const Region& r, int64_t rounds, const Exte
     for (int w : widths) {
       if (std::optional<RegionPlan> p = best_row(r, w, machine)) list.push_back(*p);
     }
-    if (forced.width == 0) add_rectangles(r, limit, machine, list);
+    if (forced.width == 0) add_larger(r, limit, machine, list);
   }
   for (RegionPlan& p : list) {
     p.plan.latency_cycles += p.plan.interval_cycles * double(rounds - 1);
@@ -292,18 +321,24 @@ std::vector<RegionPlan> region_plans(const Region& r, int64_t rounds, const Exte
   return list;
 }
 
-double region_interval(const Region& whole, const Machine& machine) {
+RegionCost region_cost(const Region& whole, const Machine& machine) {
   Region r = whole;
   int64_t rounds = autogen::slice_region(r);
-  double best = std::numeric_limits<double>::infinity();
   std::vector<RegionPlan> list;
   for (int w : {1, 2, 4, 8, 16, 32, 64}) {
     if (std::optional<RegionPlan> p = best_row(r, w, machine)) list.push_back(*p);
   }
   bool any = std::any_of(list.begin(), list.end(), [&](const RegionPlan& p) { return fits(p, machine); });
-  if (!any) add_rectangles(r, {machine.fabric.user_width, machine.fabric.user_height}, machine, list);
+  if (!any) add_larger(r, {machine.fabric.user_width, machine.fabric.user_height}, machine, list);
+  std::erase_if(list, [&](const RegionPlan& p) { return !fits(p, machine); });
+  constexpr double kNone = std::numeric_limits<double>::infinity();
+  RegionCost best{kNone, kNone};
   for (const RegionPlan& p : list) {
-    if (fits(p, machine)) best = std::min(best, p.plan.interval_cycles * double(rounds));
+    best.interval_cycles = std::min(best.interval_cycles, p.plan.interval_cycles * double(rounds));
+  }
+  for (const RegionPlan& p : list) {
+    bool near = p.plan.interval_cycles * double(rounds) <= kNear * best.interval_cycles;
+    if (near) best.pes = std::min(best.pes, double(p.plan.cut.w) * p.plan.cut.h);
   }
   return best;
 }

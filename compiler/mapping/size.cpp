@@ -74,11 +74,31 @@ Extent fabric_limit(const MapOptions& options, const Machine& machine) {
   return e;
 }
 
+namespace {
+
+// The first instance that is the same region as number i: the layers of a network are alike.
+size_t first_like(const std::vector<Instance>& instances, size_t i) {
+  for (size_t k = 0; k < i; ++k) {
+    const auto &a = instances[k].region, &b = instances[i].region;
+    bool same = a && b && instances[k].work.rows == instances[i].work.rows && autogen::same_region(*a, *b);
+    if (same) return k;
+  }
+  return i;
+}
+
+}  // namespace
+
 bool list_plans(const std::vector<Instance>& instances, const MapOptions& options, const Machine& machine,
                 PlanLists& plans, Diag& diag) {
   const size_t before = diag.errors();
   plans.clear();
-  for (const Instance& inst : instances) {
+  for (size_t i = 0; i < instances.size(); ++i) {
+    const Instance& inst = instances[i];
+    size_t twin = first_like(instances, i);
+    if (twin < i) {  // also in what does not fit
+      plans.push_back(std::vector<RegionPlan>(plans[twin]));
+      continue;
+    }
     const std::vector<RegionPlan> all = candidates(inst, options, machine);
     auto& fitting = plans.emplace_back();
     std::copy_if(all.begin(), all.end(), std::back_inserter(fitting),

@@ -4,12 +4,14 @@
 // between the operators of a region never leave the PE and keep 32 bits; for models in 16 bits that accuracy
 // alone is reason enough if the region is small.
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
 #include <fmt/format.h>
 
 #include "compiler/autogen/autogen.h"
+#include "compiler/kernels/kernels.h"
 #include "compiler/mapping/plan.h"
 #include "compiler/passes/passes.h"
 
@@ -22,7 +24,7 @@ using graph::NodeId;
 using graph::ValueId;
 
 constexpr int64_t kSmallWords = 6000;  // half of a PE's memory
-constexpr double kSlower = 1.25;
+constexpr double kSlower = 1.25, kMorePes = 2;
 constexpr std::string_view kRegion = "dtg-region", kChain = "dtg-elementwise";
 
 class Fuser {
@@ -34,6 +36,7 @@ class Fuser {
       int number = int(members_.size());
       members_.push_back(group.nodes);
       for (NodeId id : group.nodes) group_of_[id] = number;
+      leave_the_row(group.nodes);
     }
     for (size_t i = 0; i < members_.size(); ++i) {
       if (joins(members_[i])) try_to_join(int(i));
@@ -47,6 +50,27 @@ class Fuser {
   }
   bool joins(const std::vector<NodeId>& nodes) const {
     return kernel(nodes) == kRegion || kernel(nodes) == kChain;
+  }
+
+  // A chain of which no row of PEs can hold the slices becomes a region, which may lie on a rectangle.
+  void leave_the_row(const std::vector<NodeId>& nodes) {
+    const kernels::Row* library = kernels::find_row(kernel(nodes));
+    bool chain = kernel(nodes) == kChain || (library && library->pattern == kernels::Pattern::elementwise);
+    std::string why;
+    std::optional<kernels::Work> work = chain ? kernels::work_of(g_, nodes.front(), why) : std::nullopt;
+    if (!work) return;
+    int64_t width = std::min<int64_t>(work->n, machine_.fabric.user_width - work->operands - 1);
+    int64_t slice = (work->n + width - 1) / width;
+    auto plan = kernels::plan_kernel(*work, int((work->n + slice - 1) / slice), 1, machine_);
+    autogen::Region region;
+    if (!plan || plan->memory.total <= uint32_t(machine_.core.memory_bytes)) return;
+    if (!autogen::make_region(g_, nodes, region, why)) return;
+    for (NodeId id : nodes) {
+      graph::Assignment& a = g_.node(id).assignment;
+      a.origin = Origin::autogen;
+      a.kernel = kRegion;
+      a.reason = fmt::format("a row of {} PEs would need {} B each", width, plan->memory.total);
+    }
   }
 
   std::vector<NodeId> producers(NodeId id) const {
@@ -119,7 +143,7 @@ class Fuser {
         !autogen::make_region(g_, members_[size_t(to)], first, why)) {
       return false;
     }
-    if (!keeps_accuracy(both) && !pays(first, second, both)) return false;
+    if (!keeps_accuracy(both) && !pays(cost(first), cost(second), cost(both))) return false;
     members_[size_t(to)] = std::move(joined);
     for (NodeId id : members_[size_t(to)]) g_.node(id).assignment.kernel = kRegion;
     return true;
@@ -134,9 +158,21 @@ class Fuser {
     }
     return half && words <= kSmallWords;
   }
-  bool pays(const autogen::Region& first, const autogen::Region& second, const autogen::Region& both) const {
-    auto interval = [&](const autogen::Region& r) { return mapping::region_interval(r, machine_); };
-    return interval(both) <= kSlower * std::max(interval(first), interval(second));
+  // About as fast as the slower of them, and on about as many PEs as both: what PEs compute more than once
+  // costs PEs.
+  static bool pays(const mapping::RegionCost& a, const mapping::RegionCost& b,
+                   const mapping::RegionCost& both) {
+    return std::isfinite(both.interval_cycles) &&
+           both.interval_cycles <= kSlower * std::max(a.interval_cycles, b.interval_cycles) &&
+           both.pes <= kMorePes * (a.pes + b.pes);
+  }
+  // A group is asked for its cost with every neighbour, and layers of a network are alike.
+  mapping::RegionCost cost(const autogen::Region& r) {
+    auto known = std::find_if(costs_.begin(), costs_.end(),
+                              [&](const auto& c) { return autogen::same_region(c.first, r); });
+    if (known != costs_.end()) return known->second;
+    costs_.emplace_back(r, mapping::region_cost(r, machine_));
+    return costs_.back().second;
   }
 
   void name_groups() {
@@ -156,6 +192,7 @@ class Fuser {
   const Machine& machine_;
   std::vector<std::vector<NodeId>> members_;  // by group, in the order of their last nodes
   std::map<NodeId, int> group_of_;
+  std::vector<std::pair<autogen::Region, mapping::RegionCost>> costs_;
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "runtime/ops/windows.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -96,7 +97,9 @@ LoopView padded(LoopBuilder& b, const LoopView& x, const Window& window, double 
   for (size_t d = 0; d < window.size(); ++d) {
     const WindowAxis& a = window[d];
     inside = inside && a.begin == 0 && a.need() <= a.in;
-    shape[d + kFirst] = a.need();
+    // A multiple of what all windows move by: then rows lie as far apart as the grid of what is read.
+    int64_t grid = std::gcd(a.stride, a.dilation);
+    shape[d + kFirst] = (a.need() + grid - 1) / grid * grid;
   }
   if (inside) return x;
   LoopView wide = b.temporary("padded", b.type_of(x), shape), to = wide;
