@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "compiler/autogen/region.h"
+#include "compiler/mapping/plan.h"
 #include "tests/unit/mapping/harness.h"
 
 namespace cs::test {
@@ -131,6 +132,53 @@ TEST_P(Regions, ComputeWhatTheHostDoes) {
       EXPECT_NEAR(got[size_t(sample) * n + i], want, 2e-6 * std::max(1.0, std::abs(want)))
           << i << " of sample " << sample;
     }
+  }
+}
+
+// Too large for a row of small PEs: planning cuts channels, rows and columns of the picture.
+TEST(RegionPlan, CutsThreeAxesWhereMemoryIsShort) {
+  constexpr int64_t kChannels = 16, kSide = 16, kPixels = kSide * kSide;
+  Graph g;
+  g.name = "picture";
+  std::vector<float> weights = numbers(size_t(kChannels * kChannels * 9), 3);
+  std::vector<float> picture = numbers(size_t(kChannels * kPixels * kSamples), 4);
+  graph::Node node;
+  node.name = "op";
+  node.op = "conv";
+  node.attrs = {{"kernel_shape", std::vector<int64_t>{3, 3}}, {"pads", std::vector<int64_t>{1, 1, 1, 1}}};
+  node.assignment = {Origin::autogen, "dtg-region", "test", "", {}};
+  node.inputs = {g.add_input("x", {DataType::f32, {1, kChannels, kSide, kSide}}),
+                 g.add_constant("w", ops::Tensor::from_floats({kChannels, kChannels, 3, 3}, weights))};
+  NodeId id = g.add_node(node);
+  g.set_output(g.add_result(id, "y"));
+  Diag diag;
+  ASSERT_TRUE(graph::infer_node(g, id, diag));
+  Machine small = machine("wse3");
+  small.core.memory_bytes = 7000;
+  autogen::Region region;
+  std::string why;
+  ASSERT_TRUE(autogen::build_region(g, std::span(&id, 1), region, why)) << why;
+  bool three = false;
+  for (const mapping::RegionPlan& p : mapping::region_plans(region, 1, {100, 100}, {}, small)) {
+    bool fits = p.plan.memory.total <= uint32_t(small.core.memory_bytes);
+    three = three || (fits && p.plan.cut.h > 1 && p.cut.axes.size() >= 3);
+  }
+  EXPECT_TRUE(three);
+  RunResult result = run_graph(g, small, {}, {{"x", picture}}, kSamples);
+  ASSERT_TRUE(result.ok) << result.message;
+  const std::vector<float>& got = result.outputs.at("y");
+  ASSERT_EQ(got.size(), picture.size());
+  for (int64_t at = 0; at < int64_t(got.size()); ++at) {
+    int64_t sample = at / (kChannels * kPixels), o = at / kPixels % kChannels, h = at / kSide % kSide,
+            w = at % kSide;
+    double want = 0;
+    for (int64_t tap = 0; tap < kChannels * 9; ++tap) {
+      int64_t c = tap / 9, y = h + tap / 3 % 3 - 1, x = w + tap % 3 - 1;
+      if (y < 0 || y >= kSide || x < 0 || x >= kSide) continue;
+      want += double(picture[size_t(((sample * kChannels + c) * kSide + y) * kSide + x)]) *
+              double(weights[size_t(o * kChannels * 9 + tap)]);
+    }
+    ASSERT_NEAR(got[size_t(at)], want, 2e-5) << at;
   }
 }
 
