@@ -99,13 +99,15 @@ void Core::check_flush() {
 // Called while the routers work, also when the core has run ahead: the activation survives a return.
 void Core::enter_teardown(int color) {
   pe_.teardowns |= 1u << (color & 31);
+  // If the task is active already, whoever activated it made the core look at it, and its ready_at may lie in the past.
+  const bool pending = pe_.activated >> isa::kTeardownTask & 1;
   activate(isa::kTeardownTask, now_);
   const int s = slot(isa::kTeardownTask);
   if (pe_.ahead) {
     pe_.ahead->activated |= uint64_t(1) << isa::kTeardownTask;
     if (s >= 0 && size_t(s) < pe_.ahead->ready_at.size()) pe_.ahead->ready_at[size_t(s)] = pe_.ready_at[size_t(s)];
   }
-  if (s >= 0 && !pe_.running) block_.wake(pe_, pe_.ready_at[size_t(s)]);
+  if (s >= 0 && !pe_.running && !pending) block_.wake(pe_, pe_.ready_at[size_t(s)]);
 }
 
 bool set_config(Pe& pe, uint16_t address, uint16_t value) {

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cassert>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -44,7 +45,10 @@ class WheelClock {
   static_assert(kSpan == 64 || (kSpan < 32 && (kSpan & (kSpan - 1)) == 0));
   static bool later(const Far& a, const Far& b) { return a > b; }
 
-  bool is_near(Cycle at) const { return at - base_ < kSpan; }
+  bool is_near(Cycle at) const {
+    assert(at >= base_);
+    return at - base_ < kSpan;
+  }
   void mark(Cycle at) { mask_ |= uint64_t(1) << (at % kSpan); }
   void unmark(Cycle at) { mask_ &= ~(uint64_t(1) << (at % kSpan)); }
   void push_far(Cycle at, uint32_t item) {
