@@ -2,10 +2,13 @@
 //
 //   shapes        types of every value again from the inputs, samples followed through
 //   fold          nodes with constant operands become constants
-//   canonicalise  one form for the same thing: no identities, Gemm without alpha and beta, bias inside the
-//   product decompose     compounds without a kernel become primitives policy        origin of every node:
-//   handwritten, generated or host, with the reason fuse          elementwise nodes join the kernel whose
-//   result they alone use map           size, place, route, color, emit (compiler/mapping)
+//   canonicalise  one form for the same thing: no identities, Gemm without alpha and beta, bias inside products
+//   decompose     compounds without a kernel become primitives
+//   tables        tables of gathers that PEs cannot hold become parts
+//   policy        origin of every node: handwritten, generated or host, with the reason
+//   fuse          elementwise nodes join the kernel whose result they alone use
+//   regions       operators join the region that makes their operands
+//   map           size, place, route, color, emit (compiler/mapping)
 #pragma once
 
 #include <functional>
@@ -62,6 +65,7 @@ bool fuse_regions(graph::Graph&, PassContext&);
 bool fold_constants(graph::Graph&, PassContext&);
 bool canonicalise(graph::Graph&, PassContext&);
 bool decompose_compounds(graph::Graph&, PassContext&);
+bool split_tables(graph::Graph&, PassContext&);
 bool choose_origins(graph::Graph&, PassContext&);
 bool fuse_elementwise(graph::Graph&, PassContext&);
 bool map_to_fabric(graph::Graph&, PassContext&);

@@ -20,6 +20,7 @@ constexpr Pass kPasses[] = {
     {"canonicalise", "remove identities, fold alpha and beta of gemm, move bias additions into products",
      canonicalise},
     {"decompose", "replace compounds that have no kernel by primitives", decompose_compounds},
+    {"tables", "split tables of gathers whose columns are longer than a PE's memory", split_tables},
     {"policy", "choose handwritten, generated or host for every node", choose_origins},
     {"fuse", "join elementwise nodes to the kernel whose result they use", fuse_elementwise},
     {"regions", "join operators to the region that makes their operands", fuse_regions},

@@ -1,5 +1,6 @@
 // Passes: what each makes of a small graph, that values do not change, and the three policies on the sample
 // network.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <filesystem>
@@ -122,6 +123,31 @@ TEST(Decompose, WithoutGenerationLogSoftmaxStaysWholeOnTheHost) {
   EXPECT_THAT(s.g.node(s.g.nodes()[0]).assignment.reason, HasSubstr("sub"));
 }
 
+// 20000 rows of 4 bytes are more than three quarters of 48 KB: parts of 6667 rows. Indices at the edges of
+// parts, and from the end.
+TEST(Tables, ALongTableIsGatheredInParts) {
+  std::string numbers;
+  for (int i = 0; i < 20000; ++i) numbers += fmt::format("{}{}", i ? ", " : "", i);
+  Bench s(
+      "inputs:\n  - {name: i, type: \"i32[2, 5]\"}\nconstants:\n  - {name: t, type: \"f32[20000, 1]\", "
+      "value: [" +
+      numbers + "]}\nnodes:\n  - {name: y, op: gather, inputs: [t, i], attrs: {axis: 0}}\noutputs: [y]\n");
+  ops::Tensor index(ops::TensorType{DataType::i32, {2, 5}});
+  const int at[] = {0, 6666, 6667, 13333, 13334, 19999, -1, -20000, -13334, 42};
+  for (int k = 0; k < 10; ++k) index.set(k, at[k]);
+  ASSERT_TRUE(s.run(split_tables)) << s.diag.to_string();
+  int gathers = 0;
+  for (NodeId id : s.g.nodes()) {
+    if (s.g.node(id).op != "gather") continue;
+    ++gathers;
+    EXPECT_LE(s.g.constant_of(s.g.node(id).inputs[0])->type.shape[0], 6667);
+  }
+  EXPECT_EQ(gathers, 3);
+  const ops::Tensor y = graph::interpret(s.g, {{"i", index}}).begin()->second;
+  EXPECT_EQ(y.type.shape, (ops::Shape{2, 5, 1}));
+  for (int k = 0; k < 10; ++k) EXPECT_EQ(y.get(k), at[k] < 0 ? at[k] + 20000 : at[k]) << at[k];
+}
+
 std::map<std::string, int> count_origins(Policy policy) {
   Diag diag;
   auto machine = load_machine("wse2", diag);
@@ -196,7 +222,7 @@ TEST(Pipeline, DumpsStopAndStartAgain) {
   options.dump_dir = dir;
   std::vector<PassRecord> records;
   ASSERT_TRUE(run_passes(s.g, s.context, options, records)) << s.diag.to_string();
-  EXPECT_EQ(records.size(), 6u);
+  EXPECT_EQ(records.size(), 7u);
   EXPECT_TRUE(std::filesystem::exists(dir + "/03-canonicalise.yaml"));
   EXPECT_FALSE(std::filesystem::exists(dir + "/02-fold.yaml"));  // nothing to fold, nothing changed
   // From the plan on, the passes change nothing any more.
