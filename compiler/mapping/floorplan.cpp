@@ -2,14 +2,13 @@
 #include "compiler/mapping/floorplan.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <deque>
-#include <thread>
 
 #include <fmt/format.h>
 
 #include "compiler/mapping/slicing_tree.h"
+#include "runtime/support/parallel.h"
 
 namespace cs::mapping {
 
@@ -307,14 +306,7 @@ std::optional<Floorplan> place_kernels(const FloorplanProblem& p, const Floorpla
     starts.pop_back();
     starts.emplace_back(p, levels, wired, filled_rows(p, levels, p.width * (8 - s % 4) / 8), limit, seed);
   }
-  std::atomic<size_t> next = 0;
-  const auto worker = [&] {
-    for (size_t i = next++; i < starts.size(); i = next++) starts[i].run(o.moves);
-  };
-  std::vector<std::jthread> pool;
-  for (int t = 1; t < o.threads; ++t) pool.emplace_back(worker);
-  worker();
-  pool.clear();
+  Workers(o.threads).for_each(starts.size(), [&](size_t i) { starts[i].run(o.moves); });
   const auto best = std::min_element(starts.begin(), starts.end(), [](const Annealer& a, const Annealer& b) {
     return a.best_score() < b.best_score();
   });
