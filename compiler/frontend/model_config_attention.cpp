@@ -100,7 +100,8 @@ ValueId fixed_positions(NetBuilder& b, const std::string& name, int64_t steps, i
   std::vector<float> values;
   for (int64_t t = 0; t < steps; ++t)
     for (int64_t i = 0; i < width; ++i) {
-      const double angle = double(t) * std::pow(10000.0, -double(i / 2 * 2) / double(width));
+      const int64_t even = i - i % 2;
+      const double angle = double(t) * std::pow(10000.0, -double(even) / double(width));
       values.push_back(float(i % 2 == 0 ? std::sin(angle) : std::cos(angle)));
     }
   return b.constant(name, {steps, width}, values);

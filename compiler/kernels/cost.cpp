@@ -60,10 +60,11 @@ double pe_cycles(const Work& work, const Cut& cut, const Machine& m) {
         return m.core.task_start_cycles + vector_cycles(cut.n_slice, 1, m) + (cut.w > 1 ? 2 : 0);
       return start + vector_cycles(0, 1, m) + cut.n_slice * work.cycles_per_element +
              vector_cycles(cut.n_slice, 1, m) + (cut.w > 1 ? vector_cycles(1, 1, m) : 0);
-    case Pattern::rows: {  // rows of the table say cycles per element; DSR loads, calls and scalars come to a
-                           // row
+    case Pattern::rows: {
+      // Rows of the table say cycles per element; DSR loads, calls and scalars come to each row.
       double row = kRowCycles + double(work.row) * work.cycles_per_element;
-      return start + double(cut.n_slice / work.row) * row + cut.n_slice * (cut.w > 1 ? 1.0 : 0.0);
+      const int64_t rows = cut.n_slice / work.row;
+      return start + double(rows) * row + cut.n_slice * (cut.w > 1 ? 1.0 : 0.0);
     }
     case Pattern::reduction:
       // Elements are combined as they arrive, on a microthread; what follows a slice overlaps with the next

@@ -9,7 +9,6 @@ namespace cs::mapping {
 
 namespace {
 
-using autogen::Region;
 using autogen::RegionShare;
 
 Need queue(bool output, const std::string& name, int color) {
