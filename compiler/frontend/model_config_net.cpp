@@ -123,7 +123,7 @@ ValueId NetBuilder::filled(const std::string& name, ops::Shape shape, double val
 }
 
 ValueId NetBuilder::op(const std::string& row, const std::string& name, std::vector<ValueId> operands,
-                       Attrs attrs) {
+                       const Attrs& attrs) {
   if (!config.ok()) return {};
   const ops::OpDef* def = ops::find_op(row);
   if (def == nullptr) return fail("this network needs the operator '" + row + "', which has no row yet");
@@ -133,7 +133,7 @@ ValueId NetBuilder::op(const std::string& row, const std::string& name, std::vec
   node.where = config.path() + ": " + node.name;
   node.inputs = std::move(operands);
   while (!node.inputs.empty() && !node.inputs.back().valid()) node.inputs.pop_back();
-  for (auto& [key, value] : attrs) ops::set_attr(node.attrs, key, std::move(value));
+  for (const auto& [key, value] : attrs) ops::set_attr(node.attrs, key, value);
   const graph::NodeId id = graph.add_node(std::move(node));
   const ValueId result = graph.add_result(id, graph.fresh_name(graph.node(id).name + "_y"));
   std::vector<ops::TensorType> types;

@@ -30,7 +30,7 @@ class NetBuilder {
   const ops::Shape& shape(ValueId) const;
 
   // ---- nodes; `name` is the node's, and its result's
-  ValueId op(const std::string& row, const std::string& name, std::vector<ValueId>, Attrs = {});
+  ValueId op(const std::string& row, const std::string& name, std::vector<ValueId>, const Attrs& = {});
   ValueId add(const std::string& name, ValueId a, ValueId b) { return op("add", name, {a, b}); }
   ValueId reshape(const std::string& name, ValueId, std::vector<int64_t>);
   ValueId transpose(const std::string& name, ValueId, std::vector<int64_t>);

@@ -50,7 +50,7 @@ std::vector<int> depths(const Parts& parts) {
 class Placer {
  public:
   Placer(const Parts& parts, const PlanLists& plans, const Extent& limit)
-      : parts_(parts), plans_(plans), limit_(limit) {
+      : plans_(plans), limit_(limit) {
     std::vector<int> relays(parts.instances.size(), 0);
     for (const Stream& s : parts.streams) {
       if (s.producer >= 0 && !s.port_out.empty()) ++relays[size_t(s.producer)];
@@ -180,7 +180,6 @@ class Placer {
     return box;
   }
 
-  const Parts& parts_;
   const PlanLists& plans_;
   Extent limit_;
   FloorplanProblem problem_;

@@ -270,7 +270,7 @@ void add_larger(const Region& r, const Extent& limit, const Machine& machine, st
 void add_forced(const Region& r, int w, int h, const Machine& machine, std::vector<RegionPlan>& list) {
   std::optional<RegionPlan> best;
   std::vector<ShardAxis> axes = axes_of(r);
-  auto consider = [&](RegionCut cut) {
+  auto consider = [&](const RegionCut& cut) {
     if (cut.w() != w || cut.h() != h || !turns_work(r, cut)) return;
     RegionPlan p = plan_cut(r, cut, machine);
     if (better(p, best, machine)) best = p;

@@ -54,7 +54,7 @@ std::string floorplan(const Parts& parts, const Extent& fabric) {
     for (int k = 0; k < inst.feeders(); ++k) rows[size_t(inst.entry(k).y)][size_t(inst.entry(k).x)] = '>';
     for (int y = inst.rect.y; inst.in_rows() && y < inst.rect.y + inst.rect.h; ++y) {
       rows[size_t(y)][size_t(inst.rect.x - 1)] = '>';
-      rows[size_t(y)][size_t(inst.rect.x + inst.rect.w)] = '<';
+      rows[size_t(y)][size_t(inst.rect.x) + size_t(inst.rect.w)] = '<';
     }
     legend += fmt::format("  {}  {:<24} {:<28} {} x {} at ({}, {})\n", letter, inst.name, inst.kernel,
                           inst.rect.w, inst.rect.h, inst.rect.x, inst.rect.y);

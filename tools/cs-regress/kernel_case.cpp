@@ -53,7 +53,7 @@ bool read_attributes(const ops::OpDef& row, const YamlNode& node, Attrs& out, Di
   }
   for (const auto& [key, value] : node.entries()) {
     const auto def = std::find_if(row.attrs.begin(), row.attrs.end(),
-                                  [&](const ops::AttrDef& a) { return a.name == key.text(); });
+                                  [&name = key](const ops::AttrDef& a) { return a.name == name.text(); });
     std::optional<AttrValue> v;
     if (def != row.attrs.end()) v = graph::read_attr(value, def->kind);
     if (!v) {
