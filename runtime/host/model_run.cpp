@@ -34,6 +34,7 @@ void copy_sample(const HostTensor& t, int sample, int samples, const uint8_t* fr
   const ops::TensorType one = tensor_type(t);
   size_t outer = 1, inner = size_t(data_type_bytes(one.dtype));
   for (int d = 0; d < one.rank(); ++d) (d < t.sample_dim ? outer : inner) *= size_t(one.shape[size_t(d)]);
+  if (inner == 0) return;  // an empty tensor has no bytes to point at
   for (size_t o = 0; o < outer; ++o) {
     const size_t full = (o * size_t(samples) + size_t(sample)) * inner, part = o * inner;
     std::memcpy(to + (gather ? part : full), from + (gather ? full : part), inner);
@@ -64,7 +65,7 @@ class Pipeline {
                                                   t.bytes.size(), c.offset, weights.size()));
         return false;
       }
-      std::memcpy(t.bytes.data(), weights.data() + c.offset, t.bytes.size());
+      if (!t.bytes.empty()) std::memcpy(t.bytes.data(), weights.data() + c.offset, t.bytes.size());
       constants_[c.tensor.name] = std::move(t);
     }
     for (const HostTensor& t : host_.inputs) {

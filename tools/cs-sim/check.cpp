@@ -20,7 +20,7 @@ NamedArray fit_samples(const HostTensor& t, const NamedArray& expected, int samp
   ops::TensorType type = expected.tensor.type;
   type.shape[d] = per_sample * samples;
   out.tensor = ops::Tensor(type);
-  for (size_t o = 0; o < outer; ++o)
+  for (size_t o = 0; block > 0 && o < outer; ++o)
     for (size_t s = 0; s < size_t(samples); ++s)
       std::memcpy(&out.tensor.bytes[(o * size_t(samples) + s) * block],
                   &expected.tensor.bytes[(o * have + s % have) * block], block);
