@@ -106,7 +106,7 @@ std::string generator_for(const Graph& g, NodeId id, std::string& why) {
   }
   Region region;
   if (!make_region(g, std::span(&id, 1), region, why)) return {};
-  return "dtg-region";
+  return std::string(kRegionKernel);
 }
 
 bool can_fuse(const Graph& g, std::span<const NodeId> group, NodeId next, std::string& why) {
@@ -114,7 +114,7 @@ bool can_fuse(const Graph& g, std::span<const NodeId> group, NodeId next, std::s
     if (why.empty()) why = "only elementwise operators can join a kernel";
     return false;
   }
-  if (g.node(group.front()).assignment.kernel == "dtg-region") {
+  if (g.node(group.front()).assignment.kernel == kRegionKernel) {
     why = "its operand comes from a region kernel";
     return false;
   }

@@ -1,20 +1,23 @@
 // DTG, the Distributed Task Generator: writes CSL for kernels that no library has.
 //
 // Three generators: elementwise chains from the expressions of the operator rows (elementwise.h), one
-// contraction loop nest (contraction.h), and any operator from its loops (region.h). What they write follows the
-// protocol of the handwritten kernels (kernels/kernels.h).
+// contraction loop nest (contraction.h), and any operator from its loops (region.h). What they write follows
+// the protocol of the handwritten kernels (kernels/kernels.h).
 #pragma once
 
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "compiler/autogen/region.h"
 #include "compiler/graph/graph.h"
 
 namespace cs::autogen {
 
-// The generator that makes a kernel of this one node: "dtg-elementwise", "dtg-contraction", "dtg-region". Empty
-// if none does; `why` is then one clause for the user.
+inline constexpr std::string_view kRegionKernel = "dtg-region";
+
+// The generator that makes a kernel of this one node: "dtg-elementwise", "dtg-contraction", "dtg-region".
+// Empty if none does; `why` is then one clause for the user.
 std::string generator_for(const graph::Graph&, graph::NodeId, std::string& why);
 
 // The region that these nodes (topological order) form, if the generator takes it.

@@ -226,7 +226,7 @@ int64_t Region::words_out() const {
 
 bool same_region(const Region& a, const Region& b) {
   return a.operand_buffer == b.operand_buffer && a.result_buffer == b.result_buffer &&
-         a.constant_buffer == b.constant_buffer && a.program == b.program;
+         a.constant_buffer == b.constant_buffer && a.may_wait == b.may_wait && a.program == b.program;
 }
 
 bool build_region(const Graph& g, std::span<const NodeId> nodes, Region& region, std::string& why) {

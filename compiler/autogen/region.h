@@ -29,6 +29,7 @@ struct Region {
   ops::LoopProgram program;
   std::vector<graph::ValueId> operands, results, constants;  // streams in, streams out, in PE memory
   std::vector<int> operand_buffer, result_buffer, constant_buffer;
+  bool may_wait = false;  // each of several streams until the others come (held.h)
   int64_t words_in() const;
   int64_t words_out() const;
 };
@@ -82,10 +83,11 @@ int64_t words_stored(const Region&, const RegionShare&);
 RegionShare local_share(const RegionShare&);
 // Local shares that need the same code.
 bool same_program(const RegionShare& a, const RegionShare& b);
-// Large regions of one stream, in time: if the leading dimensions of the results can be computed one part
-// after another, every part reading the next part of the stream and nothing else of it, the region becomes
-// the program of one part. PEs repeat their program for ever, so a sample is then so many rounds of it.
-// Returns how many; 1: the region stays as it is.
+// Large regions of one stream, or of streams that may wait, in time: if the leading dimensions of the results
+// can be computed one part after another, every part reading the next part of every stream and nothing else
+// of it, the region becomes the program of one part. PEs repeat their program for ever, so a sample is then
+// so many rounds of it. Returns how many; 1: the region stays as it is.
 int64_t slice_region(Region&);
+bool large_enough_to_slice(const Region&);
 
 }  // namespace cs::autogen

@@ -135,6 +135,7 @@ class Writer {
 
   // ---- tasks
 
+  // Every operand has a microthread of its own: one that waits must not hold up another.
   // x<i>_next: pass over what is before the next run, keep the run; behind the last run pass over the rest,
   // then the operand has arrived.
   std::string receiving() {
@@ -154,7 +155,7 @@ class Writer {
           "    const n: u16 = if (x{0}_left > {1}) {1} else @as(u16, x{0}_left);\n"
           "    x{0}_left -= @as(i32, n);\n"
           "    @mov32(@set_dsd_length(passed_dsd, n), @set_dsd_length(x{0}_skip, n), .{{\n"
-          "      .async = true, .activate = x{0}_next_id }});\n"
+          "      .async = true, .activate = x{0}_next_id, .ut_id = @get_ut_id({0}) }});\n"
           "{3}"
           "  }} else {{\n"
           "    arrived += 1;\n"
@@ -212,7 +213,7 @@ class Writer {
     std::string to = fmt::format("x{}_keep", i), indent = "    ", close;
     std::string out = fmt::format(
         "  }} else if (x{0}_at < {1}) {{\n"
-        "    @{2}({3}, x{0}_in, .{{ .async = true, .activate = x{0}_next_id }});\n"
+        "    @{2}({3}, x{0}_in, .{{ .async = true, .activate = x{0}_next_id, .ut_id = @get_ut_id({0}) }});\n"
         "    x{0}_at += {4};\n",
         i, stored(b).words(), stream_move(b, true),
         one ? to : fmt::format("@increment_dsd_offset({}, {}, {})", to, place(i), type(b)), walk.run);

@@ -13,6 +13,7 @@ constexpr int64_t kEnoughWords = 8000;  // all buffers of a part: then its share
 // Leading dimensions divided as far as a part of so many words has the form of the whole; else flat.
 ops::Shape part_shape(ops::Shape shape, int64_t words, int64_t parts) {
   for (int64_t& dim : shape) {
+    if (dim == 1) continue;
     int64_t by = dim % parts == 0 ? parts : parts % dim == 0 ? dim : 1;
     dim /= by;
     parts /= by;
@@ -104,10 +105,12 @@ bool streams_divide(const Region& r, int64_t parts) {
 
 }  // namespace
 
+bool large_enough_to_slice(const Region& r) { return words(r) > kEnoughWords; }
+
 int64_t slice_region(Region& r) {
   // With several streams, one of them may wait for the whole sample of another, which the slice would hold
   // up.
-  if (words(r) <= kEnoughWords || r.operands.size() != 1) return 1;
+  if (!large_enough_to_slice(r) || (r.operands.size() != 1 && !r.may_wait)) return 1;
   int64_t elements = r.program.buffers[size_t(r.result_buffer[0])].type.elements(), best = 1;
   Region sliced;
   for (const ShardAxis& axis : shard_axes(r.program.buffers[size_t(r.result_buffer[0])].type.shape)) {

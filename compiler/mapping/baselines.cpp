@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "compiler/autogen/autogen.h"
 #include "compiler/mapping/mapping.h"
 
 namespace cs::mapping {
@@ -120,7 +121,7 @@ size_t streams_of(const Graph& g, const std::vector<NodeId>& nodes, bool& equal)
 }
 
 Counterpart counterpart(const Graph& g, const std::vector<NodeId>& nodes) {
-  if (g.node(nodes.front()).assignment.kernel == "dtg-region") return {};
+  if (g.node(nodes.front()).assignment.kernel == autogen::kRegionKernel) return {};
   ops::OpKind kind = g.op(nodes.front()).kind;
   if (kind == ops::OpKind::contraction) return {nodes.size() > 1 ? "gemv + relu" : "gemv", Form::handwritten};
   if (kind != ops::OpKind::elementwise) return {};

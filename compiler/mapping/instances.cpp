@@ -163,11 +163,13 @@ bool pack_words(const graph::Value& value, const ops::Tensor& t, std::vector<uin
   return true;
 }
 
-bool make_region(const Graph& g, const Group& group, Instance& inst, Diag& diag) {
+bool make_region(const Graph& g, const Group& group, const autogen::HeldStreams& streams, Instance& inst,
+                 Diag& diag) {
   autogen::Region region;
   std::string why;
   if (!autogen::build_region(g, group.nodes, region, why)) return fail(g, group.nodes.front(), why, diag);
-  inst.kernel = "dtg-region";
+  region.may_wait = streams.may_wait(region);
+  inst.kernel = autogen::kRegionKernel;
   inst.operands = region.operands;
   inst.results = region.results;
   kernels::Work& work = inst.work;
@@ -223,10 +225,12 @@ HostTensor host_tensor(const Graph& g, ValueId id) {
   return t;
 }
 
-bool make_instance(const Graph& g, const Group& group, const Machine& machine, Instance& inst, Diag& diag) {
+bool make_instance(const Graph& g, const Group& group, const autogen::HeldStreams& streams,
+                   const Machine& machine, Instance& inst, Diag& diag) {
   std::string why;
   NodeId front = group.nodes.front();
-  if (g.node(front).assignment.kernel == "dtg-region") return make_region(g, group, inst, diag);
+  if (g.node(front).assignment.kernel == autogen::kRegionKernel)
+    return make_region(g, group, streams, inst, diag);
   std::optional<kernels::Work> work = kernels::work_of(g, front, why);
   if (!work) return fail(g, front, why, diag);
   if (group.outputs.size() != 1 && group.nodes.size() > 1) {

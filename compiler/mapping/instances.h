@@ -14,7 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "compiler/autogen/region.h"
+#include "compiler/autogen/autogen.h"
+#include "compiler/autogen/held.h"
 #include "compiler/graph/graph.h"
 #include "compiler/kernels/kernels.h"
 #include "compiler/mapping/mapping.h"
@@ -106,7 +107,8 @@ bool build_parts(const graph::Graph&, const MapOptions&, const Machine&, Parts&,
 // ---- pieces, also for tests
 // A name that CSL accepts, unique among `taken` (which it joins).
 std::string csl_name(const std::string& wanted, std::vector<std::string>& taken);
-bool make_instance(const graph::Graph&, const graph::Group&, const Machine&, Instance&, Diag&);
+bool make_instance(const graph::Graph&, const graph::Group&, const autogen::HeldStreams&, const Machine&,
+                   Instance&, Diag&);
 HostTensor host_tensor(const graph::Graph&, graph::ValueId);
 
 }  // namespace cs::mapping

@@ -24,7 +24,14 @@ using graph::ValueId;
 class Builder {
  public:
   Builder(const Graph& g, const MapOptions& options, const Machine& machine, Parts& parts, Diag& diag)
-      : g_(g), machine_(machine), parts_(parts), diag_(diag) {
+      : g_(g),
+        machine_(machine),
+        parts_(parts),
+        diag_(diag),
+        groups_(graph::groups(g)),
+        held_(g, [this](NodeId id) { return groups_[group_of_.at(id)].nodes; }) {
+    for (size_t i = 0; i < groups_.size(); ++i)
+      for (NodeId id : groups_[i].nodes) group_of_[id] = i;
     parts_.host.model = g.name;
     parts_.host.policy = options.policy;
     parts_.host.dtype = options.dtype;
@@ -38,7 +45,7 @@ class Builder {
       parts_.host.inputs.push_back(host_tensor(g_, v));
       on_host_.insert(v);
     }
-    for (const Group& group : graph::groups(g_)) {
+    for (const Group& group : groups_) {
       NodeId front = group.nodes.front();
       if (!g_.node(front).assignment.origin) {
         diag_.error_at(g_.node(front).where, fmt::format("{} has no origin", g_.node(front).op),
@@ -241,7 +248,7 @@ class Builder {
 
   void wafer_group(const Group& group) {
     Instance inst;
-    if (!make_instance(g_, group, machine_, inst, diag_)) return;
+    if (!make_instance(g_, group, held_, machine_, inst, diag_)) return;
     inst.name = csl_name(group.name, names_);
     std::vector<int> streams;
     for (ValueId v : inst.operands) {
@@ -287,6 +294,9 @@ class Builder {
   const Machine& machine_;
   Parts& parts_;
   Diag& diag_;
+  const std::vector<Group> groups_;
+  std::map<NodeId, size_t> group_of_;
+  const autogen::HeldStreams held_;
   std::set<ValueId> on_host_, received_as_view_;
   std::map<ValueId, int> stream_of_;
   std::map<std::pair<ValueId, int64_t>, int> broadcast_of_;

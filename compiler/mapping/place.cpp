@@ -49,8 +49,7 @@ std::vector<int> depths(const Parts& parts) {
 
 class Placer {
  public:
-  Placer(const Parts& parts, const PlanLists& plans, const Extent& limit)
-      : plans_(plans), limit_(limit) {
+  Placer(const Parts& parts, const PlanLists& plans, const Extent& limit) : plans_(plans), limit_(limit) {
     std::vector<int> relays(parts.instances.size(), 0);
     for (const Stream& s : parts.streams) {
       if (s.producer >= 0 && !s.port_out.empty()) ++relays[size_t(s.producer)];
@@ -173,7 +172,10 @@ class Placer {
       widest = std::max(widest, w);
       highest = std::max(highest, h);
     }
-    const double side = std::sqrt(area);
+    // A wide and a high one do not lie in a box as wide and as high as they are.
+    const double side = std::sqrt(area), more = std::sqrt(room / kFirstRoom);
+    widest = int(std::ceil(widest * more));
+    highest = int(std::ceil(highest * more));
     Extent box;
     box.width = std::min(limit_.width, std::max({widest, int(std::ceil(side)), int(area / limit_.height)}));
     box.height = std::min(limit_.height, std::max(highest, int(std::ceil(area / box.width))));

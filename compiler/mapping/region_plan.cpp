@@ -258,10 +258,16 @@ void add_rectangles(const Region& r, const Extent& limit, const Machine& machine
   }
 }
 
+// A feeder passes every operand on, a collector every result: each takes a queue in and a queue out.
+bool queues_suffice(const Region& r, const Machine& machine) {
+  const size_t streams = std::max(r.operands.size(), r.results.size());
+  return streams <= std::min(machine.queues.input_words.size(), machine.queues.output_words.size());
+}
+
 // Rectangles, and if nothing fits those that leave out small gaps too.
 void add_larger(const Region& r, const Extent& limit, const Machine& machine, std::vector<RegionPlan>& list) {
   for (bool fine : {false, true}) {
-    add_rectangles(r, limit, machine, fine, list);
+    if (queues_suffice(r, machine)) add_rectangles(r, limit, machine, fine, list);
     if (std::any_of(list.begin(), list.end(), [&](const RegionPlan& p) { return fits(p, machine); })) return;
   }
 }
@@ -299,7 +305,7 @@ std::vector<RegionPlan> region_plans(const Region& r, int64_t rounds, const Exte
                                      const Extent& forced, const Machine& machine) {
   std::vector<RegionPlan> list;
   if (forced.height > 1) {
-    add_forced(r, forced.width, forced.height, machine, list);
+    if (queues_suffice(r, machine)) add_forced(r, forced.width, forced.height, machine, list);
   } else {
     std::vector<int> widths;
     for (const ShardAxis& axis : axes_of(r)) {

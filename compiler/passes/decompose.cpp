@@ -1,11 +1,12 @@
-// Compounds: an operator with a decomposition and no kernel of its own is replaced by the primitives of its row, if
-// all of them have kernels that many PEs share; else it is generated whole, as one region. Whether they have is tried
-// on a graph that holds only this operator. If neither is possible it runs whole on the host, which is better than
-// crossing the edge for every part.
+// Compounds: an operator with a decomposition and no kernel of its own is replaced by the primitives of its
+// row, if all of them have kernels that many PEs share; else it is generated whole, as one region. Whether
+// they have is tried on a graph that holds only this operator. If neither is possible it runs whole on the
+// host, which is better than crossing the edge for every part.
 #include <map>
 
 #include <fmt/format.h>
 
+#include "compiler/autogen/autogen.h"
 #include "compiler/graph/fold.h"
 #include "compiler/graph/sample.h"
 #include "compiler/kernels/kernels.h"
@@ -116,7 +117,7 @@ bool parts_fit(const Graph& g, NodeId id, PassContext& context, std::string& why
       return false;
     }
     std::string none;
-    if (a.kernel == "dtg-region" && kernels::match_handwritten(trial, part, none) == nullptr) {
+    if (a.kernel == autogen::kRegionKernel && kernels::match_handwritten(trial, part, none) == nullptr) {
       why = fmt::format("its part {} would be a region of its own", trial.node(part).op);
       return false;
     }

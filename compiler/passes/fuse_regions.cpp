@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "compiler/autogen/autogen.h"
+#include "compiler/autogen/held.h"
 #include "compiler/kernels/kernels.h"
 #include "compiler/mapping/plan.h"
 #include "compiler/passes/passes.h"
@@ -25,11 +26,14 @@ using graph::ValueId;
 
 constexpr int64_t kSmallWords = 6000;  // half of a PE's memory
 constexpr double kSlower = 1.25, kMorePes = 2;
-constexpr std::string_view kRegion = "dtg-region", kChain = "dtg-elementwise";
+constexpr std::string_view kRegion = autogen::kRegionKernel, kChain = "dtg-elementwise";
 
 class Fuser {
  public:
-  Fuser(Graph& g, const Machine& machine) : g_(g), machine_(machine) {}
+  Fuser(Graph& g, const Machine& machine)
+      : g_(g),
+        machine_(machine),
+        held_(g, [this](NodeId id) { return members_[size_t(group_of_.at(id))]; }) {}
 
   void run() {
     for (const graph::Group& group : graph::groups(g_)) {
@@ -143,6 +147,7 @@ class Fuser {
         !autogen::make_region(g_, members_[size_t(to)], first, why)) {
       return false;
     }
+    for (autogen::Region* r : {&first, &second, &both}) r->may_wait = held_.may_wait(*r);
     if (!keeps_accuracy(both) && !pays(cost(first), cost(second), cost(both))) return false;
     members_[size_t(to)] = std::move(joined);
     for (NodeId id : members_[size_t(to)]) g_.node(id).assignment.kernel = kRegion;
@@ -192,6 +197,7 @@ class Fuser {
   const Machine& machine_;
   std::vector<std::vector<NodeId>> members_;  // by group, in the order of their last nodes
   std::map<NodeId, int> group_of_;
+  const autogen::HeldStreams held_;
   std::vector<std::pair<autogen::Region, mapping::RegionCost>> costs_;
 };
 

@@ -306,5 +306,22 @@ TEST(RegionShard, SlicesInTimeGiveTheWhole) {
   EXPECT_EQ(autogen::slice_region(r), 1);
 }
 
+// y = -x for 1 x 12 planes of 40 x 50: a part keeps the form of its planes, so it can be cut along both sides.
+TEST(RegionShard, DimensionsOfOneDoNotHideThoseBehindThem) {
+  ops::TensorType x = f32({1, 12, 40, 50});
+  const ops::TensorType* in[] = {&x};
+  ops::LoopProgram p;
+  LoopBuilder b(p, in, std::span(&x, 1));
+  b.elementwise(b.result(), {b.operand(0)}, "-x0");
+  Region r;
+  r.program = p;
+  r.operands.resize(1);
+  r.operand_buffer = {0};
+  r.result_buffer = {1};
+  r.results.resize(1);
+  ASSERT_EQ(autogen::slice_region(r), 6);
+  EXPECT_EQ(r.program.buffers[1].type.shape, (ops::Shape{1, 2, 40, 50}));
+}
+
 }  // namespace
 }  // namespace cs::test
