@@ -195,7 +195,12 @@ void build_t5(NetBuilder& b) {
   const auto of = [&](bool causal, ValueId score_bias) {
     return Attention{heads, depth, bias, causal, scale, score_bias, 0};
   };
-  const auto block = [&](const std::string& name, ValueId v, const std::string& k, const std::string& f) {
+  const auto self_attended = [&](const std::string& name, ValueId v, bool causal, ValueId score_bias) {
+    const ValueId h = b.rms_norm(name + "_norm", v, epsilon);
+    return b.add(name + "_sum", v, attention(b, name + "_attention", h, h, of(causal, score_bias)));
+  };
+  const auto fed_forward = [&](const std::string& name, ValueId v, const std::string& k,
+                               const std::string& f) {
     return b.add(
         name + "_sum_ffn", v,
         b.feed_forward(name + "_ffn", b.rms_norm(name + "_norm_ffn", v, epsilon), k, f, filter, ffn_bias));
@@ -206,9 +211,7 @@ void build_t5(NetBuilder& b) {
       relative ? relative_bias(b, "encoder_bias", heads, sources, sources, buckets, 128, true) : ValueId{};
   for (int64_t i = 0; i < encoders && c.ok(); ++i) {
     const std::string name = fmt::format("encoder{}", i);
-    const ValueId h = b.rms_norm(name + "_norm", v, epsilon);
-    v = b.add(name + "_sum", v, attention(b, name + "_attention", h, h, of(false, near)));
-    v = block(name, v, key, function);
+    v = fed_forward(name, self_attended(name, v, false, near), key, function);
   }
   const ValueId memory = b.rms_norm("encoder_norm", v, epsilon);
 
@@ -217,11 +220,10 @@ void build_t5(NetBuilder& b) {
       relative ? relative_bias(b, "decoder_bias", heads, targets, targets, buckets, 128, false) : ValueId{};
   for (int64_t i = 0; i < decoders && c.ok(); ++i) {
     const std::string name = fmt::format("decoder{}", i);
-    const ValueId h = b.rms_norm(name + "_norm", v, epsilon);
-    v = b.add(name + "_sum", v, attention(b, name + "_attention", h, h, of(true, behind)));
+    v = self_attended(name, v, true, behind);
     const ValueId g = b.rms_norm(name + "_norm_cross", v, epsilon);
     v = b.add(name + "_sum_cross", v, attention(b, name + "_cross", g, memory, of(false, {})));
-    v = block(name, v, decoder_key, decoder_function);
+    v = fed_forward(name, v, decoder_key, decoder_function);
   }
   const bool shared = c.flag("model.share_embedding_weights", true);
   v = b.rms_norm("decoder_norm", v, epsilon);
