@@ -1,5 +1,4 @@
-// Graph coloring and strong components, the two graph algorithms that mapping needs. The only home of
-// Boost.Graph.
+// Graph coloring and strong components, two algorithms over graphs. The only home of Boost.Graph.
 #pragma once
 
 #include <cstddef>

@@ -170,6 +170,14 @@ void collect_streams(const MirLayout& layout, Program& out, Diag& diag) {
   for (const auto& [color, input] : inputs) out.streams.push_back({color, input});
 }
 
+void warn_of_missing_functions(const Program& p, Diag& diag) {
+  for (const ExportedName& e : p.exports)
+    if (e.is_function && std::none_of(p.tiles.begin(), p.tiles.end(),
+                                      [&](const TileProgram& t) { return t.function(e.name) != nullptr; }))
+      diag.warning({}, fmt::format("the layout exports function '{}', which no PE program has", e.name),
+                   "use @export_symbol in the PE program, or remove the @export_name");
+}
+
 // Positions in artefacts do not depend on where the sources lie: paths are relative to the layout's folder.
 void shorten_paths(const std::string& layout, Program& out) {
   std::string folder = std::filesystem::path(layout).parent_path().lexically_normal().generic_string();
@@ -207,6 +215,7 @@ std::optional<Program> compile_csl(const CslOptions& options, const Machine& mac
   for (TileRect& r : out.rects) r.rect.x += placement->x, r.rect.y += placement->y;
   for (RouteRun& r : out.routes) r.rect.x += placement->x, r.rect.y += placement->y;
   shorten_paths(options.layout, out);
+  warn_of_missing_functions(out, diag);
   if (diag.errors() != errors || !verify(out, machine, diag)) return std::nullopt;
   return out;
 }

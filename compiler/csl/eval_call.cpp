@@ -52,15 +52,16 @@ int Evaluator::uses_of(const FunctionRef& ref) {
 
 bool Evaluator::should_inline(const FunctionRef& ref, const std::vector<Value>& args, const Type* result) {
   if (ref.decl->is_inline) return true;
+  if (std::find(calls_.begin(), calls_.end(), ref.decl) != calls_.end()) return false;  // in a circle
   if (!result || (result->kind != TypeKind::void_ && !result->is_scalar())) return true;
   for (const Value& a : args)
     if (!is_comptime(a) && !passes_at_run_time(a)) return true;
   const FunctionFacts& f = facts(*ref.decl);
   if (f.nodes <= kSmallFunction) return true;
   // An address alone folds nothing: only where it points to is known.
-  const bool known = std::all_of(args.begin(), args.end(), is_comptime) &&
-                     std::any_of(args.begin(), args.end(),
-                                 [](const Value& a) { return a.type->kind != TypeKind::pointer; });
+  const bool known =
+      std::all_of(args.begin(), args.end(), is_comptime) &&
+      std::any_of(args.begin(), args.end(), [](const Value& a) { return a.type->kind != TypeKind::pointer; });
   if (known && !f.has_loop && f.nodes <= kFoldedFunction) return true;
   auto it = ref.module->entries.find(ref.decl->name);
   return f.nodes <= kOnceFunction && it != ref.module->entries.end() && it->second.inlined == 0 &&

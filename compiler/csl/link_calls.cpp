@@ -3,7 +3,8 @@
 //  - Arguments: r0..r7 in order, pairs at even registers; what does not fit goes through one memory area
 //  shared by all
 //    calls, which is safe because the callee copies it first and tasks do not interrupt each other.
-//  - Results: r0 or p0. r15 holds the return address; a function that calls others saves it in its frame.
+//  - Results: r0 or p0. r15 holds the return address; a function that calls others saves it in its frame. A
+//  call that may come back to its own function is its last instruction and leaves r15 to the callee.
 //  - Tasks get wavelet data as TaskArgs says, which is the same as arguments in r0, r1. They end with
 //  `yield`.
 //  - A launched function: the host writes its arguments to memory. If nobody calls it, it loads them itself
@@ -90,7 +91,12 @@ class Lowering {
     for (size_t i = 0; i < places.size(); ++i)
       if (places[i].reg < 0)
         push(make(places[i].pair ? Op::st32 : Op::st16, overflow(places[i].offset), imm(0), call.args[i]));
+    // A call in a circle of functions is a jump: the callee finds the return address of this function in the
+    // link register, its own one goes where nobody looks.
+    constexpr int kNoArgument = 13;
+    if (call.is_tail) push(make(Op::ld16, reg(isa::kLinkRegister), slot(link_slot_), imm(0)));
     Line jump = line;
+    if (call.is_tail) jump.inst.args[0] = reg(kNoArgument), jump.reads = uint16_t(1u << isa::kLinkRegister);
     for (size_t i = 0; i < places.size(); ++i) {
       if (places[i].reg < 0) continue;
       push(make(move_op(places[i].pair), fixed(places[i]), call.args[i]));

@@ -54,6 +54,7 @@ struct MirCall {         // belongs to the instruction at `inst` (a jal or jalv)
   std::vector<isa::Operand> args;       // reg, pair or imm operands, in parameter order
   std::vector<bool> arg_is_pair;
   isa::Operand result;                  // kind none, reg or pair
+  bool is_tail = false;                 // a jump: the callee returns to the caller of this function
 };
 
 struct MirFunction {

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 
 #include <fmt/format.h>
 
+#include "compiler/algo/coloring.h"
 #include "compiler/csl/builtins.h"
 #include "compiler/csl/eval.h"
 #include "compiler/csl/layout_result.h"
@@ -39,35 +41,44 @@ Value layout_params(TypeTable& types, const CslOptions& options) {
   return Value::with(types.get(TypeKind::comptime_struct), ValueKind::aggregate, std::move(a));
 }
 
-// Functions that call each other in a circle would need a stack.
-void check_recursion(const MirTile& tile, Diag& diag) {
-  enum State : uint8_t { fresh, open, done };
-  std::vector<State> state(tile.functions.size(), fresh);
-  std::vector<uint32_t> path;
-  // Iterative depth-first search: (function, next call).
-  for (uint32_t root = 0; root < tile.functions.size(); ++root) {
-    std::vector<std::pair<uint32_t, size_t>> stack;
-    if (state[root] == fresh) stack.emplace_back(root, 0), state[root] = open;
-    while (!stack.empty()) {
-      auto& [f, next] = stack.back();
-      const MirFunction& fn = tile.functions[f];
-      if (next == fn.calls.size()) {
-        state[f] = done;
-        stack.pop_back();
-        continue;
-      }
-      const MirCall& call = fn.calls[next++];
-      const isa::Operand& target = fn.code[call.inst].args[1];
-      if (target.kind != isa::OperandKind::function) continue;
-      const auto callee = uint32_t(target.value);
-      if (state[callee] == open) {
-        diag.error(fn.locs[call.inst],
-                   fmt::format("'{}' calls '{}' again: recursion does not exist at run time", fn.name,
-                               tile.functions[callee].name),
-                   "use a loop, or tasks");
-        return;
-      }
-      if (state[callee] == fresh) stack.emplace_back(callee, 0), state[callee] = open;
+// Whether the function around this call is done with its frame: nothing happens between the call and the
+// return, and no pointer into the frame can be on its way.
+bool is_last(const MirFunction& f, const MirCall& call) {
+  if (!f.slots.empty()) return false;
+  size_t at = call.inst + 1;
+  for (size_t steps = 0; at < f.code.size() && f.code[at].op == isa::Op::jmp && steps < f.code.size();
+       ++steps)
+    at = f.labels[size_t(f.code[at].args[0].value)];
+  const bool returns = std::binary_search(f.rets.begin(), f.rets.end(), uint32_t(at));
+  return returns && (f.result.kind == isa::OperandKind::none || f.result == call.result);
+}
+
+// Frames have fixed places, there is no stack. So functions that call each other in a circle may do so only
+// as the last thing they do: the call becomes a jump, and the frame of the one that jumps is free.
+void check_recursion(MirTile& tile, Diag& diag) {
+  std::vector<algo::Edge> edges;
+  const auto callee_of = [](const MirFunction& f, const MirCall& call) {
+    const isa::Operand& target = f.code[call.inst].args[1];
+    return target.kind == isa::OperandKind::function ? std::optional(size_t(target.value)) : std::nullopt;
+  };
+  for (size_t f = 0; f < tile.functions.size(); ++f)
+    for (const MirCall& call : tile.functions[f].calls)
+      if (auto callee = callee_of(tile.functions[f], call)) edges.emplace_back(f, *callee);
+  const std::vector<int> circle = algo::strong_components(tile.functions.size(), edges);
+  for (size_t f = 0; f < tile.functions.size(); ++f) {
+    MirFunction& fn = tile.functions[f];
+    for (MirCall& call : fn.calls) {
+      const auto callee = callee_of(fn, call);
+      if (!callee || circle[f] != circle[*callee]) continue;
+      call.is_tail = is_last(fn, call);
+      if (call.is_tail) continue;
+      diag.error(fn.locs[call.inst],
+                 fmt::format("'{}' calls '{}' again: recursion does not exist at run time", fn.name,
+                             tile.functions[*callee].name),
+                 "use a loop, or tasks; a call that is the last thing of its function is a jump and may come "
+                 "back, if the "
+                 "function has no arrays or variables with an address of its own");
+      return;
     }
   }
 }
@@ -168,8 +179,7 @@ void Evaluator::run_layout_block(ModuleInstance& m) {
   // If PEs run this very file, its comptime blocks are theirs.
   const bool is_code = std::any_of(layout_->tiles.begin(), layout_->tiles.end(),
                                    [&](const LayoutState::TileKey& t) { return t.source == m.source; });
-  if (is_code)
-    std::erase_if(unit_.comptime_blocks, [&](const auto& block) { return block.first == &m; });
+  if (is_code) std::erase_if(unit_.comptime_blocks, [&](const auto& block) { return block.first == &m; });
   run_comptime_blocks();
   if (!layout_->has_rectangle && diag().ok())
     fail(found->loc, "the layout does not call @set_rectangle", "@set_rectangle(width, height)");

@@ -3,6 +3,9 @@
 // differ.
 #include <gmock/gmock.h>
 
+#include <cstring>
+
+#include "runtime/host/npz.h"
 #include "tests/e2e/run_tool.h"
 
 namespace cs::e2e {
@@ -40,6 +43,42 @@ TEST_F(Errors, ADeadlockEndsByItselfAndNamesWhoWaits) {
   const ChildResult r = run("cs-sim", {path("p.csp"), "--launch", "run"});
   EXPECT_EQ(r.exit_code, 3) << r.err;
   EXPECT_THAT(r.err, AllOf(HasSubstr("deadlock"), HasSubstr("pe.csl:")));
+}
+
+// The layout announces `later`, which the PE's program does not have; `run` has two arguments and leaves their sum.
+TEST_F(Errors, LaunchesWithArgumentsAndOfWhatIsMissing) {
+  write("pe.csl",
+        "param memcpy_params: comptime_struct;\n"
+        "const sys = @import_module(\"<memcpy/memcpy>\", memcpy_params);\n"
+        "var sum = @zeros([1]f32);\nvar p: [*]f32 = &sum;\n"
+        "fn run(a: i16, b: f32) void { sum[0] = @as(f32, a) + b; sys.unblock_cmd_stream(); }\n"
+        "comptime { @export_symbol(run); @export_symbol(p, \"sum\"); }\n");
+  write("layout.csl",
+        "const memcpy = @import_module(\"<memcpy/get_params>\", .{ .width = 1, .height = 1 });\n"
+        "layout {\n  @set_rectangle(1, 1);\n"
+        "  @set_tile_code(0, 0, \"pe.csl\", .{ .memcpy_params = memcpy.get_params(0) });\n"
+        "  @export_name(\"run\", fn (i16, f32) void);\n  @export_name(\"later\", fn () void);\n"
+        "  @export_name(\"sum\", [*]f32, true);\n}\n");
+  const ChildResult c = run("cs-compile", {path("layout.csl"), "-m", "wse2", "-o", path("p.csp")});
+  ASSERT_EQ(c.exit_code, 0) << c.err;
+  EXPECT_THAT(c.err, HasSubstr("warning: the layout exports function 'later', which no PE program has"));
+  ChildResult r = run("cs-sim", {path("p.csp"), "--launch", "run(-3, 0.5)", "--outputs", path("o.npz")});
+  ASSERT_EQ(r.exit_code, 0) << r.err;
+  Diag diag;
+  const auto outputs = read_npz(path("o.npz"), diag);
+  ASSERT_TRUE(outputs && outputs->size() == 1) << diag.to_string();
+  float sum = 0;
+  std::memcpy(&sum, outputs->at(0).tensor.bytes.data(), 4);
+  EXPECT_EQ(sum, -2.5f);
+
+  r = run("cs-sim", {path("p.csp"), "--launch", "later"});
+  EXPECT_EQ(r.exit_code, 1);
+  EXPECT_THAT(r.err, AllOf(HasSubstr("no function of this name"), HasSubstr("it exports run")));
+  for (const char* bad : {"run(1", "run(one,2)", "(1,2)", "run(1,2)x", "run(99999999999,0.0)"}) {
+    r = run("cs-sim", {path("p.csp"), "--launch", bad});
+    EXPECT_EQ(r.exit_code, 1) << bad;
+    EXPECT_THAT(r.err, HasSubstr("is no function with numbers as arguments")) << bad;
+  }
 }
 
 TEST_F(Errors, AWrongKeyIsNamedWithItsPositionAndTheNearestOne) {

@@ -113,7 +113,8 @@ class Parser {
 
   Array name_or_call(int depth) {
     const size_t start = at_;
-    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) || text_[at_] == '_'))
+    while (at_ < text_.size() &&
+           (std::isalnum(static_cast<unsigned char>(text_[at_])) || text_[at_] == '_' || text_[at_] == '.'))
       ++at_;
     const std::string name = text_.substr(start, at_ - start);
     if (name.empty()) {
@@ -164,16 +165,28 @@ class Parser {
       fail("index " + std::to_string(int64_t(i)) + " of an array of " + std::to_string(a.size()));
       return {0};
     }
+    if (args.size() == 3 && name == "every" && args[1].size() + args[2].size() == 2)
+      return every(a, args[1][0], args[2][0]);
     if (args.size() == 4 && name == "columns" && args[1].size() + args[2].size() + args[3].size() == 3)
       return columns(a, args[1][0], args[2][0], args[3][0]);
     fail("no function '" + name + "' of " + std::to_string(args.size()) +
-         " such arguments; there are max, min, sum, mean, abs, floor, ceil, sqrt, log2, tsc, at, columns");
+         " such arguments; there are max, min, sum, mean, abs, floor, ceil, sqrt, log2, tsc, at, every, "
+         "columns");
     return {0};
+  }
+
+  // Elements first, first + step, …
+  Array every(const Array& a, double step, double first) {
+    if (step < 1 || first < 0) fail("every(a, step, first) needs step > 0 and first >= 0");
+    Array out;
+    for (double i = first; error_.empty() && i < double(a.size()); i += step) out.push_back(a[size_t(i)]);
+    return out;
   }
 
   // `count` columns from `first` on, of rows of `width`.
   Array columns(const Array& a, double width, double first, double count) {
-    if (width < 1 || first < 0 || count < 0 || first + count > width || std::fmod(double(a.size()), width) != 0) {
+    if (width < 1 || first < 0 || count < 0 || first + count > width ||
+        std::fmod(double(a.size()), width) != 0) {
       fail("columns(a, width, first, count): these columns do not exist");
       return {0};
     }

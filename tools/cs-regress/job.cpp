@@ -103,6 +103,14 @@ std::string host_reason(const json& stats) {
   return "no kernel";
 }
 
+// The 16-bit words of an array in memory order.
+std::vector<double> words_of(const NamedArray& a) {
+  std::vector<double> out;
+  for (size_t i = 0; i + 1 < a.tensor.bytes.size(); i += 2)
+    out.push_back(double(a.tensor.bytes[i] | a.tensor.bytes[i + 1] << 8));
+  return out;
+}
+
 // `measure` over the figures and, for programs without a host part, over parameters and exported symbols.
 std::optional<double> measure(const Job& job, const std::string& text, const json& stats,
                               const std::string& outputs, std::string& error) {
@@ -118,8 +126,10 @@ std::optional<double> measure(const Job& job, const std::string& text, const jso
       std::from_chars(it->second.data(), it->second.data() + it->second.size(), param);
       return std::vector{param};
     }
-    for (const NamedArray& a : *arrays)
+    for (const NamedArray& a : *arrays) {
       if (a.name == name) return to_doubles(a);
+      if (a.name + ".u16" == name) return words_of(a);
+    }
     return std::nullopt;
   };
   return evaluate_expression(text, lookup, error);

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
+#include <charconv>
 #include <cstring>
 
 #include "runtime/host/session.h"
@@ -71,9 +73,61 @@ bool copy_in(Session& session, const Program& p, const NamedArray& a, Diag& diag
   return session.copy_to(a.name, r, uint32_t(type.shape[2]), words, HostOrder::row_major, diag);
 }
 
+// One number, whole.
+std::optional<uint32_t> read_argument(const std::string& text) {
+  const char *begin = text.data(), *end = begin + text.size();
+  if (text.find_first_of(".eE") == std::string::npos) {
+    int64_t i = 0;
+    const auto [at, error] = std::from_chars(begin, end, i);
+    const bool fits = i >= INT32_MIN && i <= int64_t(UINT32_MAX);
+    return error == std::errc() && at == end && fits ? std::optional(uint32_t(i)) : std::nullopt;
+  }
+  float f = 0;
+  const auto [at, error] = std::from_chars(begin, end, f);
+  return error == std::errc() && at == end ? std::optional(std::bit_cast<uint32_t>(f)) : std::nullopt;
+}
+
+// Pieces between commas that stand outside of parentheses, without blanks.
+std::vector<std::string> pieces_of(const std::string& text) {
+  std::vector<std::string> out(1);
+  int depth = 0;
+  for (char c : text) {
+    if (c == ' ') continue;
+    depth += (c == '(') - (c == ')');
+    if (c == ',' && depth == 0)
+      out.emplace_back();
+    else
+      out.back() += c;
+  }
+  return out;
+}
+
 }  // namespace
 
-std::optional<LaunchRun> run_launches(Device& device, const std::vector<std::string>& functions, int rounds,
+std::optional<std::vector<Launch>> read_launches(const std::vector<std::string>& texts, Diag& diag) {
+  std::vector<Launch> out;
+  for (const std::string& text : texts)
+    for (const std::string& piece : pieces_of(text)) {
+      const size_t open = piece.find('(');
+      Launch launch{piece.substr(0, open), {}};
+      bool good = !launch.function.empty() && (open == std::string::npos || piece.back() == ')');
+      if (good && open != std::string::npos && piece.size() > open + 2)
+        for (const std::string& arg : pieces_of(piece.substr(open + 1, piece.size() - open - 2))) {
+          const auto value = read_argument(arg);
+          good = good && value;
+          launch.args.push_back(value.value_or(0));
+        }
+      if (!good) {
+        diag.error_at("--launch", fmt::format("'{}' is no function with numbers as arguments", piece),
+                      "write FUNCTION or FUNCTION(1,-2,0.5), with commas between several");
+        return std::nullopt;
+      }
+      out.push_back(std::move(launch));
+    }
+  return out;
+}
+
+std::optional<LaunchRun> run_launches(Device& device, const std::vector<Launch>& functions, int rounds,
                                       const std::vector<NamedArray>& inputs, Cycle max_cycles, Diag& diag) {
   Session session(device);
   session.set_max_cycles(max_cycles);
@@ -89,8 +143,8 @@ std::optional<LaunchRun> run_launches(Device& device, const std::vector<std::str
     return run;
   }
   for (int round = 0; round < rounds; ++round) {
-    for (const std::string& function : functions) {
-      if (!session.launch(function, {}, diag)) return std::nullopt;
+    for (const Launch& launch : functions) {
+      if (!session.launch(launch.function, launch.args, diag)) return std::nullopt;
       if (session.wait(diag)) continue;
       run.status = session.status();
       return run;
@@ -109,8 +163,7 @@ std::vector<NamedArray> read_exports(Device& device) {
     const auto extent = e.is_function ? std::nullopt : extent_of(p, e.name);
     if (!extent || extent->elements == 0) continue;
     const size_t bytes = extent->elements * size_t(data_type_bytes(extent->type));
-    ops::Tensor tensor(
-        ops::TensorType{extent->type, {extent->rect.h, extent->rect.w, extent->elements}});
+    ops::Tensor tensor(ops::TensorType{extent->type, {extent->rect.h, extent->rect.w, extent->elements}});
     for (const TileRect& r : p.rects) {
       const Symbol* s = p.tiles[r.tile].symbol(e.name);
       if (s == nullptr) continue;

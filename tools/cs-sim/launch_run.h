@@ -20,9 +20,19 @@ struct LaunchRun {
   std::vector<Cycle> end;  // of each round
 };
 
+// A function to launch with its arguments, as raw 32-bit values.
+struct Launch {
+  std::string function;
+  std::vector<uint32_t> args;
+};
+
+// What --launch says: functions with commas between them, arguments in parentheses: `init,run(1,-2,0.5)`.
+// Numbers with a point or an exponent are f32, others integers. Nothing for bad input (reported).
+std::optional<std::vector<Launch>> read_launches(const std::vector<std::string>& texts, Diag&);
+
 // Copies in, then runs `functions` in order, `rounds` times; without functions runs until nothing happens any
 // more. Copies and launches take host time. Nothing is returned for bad input (reported).
-std::optional<LaunchRun> run_launches(Device&, const std::vector<std::string>& functions, int rounds,
+std::optional<LaunchRun> run_launches(Device&, const std::vector<Launch>& functions, int rounds,
                                       const std::vector<NamedArray>& inputs, Cycle max_cycles, Diag&);
 // All exported variables at the present cycle; takes no time.
 std::vector<NamedArray> read_exports(Device&);

@@ -92,8 +92,7 @@ void add_options(CLI::App& app, SimOptions& o, LaterOptions& later) {
       ->check(CLI::Range(1, 1'000'000))
       ->group("Data");
   app.add_option("--launch", o.launch,
-                 "exported functions to launch, in order, for programs without a host part")
-      ->delimiter(',')
+                 "exported functions to launch, in order, for programs without a host part; `init,run(1,2.5)`")
       ->allow_extra_args(false)
       ->group("Data");
   app.add_option("--seed", o.seed, "of random inputs")->capture_default_str()->group("Data");

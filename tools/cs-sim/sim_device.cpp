@@ -25,7 +25,9 @@ bool SimDevice::launch(const std::string& function, std::span<const uint32_t> ar
   const auto& exports = program().exports;
   std::vector<std::string> names;
   for (size_t i = 0; i < exports.size(); ++i) {
-    if (!exports[i].is_function) continue;
+    const auto has = [&](const TileProgram& t) { return t.function(exports[i].name) != nullptr; };
+    if (!exports[i].is_function || std::none_of(program().tiles.begin(), program().tiles.end(), has))
+      continue;
     if (exports[i].name == function) {
       engine_.launch(int(i), args, pes, not_before);
       return true;

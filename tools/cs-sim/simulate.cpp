@@ -40,7 +40,11 @@ constexpr int kReportSamples = 8;
 class Simulation {
  public:
   Simulation(const SimOptions& o, const std::string& command, const std::atomic<bool>& interrupted)
-      : o_(o), command_(command), interrupted_(interrupted), progress_(o.quiet), traces_(o, usage_error_),
+      : o_(o),
+        command_(command),
+        interrupted_(interrupted),
+        progress_(o.quiet),
+        traces_(o, usage_error_),
         print_(o.print) {}
 
   int run() {
@@ -196,7 +200,9 @@ bool Simulation::run_network() {
 
 bool Simulation::run_exports() {
   const Cycle limit = o_.max_cycles > 0 ? o_.max_cycles : kNever;
-  launches_ = run_launches(*device_, o_.launch, std::max(1, iterations()), inputs_, limit, diag_);
+  const auto launches = read_launches(o_.launch, diag_);
+  if (!launches) return false;
+  launches_ = run_launches(*device_, *launches, std::max(1, iterations()), inputs_, limit, diag_);
   if (!launches_) return false;
   status_ = launches_->status;
   outputs_ = read_exports(*device_);

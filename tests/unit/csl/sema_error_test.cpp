@@ -138,6 +138,13 @@ TEST(SemaErrors, Recursion) {
       pe_errors("fn f(n: i16) i16 { if (n == 0) { return 0; } return f(n - 1) + 1; }\nvar v: i16 = 3;\n"
                 "fn main() void { v = f(v); }\ncomptime { @export_symbol(main); }\n"),
       HasSubstr("recursion does not exist at run time"));
+  // The jump would give the place of `x` to the next round, which still reads it.
+  EXPECT_THAT(
+      pe_errors(
+          "var out: i16 = 0;\nvar v: i16 = 3;\nfn f(n: i16, p: *i16) void { if (n == 0) { out = p.*; return; "
+          "} var x: "
+          "i16 = n; f(n - 1, &x); }\nfn main() void { f(v, &v); }\ncomptime { @export_symbol(main); }\n"),
+      HasSubstr("recursion does not exist at run time"));
   EXPECT_THAT(pe_errors("fn f(n: i32) i32 { return f(n + 1); }\nconst x = f(0);\n"),
               HasSubstr("nested more than 200 deep"));
 }
