@@ -86,10 +86,15 @@ int outside_operands(const Graph& g, std::span<const NodeId> group, NodeId next)
   return int(seen.size());
 }
 
-// An elementwise node that the chain generator takes.
-bool is_chain(const Graph& g, NodeId id, std::string& why) {
+// An elementwise node that the chain generator takes, behind a contraction or with f32 streams.
+bool is_chain(const Graph& g, NodeId id, bool epilogue, std::string& why) {
   const ops::OpDef& op = g.op(id);
-  return kernels::work_of(g, id, why) && elementwise_operands(g, id, why) &&
+  const std::optional<kernels::Work> work = kernels::work_of(g, id, why);
+  if (work && work->half && !epilogue) {
+    why = "its streams are not f32";
+    return false;
+  }
+  return work && elementwise_operands(g, id, why) &&
          expression_supported(
              ops::bind_attrs(ops::op_expression(op), ops::with_defaults(op, g.node(id).attrs)), why);
 }
@@ -98,7 +103,7 @@ bool is_chain(const Graph& g, NodeId id, std::string& why) {
 
 std::string generator_for(const Graph& g, NodeId id, std::string& why) {
   const ops::OpDef& op = g.op(id);
-  if (op.kind == ops::OpKind::elementwise && is_chain(g, id, why)) return "dtg-elementwise";
+  if (op.kind == ops::OpKind::elementwise && is_chain(g, id, false, why)) return "dtg-elementwise";
   if (op.kind == ops::OpKind::contraction && kernels::work_of(g, id, why)) return "dtg-contraction";
   if (op.kind == ops::OpKind::source) {
     why = fmt::format("no generator for operators of kind {}", ops::op_kind_name(op.kind));
@@ -110,7 +115,8 @@ std::string generator_for(const Graph& g, NodeId id, std::string& why) {
 }
 
 bool can_fuse(const Graph& g, std::span<const NodeId> group, NodeId next, std::string& why) {
-  if (group.empty() || g.op(next).kind != ops::OpKind::elementwise || !is_chain(g, next, why)) {
+  const bool epilogue = !group.empty() && g.op(group.front()).kind == ops::OpKind::contraction;
+  if (group.empty() || g.op(next).kind != ops::OpKind::elementwise || !is_chain(g, next, epilogue, why)) {
     if (why.empty()) why = "only elementwise operators can join a kernel";
     return false;
   }
@@ -134,7 +140,7 @@ bool can_fuse(const Graph& g, std::span<const NodeId> group, NodeId next, std::s
   }
   ops::OpKind kind = g.op(group.front()).kind;
   int outside = outside_operands(g, group, next);
-  if (kind == ops::OpKind::contraction) {
+  if (epilogue) {
     std::optional<kernels::Work> work = kernels::work_of(g, group.front(), why);
     if (outside > 0) why = "an epilogue can only have constants as further operands";
     return work && outside == 0 && constants_fit_rows(g, next, work->m, why);

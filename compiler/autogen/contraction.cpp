@@ -104,14 +104,19 @@ std::string multiply(const ContractionSpec& spec) {
 }
 
 std::string compute(const ContractionSpec& spec, const ExpressionResult& epilogue) {
-  std::string out =
+  std::string out = fmt::format(
+      "fn receive(into: mem1d_dsd) void {{\n"
+      "  @{}(into, x_in, .{{ .async = true, .activate = compute_id }});\n"
+      "}}\n\n",
+      spec.half ? "fh2s" : "fmovs");
+  out +=
       "var in_a: bool = true;\n\n"
       "task compute() void {\n"
       "  var x: [*]f32 = &xa;\n"
       "  if (in_a) {\n"
-      "    @fmovs(xb_dsd, x_in, .{ .async = true, .activate = compute_id });\n"
+      "    receive(xb_dsd);\n"
       "  } else {\n"
-      "    @fmovs(xa_dsd, x_in, .{ .async = true, .activate = compute_id });\n"
+      "    receive(xa_dsd);\n"
       "    x = &xb;\n"
       "  }\n"
       "  in_a = !in_a;\n";
@@ -123,16 +128,14 @@ std::string compute(const ContractionSpec& spec, const ExpressionResult& epilogu
   }
   if (!spec.first) out += "  @fadds(y_dsd, west, y_dsd);\n";
   out += indented(epilogue.code.lines, 2);
-  out += "  @fmovs(east, y_dsd);\n";
+  out += spec.half ? "  @fs2h(east, y_dsd);\n" : "  @fmovs(east, y_dsd);\n";
   if (spec.send_control) out += "  @mov32(east_control, control);\n";
   return out + "}\n\n";
 }
 
 std::string bindings(const ContractionSpec& spec) {
   std::string out =
-      "task start() void {\n"
-      "  @fmovs(xa_dsd, x_in, .{ .async = true, .activate = compute_id });\n"
-      "}\n\n"
+      "task start() void { receive(xa_dsd); }\n\n"
       "comptime {\n"
       "  @initialize_queue(x_queue, .{ .color = x_color });\n";
   if (!spec.first) out += "  @initialize_queue(west_queue, .{ .color = west_color });\n";

@@ -20,6 +20,7 @@ struct ContractionSpec {
   int m = 1, m_padded = 2, n = 1;  // outputs and inputs of this PE; columns of W are m_padded elements apart
   bool first = true, last = true;  // column of the rectangle
   bool send_control = false;
+  bool half = false;                  // x and the result are streams of 16-bit floats
   std::optional<ops::Expr> epilogue;  // operand 0 is y, then constants
   int constants = 0;
 };

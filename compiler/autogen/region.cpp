@@ -18,26 +18,12 @@ using ops::LoopAccess;
 using ops::LoopProgram;
 using ops::LoopStatement;
 
-// A program has one 16-bit format, and it is bf16 exactly if the model's interface says so (half_format).
-bool bf16_is_half(const Graph& g) {
-  bool at_edge = false, f16 = false;
-  for (NodeId id : g.nodes()) {
-    for (const auto* list : {&g.node(id).inputs, &g.node(id).outputs}) {
-      for (ValueId v : *list) f16 = f16 || (v.valid() && g.value(v).type.dtype == DataType::f16);
-    }
-  }
-  for (const auto* list : {&g.inputs, &g.outputs}) {
-    for (ValueId v : *list) at_edge = at_edge || g.value(v).type.dtype == DataType::bf16;
-  }
-  return at_edge && !f16;
-}
-
 // 16-bit floats are f32 inside a PE: streams convert them on the way in and out. Integers and booleans are
 // i32; the host refuses values that do not fit.
 bool computable(const Graph& g, std::span<const ops::LoopBuffer> buffers, std::string& why) {
   int bf16 = -1;  // not known: it takes a look at the whole graph
   for (const ops::LoopBuffer& b : buffers) {
-    if (b.type.dtype == DataType::bf16 && bf16 < 0) bf16 = int(bf16_is_half(g));
+    if (b.type.dtype == DataType::bf16 && bf16 < 0) bf16 = int(graph::bf16_is_half(g));
     if (b.type.dtype != DataType::f64 && (b.type.dtype != DataType::bf16 || bf16 == 1)) continue;
     why = fmt::format("{} is {}, PEs compute in f32 and i32", b.name, ops::type_text(b.type));
     return false;

@@ -134,6 +134,8 @@ bool verify(const Graph&, Diag&);
 // nothing and no kernel computes them: a view without an origin is transparent. Only views among host steps
 // have the origin host.
 bool is_transparent(const Graph&, NodeId);
+// A program has one 16-bit format, and it is bf16 exactly if the model's interface says so (half_format).
+bool bf16_is_half(const Graph&);
 // The value whose elements `value` has: follows transparent views to their operand. A graph output may be
 // one.
 ValueId source_of(const Graph&, ValueId value);
@@ -147,10 +149,9 @@ struct Group {
   std::vector<ValueId> constants;  // in order of first use
   std::vector<ValueId> outputs;    // values used outside or graph outputs, directly or through views
 };
-// In an order of the dataflow: every group depends on earlier ones alone. Nodes without a group stand alone under
-// their own name.
-// Transparent views are in no group: use source_of() on a node's operands and on graph outputs to find the
-// stream.
+// In an order of the dataflow: every group depends on earlier ones alone. Nodes without a group stand alone
+// under their own name. Transparent views are in no group: use source_of() on a node's operands and on graph
+// outputs to find the stream.
 std::vector<Group> groups(const Graph&);
 
 // The expression of a connected set of elementwise nodes that ends in `output`: operand i of `expr` is

@@ -119,6 +119,19 @@ bool is_transparent(const Graph& g, NodeId id) {
   return g.op(id).kind == ops::OpKind::view && !g.node(id).assignment.origin;
 }
 
+bool bf16_is_half(const Graph& g) {
+  bool at_edge = false, f16 = false;
+  for (NodeId id : g.nodes()) {
+    for (const auto* list : {&g.node(id).inputs, &g.node(id).outputs}) {
+      for (ValueId v : *list) f16 = f16 || (v.valid() && g.value(v).type.dtype == DataType::f16);
+    }
+  }
+  for (const auto* list : {&g.inputs, &g.outputs}) {
+    for (ValueId v : *list) at_edge = at_edge || g.value(v).type.dtype == DataType::bf16;
+  }
+  return at_edge && !f16;
+}
+
 ValueId source_of(const Graph& g, ValueId value) {
   while (g.value(value).producer.valid() && is_transparent(g, g.value(value).producer)) {
     value = g.node(g.value(value).producer).inputs[0];

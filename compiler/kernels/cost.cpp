@@ -146,6 +146,14 @@ int64_t Work::flops() const {
   return 0;
 }
 
+Work Work::in_rounds(int64_t rounds) const {
+  Work round = *this;
+  round.rows *= rounds;
+  round.n /= rounds;
+  round.m /= rounds;
+  return round;
+}
+
 std::optional<Cut> cut_work(const Work& work, int w, int h) {
   bool one_row = work.pattern != Pattern::contraction;
   bool one_pe = work.pattern == Pattern::broadcast || work.pattern == Pattern::relay;

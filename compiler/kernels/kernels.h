@@ -42,6 +42,7 @@ struct Work {
   int64_t m = 1;                  // elements out per row
   int64_t row = 1;                // pattern rows: elements that stay on one PE
   int operands = 1;               // streams in
+  bool half = false;              // streams of 16-bit floats, which PEs convert from and to f32
   double flops_per_element = 1;   // elementwise and epilogue: per output element
   double cycles_per_element = 1;  // of the elementwise part, on one PE
   bool through = false;           // elementwise: one instruction from stream to stream, no slice is kept
@@ -50,6 +51,8 @@ struct Work {
   int64_t words_in() const { return rows * n * operands; }
   int64_t words_out() const { return rows * m; }
   int64_t flops() const;
+  // Pattern rows: a sample is so many rounds, each with its part of the rows. A divisor of their number.
+  Work in_rounds(int64_t rounds) const;
 };
 
 // How a work is cut for a rectangle of w × h PEs (the feeders are west of it and not counted).

@@ -21,7 +21,12 @@ const graph::Value& operand(const graph::Graph& g, const graph::Node& node, size
   return g.value(node.inputs[i]);
 }
 
-bool is_f32(const graph::Value& v) { return v.typed && v.type.dtype == DataType::f32; }
+// PEs compute in f32; streams may be 16-bit floats.
+bool is_computed(const graph::Graph& g, const graph::Value& v) {
+  if (!v.typed) return false;
+  return v.type.dtype == DataType::f32 || v.type.dtype == DataType::f16 ||
+         (v.type.dtype == DataType::bf16 && graph::bf16_is_half(g));
+}
 
 // gemm and matmul: the second operand must be a constant matrix; the first is a stack of vectors.
 std::optional<Work> contraction(const graph::Graph& g, const graph::Node& node, std::string& why) {
@@ -266,15 +271,17 @@ std::optional<Work> work_of(const graph::Graph& g, graph::NodeId id, std::string
     why = "it has more than one result";
     return std::nullopt;
   }
+  const graph::Value& result = g.value(node.outputs[0]);
   for (graph::ValueId v : node.inputs) {
-    if (v.valid() && !is_f32(g.value(v))) {
-      why = fmt::format("operand '{}' is {}, kernels compute in f32", g.value(v).name,
-                        ops::type_text(g.value(v).type));
-      return std::nullopt;
-    }
+    if (!v.valid()) continue;
+    const graph::Value& value = g.value(v);
+    const bool streams_alike = value.is_constant() || value.type.dtype == result.type.dtype;
+    if (is_computed(g, value) && streams_alike) continue;
+    why = fmt::format("operand '{}' is {}, kernels compute in f32", value.name, ops::type_text(value.type));
+    return std::nullopt;
   }
-  if (!is_f32(g.value(node.outputs[0]))) {
-    why = "its result is not f32";
+  if (!is_computed(g, result)) {
+    why = "its result is not a float that PEs compute with";
     return std::nullopt;
   }
   std::optional<Work> work;
@@ -289,6 +296,7 @@ std::optional<Work> work_of(const graph::Graph& g, graph::NodeId id, std::string
   } else {
     why = fmt::format("no kernel pattern for operators of kind {}", ops::op_kind_name(op.kind));
   }
+  if (work) work->half = result.type.dtype != DataType::f32;
   if (work && (work->n < 1 || work->m < 1 || work->rows < 1)) {
     why = "a tensor is empty";
     return std::nullopt;
@@ -308,6 +316,10 @@ const Row* match_handwritten(const graph::Graph& g, graph::NodeId id, std::strin
   std::optional<Work> work = work_of(g, id, why);
   if (!work) return nullptr;
   if (work->pattern == Pattern::contraction) return find_row(work->rows > 1 ? "gemm" : "gemv");
+  if (work->half && work->pattern != Pattern::rows) {
+    why = fmt::format("the library's {} takes f32 streams", node.op);
+    return nullptr;
+  }
   for (const Row& row : rows()) {
     if (lists(row)) return &row;
   }

@@ -208,9 +208,13 @@ class Maker {
     ModuleUse use{std::string(inst_.row->file), "kernel", {}, {}};
     use.needs = {queue(false, "x", x_color(0)), queue(true, "y", out_color_)};
     add_tasks(use, {"compute", "start"});
-    use.parameters = {
-        {"n", number(row)}, {"rows", number(n / row)},          {"x0", "&x0"},
-        {"x1", "&x1"},      {"send_control", flag(cut_.w > 1)}, {"control", cut_.w > 1 ? control(p) : "0"}};
+    use.parameters = {{"n", number(row)},
+                      {"rows", number(n / row)},
+                      {"x0", "&x0"},
+                      {"x1", "&x1"},
+                      {"send_control", flag(cut_.w > 1)},
+                      {"control", cut_.w > 1 ? control(p) : "0"},
+                      {"half", flag(inst_.work.half)}};
     for (const PackedConstant& c : inst_.constants) {
       role.buffers.push_back(
           {c.name, row, false, fmt::format("{}_{}", inst_.name, c.name), "the same on every PE"});
@@ -319,6 +323,7 @@ class Maker {
                       {"n", number(n)},
                       {"first", flag(p.first)},
                       {"last", flag(p.last)},
+                      {"half", flag(inst_.work.half)},
                       {"w", "&w"},
                       {"b", p.first ? "&b" : "&y"},
                       {"x0", "&x0"},
@@ -359,6 +364,7 @@ class Maker {
     spec.first = p.first;
     spec.last = p.last;
     spec.send_control = p.turn >= 0 && p.turns > 1;
+    spec.half = inst_.work.half;
     spec.epilogue = inst_.expr;
     spec.constants = inst_.expr_constants;
     if (spec.send_control) use.parameters.push_back({"control", control(p)});

@@ -58,7 +58,7 @@ class Placer {
       const Instance& inst = parts.instances[i];
       auto& kind = problem_.kinds.emplace_back();
       double best = std::numeric_limits<double>::infinity();
-      for (const auto& [p, cut] : plans[i]) {
+      for (const auto& [p, cut, rounds] : plans[i]) {
         const int east = inst.collectors(p.cut) + (inst.in_turns(p.cut) ? relays[i] : 0);
         kind.push_back({inst.feeders(p.cut) + p.cut.w + east, p.cut.h, p.interval_cycles});
         best = std::min(best, p.interval_cycles);
@@ -209,6 +209,7 @@ bool place_instances(Parts& parts, const PlanLists& plans, const Extent& limit, 
     const RegionPlan& chosen = placer.fastest(i, plan->kernels[i]);
     inst.plan = chosen.plan;
     inst.cut = chosen.cut;
+    inst.work = inst.work.in_rounds(chosen.rounds);
     inst.rect = {block.x + inst.feeders(), block.y, inst.plan.cut.w, inst.plan.cut.h};
     used.width = std::max(used.width, block.x + block.w);
     used.height = std::max(used.height, block.y + block.h);

@@ -22,6 +22,7 @@ struct Extent {
 struct RegionPlan {
   kernels::Plan plan;
   autogen::RegionCut cut;  // of a region; other work is cut by its plan
+  int64_t rounds = 1;      // of the work in a sample (Work::in_rounds)
 };
 // By instance: plans for every rectangle that cuts its work differently and fits the memory of a PE.
 using PlanLists = std::vector<std::vector<RegionPlan>>;

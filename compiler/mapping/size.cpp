@@ -12,6 +12,17 @@ namespace {
 
 constexpr int64_t kMaxRelayWords = 16384;  // what one vector instruction passes on
 
+// A row for every PE, and again until the sample is done: PEs need memory for no more.
+void add_rounds(const kernels::Work& work, int max_w, const Machine& machine, std::vector<RegionPlan>& list) {
+  const int64_t rows = work.n / work.row;
+  for (int64_t w = 1; w <= max_w && w < rows; ++w) {
+    if (rows % w != 0) continue;
+    const int64_t rounds = rows / w;
+    if (const auto plan = kernels::plan_kernel(work.in_rounds(rounds), int(w), 1, machine))
+      list.push_back({*plan, {}, rounds});
+  }
+}
+
 std::vector<RegionPlan> candidates(const Instance& inst, const MapOptions& options, const Machine& machine) {
   if (inst.region)
     return region_plans(*inst.region, inst.work.rows, fabric_limit(options, machine),
@@ -24,11 +35,12 @@ std::vector<RegionPlan> candidates(const Instance& inst, const MapOptions& optio
   std::vector<int> heights = contraction ? extents(inst.work.m, limit.height) : std::vector<int>{1};
   bool forced = options.force_width > 0 && !inst.infrastructure;
   if (forced) widths = {options.force_width}, heights = {std::max(1, options.force_height)};
+  if (!forced && inst.work.pattern == kernels::Pattern::rows) add_rounds(inst.work, max_w, machine, list);
   for (int w : widths) {
     for (int h : heights) {
       if (!forced && int64_t(w) * h > options.max_pes_per_kernel) break;
       std::optional<kernels::Plan> plan = kernels::plan_kernel(inst.work, w, h, machine);
-      if (plan) list.push_back({*plan, {}});
+      if (plan) list.push_back({*plan, {}, 1});
     }
   }
   return list;

@@ -1,6 +1,8 @@
 // Contractions through the CSL compiler and the engine: values against double precision, for every shape of
 // rectangle, both kernels and both architectures. Several samples, so that both buffers and all switches are
 // used again.
+#include <cmath>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -61,6 +63,38 @@ INSTANTIATE_TEST_SUITE_P(Shapes, Contraction,
                                           testing::Values(Origin::handwritten, Origin::autogen),
                                           testing::Values("wse2", "wse3")),
                          case_name);
+
+// Streams of 16 bits: what arrives is exact in f32, what leaves is the f32 result rounded to nearest.
+class HalfContraction : public testing::TestWithParam<std::tuple<Shape, Origin, DataType, const char*>> {};
+
+TEST_P(HalfContraction, RoundsNothingButTheResult) {
+  const auto& [shape, origin, type, arch] = GetParam();
+  GemmCase c{shape.rows, shape.n, shape.m, shape.activation, origin, {}, {}, type};
+  graph::Graph g = test::gemm_graph(c);
+  constexpr int kSamples = 3;
+  std::vector<float> x = test::numbers(size_t(kSamples * c.rows * c.n), 3);
+  for (float& f : x) f = test::number_of(test::word_of(f, type), type);
+  mapping::MapOptions options;
+  options.force_width = shape.w;
+  options.force_height = shape.h;
+  test::RunResult r = test::run_graph(g, test::machine(arch), options, {{"x", x}}, kSamples);
+  ASSERT_TRUE(r.ok) << r.message;
+  const std::vector<double> expected = test::gemm_reference(c, x);
+  const std::vector<float>& y = r.outputs.begin()->second;
+  ASSERT_EQ(y.size(), expected.size());
+  // A number has 11 or 8 bits: half a unit is at most 2^-11 or 2^-8 of it. And what f32 may lose before.
+  const double half_unit = type == DataType::f16 ? std::pow(2, -11) : std::pow(2, -8);
+  for (size_t i = 0; i < y.size(); ++i) {
+    EXPECT_NEAR(y[i], expected[i], half_unit * std::abs(expected[i]) + 3e-6) << "element " << i;
+    EXPECT_EQ(y[i], test::number_of(test::word_of(y[i], type), type)) << "not a number of the stream's type";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Streams, HalfContraction,
+                         testing::Combine(testing::Values(kShapes[1], kShapes[5], kShapes[7], kShapes[9]),
+                                          testing::Values(Origin::handwritten, Origin::autogen),
+                                          testing::Values(DataType::f16, DataType::bf16),
+                                          testing::Values("wse2", "wse3")));
 
 }  // namespace
 }  // namespace cs

@@ -6,6 +6,7 @@
 
 #include "compiler/csl/csl.h"
 #include "runtime/machine/machine.h"
+#include "runtime/numerics/numerics.h"
 #include "simulator/engine/engine.h"
 
 namespace cs::test {
@@ -18,6 +19,24 @@ Machine machine(const std::string& name) {
   return *m;
 }
 
+namespace {
+Fp16Format format_of(DataType t) { return t == DataType::bf16 ? Fp16Format::bf16 : Fp16Format::f16; }
+bool is_half(DataType t) { return t == DataType::f16 || t == DataType::bf16; }
+DataType type_of(const HostPart& host, const std::string& tensor) {
+  for (const auto* list : {&host.inputs, &host.outputs, &host.values})
+    for (const HostTensor& t : *list)
+      if (t.name == tensor) return t.type;
+  throw std::runtime_error("no tensor " + tensor);
+}
+}  // namespace
+
+uint32_t word_of(float f, DataType t) {
+  return is_half(t) ? numerics::float_to_half(f, format_of(t)) : std::bit_cast<uint32_t>(f);
+}
+float number_of(uint32_t word, DataType t) {
+  return is_half(t) ? numerics::half_to_float(uint16_t(word), format_of(t)) : std::bit_cast<float>(word);
+}
+
 RunResult run(const mapping::Mapped& mapped, const Machine& machine,
               const std::map<std::string, std::vector<float>>& inputs, int samples) {
   RunResult result;
@@ -26,6 +45,7 @@ RunResult run(const mapping::Mapped& mapped, const Machine& machine,
   options.layout = mapped.layout;
   options.files = mapped.files;
   options.ports = mapped.ports;
+  options.fp16 = half_format(mapped.host);
   std::optional<Program> program = csl::compile_csl(options, machine, diag);
   if (!program) return {false, diag.to_string(), {}, {}};
   mapping::attach(mapped, *program);
@@ -45,7 +65,8 @@ RunResult run(const mapping::Mapped& mapped, const Machine& machine,
       continue;
     }
     std::vector<uint32_t> words;
-    for (float f : inputs.at(step.tensor)) words.push_back(std::bit_cast<uint32_t>(f));
+    const DataType type = type_of(mapped.host, step.tensor);
+    for (float f : inputs.at(step.tensor)) words.push_back(word_of(f, type));
     engine.send(port, words, 0);
   }
   constexpr Cycle kTooLong = 2'000'000;
@@ -53,9 +74,10 @@ RunResult run(const mapping::Mapped& mapped, const Machine& machine,
   if (engine.faulted()) return {false, engine.fault().fault + ": " + engine.fault().message, {}, {}};
   for (const auto& [tensor, port] : receives) {
     std::vector<float>& values = result.outputs[tensor];
+    const DataType type = type_of(mapped.host, tensor);
     for (const PortEvent& e : engine.received(port)) {
       if (e.control) return {false, "a control wavelet left the wafer", {}, {}};
-      values.push_back(std::bit_cast<float>(e.data));
+      values.push_back(number_of(e.data, type));
     }
     need = values.size() / size_t(samples);
     if (values.size() != need * size_t(samples) || need == 0) {
@@ -110,17 +132,30 @@ graph::ValueId add_op(graph::Graph& g, const std::string& name, const std::strin
   return result;
 }
 
+namespace {
+// The values become numbers of the type.
+ops::Tensor constant(DataType type, ops::Shape shape, std::vector<float>& values) {
+  ops::Tensor t(ops::TensorType{type, std::move(shape)});
+  for (size_t i = 0; i < values.size(); ++i) {
+    values[i] = number_of(word_of(values[i], type), type);
+    t.set(int64_t(i), double(values[i]));
+  }
+  return t;
+}
+}  // namespace
+
 graph::Graph gemm_graph(GemmCase& c) {
   c.w = numbers(size_t(c.n * c.m), 1);
   c.b = numbers(size_t(c.m), 2);
   graph::Graph g;
   g.name = "case";
-  graph::ValueId x = g.add_input("x", {DataType::f32, {c.rows, c.n}});
-  graph::ValueId w = g.add_constant("w", ops::Tensor::from_floats({c.n, c.m}, c.w));
-  graph::ValueId b = g.add_constant("b", ops::Tensor::from_floats({c.m}, c.b));
+  graph::ValueId x = g.add_input("x", {c.type, {c.rows, c.n}});
+  graph::ValueId w = g.add_constant("w", constant(c.type, {c.n, c.m}, c.w));
+  graph::ValueId b = g.add_constant("b", constant(c.type, {c.m}, c.b));
   std::string group = c.activation.empty() ? "" : "kernel";
   graph::ValueId y = add_op(g, "fc", "gemm", {x, w, b}, {c.rows, c.m}, c.origin, group);
   if (!c.activation.empty()) y = add_op(g, "act", c.activation, {y}, {c.rows, c.m}, Origin::autogen, group);
+  for (graph::NodeId id : g.nodes()) g.value(g.node(id).outputs[0]).type.dtype = c.type;
   g.set_output(y);
   return g;
 }

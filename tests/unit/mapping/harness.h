@@ -19,6 +19,9 @@ struct RunResult {
 };
 
 Machine machine(const std::string& name);
+// What a stream of this type has for a number, and the number that it then is.
+uint32_t word_of(float, DataType);
+float number_of(uint32_t word, DataType);
 // The value of every input is inputs.at(name), all samples one after another.
 RunResult run(const mapping::Mapped&, const Machine&, const std::map<std::string, std::vector<float>>& inputs,
               int samples);
@@ -34,7 +37,8 @@ struct GemmCase {
   int rows = 1, n = 1, m = 1;
   std::string activation;
   Origin origin = Origin::handwritten;
-  std::vector<float> w, b;  // filled by make: w is [n][m]
+  std::vector<float> w, b;        // filled by make: w is [n][m]
+  DataType type = DataType::f32;  // of all tensors
 };
 graph::Graph gemm_graph(GemmCase&);
 // What it computes, in double precision.

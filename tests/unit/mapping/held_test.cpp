@@ -25,16 +25,16 @@ ValueId region(Graph& g, const char* name, const char* op, const std::vector<Val
   return v;
 }
 
-// x [rows, heads, depth] -> scores of every row with every row, by head. Words of the product: 3 times 48 x 48
-// and two operands of 1152, 9216 together; of a part 3072.
+// x [rows, heads, depth] -> scores of every row with every row, by head. Words of the product: 3 times 48 x
+// 48 and two operands of 1152, 9216 together; of a part 3072.
 Graph scores(bool twice) {
   Graph g;
   g.name = "scores";
   const ValueId x = g.add_input("x", {DataType::f32, {kRows, kHeads, kDepth}}, 0);
-  const ValueId q = region(g, "q", "transpose", {x}, {kHeads, kRows, kDepth},
-                           {{"perm", std::vector<int64_t>{1, 0, 2}}});
-  const ValueId k = region(g, "k", "transpose", {x}, {kHeads, kDepth, kRows},
-                           {{"perm", std::vector<int64_t>{1, 2, 0}}});
+  const ValueId q =
+      region(g, "q", "transpose", {x}, {kHeads, kRows, kDepth}, {{"perm", std::vector<int64_t>{1, 0, 2}}});
+  const ValueId k =
+      region(g, "k", "transpose", {x}, {kHeads, kDepth, kRows}, {{"perm", std::vector<int64_t>{1, 2, 0}}});
   g.set_output(region(g, "product", "matmul", {q, k}, {kHeads, kRows, kRows}));
   if (twice) g.set_output(region(g, "more", "neg", {q}, {kHeads, kRows, kDepth}));
   return g;

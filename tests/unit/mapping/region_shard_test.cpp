@@ -306,7 +306,8 @@ TEST(RegionShard, SlicesInTimeGiveTheWhole) {
   EXPECT_EQ(autogen::slice_region(r), 1);
 }
 
-// y = -x for 1 x 12 planes of 40 x 50: a part keeps the form of its planes, so it can be cut along both sides.
+// y = -x for 1 x 12 planes of 40 x 50: a part keeps the form of its planes, so it can be cut along both
+// sides.
 TEST(RegionShard, DimensionsOfOneDoNotHideThoseBehindThem) {
   ops::TensorType x = f32({1, 12, 40, 50});
   const ops::TensorType* in[] = {&x};

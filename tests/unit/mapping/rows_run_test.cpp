@@ -80,6 +80,41 @@ INSTANTIATE_TEST_SUITE_P(Operators, Rows,
                                   std::to_string(std::get<2>(info.param)) + "_" + std::get<3>(info.param);
                          });
 
+// More rows than the PEs hold: 24 on at most five PEs, each with room for one of 200 (two buffers and five
+// temporaries are 5620 bytes), so that a sample takes several rounds; also of 16-bit floats.
+TEST(RowsInRounds, AreWhatTheirDefinitionSays) {
+  constexpr int kMany = 24, kLength = 200;
+  for (const DataType type : {DataType::f32, DataType::f16})
+    for (const char* name : {"wse2", "wse3"}) {
+      graph::Graph g;
+      g.name = "rows";
+      const ValueId in = g.add_input("x", {type, {1, kMany, kLength}}, 0);
+      const ValueId out = test::add_op(g, "op", "softmax", {in}, {1, kMany, kLength}, Origin::handwritten);
+      g.value(out).type.dtype = type;
+      g.set_output(out);
+      Machine small = test::machine(name);
+      small.core.memory_bytes = 9000;
+      mapping::MapOptions options;
+      options.fabric_width = 7;
+      options.fabric_height = 3;
+      std::vector<float> x = test::numbers(size_t(kSamples * kMany * kLength), 2);
+      for (float& f : x) f = test::number_of(test::word_of(4 * f, type), type);
+      const test::RunResult r = test::run_graph(g, small, options, {{"x", x}}, kSamples);
+      ASSERT_TRUE(r.ok) << r.message;
+      const std::vector<float>& y = r.outputs.at("op_out");
+      ASSERT_EQ(y.size(), x.size());
+      const double relative = type == DataType::f16 ? std::pow(2, -11) : 1e-6;
+      for (size_t row = 0; row < x.size(); row += kLength) {
+        double sum = 0;
+        for (int i = 0; i < kLength; ++i) sum += std::exp(double(x[row + size_t(i)]));
+        for (int i = 0; i < kLength; ++i) {
+          const double want = std::exp(double(x[row + size_t(i)])) / sum;
+          ASSERT_NEAR(y[row + size_t(i)], want, relative * want + 1e-7) << row << " + " << i;
+        }
+      }
+    }
+}
+
 class SoftmaxRows : public Rows {};
 
 // What is masked by minus infinity has no part; a row of nothing else has no softmax, nor has one with an
