@@ -1,4 +1,4 @@
-"""Kernels on operands that lie on the PEs (GEMM, GEMV, transpose, embedding, reduce and all-reduce): values against
+"""Kernels on operands that lie on the PEs (GEMM twice, GEMV, transpose, embedding, reduce and all-reduce): values against
 numpy, cycles against the kernels' closed forms and, with --sdk-examples, those of GEMM and GEMV against the public
 gemm-collectives_2d and gemv-collectives_2d of the same size on the same PEs.
 
@@ -78,6 +78,27 @@ def gemv(tools, layout, arch, size, columns_first):
   return cycles
 
 
+def shift_gemm(tools, layout, arch, size, _):
+  P, M, K, N = (size[name] for name in ("P", "Mt", "Kt", "Nt"))
+  rng = np.random.default_rng(7)
+  A, B = (rng.uniform(-1, 1, shape).astype(np.float32) for shape in ((M * P, K * P), (K * P, N * P)))
+  number = [x // 2 if x % 2 == 0 else P - (x + 1) // 2 for x in range(P)]  # in the ring: shift_layout.csl
+  a, b = np.zeros((P, P, M * K), np.float32), np.zeros((P, P, K * N), np.float32)
+  for y, i in enumerate(number):
+    for x, j in enumerate(number):
+      k = (i + j) % P
+      a[y, x] = A[i * M:(i + 1) * M, k * K:(k + 1) * K].T.ravel()
+      b[y, x] = B[k * K:(k + 1) * K, j * N:(j + 1) * N].ravel()
+  outputs = {"C": None}
+  cycles = cycles_of(tools, layout, arch, size, P, P, {"A": a, "B": b}, outputs)
+  C = np.zeros((M * P, N * P), np.float32)
+  for y, i in enumerate(number):
+    for x, j in enumerate(number):
+      C[i * M:(i + 1) * M, j * N:(j + 1) * N] = outputs["C"][y, x].reshape(N, M).T
+  check(f"{layout} {size} {arch}", C, A.astype(np.float64) @ B)
+  return cycles
+
+
 def transpose(tools, layout, arch, size, _):
   P, R, C = size
   A = np.random.default_rng(7).uniform(-1, 1, (P * R, P * C)).astype(np.float32)
@@ -121,6 +142,11 @@ def gemm_cycles(size, hop):
   return P * (K * (N * (M + 2) + 3.2 * (N // 8) + 32) + 147) + max(M * K, K * N) + 2 * P + 60, 0.05, 0
 
 
+def shift_gemm_cycles(size, hop):
+  P, M, K, N = (size[name] for name in ("P", "Mt", "Kt", "Nt"))
+  return P * (K * (N * (M + 2) + 32) + 70), 0.1, 0
+
+
 def gemv_cycles(size, hop):  # with source.csl and sink.csl
   W, H, M, N = size
   return N + 2 * M + N // W * (M // H + 4.3) + 2 * M // H + 6 * W + 2 * H + 90, 0.12, 0
@@ -146,9 +172,11 @@ def reduce_cycles(size, hop):
 
 
 REDUCES = ["chain", "two_phase", "tree"]
+PRODUCTS = [{"P": 4, "Mt": 14, "Kt": 14, "Nt": 14}, {"P": 8, "Mt": 32, "Kt": 32, "Nt": 32}, {"P": 3, "Mt": 6, "Kt": 5, "Nt": 9},
+            {"P": 2, "Mt": 8, "Kt": 8, "Nt": 8}]
 KINDS = [  # sizes; of gemm and gemv the public programs run the first two as well
-    (gemm, gemm_cycles, [{"P": 4, "Mt": 14, "Kt": 14, "Nt": 14}, {"P": 8, "Mt": 32, "Kt": 32, "Nt": 32},
-                         {"P": 3, "Mt": 6, "Kt": 5, "Nt": 9}, {"P": 2, "Mt": 8, "Kt": 8, "Nt": 8}]),
+    (gemm, gemm_cycles, PRODUCTS),
+    (shift_gemm, shift_gemm_cycles, PRODUCTS),
     # columns and rows of PEs, rows and columns of A
     (gemv, gemv_cycles, [(4, 4, 32, 16), (8, 8, 512, 512), (3, 5, 20, 18), (1, 2, 8, 12), (2, 1, 8, 12)]),
     (transpose, transpose_cycles, [(2, 3, 7), (4, 6, 5), (8, 16, 16), (5, 2, 14)]),  # P, rows and columns of a tile
