@@ -1,5 +1,5 @@
-"""Kernels on operands that lie on the PEs (GEMM twice, GEMV, transpose, embedding, reduce and all-reduce): values against
-numpy, cycles against the kernels' closed forms and, with --sdk-examples, those of GEMM and GEMV against the public
+"""Kernels on operands that lie on the PEs (GEMM twice, GEMV, attention, transpose, embedding, reduce and
+all-reduce): values against numpy, cycles against the kernels' closed forms and, with --sdk-examples, those of GEMM and GEMV against the public
 gemm-collectives_2d and gemv-collectives_2d of the same size on the same PEs.
 
   cs_python run.py --bin BUILD/bin [--arch wse2 wse3] [--sdk-examples PATH]     PATH holds benchmarks/gemm-collectives_2d
@@ -78,11 +78,16 @@ def gemv(tools, layout, arch, size, columns_first):
   return cycles
 
 
+def ring(P):
+  """The numbers of the PEs of a line in the folded ring of shift_layout.csl."""
+  return [x // 2 if x % 2 == 0 else P - (x + 1) // 2 for x in range(P)]
+
+
 def shift_gemm(tools, layout, arch, size, _):
   P, M, K, N = (size[name] for name in ("P", "Mt", "Kt", "Nt"))
   rng = np.random.default_rng(7)
   A, B = (rng.uniform(-1, 1, shape).astype(np.float32) for shape in ((M * P, K * P), (K * P, N * P)))
-  number = [x // 2 if x % 2 == 0 else P - (x + 1) // 2 for x in range(P)]  # in the ring: shift_layout.csl
+  number = ring(P)
   a, b = np.zeros((P, P, M * K), np.float32), np.zeros((P, P, K * N), np.float32)
   for y, i in enumerate(number):
     for x, j in enumerate(number):
@@ -96,6 +101,24 @@ def shift_gemm(tools, layout, arch, size, _):
     for x, j in enumerate(number):
       C[i * M:(i + 1) * M, j * N:(j + 1) * N] = outputs["C"][y, x].reshape(N, M).T
   check(f"{layout} {size} {arch}", C, A.astype(np.float64) @ B)
+  return cycles
+
+
+def attention(tools, layout, arch, size, _):
+  P, R, D = size
+  rng = np.random.default_rng(7)
+  Q, K, V = (rng.uniform(-2, 2, (P * R, D)).astype(np.float32) for _ in range(3))
+  number = ring(P)
+  tiles = lambda m: np.stack([m[i * R:(i + 1) * R].ravel() for i in number])[None]
+  columns = lambda m: np.stack([m[i * R:(i + 1) * R].T.ravel() for i in number])[None]
+  outputs = {"O": None}
+  scale = np.float32(np.log2(np.e) / np.sqrt(D))
+  cycles = cycles_of(tools, layout, arch, {"P": P, "R": R, "D": D}, P, 1,
+                     {"Q": columns(Q * scale), "K": columns(K), "V": tiles(V)}, outputs)
+  scores = Q.astype(np.float64) @ K.T / np.sqrt(D)
+  weights = np.exp(scores - scores.max(1, keepdims=True))
+  expected = weights / weights.sum(1, keepdims=True) @ V
+  check(f"{layout} {size} {arch}", outputs["O"], columns(expected))
   return cycles
 
 
@@ -147,6 +170,11 @@ def shift_gemm_cycles(size, hop):
   return P * (K * (N * (M + 2) + 32) + 70), 0.1, 0
 
 
+def attention_cycles(size, hop):
+  P, R, D = size
+  return P * (D * (R * (R + 2) + 32) + R * (D * (R + 2) + 32) + 18 * R * R + 450), 0.1, 0
+
+
 def gemv_cycles(size, hop):  # with source.csl and sink.csl
   W, H, M, N = size
   return N + 2 * M + N // W * (M // H + 4.3) + 2 * M // H + 6 * W + 2 * H + 90, 0.12, 0
@@ -181,6 +209,7 @@ KINDS = [  # sizes; of gemm and gemv the public programs run the first two as we
     (gemv, gemv_cycles, [(4, 4, 32, 16), (8, 8, 512, 512), (3, 5, 20, 18), (1, 2, 8, 12), (2, 1, 8, 12)]),
     (transpose, transpose_cycles, [(2, 3, 7), (4, 6, 5), (8, 16, 16), (5, 2, 14)]),  # P, rows and columns of a tile
     (embedding, embedding_cycles, [(8, 16, 64, 20), (4, 10, 32, 40), (3, 5, 7, 9), (16, 16, 64, 20)]),  # P, rows, width, ids
+    (attention, attention_cycles, [(2, 4, 6), (4, 16, 16), (8, 16, 64), (1, 8, 8)]),  # P, rows of a PE, width
     # how, all, vertical, P, group, words
     (reduce, reduce_cycles, [(how, every, vertical, P, group, n) for how in REDUCES for every in (False, True)
                              for vertical, P, group, n in ((False, 8, 2, 64), (False, 64, 8, 256), (True, 12, 4, 16))]),
