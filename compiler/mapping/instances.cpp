@@ -148,6 +148,7 @@ void make_rows(const Graph& g, const graph::Node& node, Instance& inst) {
 
 // 64-bit integers are computed in 32 bits; what does not fit is refused here.
 bool pack_words(const graph::Value& value, const ops::Tensor& t, std::vector<uint32_t>& words, Diag& diag) {
+  words.reserve(size_t(t.elements()));
   for (int64_t i = 0; i < t.elements(); ++i) {
     if (data_type_is_float(t.type.dtype)) {
       words.push_back(std::bit_cast<uint32_t>(float(t.get(i))));
@@ -186,7 +187,9 @@ bool make_region(const Graph& g, const Group& group, const autogen::HeldStreams&
     PackedConstant c;
     c.name = region.program.buffers[size_t(region.constant_buffer[k])].name;
     c.integer = !data_type_is_float(t.type.dtype);
-    if (!pack_words(g.value(region.constants[k]), t, c.words, diag)) return false;
+    std::vector<uint32_t> words;
+    if (!pack_words(g.value(region.constants[k]), t, words, diag)) return false;
+    c.words = std::move(words);
     inst.constants.push_back(std::move(c));
   }
   inst.region = std::move(region);

@@ -11,7 +11,9 @@
 // 4. Everything else becomes host steps, in an order that satisfies their dependences.
 #pragma once
 
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "compiler/autogen/autogen.h"
@@ -24,12 +26,25 @@
 
 namespace cs::mapping {
 
+// Copies are the same list: instances are copied for every attempt to place them, with all weights of the
+// network.
+template <typename T>
+class SharedList {
+ public:
+  SharedList() = default;
+  SharedList(std::vector<T> list) : list_(std::make_shared<const std::vector<T>>(std::move(list))) {}
+  const std::vector<T>& operator*() const { return *list_; }
+
+ private:
+  std::shared_ptr<const std::vector<T>> list_ = std::make_shared<const std::vector<T>>();
+};
+
 // A constant that lives in PE memory: one float per output (bias, epilogue constants) or a matrix (weights).
 struct PackedConstant {
-  std::string name;             // symbol below the instance's name: "w", "b", "c0"
-  std::vector<float> values;    // w: row-major [m][n]; others [m] (elementwise: all elements)
-  bool integer = false;         // regions only: the words are i32, values is empty (see words)
-  std::vector<uint32_t> words;  // regions: all elements as PEs hold them
+  std::string name;            // symbol below the instance's name: "w", "b", "c0"
+  SharedList<float> values;    // w: row-major [m][n]; others [m] (elementwise: all elements)
+  bool integer = false;        // regions only: the words are i32, values is empty (see words)
+  SharedList<uint32_t> words;  // regions: all elements as PEs hold them
 };
 
 struct Instance {

@@ -137,7 +137,10 @@ std::optional<Mapped> map_graph(const graph::Graph& g, const Machine& machine, c
   mapped.files[mapped.layout] = layout_text(g.name, fabric, roles, plan, parts);
   mapped.host = parts.host;
   mapped.weights = parts.weights;
-  for (const Instance& inst : parts.instances) pack_constants(inst, mapped.weights, mapped.host.constants);
+  for (Instance& inst : parts.instances) {
+    pack_constants(inst, mapped.weights, mapped.host.constants);
+    inst.constants.clear();  // a network's weights need not be in memory twice
+  }
   mapped.ports = plan.ports;
   mapped.fabric_width = fabric.width;
   mapped.fabric_height = fabric.height;

@@ -2,6 +2,7 @@
 // smallest fabric on which a placement was found.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -12,9 +13,38 @@ namespace cs::mapping {
 namespace {
 
 constexpr double kStep = 1.1;  // of both sides, from one fabric that is tried to the next
+constexpr int kAttempts = 4;   // to place on each of them
+constexpr size_t kNamed = 3;   // kernels that need most
 
-// Nothing if even the machine's own fabric is too small.
-std::optional<Extent> smallest_fabric(const Parts& parts, const MapOptions& options, const Machine& machine) {
+int64_t area(const Extent& e) { return int64_t(e.width) * e.height; }
+
+// The plans on all PEs of the machine; false if some kernel has none even there.
+bool plans_at_most(const Parts& parts, const MapOptions& options, const Machine& machine, PlanLists& plans) {
+  MapOptions largest = options;
+  largest.fabric_width = largest.fabric_height = 0;
+  Diag silent;
+  return list_plans(parts.instances, largest, machine, plans, silent);
+}
+
+bool fits_on(const Parts& parts, const MapOptions& options, const Machine& machine, const Extent& e) {
+  MapOptions larger = options;
+  larger.fabric_width = e.width;
+  larger.fabric_height = e.height;
+  PlanLists plans;
+  Diag silent;
+  if (!list_plans(parts.instances, larger, machine, plans, silent)) return false;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    PlacementFigures figures;
+    Extent used;
+    Parts trial = parts;
+    if (place_instances(trial, plans, e, attempt, options.threads, used, figures)) return true;
+  }
+  return false;
+}
+
+// Nothing if even the machine's own fabric is too small for so many PEs.
+std::optional<Extent> smallest_fabric(const Parts& parts, const MapOptions& options, const Machine& machine,
+                                      int64_t need) {
   const Extent start = fabric_limit(options, machine), most = fabric_limit({}, machine);
   Extent before = start;
   for (double factor = kStep; before.width < most.width || before.height < most.height; factor *= kStep) {
@@ -22,41 +52,69 @@ std::optional<Extent> smallest_fabric(const Parts& parts, const MapOptions& opti
                    std::min(most.height, int(std::ceil(start.height * factor)))};
     if (e.width == before.width && e.height == before.height) continue;
     before = e;
-    MapOptions larger = options;
-    larger.fabric_width = e.width;
-    larger.fabric_height = e.height;
-    PlanLists plans;
-    Diag silent;
-    PlacementFigures figures;
-    Extent used;
-    Parts trial = parts;
-    if (list_plans(parts.instances, larger, machine, plans, silent) &&
-        place_instances(trial, plans, e, 0, options.threads, used, figures))
-      return e;
+    if (area(e) >= need && fits_on(parts, options, machine, e)) return e;
   }
   return std::nullopt;
+}
+
+// "layer0_mixed (12 like it, 4096 PEs each)": the layers of a network are alike.
+std::string largest_kernels(const Parts& parts, const PlanLists& plans) {
+  struct Alike {
+    std::string op, name;
+    int64_t pes = 0, count = 0;
+  };
+  std::vector<Alike> list;
+  for (size_t i = 0; i < plans.size(); ++i) {
+    Alike one{parts.instances[i].op, parts.instances[i].name, std::numeric_limits<int64_t>::max(), 1};
+    for (const RegionPlan& p : plans[i]) one.pes = std::min(one.pes, int64_t(p.plan.cut.w) * p.plan.cut.h);
+    const auto known = std::find_if(list.begin(), list.end(),
+                                    [&](const Alike& a) { return a.op == one.op && a.pes == one.pes; });
+    if (known == list.end()) {
+      list.push_back(one);
+    } else {
+      ++known->count;
+    }
+  }
+  std::stable_sort(list.begin(), list.end(),
+                   [](const Alike& a, const Alike& b) { return a.pes * a.count > b.pes * b.count; });
+  std::string text;
+  for (size_t k = 0; k < list.size() && k < kNamed; ++k) {
+    const Alike& a = list[k];
+    text += fmt::format("{}{} ({}{} PE{}{})", k > 0 ? ", " : "", a.name,
+                        a.count > 1 ? fmt::format("{} like it, ", a.count) : "", a.pes, a.pes > 1 ? "s" : "",
+                        a.count > 1 ? " each" : "");
+  }
+  return text;
 }
 
 }  // namespace
 
 std::string room_help(const Parts& parts, const MapOptions& options, const Machine& machine) {
-  if (const auto e = smallest_fabric(parts, options, machine))
-    return fmt::format("use --fabric {}x{}, the smallest of its proportions that was found to hold it",
-                       e->width, e->height);
   const Extent most = fabric_limit({}, machine);
+  std::string too_many;
+  PlanLists plans;
+  if (plans_at_most(parts, options, machine, plans)) {
+    const int64_t need = least_area(parts, plans);
+    if (const auto e = smallest_fabric(parts, options, machine, need))
+      return fmt::format("use --fabric {}x{}, the smallest of its proportions that was found to hold it",
+                         e->width, e->height);
+    if (need > area(most)) too_many = fmt::format(", by {} PEs together", need - area(most));
+  }
   return fmt::format(
-      "all {} x {} PEs of the machine do not hold it either: make the batch or the layers smaller",
-      most.width, most.height);
+      "all {} x {} PEs of the machine do not hold it either: make the batch or the layers smaller{}",
+      most.width, most.height, too_many);
 }
 
 void report_no_room(const Parts& parts, const PlanLists& plans, const MapOptions& options,
                     const Machine& machine, Diag& diag) {
   const Extent limit = fabric_limit(options, machine);
-  const int64_t need = least_area(parts, plans), have = int64_t(limit.width) * limit.height;
+  const int64_t need = least_area(parts, plans), have = area(limit);
   const std::string what =
       need > have
-          ? fmt::format("needs at least {} PEs for {} kernels, a fabric of {} x {} has {} ({} too few)", need,
-                        parts.instances.size(), limit.width, limit.height, have, need - have)
+          ? fmt::format(
+                "needs at least {} PEs for {} kernels, a fabric of {} x {} has {} ({} too few); most: {}",
+                need, parts.instances.size(), limit.width, limit.height, have, need - have,
+                largest_kernels(parts, plans))
           : fmt::format(
                 "needs at least {} of the {} PEs of a fabric of {} x {}, but no placement of its "
                 "{} rectangles was found",

@@ -63,7 +63,7 @@ class Packer {
       begin(c, p, 4 * padded);
       for (int r = p.row; r < p.row + p.rows; ++r) {
         for (int i = 0; i < padded; ++i)
-          put(weights_, i < p.m ? c.values[size_t(r) * size_t(cut_.m_slice) + size_t(i)] : 0.0F);
+          put(weights_, i < p.m ? (*c.values)[size_t(r) * size_t(cut_.m_slice) + size_t(i)] : 0.0F);
       }
     }
   }
@@ -74,7 +74,8 @@ class Packer {
       if (p.row + p.rows != cut_.h) continue;
       begin(c, p, 4 * p.n);
       for (int q = p.column; q < p.column + p.columns; ++q) {
-        for (int i = 0; i < p.n; ++i) put(weights_, c.values[size_t(q) * size_t(cut_.n_slice) + size_t(i)]);
+        for (int i = 0; i < p.n; ++i)
+          put(weights_, (*c.values)[size_t(q) * size_t(cut_.n_slice) + size_t(i)]);
       }
     }
   }
@@ -84,11 +85,11 @@ class Packer {
     Constant row;
     row.symbol = fmt::format("{}_{}", inst_.name, c.name);
     row.rect = inst_.rect;
-    row.bytes_per_pe = uint32_t(4 * c.values.size());
+    row.bytes_per_pe = uint32_t(4 * (*c.values).size());
     row.offset = weights_.size();
     rows_.push_back(row);
     for (int pe = 0; pe < inst_.rect.w * inst_.rect.h; ++pe) {
-      for (float value : c.values) put(weights_, value);
+      for (float value : *c.values) put(weights_, value);
     }
   }
 
@@ -108,7 +109,7 @@ class Packer {
       for (int i = 0; i < padded; ++i) {
         const size_t row = size_t(r) * size_t(cut_.m_slice) + size_t(i);
         const size_t at = row * size_t(inst_.work.n) + size_t(q) * size_t(cut_.n_slice) + size_t(j);
-        put(weights_, i < p.m ? c.values[at] : 0.0F);
+        put(weights_, i < p.m ? (*c.values)[at] : 0.0F);
       }
     }
   }

@@ -28,7 +28,7 @@ class Packer {
 
  private:
   Words part(size_t constant, const autogen::Runs& runs) const {
-    const Words& all = inst_.constants[constant].words;
+    const Words& all = *inst_.constants[constant].words;
     Words list;
     for (int64_t at : runs.starts()) list.insert(list.end(), all.begin() + at, all.begin() + at + runs.run());
     return list;

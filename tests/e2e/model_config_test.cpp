@@ -1,6 +1,8 @@
 // Configurations through the tools: every nonlinearity on the wafer against the host, policies, merged keys.
 #include <gmock/gmock.h>
 
+#include <nlohmann/json.hpp>
+
 #include "tests/e2e/run_tool.h"
 
 namespace cs::e2e {
@@ -45,6 +47,19 @@ TEST_F(ModelConfigs, ThePolicyOfTheFileCountsUnlessTheCommandLineSaysOtherwise) 
   EXPECT_EQ(printed.exit_code, 0);
   EXPECT_THAT(printed.out, HasSubstr("m.yaml:2"));
   EXPECT_THAT(printed.out, HasSubstr("policy in effect: disabled, from --autogen-policy"));
+}
+
+// One of the twelve layers, in every other way the real size: 50257 words, 1024 steps, 12 heads.
+// Attention's 12.6 million scores are a part per head, the vocabulary a table in parts, the weights lie on as
+// many PEs as they need.
+TEST_F(ModelConfigs, ALayerOfGpt2SmallFitsTheWafer) {
+  const ChildResult r =
+      run("cs-compile", {kSource + "/models/configs/gpt2_small.yaml", "--set", "model.num_hidden_layers=1",
+                         "--no-baselines", "--json", "-o", path("a.csp")});
+  ASSERT_EQ(r.exit_code, 0) << r.err;
+  // The logits alone are 1024 x 50257 words of one stream; nothing else may take longer than a tenth more.
+  const nlohmann::json report = nlohmann::json::parse(slurp(path("a.csp/compile_report.json")));
+  EXPECT_LT(report.at("floorplan").at("interval_cycles").get<double>(), 1.1 * 1024 * 50257);
 }
 
 }  // namespace

@@ -70,8 +70,13 @@ bool build_baselines(const CompileOptions& options, const mapping::MapOptions& m
     std::optional<Program> self = build_program(list[i].self, out.machine, 1, diags[i]);
     std::optional<Program> base = build_program(list[i].base, out.machine, 1, diags[i]);
     if (!self || !base) return;
-    out.baselines[i] = {list[i].kernel,   list[i].counterpart,  list[i].origin,      std::move(*self),
-                        std::move(*base), list[i].self.weights, list[i].base.weights};
+    out.baselines[i] = {list[i].kernel,
+                        list[i].counterpart,
+                        list[i].origin,
+                        std::move(*self),
+                        std::move(*base),
+                        std::move(list[i].self.weights),
+                        std::move(list[i].base.weights)};
     ok[i] = 1;
   });
   for (size_t i = 0; i < list.size(); ++i) {
@@ -97,8 +102,8 @@ bool compile_model(const CompileOptions& options, Compiled& out, Diag& diag) {
     if (!build_baselines(options, map, out, diag)) return false;
     out.passes.push_back({"baselines", watch.seconds()});
   }
-  out.weights = out.mapped->weights;
   if (options.only_mapping) return true;
+  out.weights = std::move(out.mapped->weights);
   Stopwatch watch;
   out.program = build_program(*out.mapped, out.machine, options.threads, diag);
   out.passes.push_back({"csl", watch.seconds()});

@@ -107,7 +107,11 @@ TEST(Place, WhatTheMachineCannotHoldIsSaid) {
   Machine machine = test::machine("wse2");
   machine.fabric.user_width = machine.fabric.user_height = 3;
   EXPECT_FALSE(mapping::map_graph(network(12), machine, {}, diag));
-  EXPECT_THAT(diag.to_string(), testing::HasSubstr("all 3 x 3 PEs of the machine do not hold it either"));
+  // Twelve PEs, the machine has nine.
+  EXPECT_THAT(diag.to_string(),
+              testing::AllOf(testing::HasSubstr("all 3 x 3 PEs of the machine do not hold it either"),
+                             testing::HasSubstr("smaller, by 3 PEs together"),
+                             testing::HasSubstr("most: fc0 (12 like it, 1 PE each)")));
 }
 
 }  // namespace
