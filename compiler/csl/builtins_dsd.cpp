@@ -120,17 +120,25 @@ bool ring_fields(Evaluator& e, ConfigFields& f, DsdValue& d) {
   return true;
 }
 
-bool bind_queue(Evaluator& e, SourceLoc where, bool output, int queue, int color) {
+enum class Binding : uint8_t { good, failed, unusable };
+
+// A module may be imported for other things than the DSD that does not fit: such a DSD can be had, not used.
+Binding bind_queue(Evaluator& e, SourceLoc where, bool output, int queue, int color) {
   auto& queues = e.unit().tile.queues;
   for (const QueueBinding& q : queues)
     if (q.output == output && q.queue == queue) {
-      if (q.color == color) return true;
-      e.fail(where, fmt::format("{} queue {} is bound to color {}, this DSD names color {}",
-                                output ? "output" : "input", queue, q.color, color));
-      return false;
+      if (q.color == color) return Binding::good;
+      const std::string what = fmt::format("{} queue {} is bound to color {}, this DSD names color {}",
+                                           output ? "output" : "input", queue, q.color, color);
+      if (e.emitting() || e.frame().module == e.unit().modules.front().get()) {
+        e.fail(where, what);
+        return Binding::failed;
+      }
+      e.diag().warning(where, what, "the DSD is undefined; a program that uses it stops there");
+      return Binding::unusable;
     }
   queues.push_back({.output = output, .queue = uint8_t(queue), .color = uint8_t(color)});
-  return true;
+  return Binding::good;
 }
 
 // A color, or what stands for one.
@@ -198,7 +206,11 @@ bool fabric_fields(Evaluator& e, ConfigFields& f, DsdValue& d) {
     return false;
   }
   const bool per_color = output ? m.queues.output_queue_per_color : true;
-  if (queue >= 0 && color >= 0 && per_color && !bind_queue(e, f.where(), output, queue, color)) return false;
+  if (queue >= 0 && color >= 0 && per_color) {
+    const Binding binding = bind_queue(e, f.where(), output, queue, color);
+    if (binding == Binding::unusable) d.dsd.kind = isa::DsdKind::none;
+    if (binding != Binding::good) return binding == Binding::unusable;
+  }
   if (queue < 0) {
     // Without a queue: sends go through the one that is wired to the color, receives take a queue bound to
     // it.
@@ -227,7 +239,7 @@ Value get_dsd(Evaluator& e, const ast::Builtin& n, const Type*) {
                   "mem1d_dsd, mem4d_dsd, circbuf_dsd, fabin_dsd or fabout_dsd");
   ConfigFields f(e, n.args[1]);
   if (!f.good()) return {};
-  const bool good = d.dsd.is_fabric()                        ? fabric_fields(e, f, d)
+  const bool good = d.dsd.is_fabric()                     ? fabric_fields(e, f, d)
                     : d.dsd.kind == isa::DsdKind::circbuf ? ring_fields(e, f, d)
                                                           : memory_fields(e, f, d);
   if (!good || !f.finish()) return {};

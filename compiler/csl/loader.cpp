@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <string_view>
 #include <utility>
@@ -85,7 +86,12 @@ const LoadedModule* FileLoader::load(const std::string& name, const LoadedModule
 
 std::vector<std::string> FileLoader::places(const std::string& name, const LoadedModule* from) const {
   std::vector<std::string> out{normal(name)};
-  if (from && !from->library) out.push_back(normal(fs::path(from->path).parent_path() / name));
+  if (from && !from->library) {
+    out.push_back(normal(fs::path(from->path).parent_path() / name));
+    // Some programs name all their files from the layout's folder.
+    const std::string beside_layout = normal(fs::path(options_.layout).parent_path() / name);
+    if (std::find(out.begin() + 1, out.end(), beside_layout) == out.end()) out.push_back(beside_layout);
+  }
   for (const std::string& directory : options_.import_paths)
     out.push_back(normal(fs::path(directory) / name));
   return out;

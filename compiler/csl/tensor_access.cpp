@@ -134,8 +134,21 @@ bool check_bounds(Evaluator& e, const Type& array, const std::vector<int64_t>& e
 }  // namespace
 
 int color_queue(Evaluator& e, int color) {
-  for (const QueueBinding& q : e.unit().tile.queues)
+  auto& queues = e.unit().tile.queues;
+  for (const QueueBinding& q : queues)
     if (!q.output && q.color == color) return q.queue;
+  // The last one that nobody has asked for so far.
+  const Machine& m = e.machine();
+  const auto taken = [&](int queue) {
+    return std::any_of(queues.begin(), queues.end(),
+                       [&](const QueueBinding& q) { return !q.output && q.queue == queue; }) ||
+           std::count(m.memcpy.input_queues.begin(), m.memcpy.input_queues.end(), queue) > 0;
+  };
+  for (int queue = int(m.queues.input_words.size()) - 1; queue >= 0; --queue) {
+    if (taken(queue)) continue;
+    queues.push_back({.output = false, .queue = uint8_t(queue), .color = uint8_t(color)});
+    return queue;
+  }
   return kNoQueue;
 }
 

@@ -32,7 +32,7 @@ struct Accepts {
 Accepts accepts(char letter) {
   switch (letter) {
     case 'V':
-      return {.reg = true, .dest = true};
+      return {.reg = true, .dest = true, .src0 = true};
     case 'A':
       return {.reg = true, .imm = true, .dest = true, .src0 = true, .src1 = true};
     case 'B':

@@ -29,6 +29,7 @@ class Core {
   void run_main();
   bool issue(Cycle t);  // false: it has to wait
   void issue_scalar(const isa::Inst&, const Decoded&, Cycle t);
+  void issue_mapped(const isa::Inst&, const Decoded&, uint32_t address, Cycle t);
   void issue_jump(const isa::Inst&, const Decoded&, Cycle t);
   bool issue_vector(const isa::Inst&, const Decoded&, Cycle t);
   void load_dsr(const isa::Inst&, const Decoded&, Cycle t);

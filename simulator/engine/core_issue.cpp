@@ -12,7 +12,9 @@
 namespace cs::sim {
 namespace {
 
-bool touches_memory(const Decoded& d) { return d.kind == InstKind::scalar && d.plan.kind != ScalarPlan::Kind::value; }
+bool touches_memory(const Decoded& d) {
+  return d.kind == InstKind::scalar && d.plan.kind != ScalarPlan::Kind::value;
+}
 
 // The byte address of a load or store: its operands are destination (loads only), base, offset.
 uint32_t address_of(const isa::Inst& inst, const ScalarPlan& plan, const Registers& regs) {
@@ -21,11 +23,10 @@ uint32_t address_of(const isa::Inst& inst, const ScalarPlan& plan, const Registe
 }
 
 bool is_mapped(const World& world, uint32_t address) {
-  return world.program.arch == Arch::wse2 && mapped_color(address) >= 0;
+  return world.program.arch == Arch::wse2 && (mapped_color(address) >= 0 || mapped_counter(address));
 }
 
 }  // namespace
-
 
 void Core::run() {
   if (pe_.tile == nullptr) return;
@@ -87,9 +88,11 @@ bool Core::issue(Cycle t) {
   }
   if (d.kind == InstKind::vector) return issue_vector(inst, d, t);
   // What the host may see happens at its own cycle, and what the router sees.
-  if (t > now_ && tile.reroutes != 0 && touches_memory(d) && is_mapped(world_, address_of(inst, d.plan, pe_.regs)))
+  if (t > now_ && tile.reroutes != 0 && touches_memory(d) &&
+      is_mapped(world_, address_of(inst, d.plan, pe_.regs)))
     return false;
-  if (t > now_ && (d.kind == InstKind::write_config || (d.kind == InstKind::read_config && sees_fabric(inst))))
+  if (t > now_ &&
+      (d.kind == InstKind::write_config || (d.kind == InstKind::read_config && sees_fabric(inst))))
     return false;
   account_gap(t, int(Stall::dependency), -1, -1, pe_.pc);
   account_busy(t);
@@ -154,19 +157,28 @@ bool Core::grow_memory() {
   return true;
 }
 
+// A load or store of a register that is shown as memory.
+void Core::issue_mapped(const isa::Inst& inst, const Decoded& d, uint32_t address, Cycle t) {
+  const auto counter = mapped_counter(address);
+  if (d.plan.kind == ScalarPlan::Kind::load)
+    pe_.regs.r[size_t(inst.args[0].value & 15)] =
+        counter ? read_named(*counter, t).value_or(0) : read_mapped(block_, pe_.index, address);
+  else if (counter && *counter != isa::ConfigReg::tsc_mid && *counter != isa::ConfigReg::tsc_high)
+    write_named(*counter, value16(inst.args[2]), t);  // its lowest word stands for all
+  else if (!counter && !write_mapped(block_, pe_.index, address, value16(inst.args[2]), t))
+    raise("illegal-instruction", t, pe_.pc,
+          "color " + std::to_string(mapped_color(address)) + " has no route at this PE");
+  set_result(d, t + d.latency);
+}
+
 void Core::issue_scalar(const isa::Inst& inst, const Decoded& d, Cycle t) {
   if (logging_ && d.plan.kind == ScalarPlan::Kind::store)
     log_memory((value16(inst.args[0]) + uint32_t(inst.args[1].value)) & 0xFFFF, d.plan.bytes);
-  if (!pe_.unwritten.empty() && d.plan.kind != ScalarPlan::Kind::value && !guard_scalar(inst, d.plan, t)) return;
+  if (!pe_.unwritten.empty() && d.plan.kind != ScalarPlan::Kind::value && !guard_scalar(inst, d.plan, t))
+    return;
   ScalarResult result = execute_plan(d.plan, pe_.regs, pe_.memory);
   if (result.fault == ExecFault::out_of_bounds && d.plan.bytes == 2 && is_mapped(world_, result.address)) {
-    const bool load = d.plan.kind == ScalarPlan::Kind::load;
-    if (load)
-      pe_.regs.r[size_t(inst.args[0].value & 15)] = read_mapped(block_, pe_.index, result.address);
-    else if (!write_mapped(block_, pe_.index, result.address, value16(inst.args[2]), t))
-      raise("illegal-instruction", t, pe_.pc, "color " + std::to_string(mapped_color(result.address)) +
-                                                   " has no route at this PE");
-    set_result(d, t + d.latency);
+    issue_mapped(inst, d, result.address, t);
     return;
   }
   if (result.fault == ExecFault::out_of_bounds && grow_memory())

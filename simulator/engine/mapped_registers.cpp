@@ -1,16 +1,19 @@
-// Translation between the two layouts of a color's registers: the mapped one and that of runtime/isa/config_space.h.
+// Translation between the two layouts of a color's registers: the mapped one and that of
+// runtime/isa/config_space.h.
 #include "simulator/engine/mapped_registers.h"
 
 namespace cs::sim {
 namespace {
 
-constexpr uint32_t kRoutes = 2 * 0x7F20, kSwitches = 2 * 0x7F40;
+constexpr uint32_t kCounter = 2 * 0x7E00, kRoutes = 2 * 0x7F20, kSwitches = 2 * 0x7F40;
 constexpr int kColors = 24;
 constexpr uint16_t kInvalid = 5;
 enum { kSwapY = 1 << 10, kSwapX = 1 << 11, kPopShift = 12, kTeardown = 1 << 14 };
 
 // Sets of ports: east and west change places; the rest is in the same order.
-uint16_t other_order(uint16_t ports) { return uint16_t((ports & 0x1C) | (ports & 1) << 1 | (ports >> 1 & 1)); }
+uint16_t other_order(uint16_t ports) {
+  return uint16_t((ports & 0x1C) | (ports & 1) << 1 | (ports >> 1 & 1));
+}
 
 bool is_switches(uint32_t address) { return address >= kSwitches; }
 
@@ -38,6 +41,13 @@ int mapped_color(uint32_t address) {
   return -1;
 }
 
+std::optional<isa::ConfigReg> mapped_counter(uint32_t address) {
+  constexpr isa::ConfigReg kRegisters[] = {isa::ConfigReg::tsc_enable, isa::ConfigReg::tsc_low,
+                                           isa::ConfigReg::tsc_mid, isa::ConfigReg::tsc_high};
+  if (address < kCounter || address >= kCounter + 2 * std::size(kRegisters)) return std::nullopt;
+  return kRegisters[(address - kCounter) / 2];
+}
+
 uint16_t read_mapped(Block& block, uint32_t pe, uint32_t address) {
   const int color = mapped_color(address);
   const auto word = [&](isa::ColorReg reg) { return block.read_color(pe, color, reg); };
@@ -57,7 +67,9 @@ uint16_t read_mapped(Block& block, uint32_t pe, uint32_t address) {
 
 bool write_mapped(Block& block, uint32_t pe, uint32_t address, uint16_t value, Cycle now) {
   const int color = mapped_color(address);
-  const auto write = [&](isa::ColorReg reg, uint16_t word) { return block.write_color(pe, color, reg, word, now); };
+  const auto write = [&](isa::ColorReg reg, uint16_t word) {
+    return block.write_color(pe, color, reg, word, now);
+  };
   const uint16_t mode = block.read_color(pe, color, isa::ColorReg::mode);
   if (is_switches(address))
     return write(isa::ColorReg::pos1, position_word(value & 15)) &&

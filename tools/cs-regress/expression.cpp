@@ -153,6 +153,11 @@ class Parser {
                       [&](double x, double y) { return name == "max" ? std::max(x, y) : std::min(x, y); });
       return out;
     }
+    if (one && name == "index") {
+      Array out(a.size());
+      std::iota(out.begin(), out.end(), 0.0);
+      return out;
+    }
     if (one && name == "tsc" && a.size() % 3 == 0) {
       Array out;
       for (size_t i = 0; i < a.size(); i += 3)

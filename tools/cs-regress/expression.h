@@ -6,8 +6,8 @@
 //
 // Arrays hold one value per PE and element, in [h][w][n] order. tsc(a) turns [h][w][3] 16-bit words into
 // [h][w] cycle counts. Functions: max, min, sum, mean (array to number; max and min also of several values),
-// tsc, at(a, i) (flat index), every(a, step, first), columns(a, width, first, count) of [h][w], abs, floor,
-// ceil, sqrt, log2. NAME.u16 are the 16-bit words of an array, lower halves first, whatever its type says.
+// tsc, at(a, i) (flat index), every(a, step, first), index(a) (0, 1, 2 …), columns(a, width, first, count) of
+// [h][w], abs, floor, ceil, sqrt, log2. NAME.u16 are the 16-bit words of an array, lower halves first.
 // Operators + - * / and (). An operator between array and number works on every element; between two arrays
 // of one size, element by element.
 #pragma once

@@ -23,6 +23,12 @@ struct Row {
 #define IN_MAIN(body) "var v: i16 = 1;\nfn main() void { " body " }\ncomptime { @export_symbol(main); }\n"
 
 const Row kRows[] = {
+    // ---- queues
+    {"QueueWithTwoColors",
+     "const q = @get_input_queue(2);\n"
+     "const a = @get_dsd(fabin_dsd, .{ .extent = 1, .fabric_color = @get_color(1), .input_queue = q });\n"
+     "const b = @get_dsd(fabin_dsd, .{ .extent = 1, .fabric_color = @get_color(2), .input_queue = q });\n",
+     "5:31: error: input queue 2 is bound to color 1, this DSD names color 2"},
     // ---- syntax
     {"MissingSemicolon", "const a = 1\nconst b = 2;\n",
      "3:12: error: expected ';' after the declaration, found 'const'"},
