@@ -258,16 +258,20 @@ void add_rectangles(const Region& r, const Extent& limit, const Machine& machine
   }
 }
 
-// A feeder passes every operand on, a collector every result: each takes a queue in and a queue out.
-bool queues_suffice(const Region& r, const Machine& machine) {
-  const size_t streams = std::max(r.operands.size(), r.results.size());
-  return streams <= std::min(machine.queues.input_words.size(), machine.queues.output_words.size());
+// A feeder passes every operand on, a collector every result: each takes a queue in and a queue out, a color
+// for both, and up to two tasks, whose ids must not be those of the colors.
+bool streams_suffice(const Region& r, const Machine& machine) {
+  constexpr int kIdsPerStream = 4, kLastTask = 28;
+  const int streams = int(std::max(r.operands.size(), r.results.size()));
+  const size_t queues = std::min(machine.queues.input_words.size(), machine.queues.output_words.size());
+  const int ids = std::min(kLastTask, machine.task_ids.local_last) - machine.task_ids.local_first + 1;
+  return streams <= int(queues) && kIdsPerStream * streams <= ids;
 }
 
 // Rectangles, and if nothing fits those that leave out small gaps too.
 void add_larger(const Region& r, const Extent& limit, const Machine& machine, std::vector<RegionPlan>& list) {
   for (bool fine : {false, true}) {
-    if (queues_suffice(r, machine)) add_rectangles(r, limit, machine, fine, list);
+    if (streams_suffice(r, machine)) add_rectangles(r, limit, machine, fine, list);
     if (std::any_of(list.begin(), list.end(), [&](const RegionPlan& p) { return fits(p, machine); })) return;
   }
 }
@@ -305,7 +309,7 @@ std::vector<RegionPlan> region_plans(const Region& r, int64_t rounds, const Exte
                                      const Extent& forced, const Machine& machine) {
   std::vector<RegionPlan> list;
   if (forced.height > 1) {
-    if (queues_suffice(r, machine)) add_forced(r, forced.width, forced.height, machine, list);
+    if (streams_suffice(r, machine)) add_forced(r, forced.width, forced.height, machine, list);
   } else {
     std::vector<int> widths;
     for (const ShardAxis& axis : axes_of(r)) {

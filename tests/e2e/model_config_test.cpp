@@ -49,6 +49,28 @@ TEST_F(ModelConfigs, ThePolicyOfTheFileCountsUnlessTheCommandLineSaysOtherwise) 
   EXPECT_THAT(printed.out, HasSubstr("policy in effect: disabled, from --autogen-policy"));
 }
 
+// PEs of 5500 bytes hold of a small network what real ones hold of GPT-2: scores and their product with the
+// values go head by head, softmax takes its rows in rounds. Several samples: what waits for a sample must not
+// stop the next.
+TEST_F(ModelConfigs, AttentionInPartsComputesTheSame) {
+  const std::string model = kSource + "/models/configs/gpt2_long_fp16.yaml", out = path("a.csp");
+  for (const char* machine : {"wse2", "wse3"}) {
+    const ChildResult made =
+        run("cs-compile",
+            {model, "-m", machine, "--set", "machine.core.memory_bytes=5500", "--no-baselines", "-o", out});
+    ASSERT_EQ(made.exit_code, 0) << machine << made.err;
+    const std::string report = slurp(out + "/compile_report.json");
+    for (const char* kernel :
+         {"layer0_attention_scores", "layer0_attention_softmax", "layer0_attention_mixed"})
+      EXPECT_THAT(report, HasSubstr("\"name\": \"" + std::string(kernel) + "\"")) << machine;
+    const ChildResult one =
+        run("cs-sim", {out, "--expect", kSource + "/models/configs/expected/gpt2_long.npz"});
+    EXPECT_EQ(one.exit_code, 0) << machine << one.out << one.err;
+    const ChildResult three = run("cs-sim", {out, "--iterations", "3"});
+    EXPECT_EQ(three.exit_code, 0) << machine << three.out << three.err;
+  }
+}
+
 // One of the twelve layers, in every other way the real size: 50257 words, 1024 steps, 12 heads.
 // Attention's 12.6 million scores are a part per head, the vocabulary a table in parts, the weights lie on as
 // many PEs as they need.

@@ -182,6 +182,28 @@ TEST(RegionPlan, CutsThreeAxesWhereMemoryIsShort) {
   }
 }
 
+// Seven streams are more than the queues of a feeder can pass on, so that no plan has several rows of PEs.
+TEST(RegionPlan, RectanglesNeedAFeederThatCanPassAllOperandsOn) {
+  for (const auto& [streams, rectangles] : {std::pair{2, true}, {7, false}}) {
+    Graph g;
+    std::vector<ValueId> operands;
+    for (int k = 0; k < streams; ++k)
+      operands.push_back(g.add_input("x" + std::to_string(k), {DataType::f32, {300, 100}}));
+    g.set_output(add_op(g, "op", "concat", operands, {300 * streams, 100}, Origin::autogen));
+    const NodeId id = *g.find_node("op");
+    g.node(id).attrs = {{"axis", int64_t(0)}};
+    autogen::Region region;
+    std::string why;
+    ASSERT_TRUE(autogen::build_region(g, std::span(&id, 1), region, why)) << why;
+    Machine small = machine("wse2");
+    small.core.memory_bytes = 4000;
+    bool any = false;
+    for (const mapping::RegionPlan& p : mapping::region_plans(region, 1, {300, 300}, {}, small))
+      any = any || p.plan.cut.h > 1;
+    EXPECT_EQ(any, rectangles) << streams;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Operators, Regions,
                          testing::Combine(testing::Range(size_t(0), std::size(kCases)),
                                           testing::Values(std::pair(1, 1), std::pair(2, 1), std::pair(3, 1),
