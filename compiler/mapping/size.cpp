@@ -88,12 +88,14 @@ Extent fabric_limit(const MapOptions& options, const Machine& machine) {
 
 namespace {
 
-// The first instance that is the same region as number i: the layers of a network are alike.
+// The first instance with the same work as number i: the layers of a network are alike.
 size_t first_like(const std::vector<Instance>& instances, size_t i) {
   for (size_t k = 0; k < i; ++k) {
-    const auto &a = instances[k].region, &b = instances[i].region;
-    bool same = a && b && instances[k].work.rows == instances[i].work.rows && autogen::same_region(*a, *b);
-    if (same) return k;
+    const Instance &a = instances[k], &b = instances[i];
+    if (a.work != b.work || a.infrastructure != b.infrastructure ||
+        a.region.has_value() != b.region.has_value())
+      continue;
+    if (!a.region || autogen::same_region(*a.region, *b.region)) return k;
   }
   return i;
 }
