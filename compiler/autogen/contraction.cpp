@@ -15,11 +15,11 @@ constexpr int kUnroll = 8;
 ExpressionResult epilogue_code(const ContractionSpec& spec, const Machine& machine) {
   if (!spec.epilogue || !spec.last) return {};
   ExpressionTarget target;
-  target.inputs.push_back({"y[i]", "y_dsd"});
+  target.inputs.push_back({"y[i]", "y_dsd", 1, 0});
   for (int j = 0; j < spec.constants; ++j) {
     target.inputs.push_back({fmt::format("c{}[i]", j), fmt::format("c{}_dsd", j)});
   }
-  target.out = {"y[i]", "y_dsd"};
+  target.out = {"y[i]", "y_dsd", 1, 0};
   target.n = spec.m;
   return generate_expression(*spec.epilogue, target, machine);
 }
@@ -163,7 +163,7 @@ std::string contraction_module(const ContractionSpec& spec, const Machine& machi
       4 + epilogue.code.lines.size());
   if (spec.epilogue && spec.last) out += fmt::format("// Epilogue: y = {}\n", epilogue.code.text);
   out += "\n" + parameters(spec) + declare_helpers(epilogue.code) + data(spec);
-  out += declare_temporaries(epilogue.code, spec.m);
+  out += declare_temporaries(epilogue.code);
   return out + multiply(spec) + compute(spec, epilogue) + bindings(spec);
 }
 

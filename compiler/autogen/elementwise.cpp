@@ -17,13 +17,15 @@ std::string header(const ElementwiseSpec& spec, const ExpressionCode& code) {
       code.in_loop ? ", in a loop of scalars" : ", by vector instructions");
 }
 
-std::string dsd(const std::string& name, int n) {
-  return fmt::format("const {0}_dsd = @get_dsd(mem1d_dsd, .{{ .tensor_access = |i|{{{1}}} -> {0}[i] }});\n",
-                     name, n);
-}
+// Operands begin in turns in the first and the second half of eight bytes, so that two can be read in one
+// cycle.
+int phase_of(int operand) { return operand % 2; }
 
-std::string array(const std::string& name, int n) {
-  return fmt::format("var {} = @zeros([{}]f32);\n", name, n) + dsd(name, n);
+std::string array(const std::string& name, int n, int phase) {
+  return fmt::format(
+      "var {0}: [{1}]f32 align(8) = @zeros([{1}]f32);\n"
+      "const {0}_dsd = @get_dsd(mem1d_dsd, .{{ .tensor_access = |i|{{{2}}} -> {0}[i{3}] }});\n",
+      name, n + phase, n, phase == 0 ? "" : " + 1");
 }
 
 std::string constant_parameters(int constants, int n) {
@@ -57,7 +59,7 @@ std::string operand_buffers(const ElementwiseSpec& spec) {
         "const x{0}_in = @get_dsd(fabin_dsd, .{{ .extent = {1}, .fabric_color = x{0}_color, "
         ".input_queue = x{0}_queue }});\n",
         i, spec.n);
-    out += array(fmt::format("a{}", i), spec.n) + array(fmt::format("b{}", i), spec.n);
+    for (char half : {'a', 'b'}) out += array(fmt::format("{}{}", half, i), spec.n, phase_of(i));
   }
   return out;
 }
@@ -73,24 +75,59 @@ std::string ask(const ElementwiseSpec& spec, char half) {
   return out + "}\n\n";
 }
 
+// Longer code is there once, for both halves, and gets their addresses.
+constexpr size_t kShortCode = 6;
+
 ExpressionResult apply_code(const ElementwiseSpec& spec, char half, const Machine& machine) {
   ExpressionTarget target;
   for (int i = 0; i < spec.operands; ++i) {
-    target.inputs.push_back({fmt::format("{}{}[i]", half, i), fmt::format("{}{}_dsd", half, i)});
+    const std::string name = fmt::format("{}{}", half, i);
+    const char* shift = phase_of(i) == 0 || half == 'x' ? "" : " + 1";
+    target.inputs.push_back({fmt::format("{}[i{}]", name, shift), name + "_dsd", 1, phase_of(i)});
   }
   for (int j = 0; j < spec.constants; ++j) {
     target.inputs.push_back({fmt::format("c{}[i]", j), fmt::format("c{}_dsd", j)});
   }
-  target.out = {"y[i]", "y_dsd"};
+  target.out = {"y[i]", "y_dsd", 1, 0};
   target.fabric_out = "y_out";
   target.n = spec.n;
+  ExpressionResult result = generate_expression(spec.expr, target, machine);
+  if (!spec.in_turns || !result.code.in_parts) return result;
+  // The first part would wait for the PE's turn, and with it all others: the slice is computed in its own
+  // place.
+  target.fabric_out.clear();
+  target.out = target.inputs[0];
   return generate_expression(spec.expr, target, machine);
 }
 
-std::string apply(const ExpressionResult& result, char half) {
-  std::string out = fmt::format("fn apply_{}() void {{\n", half) + indented(result.code.lines, 2);
-  if (!result.to_fabric) out += "  @fmovs(y_out, y_dsd);\n";
-  return out + "}\n\n";
+bool in_place(const ElementwiseSpec& spec, const ExpressionResult& r) {
+  return spec.in_turns && r.code.in_parts;
+}
+
+std::string body(const ElementwiseSpec& spec, const ExpressionResult& result, char half) {
+  std::string from = in_place(spec, result) ? fmt::format("{}0_dsd", half) : "y_dsd";
+  return indented(result.code.lines, 2) +
+         (result.to_fabric ? "" : fmt::format("  @fmovs(y_out, {});\n", from)) + "}\n\n";
+}
+
+std::string apply(const ElementwiseSpec& spec, const ExpressionResult& a, const Machine& machine) {
+  if (a.code.lines.size() <= kShortCode) {
+    return "fn apply_a() void {\n" + body(spec, a, 'a') + "fn apply_b() void {\n" +
+           body(spec, apply_code(spec, 'b', machine), 'b');
+  }
+  std::string parameters, first, second;
+  for (int i = 0; i < spec.operands; ++i) {
+    const char* comma = i > 0 ? ", " : "";
+    parameters += fmt::format("{}x{}: [*]f32", comma, i);
+    first += fmt::format("{}@ptrcast([*]f32, &a{}[{}])", comma, i, phase_of(i));
+    second += fmt::format("{}@ptrcast([*]f32, &b{}[{}])", comma, i, phase_of(i));
+  }
+  std::string out = fmt::format("fn apply({}) void {{\n", parameters);
+  for (int i = 0; i < spec.operands; ++i)
+    out += fmt::format("  const x{0}_dsd = @set_dsd_base_addr(a{0}_dsd, x{0});\n", i);
+  return out + body(spec, apply_code(spec, 'x', machine), 'x') +
+         fmt::format("fn apply_a() void {{ apply({}); }}\n", first) +
+         fmt::format("fn apply_b() void {{ apply({}); }}\n\n", second);
 }
 
 std::string tasks(const ElementwiseSpec& spec) {
@@ -154,11 +191,7 @@ std::string indented(const std::vector<std::string>& lines, int spaces) {
   return out;
 }
 
-std::string declare_temporaries(const ExpressionCode& code, int n) {
-  std::string out;
-  for (const std::string& name : code.temporaries) out += array(name, n);
-  return out;
-}
+std::string declare_temporaries(const ExpressionCode& code) { return indented(code.declarations, 0); }
 
 std::string declare_helpers(const ExpressionCode& code) {
   return scalar_helpers(code.uses_math, code.uses_round, code.uses_power);
@@ -201,35 +234,35 @@ std::string through_module(const ElementwiseSpec& spec, const Machine& machine) 
 
 std::string elementwise_module(const ElementwiseSpec& spec, const Machine& machine) {
   if (spec.operands == 1 && passes_through(spec.expr, machine)) return through_module(spec, machine);
-  ExpressionResult a = apply_code(spec, 'a', machine), b = apply_code(spec, 'b', machine);
+  ExpressionResult a = apply_code(spec, 'a', machine);
   std::string out =
       header(spec, a.code) + parameters(spec) + constant_parameters(spec.constants, spec.n) + "\n";
   out += declare_helpers(a.code) + operand_buffers(spec);
-  if (!a.to_fabric) out += array("y", spec.n);
-  out += declare_temporaries(a.code, spec.n);
+  if (!a.to_fabric && !in_place(spec, a)) out += array("y", spec.n, 0);
+  out += declare_temporaries(a.code);
   out += fmt::format(
       "const y_out = @get_dsd(fabout_dsd, .{{ .extent = {}, .fabric_color = y_color, .output_queue = y_queue "
       "}});\n"
       "const y_control = @get_dsd(fabout_dsd, .{{\n"
       "  .extent = 1, .fabric_color = y_color, .output_queue = y_queue, .control = true }});\n\n",
       spec.n);
-  return out + ask(spec, 'a') + ask(spec, 'b') + apply(a, 'a') + apply(b, 'b') + tasks(spec) + bindings(spec);
+  return out + ask(spec, 'a') + ask(spec, 'b') + apply(spec, a, machine) + tasks(spec) + bindings(spec);
 }
 
 std::string epilogue_module(const ElementwiseSpec& spec, const Machine& machine) {
   ExpressionTarget target;
-  target.inputs.push_back({"y[i]", "y_dsd"});
+  target.inputs.push_back({"y[i]", "y_dsd", 1, 0});
   for (int j = 0; j < spec.constants; ++j) {
     target.inputs.push_back({fmt::format("c{}[i]", j), fmt::format("c{}_dsd", j)});
   }
-  target.out = {"y[i]", "y_dsd"};
+  target.out = {"y[i]", "y_dsd", 1, 0};
   target.n = spec.n;
   ExpressionResult result = generate_expression(spec.expr, target, machine);
   std::string out =
       header(spec, result.code) + "param y: [*]f32;\n" + constant_parameters(spec.constants, spec.n);
   out += declare_helpers(result.code);
   out += fmt::format("const y_dsd = @get_dsd(mem1d_dsd, .{{ .base_address = y, .extent = {} }});\n", spec.n);
-  out += declare_temporaries(result.code, spec.n);
+  out += declare_temporaries(result.code);
   return out + "\nfn run() void {\n" + indented(result.code.lines, 2) + "}\n";
 }
 

@@ -17,7 +17,8 @@ struct ElementwiseSpec {
   std::string sharding;  // "20 elements on 1 x 1 PEs, 20 each"
   ops::Expr expr;        // operands first, then constants
   int operands = 1, constants = 0;
-  int n = 1;  // elements on this PE
+  int n = 1;              // elements on this PE
+  bool in_turns = false;  // PEs send one after the other
 };
 
 std::string elementwise_module(const ElementwiseSpec&, const Machine&);
@@ -25,7 +26,7 @@ std::string elementwise_module(const ElementwiseSpec&, const Machine&);
 std::string epilogue_module(const ElementwiseSpec&, const Machine&);
 
 // The declarations of the temporaries of generated code, and of what it imports.
-std::string declare_temporaries(const ExpressionCode&, int n);
+std::string declare_temporaries(const ExpressionCode&);
 std::string declare_helpers(const ExpressionCode&);
 // Lines at an indentation.
 std::string indented(const std::vector<std::string>& lines, int spaces);

@@ -2,9 +2,11 @@
 #include "compiler/autogen/expression.h"
 
 #include <algorithm>
-#include <cmath>
+#include <cstdint>
 
 #include <fmt/format.h>
+
+#include "compiler/autogen/functions.h"
 
 namespace cs::autogen {
 
@@ -14,50 +16,42 @@ using ops::Expr;
 using ops::ExprKind;
 using ops::ExprNode;
 
-bool is_leaf(ExprKind k) { return k == ExprKind::constant || k == ExprKind::input; }
-
-// Computed by vector instructions, given that at most one operand is a constant.
-bool has_vector_form(ExprKind k) {
-  switch (k) {
-    case ExprKind::add:
-    case ExprKind::sub:
-    case ExprKind::mul:
-    case ExprKind::neg:
-    case ExprKind::abs:
-    case ExprKind::min:
-    case ExprKind::max:
-      return true;
-    default:
-      return false;
-  }
-}
-
 class Scheduler {
  public:
-  Scheduler(const Expr& e, const ExpressionTarget& target, const Machine& m)
-      : e_(e), target_(target), machine_(m) {
-    names_.resize(e.nodes.size());
+  // `functions`: they may be vector instructions.
+  Scheduler(const Expr& e, const ExpressionTarget& target, const Machine& m, bool functions)
+      : e_(e), target_(target), machine_(m), ranges_(ranges_of(e)) {
     place_.assign(e.nodes.size(), Place::unused);
-    uses_.assign(e.nodes.size(), 0);
     mark(e.root);
-    split();
-    find_multiply_adds();
+    for (size_t i = 0; i < e_.nodes.size(); ++i) {
+      if (place_[i] != Place::unused) place_[i] = place(int(i), functions);
+    }
   }
 
   ExpressionResult run() {
-    for (size_t i = 0; i < e_.nodes.size(); ++i) {
-      if (place_[i] == Place::vector) vector_node(int(i));
-    }
-    if (place_[size_t(e_.root)] == Place::loop) {
-      emit_loop();
-    } else if (is_leaf(node(e_.root).kind)) {
-      emit_copy();
-    }
-    return std::move(result_);
+    ExpressionResult result;
+    const bool loop = place_[size_t(e_.root)] == Place::loop;
+    const std::vector<int> wanted = loop ? made_for_loop() : std::vector<int>{};
+    build(loop, wanted);
+    std::vector<int> kept;
+    for (int i : wanted) kept.push_back(at_[size_t(i)]);
+    const VectorTarget target{target_.inputs,    numbers_,  target_.out,     loop ? "" : target_.fabric_out,
+                              target_.temporary, target_.n, target_.one_part};
+    const VectorCode vector = vector_code(program_, loop ? -1 : at_[size_t(e_.root)], kept, target, machine_);
+    code_.lines.insert(code_.lines.end(), vector.lines.begin(), vector.lines.end());
+    code_.declarations = vector.declarations;
+    code_.words = vector.words;
+    code_.in_parts = vector.in_parts;
+    code_.cycles_per_element += vector.per_element;
+    code_.cycles_per_run += vector.per_run;
+    if (loop) emit_loop(wanted, vector.kept);
+    result.to_fabric = vector.to_fabric;
+    result.code = std::move(code_);
+    return result;
   }
 
  private:
-  enum class Place : uint8_t { unused, leaf, vector, fused, loop };
+  enum class Place : uint8_t { unused, number, vector, loop };
 
   const ExprNode& node(int i) const { return e_.nodes[size_t(i)]; }
   static std::vector<int> operands(const ExprNode& n) {
@@ -67,225 +61,139 @@ class Scheduler {
     }
     return list;
   }
-  // The step of node `user` reads the value of node i: as an operand, or through the product fused into it.
-  bool reads(size_t user, int i) const {
-    if (place_[user] == Place::unused || place_[user] == Place::fused) return false;
-    for (int o : operands(e_.nodes[user])) {
-      if (o == i) return true;
-      if (place_[size_t(o)] != Place::fused) continue;
-      const ExprNode& product = node(o);
-      if (product.a == i || product.b == i) return true;
-    }
-    return false;
-  }
-  bool constant(int i) const { return node(i).kind == ExprKind::constant; }
 
   void mark(int i) {
-    ++uses_[size_t(i)];
     if (place_[size_t(i)] != Place::unused) return;
-    place_[size_t(i)] = is_leaf(node(i).kind) ? Place::leaf : Place::vector;
+    place_[size_t(i)] = Place::vector;
     for (int o : operands(node(i))) mark(o);
   }
 
-  // A node without vector form, and whatever depends on one, is computed in the loop.
-  void split() {
-    for (size_t i = 0; i < e_.nodes.size(); ++i) {
-      if (place_[i] != Place::vector) continue;
-      const ExprNode& n = e_.nodes[i];
-      bool loop = !has_vector_form(n.kind);
-      for (int o : operands(n)) loop = loop || place_[size_t(o)] == Place::loop;
-      if (loop) place_[i] = Place::loop;
+  Place place(int i, bool functions) const {
+    const ExprNode& n = node(i);
+    if (n.kind == ExprKind::constant) return Place::number;
+    if (n.kind == ExprKind::input) {
+      const bool number = size_t(n.index) < target_.numbers.size() && target_.numbers[size_t(n.index)];
+      return number ? Place::number : Place::vector;
     }
-    // A comparison is used by selects of the loop only, so nothing of the loop feeds a vector.
+    bool all_numbers = true, any_loop = false;
+    for (int o : operands(n)) {
+      all_numbers = all_numbers && place_[size_t(o)] == Place::number;
+      any_loop = any_loop || place_[size_t(o)] == Place::loop;
+    }
+    if (all_numbers) return Place::number;
+    const bool vector = has_vector_form(e_, i, ranges_) && (functions || !is_function(n.kind));
+    return any_loop || !vector ? Place::loop : Place::vector;
   }
 
-  // add(b, mul(a, constant)) with a product that nobody else uses: b + a * constant in one instruction.
-  void find_multiply_adds() {
-    multiply_add_.assign(e_.nodes.size(), -1);
+  // ---- the vector program
+
+  // Vector nodes that the loop reads and that are not operands.
+  std::vector<int> made_for_loop() const {
+    std::vector<int> list;
     for (size_t i = 0; i < e_.nodes.size(); ++i) {
-      const ExprNode& n = e_.nodes[i];
-      if (place_[i] != Place::vector || (n.kind != ExprKind::add && n.kind != ExprKind::sub)) continue;
-      for (int product : {n.b, n.a}) {
-        int other = product == n.b ? n.a : n.b;
-        if (n.kind == ExprKind::sub && product == n.a) continue;
-        const ExprNode& p = node(product);
-        bool fits = p.kind == ExprKind::mul && uses_[size_t(product)] == 1 && !constant(other) &&
-                    (constant(p.a) || constant(p.b)) && product != other;
-        if (!fits) continue;
-        multiply_add_[i] = product;
-        place_[size_t(product)] = Place::fused;
+      if (place_[i] != Place::vector || e_.nodes[i].kind == ExprKind::input) continue;
+      for (size_t j = i + 1; j < e_.nodes.size(); ++j) {
+        const std::vector<int> o = operands(e_.nodes[j]);
+        if (place_[j] != Place::loop || std::find(o.begin(), o.end(), int(i)) == o.end()) continue;
+        list.push_back(int(i));
         break;
       }
     }
+    return list;
   }
 
-  // ---- names and buffers
-
-  std::string operand_text(int i) const {
-    if (constant(i)) return float_literal(node(i).value);
-    return buffer(i).descriptor;
-  }
-  Buffer buffer(int i) const {
-    const ExprNode& n = node(i);
-    if (n.kind == ExprKind::input) return target_.inputs[size_t(n.index)];
-    return names_[size_t(i)];
-  }
-
-  // True if a step at or after that of node `step` reads node i; the loop comes after all vectors.
-  bool needed_from(int i, int step) const {
-    for (size_t j = 0; j < e_.nodes.size(); ++j) {
-      if ((int(j) >= step || place_[j] == Place::loop) && reads(j, i)) return true;
+  void build(bool loop, const std::vector<int>& wanted) {
+    std::vector<bool> needed(e_.nodes.size(), false);
+    if (!loop) needed[size_t(e_.root)] = true;
+    for (int i : wanted) needed[size_t(i)] = true;
+    for (size_t i = e_.nodes.size(); i-- > 0;) {
+      if (!needed[i] || place_[i] != Place::vector) continue;
+      for (int o : operands(e_.nodes[i])) needed[size_t(o)] = true;
     }
-    return i == e_.root;
-  }
-
-  Buffer new_temporary(int step) {
-    for (const Buffer& t : temporaries_) {
-      bool busy = false;
-      for (int j = 0; j < step; ++j) {
-        bool holds = place_[size_t(j)] == Place::vector && names_[size_t(j)] == t;
-        busy = busy || (holds && needed_from(j, step));
+    at_.assign(e_.nodes.size(), -1);
+    for (size_t i = 0; i < e_.nodes.size(); ++i) {
+      if (!needed[i]) continue;
+      const ExprNode& n = e_.nodes[i];
+      if (place_[i] == Place::number) {
+        at_[i] = number(int(i));
+      } else if (n.kind == ExprKind::input) {
+        at_[i] = program_.input(n.index);
+      } else {
+        at_[i] = build_vector_form(program_, e_, int(i), ranges_, at_);
       }
-      if (!busy) return t;
     }
-    temporaries_.push_back(declare());
-    return temporaries_.back();
   }
 
-  Buffer declare() {
-    std::string name = fmt::format("{}{}", target_.temporary, result_.code.temporaries.size());
-    result_.code.temporaries.push_back(name);
-    return {name + "[i]", name + "_dsd"};
+  // A constant, or what scalars compute from operands that are numbers.
+  int number(int i) {
+    if (node(i).kind == ExprKind::constant) return program_.scalar(node(i).value);
+    std::vector<ScalarInput> inputs;
+    for (const Buffer& b : target_.inputs) inputs.push_back({b.element, ScalarType::f32});
+    Expr part = e_;
+    part.root = i;
+    const std::string name = fmt::format("{}_u{}", target_.temporary, i);
+    ScalarCode scalar = scalar_code(part, inputs, ScalarType::f32, machine_, name + "_");
+    code_.lines.insert(code_.lines.end(), scalar.lines.begin(), scalar.lines.end());
+    code_.lines.push_back(fmt::format("const {}: f32 = {};", name, scalar.value));
+    add_helpers(scalar);
+    code_.cycles_per_run += scalar.cycles + machine_.core.load_result_cycles + 2;
+    numbers_.push_back(name);
+    return program_.uniform(int(numbers_.size()) - 1);
   }
 
-  // Where the vector result of node i goes: the output for the root, else a temporary.
-  std::string destination(int i) {
-    if (i == e_.root) {
-      names_[size_t(i)] = target_.out;
-      if (!target_.fabric_out.empty()) {
-        result_.to_fabric = true;
-        return target_.fabric_out;
-      }
-      return target_.out.descriptor;
-    }
-    names_[size_t(i)] = new_temporary(i);
-    return names_[size_t(i)].descriptor;
+  void add_helpers(const ScalarCode& scalar) {
+    code_.uses_math = code_.uses_math || scalar.uses_math;
+    code_.uses_round = code_.uses_round || scalar.uses_round;
+    code_.uses_power = code_.uses_power || scalar.uses_power;
   }
 
-  // ---- vector instructions
+  // ---- the loop: its nodes as an expression of their own; what vectors made, and operands, are its inputs
 
-  void line(std::string text, double rate) {
-    result_.code.lines.push_back(std::move(text));
-    result_.code.cycles_per_element += 1 / rate;
-  }
-
-  void vector_node(int i) {
-    const ExprNode& n = node(i);
-    double wide = machine_.simd("fadds");
-    if (multiply_add_[size_t(i)] >= 0) return multiply_add(i);
-    if (n.kind == ExprKind::min) return minimum(i);
-    if (n.kind == ExprKind::neg || n.kind == ExprKind::abs) {
-      const char* name = n.kind == ExprKind::neg ? "fnegs" : "fabss";
-      std::string source = operand_text(n.a);
-      line(fmt::format("@{}({}, {});", name, destination(i), source), wide);
-      return;
-    }
-    const char* name = n.kind == ExprKind::add   ? "fadds"
-                       : n.kind == ExprKind::sub ? "fsubs"
-                       : n.kind == ExprKind::mul ? "fmuls"
-                                                 : "fmaxs";
-    std::string a = operand_text(n.a), b = operand_text(n.b);
-    line(fmt::format("@{}({}, {}, {});", name, destination(i), a, b), machine_.simd(name));
-  }
-
-  void multiply_add(int i) {
-    const ExprNode& n = node(i);
-    int product = multiply_add_[size_t(i)];
-    const ExprNode& p = node(product);
-    int factor = constant(p.a) ? p.a : p.b;
-    int vector = constant(p.a) ? p.b : p.a;
-    int other = product == n.b ? n.a : n.b;
-    double value = node(factor).value * (n.kind == ExprKind::sub ? -1 : 1);
-    std::string a = operand_text(other), b = operand_text(vector);
-    line(fmt::format("@fmacs({}, {}, {}, {});", destination(i), a, b, float_literal(value)),
-         machine_.simd("fmacs"));
-  }
-
-  // min(a, b) = -max(-a, -b); only the last of the steps may go to the fabric.
-  void minimum(int i) {
-    const ExprNode& n = node(i);
-    int a = constant(n.a) ? n.b : n.a, b = constant(n.a) ? n.a : n.b;
-    double wide = machine_.simd("fnegs");
-    std::string first = operand_text(a), second = operand_text(b);
-    Buffer negated = scratch(0), other = scratch(1);
-    line(fmt::format("@fnegs({}, {});", negated.descriptor, first), wide);
-    if (constant(b)) {
-      second = float_literal(-node(b).value);
-    } else {
-      line(fmt::format("@fnegs({}, {});", other.descriptor, second), wide);
-      second = other.descriptor;
-    }
-    line(fmt::format("@fmaxs({}, {}, {});", negated.descriptor, negated.descriptor, second),
-         machine_.simd("fmaxs"));
-    line(fmt::format("@fnegs({}, {});", destination(i), negated.descriptor), wide);
-  }
-
-  // Temporaries of one node's own steps; they never hold a value beyond it.
-  Buffer scratch(size_t which) {
-    while (scratch_.size() <= which) scratch_.push_back(declare());
-    return scratch_[which];
-  }
-
-  void emit_copy() {
-    bool fabric = !target_.fabric_out.empty();
-    result_.to_fabric = fabric;
-    line(fmt::format("@fmovs({}, {});", fabric ? target_.fabric_out : target_.out.descriptor,
-                     operand_text(e_.root)),
-         machine_.simd("fmovs"));
-  }
-
-  // Nodes of the loop as an expression of their own; what vectors made, and operands, are its inputs.
-  void emit_loop() {
+  void emit_loop(const std::vector<int>& wanted, const std::vector<Buffer>& made) {
     Expr loop;
     std::vector<ScalarInput> inputs;
     std::vector<int> number(e_.nodes.size(), -1);
     for (size_t i = 0; i < e_.nodes.size(); ++i) {
       const ExprNode& n = e_.nodes[i];
-      if (place_[i] == Place::unused || place_[i] == Place::fused) continue;
-      if (place_[i] == Place::loop) {
-        auto of = [&](int o) { return o < 0 ? -1 : number[size_t(o)]; };
-        number[i] = loop.make(n.kind, of(n.a), of(n.b), of(n.c));
-      } else if (n.kind == ExprKind::constant) {
+      const auto of = [&](int o) { return o < 0 ? -1 : number[size_t(o)]; };
+      if (n.kind == ExprKind::constant) {
         number[i] = loop.constant(n.value);
-      } else {
+      } else if (n.kind == ExprKind::input) {
         number[i] = loop.input(int(inputs.size()));
-        inputs.push_back({buffer(int(i)).element, ScalarType::f32});
+        inputs.push_back({target_.inputs[size_t(n.index)].element, ScalarType::f32});
+      } else if (place_[i] == Place::loop || place_[i] == Place::number) {
+        number[i] = loop.make(n.kind, of(n.a), of(n.b), of(n.c));
+      } else if (auto it = std::find(wanted.begin(), wanted.end(), int(i)); it != wanted.end()) {
+        number[i] = loop.input(int(inputs.size()));
+        inputs.push_back({made[size_t(it - wanted.begin())].element, ScalarType::f32});
       }
     }
     loop.root = number[size_t(e_.root)];
     ScalarCode scalar = scalar_code(loop, inputs, ScalarType::f32, machine_);
-    ExpressionCode& code = result_.code;
-    code.in_loop = true;
-    code.lines.push_back("var i: i16 = 0;");
-    code.lines.push_back(fmt::format("while (i < {}) : (i += 1) {{", target_.n));
-    for (const std::string& line : scalar.lines) code.lines.push_back("  " + line);
-    code.lines.push_back(fmt::format("  {} = {};", target_.out.element, scalar.value));
-    code.lines.push_back("}");
-    code.uses_math = scalar.uses_math;
-    code.uses_round = scalar.uses_round;
-    code.uses_power = scalar.uses_power;
-    code.cycles_per_element += machine_.core.jump_taken_cycles + 4 + scalar.cycles;
+    code_.in_loop = true;
+    code_.lines.push_back("var i: i16 = 0;");
+    code_.lines.push_back(fmt::format("while (i < {}) : (i += 1) {{", target_.n));
+    for (const std::string& line : scalar.lines) code_.lines.push_back("  " + line);
+    code_.lines.push_back(fmt::format("  {} = {};", target_.out.element, scalar.value));
+    code_.lines.push_back("}");
+    add_helpers(scalar);
+    code_.cycles_per_element += machine_.core.jump_taken_cycles + 4 + scalar.cycles;
   }
 
   const Expr& e_;
   const ExpressionTarget& target_;
   const Machine& machine_;
-  std::vector<Buffer> names_;  // of vector nodes
+  std::vector<Range> ranges_;
   std::vector<Place> place_;
-  std::vector<int> uses_, multiply_add_;
-  std::vector<Buffer> temporaries_, scratch_;
-  ExpressionResult result_;
+  std::vector<int> at_;  // node of the vector program
+  std::vector<std::string> numbers_;
+  VectorProgram program_;
+  ExpressionCode code_;
 };
+
+double total(const ExpressionResult& r, int n) {
+  return r.code.cycles_per_run + n * r.code.cycles_per_element;
+}
 
 }  // namespace
 
@@ -301,16 +209,34 @@ bool expression_supported(const ops::Expr& e, std::string& why) {
 
 ExpressionResult generate_expression(const ops::Expr& e, const ExpressionTarget& target,
                                      const Machine& machine) {
-  Expr rewritten = rewrite_for_vectors(e);
-  ExpressionResult result = Scheduler(rewritten, target, machine).run();
+  const Expr rewritten = rewrite_for_vectors(e, target.numbers);
+  ExpressionResult result = Scheduler(rewritten, target, machine, true).run();
+  const bool functions = std::any_of(rewritten.nodes.begin(), rewritten.nodes.end(),
+                                     [](const ExprNode& n) { return is_function(n.kind); });
+  if (functions) {
+    ExpressionResult scalars = Scheduler(rewritten, target, machine, false).run();
+    if (total(scalars, target.n) < total(result, target.n)) result = std::move(scalars);
+  }
   result.code.text = ops::expr_text(rewritten);
   return result;
 }
 
-double expression_cycles(const ops::Expr& e, const Machine& machine) {
+kernels::ChainCost chain_cost(const ops::Expr& e, const Machine& machine) {
+  const Expr rewritten = rewrite_for_vectors(e);
   ExpressionTarget target;
-  target.inputs.resize(size_t(std::max(1, e.inputs())));
-  return generate_expression(e, target, machine).code.cycles_per_element;
+  for (int i = 0; i < std::max(1, e.inputs()); ++i) target.inputs.push_back({"", "", 1, i % 2});
+  target.fabric_out = "out";
+  target.n = kernels::part_of(INT16_MAX);
+  const ExpressionResult vectors = Scheduler(rewritten, target, machine, true).run();
+  const ExpressionResult scalars = Scheduler(rewritten, target, machine, false).run();
+  kernels::ChainCost cost;
+  cost.per_element = vectors.code.cycles_per_element;
+  cost.per_part = vectors.code.cycles_per_run;
+  cost.by_scalars = scalars.code.in_loop ? scalars.code.cycles_per_element : 0;
+  cost.temporaries = int(vectors.code.words / target.n);
+  cost.loop = vectors.code.in_loop;
+  cost.to_fabric = vectors.to_fabric;
+  return cost;
 }
 
 bool passes_through(const ops::Expr& e, const Machine& machine) {

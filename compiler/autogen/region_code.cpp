@@ -260,7 +260,7 @@ class Coder {
 
   std::string value_in_temporary(const Axes& axes) {
     std::string t = temporary(points(axes));
-    compute({t + "[i]", t + "_dsd"}, axes);
+    compute({t + "[i]", t + "_dsd", 1}, axes);
     return t + "_dsd";
   }
 
@@ -268,7 +268,7 @@ class Coder {
     Axes axes = choose([](size_t) { return true; }, 1);
     open_loops(axes);
     std::string out = descriptor("y", s_.out, axes);
-    compute({along(s_.out, axes), out}, axes);
+    compute({along(s_.out, axes), out, axes.empty() ? 0 : s_.out.strides[axes[0]]}, axes);
     code_.cycles += rounds(axes) * kRound;
     close_loops();
   }
@@ -284,24 +284,26 @@ class Coder {
   void compute(const Buffer& out, const Axes& axes) {
     ExpressionTarget target;
     for (size_t k = 0; k < s_.loads.size(); ++k) {
-      target.inputs.push_back(
-          {along(s_.loads[k], axes), descriptor(fmt::format("x{}", k), s_.loads[k], axes)});
+      const LoopAccess& a = s_.loads[k];
+      const bool still = std::all_of(axes.begin(), axes.end(), [&](size_t k) { return a.strides[k] == 0; });
+      target.numbers.push_back(still);
+      target.inputs.push_back({along(a, axes), still ? "" : descriptor(fmt::format("x{}", k), a, axes),
+                               axes.empty() ? 0 : a.strides[axes[0]]});
     }
+    target.one_part = axes.size() > 1;
     target.out = out;
     target.n = int(points(axes));
     target.temporary = fmt::format("s{}_v", number_);
     ExpressionResult result = generate_expression(s_.value, target, m_);
-    for (const std::string& t : result.code.temporaries) {
-      code_.declarations.push_back(fmt::format("var {} = @zeros([{}]f32);", t, target.n));
-      code_.declarations.push_back(fmt::format(
-          "const {0}_dsd = @get_dsd(mem1d_dsd, .{{ .tensor_access = |a|{{{1}}} -> {0}[a] }});", t, target.n));
-      code_.scratch_words += target.n;
-    }
+    code_.declarations.insert(code_.declarations.end(), result.code.declarations.begin(),
+                              result.code.declarations.end());
+    code_.scratch_words += result.code.words;
     for (const std::string& text : result.code.lines) line(text);
     code_.uses_math = code_.uses_math || result.code.uses_math;
     code_.uses_round = code_.uses_round || result.code.uses_round;
     code_.uses_power = code_.uses_power || result.code.uses_power;
-    code_.cycles += rounds(axes) * (kVectorStart + double(target.n) * result.code.cycles_per_element);
+    code_.cycles += rounds(axes) * (kVectorStart + result.code.cycles_per_run +
+                                    double(target.n) * result.code.cycles_per_element);
   }
 
   void scalars() {

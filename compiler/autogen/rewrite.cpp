@@ -1,8 +1,10 @@
 // Rewriting of expressions so that vector instructions can compute more of them.
 //
 // Nodes are visited in order and rebuilt; a rule looks at the rebuilt operands. Rules keep the value of every
-// element exact (a division by a power of two is a multiplication; select(x >= 0, x, a * x) is max(x, a * x)
-// for a <= 1).
+// element exact (select(x >= 0, x, a * x) is max(x, a * x) for a <= 1), but that a division by a number
+// becomes a multiplication, which may be off by one unit in the last place, where nothing depends on it in
+// steps.
+#include <algorithm>
 #include <cmath>
 
 #include "compiler/autogen/expression.h"
@@ -54,42 +56,75 @@ int rewrite_select(Expr& e, int condition, int yes, int no) {
   return e.make(factor <= 1 ? ExprKind::max : ExprKind::min, yes, no);
 }
 
-int rewrite_node(Expr& e, const ExprNode& n, int a, int b, int c) {
-  if (n.kind == ExprKind::select) {
-    int rewritten = rewrite_select(e, a, b, c);
-    if (rewritten >= 0) return rewritten;
-  }
-  if (n.kind == ExprKind::div && e.nodes[size_t(b)].kind == ExprKind::constant) {
-    double divisor = e.nodes[size_t(b)].value;
-    if (is_power_of_two(divisor)) return e.make(ExprKind::mul, a, e.constant(1 / divisor));
-  }
-  return e.make(n.kind, a, b, c);
+bool in_steps(ExprKind k) {
+  return k == ExprKind::floor || k == ExprKind::ceil || k == ExprKind::round || k == ExprKind::logical_not ||
+         (k >= ExprKind::lt && k <= ExprKind::ne);
 }
+
+class Rewriter {
+ public:
+  Rewriter(const Expr& in, const std::vector<bool>& numbers) : in_(in), numbers_(numbers) {
+    steps_ =
+        std::any_of(in.nodes.begin(), in.nodes.end(), [](const ExprNode& n) { return in_steps(n.kind); });
+  }
+
+  Expr run() {
+    std::vector<int> moved(in_.nodes.size(), -1);
+    const auto at = [&](int node) { return node < 0 ? -1 : moved[size_t(node)]; };
+    for (size_t i = 0; i < in_.nodes.size(); ++i) {
+      const ExprNode& n = in_.nodes[i];
+      switch (n.kind) {
+        case ExprKind::constant:
+          moved[i] = out_.constant(n.value);
+          break;
+        case ExprKind::input:
+          moved[i] = out_.input(n.index);
+          break;
+        case ExprKind::attr:
+          moved[i] = out_.attr(n.name);
+          break;
+        default:
+          moved[i] = node(n, at(n.a), at(n.b), at(n.c));
+      }
+    }
+    out_.root = at(in_.root);
+    return std::move(out_);
+  }
+
+ private:
+  // The same for all elements.
+  bool is_number(int node) const {
+    const ExprNode& n = out_.nodes[size_t(node)];
+    if (n.kind == ExprKind::input) return size_t(n.index) < numbers_.size() && numbers_[size_t(n.index)];
+    for (int o : {n.a, n.b, n.c}) {
+      if (o >= 0 && !is_number(o)) return false;
+    }
+    return n.kind != ExprKind::attr;
+  }
+
+  int node(const ExprNode& n, int a, int b, int c) {
+    if (n.kind == ExprKind::select) {
+      const int rewritten = rewrite_select(out_, a, b, c);
+      if (rewritten >= 0) return rewritten;
+    }
+    if (n.kind != ExprKind::div) return out_.make(n.kind, a, b, c);
+    const ExprNode divisor = out_.nodes[size_t(b)];
+    const bool exact = divisor.kind == ExprKind::constant && is_power_of_two(divisor.value);
+    if (exact || (!steps_ && is_number(b) && !is_number(a)))
+      return out_.make(ExprKind::mul, a, out_.make(ExprKind::div, out_.constant(1), b));
+    return out_.make(n.kind, a, b);
+  }
+
+  const Expr& in_;
+  const std::vector<bool>& numbers_;
+  bool steps_ = false;
+  Expr out_;
+};
 
 }  // namespace
 
-ops::Expr rewrite_for_vectors(const ops::Expr& in) {
-  Expr out;
-  std::vector<int> moved(in.nodes.size(), -1);
-  auto at = [&](int node) { return node < 0 ? -1 : moved[size_t(node)]; };
-  for (size_t i = 0; i < in.nodes.size(); ++i) {
-    const ExprNode& n = in.nodes[i];
-    switch (n.kind) {
-      case ExprKind::constant:
-        moved[i] = out.constant(n.value);
-        break;
-      case ExprKind::input:
-        moved[i] = out.input(n.index);
-        break;
-      case ExprKind::attr:
-        moved[i] = out.attr(n.name);
-        break;
-      default:
-        moved[i] = rewrite_node(out, n, at(n.a), at(n.b), at(n.c));
-    }
-  }
-  out.root = at(in.root);
-  return out;
+ops::Expr rewrite_for_vectors(const ops::Expr& in, const std::vector<bool>& numbers) {
+  return Rewriter(in, numbers).run();
 }
 
 }  // namespace cs::autogen

@@ -105,11 +105,13 @@ enum class Kind : uint8_t { any, f32, i32 };
 
 class Coder {
  public:
-  Coder(const Expr& e, std::span<const ScalarInput> inputs, ScalarType result, const Machine& machine)
+  Coder(const Expr& e, std::span<const ScalarInput> inputs, ScalarType result, const Machine& machine,
+        const std::string& prefix)
       : e_(e),
         inputs_(inputs),
         result_(result == ScalarType::f32 ? Kind::f32 : Kind::i32),
-        machine_(machine) {
+        machine_(machine),
+        prefix_(prefix) {
     used_.assign(e.nodes.size(), false);
     mark(e.root);
     for (size_t i = 0; i < e.nodes.size(); ++i) kinds_.push_back(kind_of(int(i)));
@@ -122,7 +124,7 @@ class Coder {
       code_.cycles += scalar_cycles(n.kind, machine_);
       if (only_condition(int(i))) continue;
       std::string value = expression(int(i));
-      code_.lines.push_back(fmt::format("const v{}: {} = {};", i, name(resolved(int(i))), value));
+      code_.lines.push_back(fmt::format("const {}{}: {} = {};", prefix_, i, name(resolved(int(i))), value));
     }
     code_.value = text(e_.root, result_);
     return std::move(code_);
@@ -175,7 +177,8 @@ class Coder {
     const ExprNode& n = node(i);
     if (n.kind == ExprKind::constant)
       return want == Kind::i32 ? int_literal(n.value) : float_literal(n.value);
-    std::string t = n.kind == ExprKind::input ? inputs_[size_t(n.index)].text : fmt::format("v{}", i);
+    std::string t =
+        n.kind == ExprKind::input ? inputs_[size_t(n.index)].text : fmt::format("{}{}", prefix_, i);
     return resolved(i) == want ? t : fmt::format("@as({}, {})", name(want), t);
   }
 
@@ -253,6 +256,7 @@ class Coder {
   std::span<const ScalarInput> inputs_;
   Kind result_;
   const Machine& machine_;
+  std::string prefix_;
   std::vector<bool> used_;
   std::vector<Kind> kinds_;
   ScalarCode code_;
@@ -261,8 +265,8 @@ class Coder {
 }  // namespace
 
 ScalarCode scalar_code(const Expr& e, std::span<const ScalarInput> inputs, ScalarType result,
-                       const Machine& machine) {
-  return Coder(e, inputs, result, machine).run();
+                       const Machine& machine, const std::string& prefix) {
+  return Coder(e, inputs, result, machine, prefix).run();
 }
 
 std::string scalar_helpers(bool uses_math, bool uses_round, bool uses_power) {

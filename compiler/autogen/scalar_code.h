@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/autogen/vector_code.h"
 #include "runtime/machine/machine.h"
 #include "runtime/ops/expr.h"
 
@@ -29,11 +30,11 @@ struct ScalarCode {
   double cycles = 0;  // estimate
 };
 
-ScalarCode scalar_code(const ops::Expr&, std::span<const ScalarInput>, ScalarType result, const Machine&);
+// `prefix` names the constants.
+ScalarCode scalar_code(const ops::Expr&, std::span<const ScalarInput>, ScalarType result, const Machine&,
+                       const std::string& prefix = "v");
 
 // What the functions that the code calls need at module level.
 std::string scalar_helpers(bool uses_math, bool uses_round, bool uses_power);
-// A literal that reads back as the same f32: "0.1", "-2.0", infinities and NaN by their bits.
-std::string float_literal(double value);
 
 }  // namespace cs::autogen

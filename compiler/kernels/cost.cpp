@@ -16,7 +16,7 @@ namespace {
 constexpr uint32_t kCodeBytes = 640, kMathCodeBytes = 2560;
 constexpr double kRowCycles = 170;
 constexpr int64_t kRowTemporaries = 5;
-constexpr double kLoopCycles = 8;  // per element: more means that there is such a loop
+constexpr int kMostInPart = 512;  // more would need memory, less would be starts of instructions
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -24,6 +24,22 @@ int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 // elements.
 double vector_cycles(double elements, double rate, const Machine& m) {
   return 2 * m.core.dsr_load_cycles + m.core.dsr_load_use_cycles + elements / rate;
+}
+
+// The result is sent by an instruction of its own: the last one of the chain cannot, or would wait with the
+// first part until it is the PE's turn.
+bool sent_apart(const ChainCost& chain, const Cut& cut) {
+  return !chain.to_fabric || (cut.w > 1 && cut.n_slice > part_of(cut.n_slice));
+}
+
+double chain_cycles(const ChainCost& chain, int n) {
+  const double parts = std::ceil(double(n) / part_of(n));
+  const double vectors = n * chain.per_element + parts * chain.per_part;
+  return chain.by_scalars > 0 ? std::min(vectors, n * chain.by_scalars) : vectors;
+}
+
+int64_t chain_words(const ChainCost& chain, int n) {
+  return int64_t(chain.temporaries) * (chain.loop ? n : part_of(n) + 1);
 }
 
 // Per sample and row of the matrix: what the feeder, one PE and the exit take.
@@ -40,7 +56,7 @@ double contraction_cycles(const Work& work, const Cut& cut, const Machine& m) {
   double cycles = m.core.task_start_cycles + 8 + vector_cycles(rows, m.simd("fmovs"), m) +
                   m.core.dsr_load_use_cycles + 3 + cut.n_slice * per_column;
   cycles += cut.w > 1 ? vector_cycles(cut.m_slice, 1, m) : 0;
-  cycles += cut.m_slice * work.cycles_per_element;
+  if (work.flops_per_element > 0) cycles += chain_cycles(work.chain, cut.m_slice);
   return cycles + vector_cycles(cut.m_slice, 1, m);
 }
 
@@ -58,8 +74,9 @@ double pe_cycles(const Work& work, const Cut& cut, const Machine& m) {
     case Pattern::elementwise:
       if (work.through)
         return m.core.task_start_cycles + vector_cycles(cut.n_slice, 1, m) + (cut.w > 1 ? 2 : 0);
-      return start + vector_cycles(0, 1, m) + cut.n_slice * work.cycles_per_element +
-             vector_cycles(cut.n_slice, 1, m) + (cut.w > 1 ? vector_cycles(1, 1, m) : 0);
+      return start + vector_cycles(0, 1, m) + chain_cycles(work.chain, cut.n_slice) +
+             (sent_apart(work.chain, cut) ? vector_cycles(cut.n_slice, 1, m) : 0) +
+             (cut.w > 1 ? vector_cycles(1, 1, m) : 0);
     case Pattern::rows: {
       // Rows of the table say cycles per element; DSR loads, calls and scalars come to each row.
       double row = kRowCycles + double(work.row) * work.cycles_per_element;
@@ -104,11 +121,14 @@ Memory memory_of(const Work& work, const Cut& cut) {
       add_user(memory, "input buffers", 8 * int64_t(cut.n_slice));
       add_user(memory, "output and bias", 4 * (2 * padded + 1));
       add_user(memory, "epilogue",
-               4 * int64_t(2 + work.constants) * cut.m_slice * (work.flops_per_element > 0));
+               4 * (work.constants * cut.m_slice + chain_words(work.chain, cut.m_slice)) *
+                   (work.flops_per_element > 0));
       break;
     case Pattern::elementwise:
       add_user(memory, "input buffers", 8 * int64_t(cut.n_slice) * work.operands * !work.through);
-      add_user(memory, "temporaries and output", 12 * int64_t(cut.n_slice) * !work.through);
+      add_user(memory, "temporaries and output",
+               4 * (chain_words(work.chain, cut.n_slice) + (work.chain.to_fabric ? 0 : cut.n_slice)) *
+                   !work.through);
       add_user(memory, "constants", 4 * int64_t(cut.n_slice) * work.constants);
       break;
     case Pattern::rows:
@@ -125,7 +145,8 @@ Memory memory_of(const Work& work, const Cut& cut) {
       add_user(memory, "input buffers", 4);
       break;
   }
-  add_user(memory, "code", work.cycles_per_element > kLoopCycles ? kMathCodeBytes : kCodeBytes);
+  const bool functions = work.chain.by_scalars > 0 || work.chain.loop;
+  add_user(memory, "code", functions ? kMathCodeBytes : kCodeBytes);
   std::stable_sort(memory.users.begin(), memory.users.end(),
                    [](const auto& a, const auto& b) { return a.second > b.second; });
   int64_t total = 0;
@@ -135,6 +156,13 @@ Memory memory_of(const Work& work, const Cut& cut) {
 }
 
 }  // namespace
+
+int part_of(int n) {
+  if (n <= kMostInPart) return n;
+  const int parts = (n + kMostInPart - 1) / kMostInPart;
+  const int part = (n + parts - 1) / parts;
+  return part + part % 2;
+}
 
 int64_t Work::flops() const {
   if (pattern == Pattern::contraction)

@@ -34,6 +34,19 @@ enum class Pattern : uint8_t {
 };
 std::string_view pattern_name(Pattern);
 
+// The code of an elementwise chain, in numbers: what autogen generates for a slice (autogen/expression.h).
+struct ChainCost {
+  double per_element = 1;  // cycles, by vector instructions
+  double per_part = 0;     // cycles of the starts of the instructions for part of a slice
+  double by_scalars = 0;   // cycles per element of a loop of scalars, if the chain could be one
+  int temporaries = 0;     // as long as a part
+  bool loop = false;       // temporaries are as long as the slice
+  bool to_fabric = false;  // the last instruction sends
+  bool operator==(const ChainCost&) const = default;
+};
+// A slice of n elements is computed in parts of so many, an even number; the last one may be shorter.
+int part_of(int n);
+
 // What one kernel instance computes per sample, in numbers.
 struct Work {
   Pattern pattern = Pattern::elementwise;
@@ -44,7 +57,8 @@ struct Work {
   int operands = 1;               // streams in
   bool half = false;              // streams of 16-bit floats, which PEs convert from and to f32
   double flops_per_element = 1;   // elementwise and epilogue: per output element
-  double cycles_per_element = 1;  // of the elementwise part, on one PE
+  double cycles_per_element = 1;  // of whole rows, on one PE
+  ChainCost chain;                // elementwise and epilogue
   bool through = false;           // elementwise: one instruction from stream to stream, no slice is kept
   int constants = 0;              // elementwise constants kept per output element (sharded like the output)
   bool operator==(const Work&) const = default;

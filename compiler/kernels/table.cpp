@@ -56,7 +56,6 @@ std::optional<Work> contraction(const graph::Graph& g, const graph::Node& node, 
   work.m = w.type.shape[trans_b ? 0 : 1];
   work.rows = work.m > 0 ? y.type.elements() / work.m : 0;
   work.flops_per_element = 0;
-  work.cycles_per_element = 0;
   if (node.op == "gemm" && node.inputs.size() > 2 && node.inputs[2].valid()) {
     const graph::Value& bias = operand(g, node, 2);
     if (!bias.is_constant()) {
@@ -122,7 +121,7 @@ std::optional<Work> elementwise(const graph::Graph& g, const graph::Node& node, 
   }
   work.n = work.m = y.type.elements();
   work.flops_per_element = g.op(*g.find_node(node.name)).flops;
-  work.cycles_per_element = work.flops_per_element;
+  work.chain.per_element = work.flops_per_element;
   return work;
 }
 

@@ -195,8 +195,8 @@ class Maker {
     } else {
       use.file = inst_.name + (p.last && cut_.n_last != cut_.n_slice ? "_kernel_last.csl" : "_kernel.csl");
       constants(use, role, n);
-      autogen::ElementwiseSpec spec{inst_.title,         sharding(),           *inst_.expr,
-                                    inst_.work.operands, inst_.expr_constants, n};
+      autogen::ElementwiseSpec spec{inst_.title,          sharding(), *inst_.expr, inst_.work.operands,
+                                    inst_.expr_constants, n,          cut_.w > 1};
       result_.files[use.file] = autogen::elementwise_module(spec, machine_);
     }
     role.modules.push_back(use);
@@ -204,7 +204,7 @@ class Maker {
 
   void rows(const Place& p, Role& role) {
     const int n = n_here(p), row = int(inst_.work.row);
-    role.buffers = {{"x0", n, false, "", "rows, two halves"}, {"x1", n, false, "", ""}};
+    role.buffers = {{"x0", n, true, "", "rows, two halves"}, {"x1", n, true, "", ""}};
     ModuleUse use{std::string(inst_.row->file), "kernel", {}, {}};
     use.needs = {queue(false, "x", x_color(0)), queue(true, "y", out_color_)};
     add_tasks(use, {"compute", "start"});
@@ -217,7 +217,7 @@ class Maker {
                       {"half", flag(inst_.work.half)}};
     for (const PackedConstant& c : inst_.constants) {
       role.buffers.push_back(
-          {c.name, row, false, fmt::format("{}_{}", inst_.name, c.name), "the same on every PE"});
+          {c.name, row, true, fmt::format("{}_{}", inst_.name, c.name), "the same on every PE"});
       use.parameters.push_back({c.name, "&" + c.name});
     }
     if (!inst_.constants.empty()) {

@@ -92,7 +92,7 @@ void attach_expression(const Graph& g, const Group& group, std::span<const NodeI
     inst.operands = streams;
     inst.work.operands = int(streams.size());
   }
-  inst.work.cycles_per_element = autogen::expression_cycles(*inst.expr, machine);
+  inst.work.chain = autogen::chain_cost(*inst.expr, machine);
   inst.work.through = !epilogue && streams.size() == 1 && autogen::passes_through(*inst.expr, machine);
   inst.work.flops_per_element = 0;
   for (NodeId id : nodes)

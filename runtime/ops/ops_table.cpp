@@ -5,6 +5,7 @@
 // Derivatives are written in the operands and y, the result; one per operand, separated by ";".
 #include <limits>
 
+#include "runtime/ops/operations.h"
 #include "runtime/ops/ops.h"
 #include "runtime/ops/rows.h"
 #include "runtime/ops/rules.h"
@@ -81,14 +82,14 @@ void add_activations(std::vector<OpDef>& t) {
                     "x > alpha", 0));
   t.push_back(unary("shrink", {"Shrink"}, {real("lambd", 0.5), real("bias", 0)},
                     "select(abs(x) <= lambd, 0, select(x < 0, x + bias, x - bias))", "abs(x) > lambd", 1));
-  t.push_back(unary("elu", {"Elu"}, {real("alpha", 1)}, "select(x > 0, x, alpha * (exp(x) - 1))",
+  t.push_back(unary("elu", {"Elu"}, {real("alpha", 1)}, "max(x, 0) + alpha * (exp(min(x, 0)) - 1)",
                     "select(x > 0, 1, alpha * exp(x))", 4));
   t.push_back(noted(
       unary("selu", {"Selu"},
             {real("alpha", 1.67326319217681884765625), real("gamma", 1.05070102214813232421875)},
-            "gamma * select(x > 0, x, alpha * (exp(x) - 1))", "gamma * select(x > 0, 1, alpha * exp(x))", 4),
+            "gamma * (max(x, 0) + alpha * (exp(min(x, 0)) - 1))", "gamma * select(x > 0, 1, alpha * exp(x))", 4),
       "opset 1 has other default constants"));
-  t.push_back(unary("celu", {"Celu"}, {real("alpha", 1)}, "max(x, 0) + min(alpha * (exp(x / alpha) - 1), 0)",
+  t.push_back(unary("celu", {"Celu"}, {real("alpha", 1)}, "max(x, 0) + alpha * (exp(min(x, 0) / alpha) - 1)",
                     "select(x > 0, 1, exp(x / alpha))", 4));
   t.push_back(unary("sigmoid", {"Sigmoid"}, {}, "1 / (1 + exp(-x))", "y * (1 - y)", 4));
   t.push_back(unary("hard_sigmoid", {"HardSigmoid"}, {real("alpha", 0.2), real("beta", 0.5)},
@@ -108,7 +109,7 @@ void add_activations(std::vector<OpDef>& t) {
             "", 4),
       "opset 18"));
   t.push_back(
-      noted(unary("gelu", {"Gelu"}, {}, "0.5 * x * (1 + erf(x * 0.7071067811865476))",
+      noted(unary("gelu", {"Gelu"}, {}, "x * (0.5 + 0.5 * erf(x * 0.7071067811865476))",
                   "0.5 * (1 + erf(x * 0.7071067811865476)) + x * 0.3989422804014327 * exp(-0.5 * x * x)", 4),
             "opset 20 with approximate = none; erf form"));
   t.push_back(noted(unary("gelu_tanh", {}, {},
@@ -220,7 +221,8 @@ void add_compounds(std::vector<OpDef>& t) {
                            "e = exp(d)\n"
                            "s = reduce_sum(e, axes=axis, keepdims=1)\n"
                            "y = div(e, s)");
-  softmax.flops = 5;
+  // Maximum, difference, exponential, sum, and a product with the row's 1 / s.
+  softmax.flops = 4 + operations_of(ExprKind::exp);
   softmax.ulp = 8;
   t.push_back(noted(softmax, kNote));
   OpDef log_softmax = compound("log_softmax", {"LogSoftmax"}, axis, shape_same,
@@ -230,7 +232,7 @@ void add_compounds(std::vector<OpDef>& t) {
                                "s = reduce_sum(e, axes=axis, keepdims=1)\n"
                                "l = log(s)\n"
                                "y = sub(d, l)");
-  log_softmax.flops = 5;
+  log_softmax.flops = 4 + operations_of(ExprKind::exp);
   log_softmax.ulp = 8;
   t.push_back(noted(log_softmax, kNote));
 }
@@ -285,9 +287,7 @@ double count_operations(const OpDef& d) {
   std::string error;
   std::optional<Expr> e = parse_expr(d.expression, d.operands, attrs, error);
   CS_CHECK(e.has_value(), std::string(d.name) + ": " + error);
-  double n = 0;
-  for (const ExprNode& node : e->nodes) n += expr_arity(node.kind) > 0;
-  return n;
+  return operations_of(*e);
 }
 
 std::vector<OpDef> make_table() {

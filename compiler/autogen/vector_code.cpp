@@ -1,0 +1,394 @@
+// Allocation and text: see vector_code.h.
+#include "compiler/autogen/vector_code.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "compiler/kernels/kernels.h"
+
+namespace cs::autogen {
+
+namespace {
+
+struct Instruction {
+  const char* mnemonic = "";
+  bool halves = false;  // of 16 bits
+};
+
+Instruction instruction_of(VectorKind kind) {
+  switch (kind) {
+    case VectorKind::add:
+      return {"fadds"};
+    case VectorKind::sub:
+      return {"fsubs"};
+    case VectorKind::mul:
+      return {"fmuls"};
+    case VectorKind::max:
+      return {"fmaxs"};
+    case VectorKind::multiply_add:
+      return {"fmacs"};
+    case VectorKind::negate:
+      return {"fnegs"};
+    case VectorKind::magnitude:
+      return {"fabss"};
+    case VectorKind::whole:
+      return {"and16", true};
+    case VectorKind::raise:
+      return {"add16", true};
+    case VectorKind::inverse:
+      return {"sub16", true};
+    default:
+      return {"fmovs"};
+  }
+}
+
+class Coder {
+ public:
+  Coder(VectorProgram program, int root, std::span<const int> wanted, const VectorTarget& target,
+        const Machine& m)
+      : p_(std::move(program)), root_(root), target_(target), machine_(m) {
+    keep_.assign(wanted.begin(), wanted.end());
+    if (root >= 0) keep_.push_back(root);
+    p_.fuse(keep_);
+    uses_ = p_.uses(keep_);
+    find_last_uses();
+    at_.assign(p_.nodes.size(), {});
+    slot_.assign(p_.nodes.size(), -1);
+    part_ = root >= 0 && !target.one_part ? kernels::part_of(target.n) : target.n;
+  }
+
+  VectorCode run() {
+    const bool one = count() <= 1 || part_ == target_.n;
+    if (one) {
+      part_ = target_.n;
+      body(false);
+    } else {
+      in_parts();
+    }
+    declare();
+    for (int k : keep_) code_.kept.push_back(at_[size_t(k)]);
+    code_.in_parts = !one;
+    if (!one) {
+      const double moves = 3.0 * double(target_.inputs.size()) + machine_.core.jump_taken_cycles + 3;
+      code_.per_run = (code_.per_run + moves) * ((target_.n + part_ - 1) / part_);  // NOLINT: whole parts
+    }
+    return std::move(code_);
+  }
+
+ private:
+  struct Slot {
+    int phase = 0;
+    int holds = -1;  // node
+    bool halves = false;
+  };
+
+  const VectorNode& node(int i) const { return p_.node(i); }
+  bool works(int i) const { return uses_[size_t(i)] > 0 && !p_.is_leaf(i); }
+  int count() const {
+    int n = 0;
+    for (size_t i = 0; i < p_.nodes.size(); ++i) n += works(int(i)) ? 1 : 0;
+    return n;
+  }
+
+  void find_last_uses() {
+    last_.assign(p_.nodes.size(), -1);
+    for (size_t i = 0; i < p_.nodes.size(); ++i) {
+      if (!works(int(i))) continue;
+      for (int o : {node(int(i)).a, node(int(i)).b, node(int(i)).c}) {
+        if (o >= 0) last_[size_t(o)] = int(i);
+      }
+    }
+    for (int k : keep_) last_[size_t(k)] = int(p_.nodes.size());
+  }
+
+  // ---- parts of a slice
+
+  void in_parts() {
+    const int whole = target_.n / part_ * part_;
+    moved_ = true;
+    line("var at: i16 = 0;");
+    line(fmt::format("while (at < {}) : (at += {}) {{", whole, part_));
+    indent_ += 2;
+    move_buffers("at");
+    body(false);
+    indent_ -= 2;
+    line("}");
+    if (whole == target_.n) return;
+    line("{");
+    indent_ += 2;
+    move_buffers(std::to_string(whole));
+    const VectorCode before = code_;
+    body(true);
+    code_.per_element = before.per_element;
+    code_.per_run = before.per_run;
+    indent_ -= 2;
+    line("}");
+  }
+
+  // Descriptors of operands and result from element `at` on.
+  void move_buffers(const std::string& at) {
+    auto move = [&](const Buffer& b, const std::string& name) {
+      const std::string by = b.stride == 1 ? at : fmt::format("{} * {}", b.stride, at);
+      line(fmt::format("const {} = @increment_dsd_offset({}, {}, f32);", name, b.descriptor, by));
+    };
+    for (size_t k = 0; k < target_.inputs.size(); ++k) {
+      if (reads(int(k))) move(target_.inputs[k], moved_input(int(k)));
+    }
+    if (target_.fabric_out.empty()) move(target_.out, target_.temporary + "_y");
+  }
+  bool reads(int input) const {
+    for (size_t i = 0; i < p_.nodes.size(); ++i) {
+      if (uses_[i] > 0 && node(int(i)).kind == VectorKind::input && node(int(i)).index == input) return true;
+    }
+    return false;
+  }
+  std::string moved_input(int k) const { return fmt::format("{}_x{}", target_.temporary, k); }
+
+  // ---- one pass over the nodes; `rest`: with descriptors of the shorter last part
+
+  void body(bool rest) {
+    rest_ = rest;
+    for (Slot& s : slots_) s.holds = -1;
+    slot_.assign(p_.nodes.size(), -1);
+    for (size_t i = 0; i < p_.nodes.size(); ++i) {
+      if (works(int(i))) emit(int(i));
+    }
+    if (root_ >= 0 && p_.is_leaf(root_)) copy_leaf();
+  }
+
+  void emit(int i) {
+    const VectorNode& n = node(i);
+    const Instruction in = instruction_of(n.kind);
+    if (in.halves) return emit_halves(i, in.mnemonic);
+    std::vector<std::string> sources = {text(n.a)};
+    std::vector<int> memory;
+    if (!p_.is_number(n.a)) memory.push_back(n.a);
+    if (n.kind == VectorKind::multiply_add && p_.is_number(n.a)) sources[0] = constant_slice(n.a);
+    for (int o : {n.b, n.c}) {
+      if (o < 0) continue;
+      sources.push_back(text(o));
+      if (!p_.is_number(o)) memory.push_back(o);
+    }
+    release(i, n);
+    const std::string to = destination(i);
+    line(fmt::format("@{}({}, {});", in.mnemonic, to, fmt::join(sources, ", ")));
+    cost(in.mnemonic, memory, to == target_.fabric_out && !to.empty());
+  }
+
+  // Instructions on halves of words change a buffer in place: that of their first operand, or a copy of it.
+  void emit_halves(int i, const char* mnemonic) {
+    const VectorNode& n = node(i);
+    const bool inverse = n.kind == VectorKind::inverse;
+    const bool in_place = !inverse && slot_[size_t(n.a)] >= 0 && last_[size_t(n.a)] == i;
+    if (in_place) {
+      slot_[size_t(i)] = slot_[size_t(n.a)];
+    } else {
+      slot_[size_t(i)] = new_slot(i);
+      line(fmt::format("@fmovs({}, {});", slot_text(slot_[size_t(i)]), text(n.a)));
+      cost("fmovs", {n.a}, false);
+    }
+    Slot& slot = slots_[size_t(slot_[size_t(i)])];
+    slot.halves = true;
+    slot.holds = i;
+    const std::string low = slot_text(slot_[size_t(i)], "_low"), high = slot_text(slot_[size_t(i)], "_high");
+    if (n.kind == VectorKind::whole) {
+      line(fmt::format("@and16({0}, {0}, 0xff80);", low));
+    } else if (inverse) {
+      line(fmt::format("@sub16({0}, 0x{1:x}, {0});", high, VectorProgram::kInverse));
+    } else {
+      slots_[size_t(slot_[size_t(n.b)])].halves = true;
+      line(fmt::format("@add16({0}, {0}, {1});", high, slot_text(slot_[size_t(n.b)], "_low")));
+    }
+    release(i, n);
+    slots_[size_t(slot_[size_t(i)])].holds = i;
+    at_[size_t(i)] = slot_buffer(slot_[size_t(i)]);
+    code_.per_run += start(2);
+    code_.per_element += 1.0 / machine_.simd(mnemonic);
+    if (i == root_) finish_in_place(i);
+  }
+
+  void finish_in_place(int i) {
+    const bool fabric = !target_.fabric_out.empty();
+    code_.to_fabric = fabric;
+    line(fmt::format("@fmovs({}, {});", fabric ? target_.fabric_out : result_text(), text(i)));
+    cost("fmovs", {i}, fabric);
+  }
+
+  void copy_leaf() {
+    const bool fabric = !target_.fabric_out.empty();
+    code_.to_fabric = fabric;
+    line(fmt::format("@fmovs({}, {});", fabric ? target_.fabric_out : result_text(), text(root_)));
+    cost("fmovs", {}, fabric);
+  }
+
+  // ---- buffers
+
+  std::string result_text() const { return moved_ ? target_.temporary + "_y" : target_.out.descriptor; }
+
+  std::string text(int i) {
+    const VectorNode& n = node(i);
+    if (n.kind == VectorKind::scalar) return float_literal(n.value);
+    if (n.kind == VectorKind::uniform) return target_.uniforms[size_t(n.index)];
+    if (n.kind == VectorKind::input)
+      return moved_ ? moved_input(n.index) : target_.inputs[size_t(n.index)].descriptor;
+    return slot_text(slot_[size_t(i)]);
+  }
+  std::string slot_text(int s, const char* part = "") const {
+    return fmt::format("{}{}{}{}", target_.temporary, s, part, rest_ ? "_rest" : "_dsd");
+  }
+  Buffer slot_buffer(int s) const {
+    const std::string name = target_.temporary + std::to_string(s);
+    const int phase = slots_[size_t(s)].phase;
+    return {fmt::format("{}[i{}]", name, phase == 0 ? "" : " + 1"), name + "_dsd", 1, phase};
+  }
+
+  int phase_of(int i) const {
+    if (node(i).kind == VectorKind::input) return target_.inputs[size_t(node(i).index)].phase;
+    return slot_[size_t(i)] >= 0 ? slots_[size_t(slot_[size_t(i)])].phase : -1;
+  }
+
+  // The kind of buffer in which node i meets the fewest of its own kind.
+  int wanted_phase(int i) const {
+    int votes[2] = {0, 0};
+    for (size_t j = size_t(i) + 1; j < p_.nodes.size(); ++j) {
+      const VectorNode& user = node(int(j));
+      if (!works(int(j)) || (user.a != i && user.b != i)) continue;
+      const int other = user.a == i ? user.b : user.a;
+      if (other < 0 || p_.is_number(other)) continue;
+      const int phase = phase_of(other);
+      if (phase >= 0) ++votes[1 - phase];
+    }
+    return votes[1] > votes[0] ? 1 : 0;
+  }
+
+  // Buffers whose value node i was the last to need.
+  void release(int i, const VectorNode& n) {
+    for (int o : {n.a, n.b, n.c}) {
+      if (o < 0 || slot_[size_t(o)] < 0 || last_[size_t(o)] != i) continue;
+      Slot& slot = slots_[size_t(slot_[size_t(o)])];
+      if (slot.holds == o) slot.holds = -1;
+    }
+  }
+
+  int new_slot(int i) {
+    const int phase = wanted_phase(i);
+    for (size_t s = 0; s < slots_.size(); ++s) {
+      if (slots_[s].holds < 0 && slots_[s].phase == phase) return int(s);
+    }
+    slots_.push_back({phase, -1, false});
+    return int(slots_.size()) - 1;
+  }
+
+  std::string destination(int i) {
+    if (i == root_) {
+      code_.to_fabric = !target_.fabric_out.empty();
+      at_[size_t(i)] = target_.out;
+      return code_.to_fabric ? target_.fabric_out : result_text();
+    }
+    slot_[size_t(i)] = new_slot(i);
+    slots_[size_t(slot_[size_t(i)])].holds = i;
+    at_[size_t(i)] = slot_buffer(slot_[size_t(i)]);
+    return slot_text(slot_[size_t(i)]);
+  }
+
+  // A number as the first addend of a multiply-add: one word that is read again and again.
+  std::string constant_slice(int i) {
+    const auto k = size_t(std::find(constants_.begin(), constants_.end(), i) - constants_.begin());
+    const bool added = k == constants_.size();
+    if (added) constants_.push_back(i);
+    if (added && node(i).kind == VectorKind::uniform)
+      code_.lines.insert(code_.lines.begin(),
+                         fmt::format("{}_numbers[{}] = {};", target_.temporary, k, text(i)));
+    return fmt::format("{}_number{}{}", target_.temporary, k, rest_ ? "_rest" : "");
+  }
+
+  void declare() {
+    std::vector<int> lengths = {part_};
+    const int shorter = target_.n % part_;
+    if (part_ < target_.n && shorter > 0) lengths.push_back(shorter);
+    for (size_t s = 0; s < slots_.size(); ++s) declare_slot(int(s), lengths);
+    if (constants_.empty()) return;
+    std::string values;
+    for (int i : constants_)
+      values += (values.empty() ? "" : ", ") +
+                (node(i).kind == VectorKind::scalar ? float_literal(node(i).value) : std::string("0.0"));
+    code_.declarations.push_back(
+        fmt::format("var {}_numbers = [{}]f32{{ {} }};", target_.temporary, constants_.size(), values));
+    code_.words += int64_t(constants_.size());
+    for (size_t k = 0; k < constants_.size(); ++k) {
+      for (size_t l = 0; l < lengths.size(); ++l) {
+        code_.declarations.push_back(
+            fmt::format("const {0}_number{1}{2} = @get_dsd(mem1d_dsd, .{{ .tensor_access = |i|{{{3}}} -> "
+                        "{0}_numbers[{1}] }});",
+                        target_.temporary, k, l > 0 ? "_rest" : "", lengths[l]));
+      }
+    }
+  }
+
+  void declare_slot(int s, const std::vector<int>& lengths) {
+    const Slot& slot = slots_[size_t(s)];
+    const std::string name = target_.temporary + std::to_string(s);
+    code_.words += part_ + slot.phase;
+    code_.declarations.push_back(
+        fmt::format("var {0}: [{1}]f32 align(8) = @zeros([{1}]f32);", name, part_ + slot.phase));
+    if (slot.halves)
+      code_.declarations.push_back(
+          fmt::format("const {0}_halves = @ptrcast(*[{1}]i16, &{0});", name, 2 * (part_ + slot.phase)));
+    auto dsd = [&](const std::string& suffix, int n, const std::string& element) {
+      code_.declarations.push_back(
+          fmt::format("const {}{} = @get_dsd(mem1d_dsd, .{{ .tensor_access = |i|{{{}}} -> {} }});", name,
+                      suffix, n, element));
+    };
+    for (size_t l = 0; l < lengths.size(); ++l) {
+      const std::string end = l > 0 ? "_rest" : "_dsd";
+      dsd(end, lengths[l], fmt::format("{}[i{}]", name, slot.phase == 0 ? "" : " + 1"));
+      if (!slot.halves) continue;
+      dsd("_low" + end, lengths[l], fmt::format("{}_halves.*[2 * i + {}]", name, 2 * slot.phase));
+      dsd("_high" + end, lengths[l], fmt::format("{}_halves.*[2 * i + {}]", name, 2 * slot.phase + 1));
+    }
+  }
+
+  // ---- text and cycles
+
+  void line(const std::string& t) { code_.lines.push_back(std::string(size_t(indent_), ' ') + t); }
+
+  // From the first descriptor's load to the first element (docs/timing.md §6), without those that overlap.
+  double start(size_t descriptors) const {
+    return double(descriptors) * machine_.core.dsr_load_cycles - 1 + machine_.core.dsr_load_use_cycles + 1;
+  }
+
+  void cost(const char* mnemonic, const std::vector<int>& memory, bool fabric) {
+    const auto& core = machine_.core;
+    double group = machine_.simd(mnemonic);
+    group = std::min(group, core.write_bytes_per_cycle / 4.0);
+    group = std::min(group, core.read_bytes_per_cycle / (4.0 * double(std::max<size_t>(1, memory.size()))));
+    group = fabric ? 1 : std::max(1.0, group);
+    const bool conflict =
+        memory.size() == 2 && phase_of(memory[0]) >= 0 && phase_of(memory[0]) == phase_of(memory[1]);
+    code_.per_element += (conflict ? core.bank_conflict_factor : 1) / group;
+    code_.per_run += start(memory.size() + 1);
+  }
+
+  VectorProgram p_;
+  int root_;
+  const VectorTarget& target_;
+  const Machine& machine_;
+  std::vector<int> keep_, uses_, last_;
+  std::vector<Slot> slots_;
+  std::vector<int> slot_;  // of a node, -1 if none
+  std::vector<Buffer> at_;
+  std::vector<int> constants_;
+  int part_ = 1, indent_ = 0;
+  bool moved_ = false, rest_ = false;
+  VectorCode code_;
+};
+
+}  // namespace
+
+VectorCode vector_code(VectorProgram program, int root, std::span<const int> wanted,
+                       const VectorTarget& target, const Machine& machine) {
+  return Coder(std::move(program), root, wanted, target, machine).run();
+}
+
+}  // namespace cs::autogen
