@@ -32,10 +32,41 @@ bool sent_apart(const ChainCost& chain, const Cut& cut) {
   return !chain.to_fabric || (cut.w > 1 && cut.n_slice > part_of(cut.n_slice));
 }
 
-double chain_cycles(const ChainCost& chain, int n) {
+// Cycles of one PE for a slice: in which the datapath works, and in which it is free while instructions
+// start.
+struct PeCycles {
+  double busy = 0, free = 0;
+  double alone() const { return busy + free; }
+  // The next slice arrives meanwhile: a word takes the datapath a cycle, if need be one of the free ones.
+  double steady(double words) const { return busy + std::max(free, words); }
+};
+
+PeCycles chain_cycles(const ChainCost& chain, int n) {
   const double parts = std::ceil(double(n) / part_of(n));
-  const double vectors = n * chain.per_element + parts * chain.per_part;
-  return chain.by_scalars > 0 ? std::min(vectors, n * chain.by_scalars) : vectors;
+  const PeCycles vectors = {n * chain.per_element, parts * chain.per_part};
+  const bool scalars = chain.by_scalars > 0 && n * chain.by_scalars < vectors.alone();
+  return scalars ? PeCycles{0, n * chain.by_scalars} : vectors;
+}
+
+// Elements per cycle of an instruction that reads one or two slices that lie in different banks.
+double rate(const char* mnemonic, int sources, const Machine& m) {
+  const double bytes =
+      std::min(m.core.read_bytes_per_cycle / (4.0 * sources), m.core.write_bytes_per_cycle / 4.0);
+  return std::max(1.0, std::min(double(m.simd(mnemonic)), bytes));
+}
+
+// Per element of a row, without its way in: the passes of softmax.csl and layer_norm.csl.
+double row_cycles(RowKind kind, const Machine& m) {
+  const double add = 1 / rate("fadds", 1, m), sum = 1 / rate("fadds", 2, m),
+               multiply = 1 / rate("fmuls", 2, m);
+  const double multiply_add = 1 / rate("fmacs", 2, m), out = 1;
+  if (kind == RowKind::rms_norm) return 1 / rate("fmovs", 1, m) + multiply + sum + multiply + out;
+  if (kind == RowKind::layer_norm) return sum + 2 * add + multiply + sum + multiply + out;
+  // The maximum goes to a register.
+  const double largest = 1, bound = 1 / rate("fmaxs", 1, m);
+  const double halves = 1.0 / m.simd("and16") + 1.0 / m.simd("add16");
+  return largest + multiply_add + bound + 2 * add + sum + halves + multiply_add + 4 * (multiply + add) + sum +
+         out;
 }
 
 int64_t chain_words(const ChainCost& chain, int n) {
@@ -56,7 +87,7 @@ double contraction_cycles(const Work& work, const Cut& cut, const Machine& m) {
   double cycles = m.core.task_start_cycles + 8 + vector_cycles(rows, m.simd("fmovs"), m) +
                   m.core.dsr_load_use_cycles + 3 + cut.n_slice * per_column;
   cycles += cut.w > 1 ? vector_cycles(cut.m_slice, 1, m) : 0;
-  if (work.flops_per_element > 0) cycles += chain_cycles(work.chain, cut.m_slice);
+  if (work.flops_per_element > 0) cycles += chain_cycles(work.chain, cut.m_slice).alone();
   return cycles + vector_cycles(cut.m_slice, 1, m);
 }
 
@@ -66,35 +97,44 @@ double reduction_tail(const Machine& m) {
          4 * (1 + m.core.reduction_cycles_per_element) + vector_cycles(1, 1, m) + 4;
 }
 
-double pe_cycles(const Work& work, const Cut& cut, const Machine& m) {
+PeCycles pe_cycles(const Work& work, const Cut& cut, const Machine& m) {
   double start = m.core.task_start_cycles + 8;
   switch (work.pattern) {
     case Pattern::contraction:
-      return contraction_cycles(work, cut, m);
-    case Pattern::elementwise:
+      return {contraction_cycles(work, cut, m), 0};
+    case Pattern::elementwise: {
       if (work.through)
-        return m.core.task_start_cycles + vector_cycles(cut.n_slice, 1, m) + (cut.w > 1 ? 2 : 0);
-      return start + vector_cycles(0, 1, m) + chain_cycles(work.chain, cut.n_slice) +
-             (sent_apart(work.chain, cut) ? vector_cycles(cut.n_slice, 1, m) : 0) +
-             (cut.w > 1 ? vector_cycles(1, 1, m) : 0);
+        return {m.core.task_start_cycles + vector_cycles(cut.n_slice, 1, m) + (cut.w > 1 ? 2 : 0), 0};
+      PeCycles c = chain_cycles(work.chain, cut.n_slice);
+      c.free += start + vector_cycles(0, 1, m);
+      if (sent_apart(work.chain, cut)) c.busy += cut.n_slice;
+      if (cut.w > 1) c.free += vector_cycles(1, 1, m);
+      return c;
+    }
     case Pattern::rows: {
-      // Rows of the table say cycles per element; DSR loads, calls and scalars come to each row.
-      double row = kRowCycles + double(work.row) * work.cycles_per_element;
-      const int64_t rows = cut.n_slice / work.row;
-      return start + double(rows) * row + cut.n_slice * (cut.w > 1 ? 1.0 : 0.0);
+      // DSR loads, calls and scalars come to each row; rows of several PEs are sent when all are done.
+      const double rows = double(cut.n_slice / work.row);
+      const double per_element = row_cycles(work.row_kind, m) + (cut.w > 1 ? 1 : 0);
+      return {cut.n_slice * per_element, start + rows * kRowCycles};
     }
     case Pattern::reduction:
       // Elements are combined as they arrive, on a microthread; what follows a slice overlaps with the next
       // one.
-      return std::max(double(cut.n_slice), reduction_tail(m));
+      return {std::max(double(cut.n_slice), reduction_tail(m)), 0};
     case Pattern::broadcast:
-      return start + vector_cycles(double(work.m), 1, m);
+      return {start + vector_cycles(double(work.m), 1, m), 0};
     case Pattern::relay:
-      return start + vector_cycles(double(work.n), 1, m);
+      return {start + vector_cycles(double(work.n), 1, m), 0};
     case Pattern::region:  // planned from its code, see mapping/size.cpp
       break;
   }
-  return 0;
+  return {};
+}
+
+// Words that a PE keeps of a sample's streams.
+double words_kept(const Work& work, const Cut& cut) {
+  const bool kept = (work.pattern == Pattern::elementwise && !work.through) || work.pattern == Pattern::rows;
+  return kept ? double(cut.n_slice) * work.operands : 0;
 }
 
 // The last row of a sample, from its first word in to its last word out.
@@ -208,12 +248,12 @@ std::optional<Plan> plan_kernel(const Work& work, int w, int h, const Machine& m
   plan.cut = *cut;
   plan.memory = memory_of(work, *cut);
   double feed = feed_cycles(work, *cut, machine);
-  double pe = pe_cycles(work, *cut, machine);
+  const PeCycles pe = pe_cycles(work, *cut, machine);
   double out = double(work.m) + (w * h > 1 ? h : 0);
-  double row = std::max({feed, pe, out});
+  double row = std::max({feed, pe.steady(words_kept(work, *cut)), out});
   plan.interval_cycles = double(work.rows) * row;
   double stage = machine.ramp.up_cycles + machine.ramp.down_cycles + 1 + machine.router.hop_cycles;
-  plan.latency_cycles = double(work.rows - 1) * row + last_row_cycles(work, *cut, feed, pe, machine) +
+  plan.latency_cycles = double(work.rows - 1) * row + last_row_cycles(work, *cut, feed, pe.alone(), machine) +
                         stage * (w - 1) + machine.router.hop_cycles * (h - 1);
   return plan;
 }

@@ -44,23 +44,24 @@ struct ChainCost {
   bool to_fabric = false;  // the last instruction sends
   bool operator==(const ChainCost&) const = default;
 };
+enum class RowKind : uint8_t { softmax, layer_norm, rms_norm };
 // A slice of n elements is computed in parts of so many, an even number; the last one may be shorter.
 int part_of(int n);
 
 // What one kernel instance computes per sample, in numbers.
 struct Work {
   Pattern pattern = Pattern::elementwise;
-  int64_t rows = 1;               // how often per sample (vectors of a matrix, rows of a reduction)
-  int64_t n = 1;                  // elements in per row and operand
-  int64_t m = 1;                  // elements out per row
-  int64_t row = 1;                // pattern rows: elements that stay on one PE
-  int operands = 1;               // streams in
-  bool half = false;              // streams of 16-bit floats, which PEs convert from and to f32
-  double flops_per_element = 1;   // elementwise and epilogue: per output element
-  double cycles_per_element = 1;  // of whole rows, on one PE
-  ChainCost chain;                // elementwise and epilogue
-  bool through = false;           // elementwise: one instruction from stream to stream, no slice is kept
-  int constants = 0;              // elementwise constants kept per output element (sharded like the output)
+  int64_t rows = 1;              // how often per sample (vectors of a matrix, rows of a reduction)
+  int64_t n = 1;                 // elements in per row and operand
+  int64_t m = 1;                 // elements out per row
+  int64_t row = 1;               // pattern rows: elements that stay on one PE
+  int operands = 1;              // streams in
+  bool half = false;             // streams of 16-bit floats, which PEs convert from and to f32
+  double flops_per_element = 1;  // elementwise and epilogue: per output element
+  RowKind row_kind{};            // pattern rows: which kernel
+  ChainCost chain;               // elementwise and epilogue
+  bool through = false;          // elementwise: one instruction from stream to stream, no slice is kept
+  int constants = 0;             // elementwise constants kept per output element (sharded like the output)
   bool operator==(const Work&) const = default;
   int64_t words_in() const { return rows * n * operands; }
   int64_t words_out() const { return rows * m; }

@@ -125,8 +125,7 @@ std::optional<Work> elementwise(const graph::Graph& g, const graph::Node& node, 
   return work;
 }
 
-// Whole rows of the last dimensions: softmax, and norms with constant scale and bias. Cycles per element
-// are those of the vector instructions in their files.
+// Whole rows of the last dimensions: softmax, and norms with constant scale and bias.
 std::optional<Work> whole_rows(const graph::Graph& g, const graph::Node& node, std::string& why) {
   const graph::Value& x = operand(g, node, 0);
   const ops::OpDef& op = g.op(*g.find_node(node.name));
@@ -162,7 +161,9 @@ std::optional<Work> whole_rows(const graph::Graph& g, const graph::Node& node, s
   }
   work.n = work.m = x.type.elements();
   work.flops_per_element = double(g.flops(*g.find_node(node.name))) / double(std::max<int64_t>(1, work.m));
-  work.cycles_per_element = softmax ? 16 : 7;
+  work.row_kind = softmax                   ? RowKind::softmax
+                  : node.op == "layer_norm" ? RowKind::layer_norm
+                                            : RowKind::rms_norm;
   return work;
 }
 
