@@ -108,8 +108,7 @@ void Block::ensure_memory(Pe& p) {
   if (!world.program.host) return;
   for (uint32_t c : constants) {
     const Constant& constant = world.program.host->constants[c];
-    const Symbol* symbol =
-        constant.rect.contains(p.at) ? p.tile->program->symbol(constant.symbol) : nullptr;
+    const Symbol* symbol = constant.rect.contains(p.at) ? p.tile->program->symbol(constant.symbol) : nullptr;
     if (symbol) p.unwritten.mark(symbol->address, int64_t(symbol->address) + int64_t(constant.bytes_per_pe));
   }
 }
@@ -154,6 +153,7 @@ void Block::deliver_to_core(ColorNode& n, Entry e, Cycle now) {
   }
   Pe& p = pe(n.pe);
   InputQueue& q = p.inputs[n.queue];
+  p.first_arrival = std::min(p.first_arrival, now);
   q.push(make_entry(entry_data(e), e & kEntryControl, now));
   q.messages |= n.messages;
   if (q.count > 1 || p.tile == nullptr) return;  // whoever took the one before looks for this one

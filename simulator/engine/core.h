@@ -122,6 +122,17 @@ class Core {
   uint32_t transformed(Entry) const;
   void execute_elements(VectorOp&, uint32_t count);
   bool run_memory_fast(VectorOp&, uint32_t count);
+
+  // ---- core_rows.cpp
+  template <class Row>
+  void each_row(Cursor&, const isa::Dsd&, uint32_t count, const Row&);
+  void gather_rows(Cursor&, const isa::Dsd&, uint32_t count, uint8_t* out);
+  void scatter_rows(Cursor&, const isa::Dsd&, uint32_t count, const uint8_t* in);
+  bool rows_are_plain(const VectorOp&, const Cursor&, uint32_t count, bool& rises, bool& stands);
+  bool run_memory_rows(VectorOp&, uint32_t count);
+  void rows_chunk(VectorOp&, uint32_t count, bool running);
+
+  // ---- core_operands.cpp
   void save_addresses(VectorOp&);
   void step_registers(const VectorOp&);
 

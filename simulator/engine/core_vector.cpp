@@ -258,7 +258,7 @@ void Core::run_memory_op(VectorOp& op) {
   uint64_t left = (op.total - op.done + op.group - 1) / op.group;
   uint64_t groups = std::min<uint64_t>(left, groups_within(op, limit - op.next));
   uint32_t count = uint32_t(std::min<uint64_t>(op.total - op.done, groups * op.group));
-  if (!run_memory_fast(op, count)) execute_elements(op, count);
+  if (!run_memory_fast(op, count) && !run_memory_rows(op, count)) execute_elements(op, count);
   if (faulted_) return;
   account_groups(op, groups);
   pe_.stats.elements += count;

@@ -116,19 +116,35 @@ size_t Engine::Impl::commands_pending() const {
   return n;
 }
 
-bool Engine::Impl::watching() const {
-  if (commands_armed || streams_armed) return true;
-  for (const PortHome& p : ports)
-    if (p.block != nullptr && p.block->ports[p.index].watch != 0) return true;
-  return false;
+// A watched port lacks so many wavelets, of which one arrives per cycle at the most.
+Cycle Engine::Impl::earliest_stop(Cycle t) const {
+  if (commands_armed || streams_armed) return t;
+  Cycle stop = kNever;
+  for (const PortHome& home : ports) {
+    if (home.block == nullptr) continue;
+    const PortState& p = home.block->ports[home.index];
+    if (p.watch == 0) continue;
+    const size_t missing = p.watch - std::min(p.watch, p.received.size());
+    if (missing == 0) return t;
+    stop = std::min(stop, t + 1 + Cycle(double(missing - 1) * std::max(1.0, p.period)));
+  }
+  return stop;
+}
+
+// Until a watch may end the run, cores run ahead as if there were none. Near it they keep a way back, for the
+// rest of this step: who has noted it cannot do without before it has become the present.
+void Engine::Impl::look_ahead(Cycle t, Cycle to) {
+  constexpr Cycle kNear = 256;
+  const Cycle stop = earliest_stop(t);
+  world.watched = stop < to && stop - t < kNear;
+  world.horizon = world.watched ? to : std::min(stop, to);
+  world.run_ahead = !world.watched || world.trace == nullptr;  // a sink cannot take events back
 }
 
 void Engine::Impl::step(Cycle to, bool past_end) {
   if (!loaded || faulted) return;
   watch_fired = false;
-  world.horizon = to;
-  world.watched = watching();
-  world.run_ahead = !world.watched || world.trace == nullptr;  // a sink cannot take events back
+  look_ahead(now, to);
   while (now < to) {
     Cycle t = next.empty() ? kNever : *std::min_element(next.begin(), next.end());
     if (pending && pending->cycle < std::min(t, to)) return declare_fault();
@@ -136,6 +152,7 @@ void Engine::Impl::step(Cycle to, bool past_end) {
       if (to != kNever && (past_end || t != kNever)) now = to;
       return show_printed(t == kNever ? kNever : now);
     }
+    if (!world.watched && t >= world.horizon) look_ahead(t, to);
     step_blocks(t);
     exchange(t);
     now = t + 1;

@@ -40,7 +40,8 @@ struct Engine::Impl {
   void take_printed();
   void show_printed(Cycle before);
   void rewind_to_now();
-  bool watching() const;
+  Cycle earliest_stop(Cycle t) const;  // nothing ends the run before this cycle
+  void look_ahead(Cycle t, Cycle to);
   size_t commands_pending() const;
   size_t stream_words_pending() const;
   PortState* stream_port(uint8_t color, Coord, StreamEnd, Block*&, uint32_t& index);

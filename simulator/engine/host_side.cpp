@@ -96,6 +96,7 @@ PeStats Engine::stats(Coord c) const {
   const Cycle now = impl_->now;
   if (const Pe* p = b->find_pe(index)) {
     s = p->stats;
+    s.first_arrival = p->first_arrival;
     if (p->why >= 0 && p->accounted < now) s.stalls[size_t(p->why)] += now - p->accounted;
     // The last group of several cycles may reach beyond the present.
     Cycle over = p->accounted > now ? p->accounted - now : 0;

@@ -32,8 +32,8 @@ struct InputQueue {
   uint8_t words = 0;    // depth as configured
   int8_t task_id = -1;  // data task id (bound or not)
   uint8_t priority = 0;
-  bool lane_waits = false;  // a lane found it full
-  bool messages = false;    // of a color that routes messages
+  bool lane_waits = false;   // a lane found it full
+  bool messages = false;     // of a color that routes messages
   uint8_t message_left = 0;  // of these: how many wavelets of the message at its head are still to be taken
   std::array<Entry, kInline> ring{};
   std::vector<Entry> large;  // instead of `ring` for deeper queues
@@ -58,8 +58,9 @@ struct InputQueue {
 // A ring in memory between two operations (FifoBinding): bytes from `head` on are filled.
 struct Fifo {
   uint16_t head = 0, fill = 0;
-  bool was_full = false, was_empty = false;  // an operation could not go on; the next one at the other end clears it
-  uint16_t need = 0;                         // bytes that it needs
+  bool was_full = false,
+       was_empty = false;  // an operation could not go on; the next one at the other end clears it
+  uint16_t need = 0;       // bytes that it needs
 };
 
 struct Dsr {
@@ -82,19 +83,23 @@ struct Cursor {
   bool packed = false;  // two 16-bit elements per wavelet
   uint8_t half = 0;     // packed: which half of the wavelet is next
   bool control = false, advance = false, indexed = false;
-  bool transform = false;  // control_transform
-  bool clears = false;     // memory: what was read is set to zero
-  bool drops = false;      // fabin: @dfilt
-  uint16_t index = 0;             // indexed: the upper half of every wavelet
-  int32_t address = 0, step = 0;  // memory: next element and stride in bytes
-  uint32_t value = 0;             // value; reg: running result; fabin: present wavelet
-  uint32_t lane = 0;              // fabout: our ramp lane of the color
-  std::array<uint16_t, 4> at{};   // memory4: position per dimension, outermost first
+  bool transform = false;            // control_transform
+  bool clears = false;               // memory: what was read is set to zero
+  bool drops = false;                // fabin: @dfilt
+  uint16_t index = 0;                // indexed: the upper half of every wavelet
+  int32_t address = 0, step = 0;     // memory: next element and stride in bytes
+  uint32_t value = 0;                // value; reg: running result; fabin: present wavelet
+  uint32_t lane = 0;                 // fabout: our ramp lane of the color
+  std::array<uint16_t, 4> at{};      // memory4: position per dimension, outermost first
   uint32_t low = 0, high = 0x10000;  // memory: the variable that it starts in
 };
 
-inline bool in_memory(const Cursor& c) { return c.kind >= Cursor::Kind::memory && c.kind <= Cursor::Kind::fifo; }
-inline bool on_fabric(const Cursor& c) { return c.kind == Cursor::Kind::fabin || c.kind == Cursor::Kind::fabout; }
+inline bool in_memory(const Cursor& c) {
+  return c.kind >= Cursor::Kind::memory && c.kind <= Cursor::Kind::fifo;
+}
+inline bool on_fabric(const Cursor& c) {
+  return c.kind == Cursor::Kind::fabin || c.kind == Cursor::Kind::fabout;
+}
 inline bool is_fifo(const Cursor& c) { return c.kind == Cursor::Kind::fifo; }
 
 struct alignas(64) VectorOp {
@@ -169,6 +174,7 @@ struct alignas(64) Pe {
   Cycle datapath_free = 0;
   std::array<std::unique_ptr<VectorOp>, kThreads> ops;
   std::vector<InputQueue> inputs;
+  Cycle first_arrival = kNever;  // of a wavelet, in the past even of a core that has gone back
   PeStats stats;
   // ---- main thread
   std::vector<uint8_t> memory;  // empty until first used
@@ -206,9 +212,10 @@ struct alignas(64) Pe {
   uint32_t teardowns = 0;                     // colors that went into teardown, not read yet
   uint16_t flush_wanted = 0, flush_done = 0;  // queues, a bit each: inputs below, outputs from bit 8 on
   uint64_t high_tasks = 0;                    // task ids of high priority
-  std::array<uint8_t, 16> control_table{};    // by input queue: where its entry points begin among the control tasks
+  std::array<uint8_t, 16>
+      control_table{};  // by input queue: where its entry points begin among the control tasks
   uint16_t transform_mask = 0, exceptions = 0xFFFF;
-  uint8_t main_priority = 0;                  // added to the main thread's rank
+  uint8_t main_priority = 0;  // added to the main thread's rank
   bool tsc_on = false;
   Cycle tsc_base = 0;  // count = now - base while on, else the frozen count
   std::array<uint16_t, 2> tsc_latch{};

@@ -12,11 +12,11 @@ namespace cs::sim {
 
 // Why a PE that has work did not advance in a cycle.
 enum class Stall : uint8_t {
-  input,        // a DSD operand waits for wavelets
-  output,       // an output queue is full (backpressure)
-  dependency,   // DSR load-use, register result, jump bubbles, divide
-  memory,       // bank conflict
-  dispatch,     // task start and task switch
+  input,       // a DSD operand waits for wavelets
+  output,      // an output queue is full (backpressure)
+  dependency,  // DSR load-use, register result, jump bubbles, divide
+  memory,      // bank conflict
+  dispatch,    // task start and task switch
   count
 };
 inline constexpr int kStalls = int(Stall::count);
@@ -24,16 +24,18 @@ const char* stall_name(Stall);
 
 // Per PE. For any window: busy + sum(stalls) + idle = cycles of the window, exactly.
 struct PeStats {
-  uint64_t busy = 0;                         // cycles in which the datapath or the issue slot did work
+  uint64_t busy = 0;  // cycles in which the datapath or the issue slot did work
   std::array<uint64_t, kStalls> stalls{};
-  uint64_t instructions = 0;                 // issued, a vector counts as one
-  uint64_t elements = 0;                     // vector elements
+  uint64_t instructions = 0;  // issued, a vector counts as one
+  uint64_t elements = 0;      // vector elements
   uint64_t flops = 0;
-  uint64_t tasks = 0;                        // tasks started
+  uint64_t tasks = 0;                            // tasks started
   Cycle first_task = kNever, last_task_end = 0;  // of the whole run; 0 if none
-  std::array<uint64_t, kPorts> sent{};       // wavelets that left the router by port (ramp: delivered to the core)
-  std::array<uint64_t, kPorts> blocked{};    // lane-cycles: a wavelet was ready for that port and could not leave
-  uint64_t injected = 0;                     // wavelets from the core into the router
+  Cycle first_arrival = kNever;                  // departure to the core of the first wavelet that it got
+  std::array<uint64_t, kPorts> sent{};  // wavelets that left the router by port (ramp: delivered to the core)
+  std::array<uint64_t, kPorts>
+      blocked{};          // lane-cycles: a wavelet was ready for that port and could not leave
+  uint64_t injected = 0;  // wavelets from the core into the router
 };
 
 }  // namespace cs::sim

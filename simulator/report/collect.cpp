@@ -138,7 +138,8 @@ KernelReport collect_kernel(const Engine& e, const KernelRow& row, Cycle cycles)
     k.first_task = std::min(k.first_task.value_or(kNever), s.first_task);
     k.last_task_end = std::max(k.last_task_end.value_or(0), s.last_task_end);
   });
-  if (k.first_task) k.cycles = double(*k.last_task_end - *k.first_task);
+  // Of a run that was stopped, the last task may not have ended.
+  if (k.first_task && *k.last_task_end > *k.first_task) k.cycles = double(*k.last_task_end - *k.first_task);
   return k;
 }
 
@@ -225,10 +226,11 @@ void add_model_run(RunReport& r, const HostPart& host, const ModelRunResult& run
   }
 }
 
-void begin_with_input(RunReport& r, const std::function<Cycle(const Rect&)>& first_arrival) {
+void begin_with_input(RunReport& r, const Engine& e) {
   for (KernelReport& k : r.kernels) {
-    if (!k.first_task || k.row.rect.area() == 0) continue;
-    const Cycle arrival = first_arrival(k.row.rect);
+    if (!k.cycles || k.row.rect.area() == 0) continue;
+    Cycle arrival = kNever;
+    for_each_pe(k.row.rect, [&](Coord pe) { arrival = std::min(arrival, e.stats(pe).first_arrival); });
     if (arrival == kNever || arrival <= *k.first_task || arrival >= *k.last_task_end) continue;
     k.first_task = arrival;
     k.cycles = double(*k.last_task_end - arrival);

@@ -25,7 +25,7 @@ void add_kernel_cycles(RunReport&, const std::vector<KernelSpan>& one_sample);
 // rectangle
 // -> cycle, kNever if none): tasks that start at cycle 0 only to wait for input do not work on the sample
 // yet.
-void begin_with_input(RunReport&, const std::function<Cycle(const Rect&)>& first_arrival);
+void begin_with_input(RunReport&, const Engine&);
 
 // Counters of all PEs in a rectangle; idle fills `cycles` per PE.
 PeTime time_of(const Engine&, const Rect&, Cycle cycles);

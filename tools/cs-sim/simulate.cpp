@@ -21,7 +21,6 @@
 #include "simulator/report/summary.h"
 #include "simulator/report/stats_json.h"
 #include "simulator/report/timeline.h"
-#include "simulator/trace/first_arrivals.h"
 #include "tools/cs-sim/against.h"
 #include "tools/cs-sim/baselines.h"
 #include "tools/cs-sim/check.h"
@@ -107,7 +106,6 @@ class Simulation {
   std::optional<std::vector<NamedArray>> expected_;
   std::unique_ptr<SimDevice> device_;
   std::unique_ptr<sim::TimelineSampler> sampler_;
-  std::unique_ptr<sim::FirstArrivals> arrivals_;  // in a run of one sample
   std::optional<ModelRunResult> network_;
   std::optional<LaunchRun> launches_;
   RunStatus status_;
@@ -169,11 +167,6 @@ bool Simulation::build_device() {
   if (o_.max_cycles > 0) options.max_cycles = o_.max_cycles;
   options.max_seconds = o_.max_seconds;
   options.interrupted = &interrupted_;
-  if (is_model() && samples_to_run() == 1) {
-    arrivals_ =
-        std::make_unique<sim::FirstArrivals>(loaded_.program.fabric_width, loaded_.program.fabric_height);
-    traces_.add(arrivals_.get());
-  }
   options.progress = [this](Cycle now) { progress_(now); };
   device_ = std::make_unique<SimDevice>(machine_, options);
   device_->engine().set_trace(traces_.sink());
@@ -215,7 +208,7 @@ void Simulation::collect_figures() {
   report_ = sim::collect(device_->engine(), std::max(device_->now(), network_ ? network_->cycles : 0));
   report_.timeline = std::move(timeline);
   if (network_) sim::add_model_run(report_, *loaded_.program.host, *network_);
-  if (arrivals_) sim::begin_with_input(report_, [this](const Rect& r) { return arrivals_->first(r); });
+  if (is_model() && samples_to_run() == 1) sim::begin_with_input(report_, device_->engine());
   if (launches_) {
     report_.iterations = launches_->launches;
     report_.sample_end = launches_->end;

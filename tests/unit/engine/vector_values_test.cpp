@@ -1,5 +1,6 @@
 // Values of vector instructions through the engine: whatever way the operands come (1-D memory in tight
-// loops, 4-D memory element by element, wavelets) the results are those of a loop that the test does itself.
+// loops, 4-D memory row by row or element by element, wavelets) the results are those of a loop that the test
+// does itself.
 #include <cmath>
 #include <functional>
 
@@ -102,6 +103,62 @@ TEST(VectorValues, reductions_into_a_register_and_into_a_cell) {
   for (float x : b) cell += x;
   const auto still = [](int base, int n) { return mem(base, n, base == kDst ? 0 : 1); };
   expect_values(vectors("fadds d0, d0, s1_0", still), {cell}, "cell");
+}
+
+// y += 2.5 b over planes of rows, by a loop over the same addresses. The walks go up, down, over each other,
+// back to where they were, or stand still; those that the engine may compute row by row and those that it may
+// not.
+TEST(VectorValues, walks_of_several_dimensions_agree_with_a_loop) {
+  struct Walk {
+    int base;
+    std::array<int, 3> steps;  // in elements, outermost first
+  };
+  const int extents[] = {3, 4, 5};  // 60 elements
+  const Walk kUp{kDst, {28, 7, 1}}, kApart{kA, {40, 9, 2}};
+  struct Case {
+    const char* what;
+    Walk y, b;
+  };
+  const Case kCases[] = {
+      {"apart", kUp, kApart},
+      {"without gaps", {kDst, {20, 5, 1}}, {kA, {20, 5, 1}}},
+      {"columns first", kUp, {kA, {1, 3, 12}}},
+      {"backwards", kUp, {kA + 4 * 90, {-20, -5, -1}}},
+      {"destination backwards", {kDst + 4 * 90, {-20, -5, -1}}, kApart},
+      {"destination comes back", {kDst, {0, 5, 1}}, kApart},
+      {"one place", {kDst, {0, 0, 0}}, kApart},
+      {"one place among the sources", {kA, {0, 0, 0}}, kApart},
+      {"onto itself", kUp, kUp},
+      {"one ahead of itself", {kDst + 4, {28, 7, 1}}, kUp},
+      {"one behind itself", kUp, {kDst + 4, {28, 7, 1}}},
+  };
+  for (const Case& c : kCases) {
+    auto make = [&](const Walk& w) {  // a stride includes the way back to the start of the inner dimensions
+      isa::Dsd d = mem4(w.base, 1);
+      int back = 0;
+      for (size_t k = 3; k-- > 0;) {
+        d.extent[k + 1] = uint16_t(extents[k]);
+        d.stride[k + 1] = int16_t(w.steps[k] - back);
+        back += w.steps[k] * (extents[k] - 1);
+      }
+      return d;
+    };
+    std::vector<float> memory(1024);  // from kDst on
+    for (size_t i = 0; i < memory.size(); ++i) memory[i] = float(int(i * 7919 % 101) - 50) * 0.37f;
+    Tile t("walks");
+    t.dsd(96, make(c.y)).dsd(128, make(c.b)).floats(kDst, memory);
+    t.code("start: lddds d0, [96], {}\nlds1ds s1_0, [128], {}\nfmacs d0, d0, s1_0, 0x40200000\nyield");
+    t.task(TaskKind::local, 8, "start").activated(8);
+    for (int i = 0; i < extents[0]; ++i)
+      for (int j = 0; j < extents[1]; ++j)
+        for (int k = 0; k < extents[2]; ++k) {
+          auto at = [&](const Walk& w) {
+            return size_t((w.base - kDst) / 4 + w.steps[0] * i + w.steps[1] * j + w.steps[2] * k);
+          };
+          memory[at(c.y)] = std::fma(memory[at(c.b)], 2.5f, memory[at(c.y)]);
+        }
+    expect_values(t, memory, c.what);
+  }
 }
 
 TEST(VectorValues, a_shifted_copy_of_itself_runs_in_element_order) {

@@ -11,7 +11,6 @@
 #include "simulator/report/stats_json.h"
 #include "simulator/report/summary.h"
 #include "simulator/report/timeline.h"
-#include "simulator/trace/first_arrivals.h"
 #include "tests/unit/shell/samples.h"
 #include "tools/cs-sim/check.h"
 
@@ -59,14 +58,12 @@ TEST(Report, kernel_cycles_run_from_the_first_task_to_the_end_of_the_last) {
 // The receiver's task starts at 3 to wait; its first wavelet arrives at 17.
 TEST(Report, a_kernel_that_waits_begins_with_its_first_wavelet) {
   const Fabric f = one_hop_with_kernels();
-  FirstArrivals arrivals(2, 1);
   Engine engine(f.machine, {});
-  engine.set_trace(&arrivals);
   Diag diag;
   ASSERT_TRUE(engine.load(f.p, {}, diag));
   engine.step(kCycles);
   RunReport r = collect(engine, kCycles);
-  begin_with_input(r, [&](const Rect& rect) { return arrivals.first(rect); });
+  begin_with_input(r, engine);
   EXPECT_EQ(r.kernels[0].first_task, 3u);  // the sender waits for nothing
   EXPECT_EQ(r.kernels[1].first_task, kFirstCrossing + 2);
   EXPECT_EQ(r.kernels[1].cycles, double(kDoneTask + 1 - (kFirstCrossing + 2)));
