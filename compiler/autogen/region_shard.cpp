@@ -267,7 +267,9 @@ bool same_program(const RegionShare& a, const RegionShare& b) {
            x.turns == y.turns;
   };
   auto same_place = [](const Receive& x, const Receive& y) {
-    return x.buffer == y.buffer && x.first == y.first && x.steps == y.steps;
+    return x.buffer == y.buffer && x.first == y.first && x.steps == y.steps &&
+           std::equal(x.moves.begin(), x.moves.end(), y.moves.begin(), y.moves.end(),
+                      [](const Moves& m, const Moves& n) { return m.extent == n.extent; });
   };
   return a.program.blocks == b.program.blocks && a.once == b.once && a.out == b.out &&
          std::equal(a.receive.begin(), a.receive.end(), b.receive.begin(), same_place) &&

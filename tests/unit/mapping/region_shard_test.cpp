@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "compiler/autogen/region.h"
+#include "compiler/mapping/region_layout.h"
 #include "tests/unit/mapping/harness.h"
 
 namespace cs::test {
@@ -163,6 +164,42 @@ TEST(RegionShard, PaddedConvolutionWithMergedFill) {
   RegionShare share = autogen::shard_region(r, autogen::in_row({5, 6}, 3), 1, 0);
   EXPECT_EQ(share.stored[0], (Runs{{{30, 0, 2}, {1, 5, 20}}}));
   EXPECT_EQ(share.sent[0], (Runs{{{30, 0, 4}, {1, 10, 10}}}));
+}
+
+// A picture of 96 x 96 with a border, rows of it over columns of PEs and columns over rows. A PE at the right
+// edge keeps 34 rows of 33 words, one at the lower edge 33 rows of 34: 1122 words in one run of either row's
+// stream, but not the same program.
+TEST(RegionLayout, EdgesWithEquallyManyWordsAreDifferentPrograms) {
+  ops::TensorType x = f32({96, 96}), y = f32({96, 96});
+  const ops::TensorType* in[] = {&x};
+  Region r;
+  LoopBuilder b(r.program, in, std::span(&y, 1));
+  LoopView padded = b.temporary("padded", DataType::f32, {98, 98});
+  b.fill(padded, 0);
+  b.copy(padded.sliced(0, 1, 96).sliced(1, 1, 96), b.operand(0));
+  b.fill(b.result(), 0);
+  ops::LoopAccess from, out;
+  from.buffer = padded.buffer;
+  from.strides = {98, 1, 98, 1};
+  out.buffer = b.result().buffer;
+  out.strides = {96, 1, 0, 0};
+  b.statement({96, 96, 3, 3}, out, {from}, "x0", ops::Combine::add);
+  r.operand_buffer = {0};
+  r.result_buffer = {1};
+  r.operands.resize(1);
+  r.results.resize(1);
+  const RegionCut cut{{{{96, 96}, 3, 32, false}, {{1, 96}, 3, 32, true}}};
+  mapping::RegionLayout l = mapping::lay_out(r, cut);
+  ASSERT_EQ(l.pes.size(), 9u);
+  auto extents = [&](size_t pe) {
+    std::vector<int64_t> list;
+    for (const autogen::Moves& m : l.kinds[size_t(l.pes[pe].kind)].receive[0].moves) list.push_back(m.extent);
+    return list;
+  };
+  EXPECT_EQ(extents(2 * 3 + 1),
+            (std::vector<int64_t>{34, 33}));  // PE (1, 2): columns 63 to 95 of rows 31 to 64
+  EXPECT_EQ(extents(1 * 3 + 2),
+            (std::vector<int64_t>{33, 34}));  // PE (2, 1): columns 31 to 64 of rows 63 to 95
 }
 
 TEST(RegionShard, ColumnsOfRowsOfChannels) {
