@@ -228,28 +228,41 @@ class Writer {
     return out + fmt::format("{}x{}_left = pe[{}];\n", indent, i, data_++) + close;
   }
 
-  // Behind a turn, the control wavelet that says whose turn is next.
-  std::string end_of_turn(size_t j, const std::string& indent) const {
+  // Behind a turn goes the control wavelet that says whose turn is next. Everybody waits for it, so what it
+  // says is found out before the run is sent: `y<j>_word`, and where a turn has several runs, `y<j>_ends`.
+  std::string next_word(size_t j, const std::string& indent) const {
     const Turns& t = share_.turns[j];
-    if (t.places == 1) return "";
     int between = data_ + 2 * int(j);
-    auto control = [&](int at) { return fmt::format("@mov32(y{}_control, @bitcast(u32, pe[{}]));", j, at); };
-    if (t.turns == 1 || t.inner_places == t.places) return indent + control(between + 1) + "\n";
+    auto word = [&](int at) { return fmt::format("y{}_word = @bitcast(u32, pe[{}]);\n", j, at); };
+    if (t.turns == 1 || t.inner_places == t.places) return indent + word(between + 1);
     return fmt::format(
-        "{0}y{1}_turn += 1;\n{0}if (y{1}_turn == {2}) {{\n{0}  y{1}_turn = 0;\n{0}  {3}\n{0}}} else {{\n{0}  "
-        "{4}\n{0}}}\n",
-        indent, j, t.turns, control(between + 1), control(between));
+        "{0}y{1}_turn += 1;\n{0}if (y{1}_turn == {2}) {{\n{0}  y{1}_turn = 0;\n{0}  {3}{0}}} else {{\n{0}  "
+        "{4}{0}}}\n",
+        indent, j, t.turns, word(between + 1), word(between));
   }
-  std::string end_of_run(size_t j, const std::string& indent) const {
-    const Turns& t = share_.turns[j];
-    if (t.places == 1 || t.words <= share_.out[j].run) return end_of_turn(j, indent);
-    return fmt::format("{0}y{1}_run += 1;\n{0}if (y{1}_run == {2}) {{\n{0}  y{1}_run = 0;\n{3}{0}}}\n",
-                       indent, j, t.words / share_.out[j].run, end_of_turn(j, indent + "  "));
+  bool ends_always(size_t j) const { return share_.turns[j].words <= share_.out[j].run; }
+  std::string before_run(size_t j, const std::string& indent) const {
+    if (share_.turns[j].places == 1) return "";
+    std::string out = fmt::format("{}var y{}_word: u32 = 0;\n", indent, j);
+    if (share_.out[j].run == 0 || ends_always(j)) return out + next_word(j, indent);
+    return out +
+           fmt::format(
+               "{0}y{1}_run += 1;\n{0}const y{1}_ends: bool = y{1}_run == {2};\n{0}if (y{1}_ends) {{\n{0}  "
+               "y{1}_run = 0;\n{3}{0}}}\n",
+               indent, j, share_.turns[j].words / share_.out[j].run, next_word(j, indent + "  "));
+  }
+  std::string end_of_turn(size_t j, const std::string& indent) const {
+    return fmt::format("{}@mov32(y{}_control, y{}_word);\n", indent, j, j);
+  }
+  std::string after_run(size_t j, const std::string& indent) const {
+    if (share_.turns[j].places == 1) return "";
+    if (ends_always(j)) return end_of_turn(j, indent);
+    return fmt::format("{0}if (y{1}_ends) {{\n{2}{0}}}\n", indent, j, end_of_turn(j, indent + "  "));
   }
 
   std::string send(size_t j) const {
     const Send& sent = share_.out[j];
-    if (sent.run == 0) return end_of_turn(j, "  ");
+    if (sent.run == 0) return share_.turns[j].places == 1 ? "" : before_run(j, "  ") + end_of_turn(j, "  ");
     int b = r_.result_buffer[j];
     std::string out, at, indent = "  ", close, from = fmt::format("y{}_send", j);
     for (size_t k = 0; k < sent.loops.size(); ++k) {
@@ -260,8 +273,9 @@ class Writer {
       indent += "  ";
     }
     if (!at.empty()) from = fmt::format("@increment_dsd_offset({}, {}, {})", from, at, type(b));
-    return out + fmt::format("{}@{}(y{}_out, {});\n", indent, stream_move(b, false), j, from) +
-           end_of_run(j, indent) + close;
+    return out + before_run(j, indent) +
+           fmt::format("{}@{}(y{}_out, {});\n", indent, stream_move(b, false), j, from) +
+           after_run(j, indent) + close;
   }
 
   std::string tasks() const {

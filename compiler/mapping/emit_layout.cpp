@@ -46,6 +46,13 @@ std::string config_text(const RouteConfig& c) {
     if (c.pop_mode == PopMode::pop_on_advance) out += ", .pop_mode = .{ .pop_on_advance = true }";
     out += " }";
   }
+  if (c.filter.kind == FilterKind::counter) {
+    out += fmt::format(
+        ", .filter = .{{ .kind = .{{ .counter = true }}, .count_data = true, .init_counter = {}, "
+        ".max_counter = {}, "
+        ".limit1 = {} }}",
+        c.filter.init_counter, c.filter.max_counter, c.filter.limit1);
+  }
   return out + " }";
 }
 

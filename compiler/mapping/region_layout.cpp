@@ -18,6 +18,8 @@ using autogen::Turns;
 using autogen::Walk;
 
 constexpr size_t kWalkLoops = 3;  // of row_feeder.csl
+constexpr size_t kFilters =
+    3;  // operands of a PE that are filtered: routers have at least four, one for the host
 
 int64_t elements(const Region& r, int buffer) { return r.program.buffers[size_t(buffer)].type.elements(); }
 
@@ -42,11 +44,13 @@ class LayOut {
     }
     std::vector<Runs> streams = row_streams(shares);
     for (RegionShare& share : shares) {
+      RegionPe p;
       for (size_t i = 0; i < streams.size(); ++i) {
         share.walks.emplace_back();
         walk(share, i, streams[i], share.walks.back());
+        p.filters.push_back(filter(i, share.walks.back()));
       }
-      pe(share);
+      pe(share, std::move(p));
     }
     if (!made_.in_rows()) return;
     feeder(streams);
@@ -80,8 +84,11 @@ class LayOut {
     return together;
   }
 
-  void pe(RegionShare& share) {
-    RegionPe p;
+  static autogen::StreamFilter filter(size_t i, Walk& walk) {
+    return i < kFilters ? autogen::filter_walk(walk) : autogen::StreamFilter{};
+  }
+
+  void pe(RegionShare& share, RegionPe p) {
     p.data = autogen::pe_words(share);
     size_t control = p.data.size() - 2 * share.turns.size();
     for (const Turns& t : share.turns) {
@@ -102,9 +109,11 @@ class LayOut {
 
   void feeder(const std::vector<Runs>& streams) {
     StreamWords all;
+    std::vector<autogen::StreamFilter> filters;
     for (size_t i = 0; i < streams.size(); ++i) {
       Walk walk;
       walk_of(streams[i], autogen::interval(0, elements(r_, r_.operand_buffer[i]) - 1), walk);
+      filters.push_back(filter(i, walk));
       std::vector<uint32_t> words = {uint32_t(walk.before), uint32_t(walk.run), uint32_t(walk.after)};
       for (size_t k = 0; k < kWalkLoops; ++k) {
         Walk::Loop loop = k < walk.loops.size() ? walk.loops[k] : Walk::Loop{};
@@ -113,6 +122,7 @@ class LayOut {
       all.push_back(words);
     }
     made_.feeders.push_back(all);
+    made_.feeder_filters.push_back(filters);
   }
 
   void collector(int y) {

@@ -5,23 +5,26 @@
 #include <vector>
 
 #include "compiler/autogen/region.h"
+#include "compiler/autogen/stream_filter.h"
 
 namespace cs::mapping {
 
 // Which PEs there are: the region's own, and for several rows a feeder west and a collector east of each.
 struct RegionPe {
-  int kind = 0;                          // index of RegionLayout::kinds
-  std::vector<uint32_t> data;            // pe_words with controls (autogen/region_module.h)
-  std::vector<autogen::Runs> constants;  // by constant: what it holds of it
+  int kind = 0;                                // index of RegionLayout::kinds
+  std::vector<uint32_t> data;                  // pe_words with controls (autogen/region_module.h)
+  std::vector<autogen::Runs> constants;        // by constant: what it holds of it
+  std::vector<autogen::StreamFilter> filters;  // by operand
 };
 using StreamWords =
     std::vector<std::vector<uint32_t>>;  // by stream: what row_feeder.csl or row_collector.csl reads
 
 struct RegionLayout {
   int w = 1, h = 1;
-  std::vector<autogen::RegionShare> kinds;       // one for each different program
-  std::vector<RegionPe> pes;                     // row by row
-  std::vector<StreamWords> feeders, collectors;  // by row; none in a region of one row
+  std::vector<autogen::RegionShare> kinds;                         // one for each different program
+  std::vector<RegionPe> pes;                                       // row by row
+  std::vector<StreamWords> feeders, collectors;                    // by row; none in a region of one row
+  std::vector<std::vector<autogen::StreamFilter>> feeder_filters;  // by row, by operand
   bool in_rows() const { return h > 1; }
 };
 

@@ -35,6 +35,7 @@ class Maker {
     for (size_t j = 0; j < out.size(); ++j) {
       add_stream(collector, "row_collector.csl", "turns", j, int(inst_.layout.collectors[0][j].size()),
                  row_out[j], out[j]);
+      collector.modules.back().parameters.push_back({"alone", out.size() == 1 ? "true" : "false"});
     }
     made_.roles.push_back(feeder);
     made_.roles.push_back(collector);

@@ -50,6 +50,8 @@ class Planner {
     for (size_t s = 0; s < parts_.streams.size(); ++s) {
       if (!parts_.streams[s].takers.empty()) stream(s);
     }
+    for (size_t s = 0; diag_.ok() && s < parts_.streams.size(); ++s)
+      filters(parts_.streams[s], plan_.of_stream[s]);
     return diag_.ok();
   }
 
@@ -257,6 +259,37 @@ class Planner {
   }
   bool connect_pe(Flow& f, Coord from, Coord to) const {
     return connect(f, from, to, Port::ramp) || search_branch(f, {to.x, to.y, 1, 1}, fabric_);
+  }
+
+  // ---- filters
+
+  // What a region's cores do not take of a stream, their routers reject: those of its feeders and then those
+  // of its rows, or those of its only row.
+  void filters(const Stream& s, int f) {
+    for (const Taker& t : s.takers) {
+      if (t.instance < 0 || !parts_.instances[size_t(t.instance)].region) continue;
+      const Instance& inst = parts_.instances[size_t(t.instance)];
+      const RegionLayout& layout = inst.layout;
+      const size_t k = size_t(t.operand);
+      Flow& row = layout.in_rows() ? flow(plan_.of_instance[size_t(t.instance)].scatter[k]) : flow(f);
+      for (int y = 0; y < layout.h; ++y) {
+        if (layout.in_rows())
+          filter(flow(f), {inst.rect.x - 1, inst.rect.y + y}, layout.feeder_filters[size_t(y)][k]);
+        for (int x = 0; x < layout.w; ++x) {
+          const RegionPe& pe = layout.pes[size_t(y) * size_t(layout.w) + size_t(x)];
+          filter(row, {inst.rect.x + x, inst.rect.y + y}, pe.filters[k]);
+        }
+      }
+    }
+  }
+  static void filter(Flow& f, Coord at, const autogen::StreamFilter& filter) {
+    if (!filter.used()) return;
+    FilterConfig& c = f.routers.at({at.y, at.x}).filter;
+    c.kind = FilterKind::counter;
+    c.count_data = true;
+    c.init_counter = uint16_t(filter.first);
+    c.max_counter = uint16_t(filter.keep - 1);
+    c.limit1 = uint16_t(filter.period - 1);
   }
 
   // ---- streams
