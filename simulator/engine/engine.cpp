@@ -82,7 +82,7 @@ const Program& Engine::program() const { return impl_->world.program; }
 const Machine& Engine::machine() const { return impl_->world.machine; }
 Cycle Engine::now() const { return impl_->now; }
 Cycle Engine::next_event() const { return impl_->faulted ? kNever : impl_->next_event(); }
-void Engine::step(Cycle to, bool past_end) { impl_->step(to, past_end); }
+void Engine::step(Cycle to, bool past_end, Cycle unseen) { impl_->step(to, past_end, unseen); }
 bool Engine::faulted() const { return impl_->faulted; }
 const RunStatus& Engine::fault() const { return impl_->status; }
 int Engine::block_columns() const { return impl_->grid.columns; }
@@ -131,20 +131,20 @@ Cycle Engine::Impl::earliest_stop(Cycle t) const {
   return stop;
 }
 
-// Until a watch may end the run, cores run ahead as if there were none. Near it they keep a way back, for the
-// rest of this step: who has noted it cannot do without before it has become the present.
-void Engine::Impl::look_ahead(Cycle t, Cycle to) {
+// Until a watch may end the run, or somebody may look at PEs, cores run ahead. Near the former they keep a
+// way back and do not leave this step.
+void Engine::Impl::look_ahead(Cycle t, Cycle to, Cycle unseen) {
   constexpr Cycle kNear = 256;
   const Cycle stop = earliest_stop(t);
   world.watched = stop < to && stop - t < kNear;
-  world.horizon = world.watched ? to : std::min(stop, to);
+  world.horizon = world.watched ? to : std::min(stop, std::max(to, unseen));
   world.run_ahead = !world.watched || world.trace == nullptr;  // a sink cannot take events back
 }
 
-void Engine::Impl::step(Cycle to, bool past_end) {
+void Engine::Impl::step(Cycle to, bool past_end, Cycle unseen) {
   if (!loaded || faulted) return;
   watch_fired = false;
-  look_ahead(now, to);
+  look_ahead(now, to, unseen);
   while (now < to) {
     Cycle t = next.empty() ? kNever : *std::min_element(next.begin(), next.end());
     if (pending && pending->cycle < std::min(t, to)) return declare_fault();
@@ -152,7 +152,7 @@ void Engine::Impl::step(Cycle to, bool past_end) {
       if (to != kNever && (past_end || t != kNever)) now = to;
       return show_printed(t == kNever ? kNever : now);
     }
-    if (!world.watched && t >= world.horizon) look_ahead(t, to);
+    if (!world.watched && t >= world.horizon) look_ahead(t, to, unseen);
     step_blocks(t);
     exchange(t);
     now = t + 1;

@@ -58,8 +58,9 @@ class Engine {
   Cycle next_event() const;  // earliest cycle >= now() in which something can happen; kNever if none
   // Runs all cycles in [now(), to). Stops early (now() < to) after a fault, or at the end of the cycle in
   // which an armed watch fired. With `past_end` false the clock also stays behind the last event when nothing
-  // can happen before or after `to`.
-  void step(Cycle to, bool past_end = true);
+  // can happen before or after `to`. If nobody looks at PEs before the cycle `unseen`, cores may have run ahead
+  // of `to` when it returns: their state is then that of a later cycle.
+  void step(Cycle to, bool past_end = true, Cycle unseen = 0);
   // Nothing can happen without the host; `blocked` tells a deadlock (work is waiting) from a clean end.
   bool idle() const { return next_event() == kNever; }
   bool blocked() const;

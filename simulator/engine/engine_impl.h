@@ -31,7 +31,7 @@ struct Engine::Impl {
   RunStatus status;
 
   Cycle next_event() const;
-  void step(Cycle to, bool past_end);
+  void step(Cycle to, bool past_end, Cycle unseen);
   void step_blocks(Cycle t);
   void exchange(Cycle t);
   void refresh(Block&);
@@ -41,7 +41,7 @@ struct Engine::Impl {
   void show_printed(Cycle before);
   void rewind_to_now();
   Cycle earliest_stop(Cycle t) const;  // nothing ends the run before this cycle
-  void look_ahead(Cycle t, Cycle to);
+  void look_ahead(Cycle t, Cycle to, Cycle unseen);
   size_t commands_pending() const;
   size_t stream_words_pending() const;
   PortState* stream_port(uint8_t color, Coord, StreamEnd, Block*&, uint32_t& index);

@@ -51,7 +51,7 @@ struct World {
   std::vector<Launch> launches;
   TraceSink* trace = nullptr;
   TraceSink* details = nullptr;  // the same, if it wants details
-  Cycle horizon = 0;  // cores that run ahead stop here: step() may end
+  Cycle horizon = 0;  // cores that run ahead stop here: their state may be looked at
   uint8_t allowed = 0;  // a bit per Allowable
   bool run_ahead = true;
   bool watched = false;  // the host may stop the run before the horizon: cores that run ahead keep a way back

@@ -108,6 +108,15 @@ Cycle WaferModule::stretch_end() const {
   return std::min(limit, event > now ? event : now + 1);
 }
 
+// Nobody looks at PEs before this cycle: only the engine's clock stops at the end of a stretch. A run that is
+// interrupted inside may leave cores a little ahead of it.
+Cycle WaferModule::unseen_until() const {
+  const Cycle now = engine_.now(), limit = std::min({request_.target, request_.limit, next_sample_});
+  if (!observed_.empty() || request_.every_cycle) return now;
+  if (waveform_ == nullptr || now >= options_.window_end) return limit;
+  return now < options_.window_begin ? std::min(limit, options_.window_begin) : now;
+}
+
 // Stretches of a few milliseconds: SystemC costs nothing then, and a user's interrupt is seen at once. Where
 // a stretch ends has no influence on the simulation.
 void WaferModule::adapt_stretch(double seconds) {
@@ -136,7 +145,7 @@ void WaferModule::advance() {
   const Cycle before = engine_.now();
   const auto start = std::chrono::steady_clock::now();
   // Without a target the run ends with its last event, wherever a stretch would end.
-  engine_.step(stretch_end(), request_.target != kNever);
+  engine_.step(stretch_end(), request_.target != kNever, unseen_until());
   adapt_stretch(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   if (engine_.now() > before) publish(engine_.now() - 1);
   next_trigger(cycles_to_time(engine_.now() - before));

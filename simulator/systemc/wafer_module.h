@@ -50,6 +50,7 @@ class WaferModule : public sc_core::sc_module {
   void advance();
   bool finished() const;
   Cycle stretch_end() const;
+  Cycle unseen_until() const;
   void adapt_stretch(double seconds);
   void publish(Cycle cycle);
   void open_waveform();

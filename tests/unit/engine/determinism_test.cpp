@@ -101,7 +101,7 @@ struct Outcome {
   bool operator==(const Outcome&) const = default;
 };
 
-Outcome run(const Fabric& f, EngineOptions options, Cycle cut, bool trace) {
+Outcome run(const Fabric& f, EngineOptions options, Cycle cut, bool trace, Cycle unseen = 0) {
   Engine engine(f.machine, options);
   Recorder recorder;
   if (trace) engine.set_trace(&recorder);
@@ -110,7 +110,7 @@ Outcome run(const Fabric& f, EngineOptions options, Cycle cut, bool trace) {
   Outcome o;
   while (!engine.idle()) {
     o.end = engine.next_event() + 1;
-    engine.step(engine.next_event() + cut);
+    engine.step(engine.next_event() + cut, true, unseen);
     EXPECT_FALSE(engine.faulted()) << engine.fault().message;
     if (engine.faulted()) break;
   }
@@ -153,6 +153,9 @@ TEST(Determinism, block_sizes_threads_and_steps_do_not_matter) {
       Outcome uneven = run(traffic.f, {5, 7, 1}, 13, false);
       EXPECT_TRUE(uneven.memory == want.memory);
       EXPECT_EQ(uneven.counters, want.counters);
+      Outcome unseen = run(traffic.f, {8, 8, 1}, 5, false, 20000);
+      EXPECT_TRUE(unseen.memory == want.memory);
+      EXPECT_EQ(unseen.counters, want.counters);
     }
 }
 
