@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <functional>
 #include <numeric>
+#include <tuple>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -226,8 +228,22 @@ class Coder {
     std::string at = moving(scalar, axes);
     if (scalar.offset != 0 || at.empty()) join(at, std::to_string(scalar.offset));
     line(fmt::format("@fmacs({0}, {0}, {1}, {2}[{3}]);", y, x, name(scalar), at));
-    cost(axes, m_.simd("fmacs"));
+    cost(axes, m_.simd("fmacs") / (1 + one_bank(s_.out, vector, axes) * (m_.core.bank_conflict_factor - 1)));
     close_loops();
+  }
+
+  // The part of the rounds in which two vectors of words begin in one bank: buffers begin at a multiple of 8
+  // bytes, and banks are those of even and of odd words (docs/timing.md, bank conflicts).
+  double one_bank(const LoopAccess& a, const LoopAccess& b, const Axes& vector) const {
+    double same = 1, other = 0;
+    if ((a.offset - b.offset) % 2 != 0) std::swap(same, other);
+    for (size_t k = 0; k < s_.extents.size(); ++k) {
+      if (std::find(vector.begin(), vector.end(), k) != vector.end()) continue;
+      const bool turns = (a.strides[k] - b.strides[k]) % 2 != 0;
+      const double odd = turns ? double(extent(k) / 2) : 0, even = double(extent(k)) - odd;
+      std::tie(same, other) = std::pair(same * even + other * odd, same * odd + other * even);
+    }
+    return same / (same + other);
   }
 
   const char* combiner() const {

@@ -89,8 +89,9 @@ class Writer {
     std::string out;
     for (size_t b = 0; b < r_.program.buffers.size(); ++b) {
       if (!is_stored(r_, share_, int(b)) || is_constant(int(b))) continue;
-      out += fmt::format("var {0} = @zeros([{1}]{2});\n", buffer(int(b)).name, stored(int(b)).words(),
-                         type(int(b)));
+      // Two words, so that banks are as the estimate takes them (region_code.cpp).
+      out += fmt::format("var {0}: [{1}]{2} align(8) = @zeros([{1}]{2});\n", buffer(int(b)).name,
+                         stored(int(b)).words(), type(int(b)));
     }
     return out;
   }
