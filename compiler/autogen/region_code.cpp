@@ -240,7 +240,8 @@ class Coder {
     for (size_t k = 0; k < s_.extents.size(); ++k) {
       if (std::find(vector.begin(), vector.end(), k) != vector.end()) continue;
       const bool turns = (a.strides[k] - b.strides[k]) % 2 != 0;
-      const double odd = turns ? double(extent(k) / 2) : 0, even = double(extent(k)) - odd;
+      const int64_t half = turns ? extent(k) / 2 : 0;
+      const double odd = double(half), even = double(extent(k) - half);
       std::tie(same, other) = std::pair(same * even + other * odd, same * odd + other * even);
     }
     return same / (same + other);
