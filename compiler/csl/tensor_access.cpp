@@ -12,7 +12,6 @@ namespace cs::csl {
 
 using isa::Op;
 using isa::Operand;
-using isa::OperandKind;
 
 namespace {
 

@@ -113,9 +113,9 @@ PeCycles pe_cycles(const Work& work, const Cut& cut, const Machine& m) {
     }
     case Pattern::rows: {
       // DSR loads, calls and scalars come to each row; rows of several PEs are sent when all are done.
-      const double rows = double(cut.n_slice / work.row);
+      const int64_t rows = cut.n_slice / work.row;
       const double per_element = row_cycles(work.row_kind, m) + (cut.w > 1 ? 1 : 0);
-      return {cut.n_slice * per_element, start + rows * kRowCycles};
+      return {cut.n_slice * per_element, start + double(rows) * kRowCycles};
     }
     case Pattern::reduction:
       // Elements are combined as they arrive, on a microthread; what follows a slice overlaps with the next
