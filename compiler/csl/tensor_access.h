@@ -8,7 +8,8 @@ namespace cs::csl {
 // |i, j|{n, m} -> a[i, 2 * j + 1]: base, extents and strides of `d`, whose kind is set. Reports what is not
 // affine.
 bool read_tensor_access(Evaluator&, const ast::TensorAccess&, DsdValue& d);
-// The input queue for a color that a fabin_dsd names without one: the one bound to it, else none (15).
+// The input queue for a color that a fabin_dsd names without one: the one bound to it, else a free
+// one, which is bound to it; 15 if there is none.
 int color_queue(Evaluator&, int color);
 Value map_builtin(Evaluator&, const ast::Builtin&, const Type*);
 
