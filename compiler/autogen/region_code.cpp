@@ -2,12 +2,10 @@
 #include "compiler/autogen/region_code.h"
 
 #include <algorithm>
-#include <functional>
-#include <numeric>
-#include <tuple>
-#include <utility>
 
 #include <fmt/format.h>
+
+#include "compiler/autogen/region_writer.h"
 
 namespace cs::autogen {
 
@@ -18,22 +16,16 @@ using ops::ExprKind;
 using ops::LoopAccess;
 using ops::LoopStatement;
 
-constexpr size_t kMaxDimensions = 4;     // of a mem4d_dsd
 constexpr int64_t kMaxTemporary = 1024;  // elements of a temporary that holds one vector
-constexpr double kVectorStart = 14;      // cycles: descriptors with changed offsets, loads, latency
-constexpr double kRound = 12;            // cycles of a round of a loop around an instruction
 
-using Axes = std::vector<size_t>;
-
-class Coder {
+class Coder : StatementWriter {
  public:
-  Coder(const LoopStatement& s, int64_t steps, const StatementContext& context, RegionCode& code)
-      : s_(s), steps_(steps), c_(context), m_(context.machine), code_(code), number_(code.statements++) {}
+  using StatementWriter::StatementWriter;
 
   void run() {
     if (is_copy() || is_fill()) return plain();
     if (!all_f32() || s_.combine == Combine::min) return scalars();
-    if (s_.combine == Combine::add && product()) return multiply_add();
+    if (s_.combine == Combine::add && product() && append_product(s_, steps_, c_, code_)) return;
     if (s_.combine != Combine::assign) return accumulate();
     expression();
   }
@@ -41,10 +33,6 @@ class Coder {
  private:
   // ---- what kind of statement
 
-  const ops::ExprNode& root() const { return s_.value.nodes[size_t(s_.value.root)]; }
-  bool integer(const LoopAccess& a) const {
-    return a.buffer == ops::kCounter || c_.integers[size_t(a.buffer)];
-  }
   bool in_memory() const {
     return s_.out.index < 0 && std::all_of(s_.loads.begin(), s_.loads.end(), [](const LoopAccess& a) {
              return a.index < 0 && a.buffer != ops::kCounter;
@@ -66,51 +54,7 @@ class Coder {
     const auto &a = s_.value.nodes[size_t(root().a)], &b = s_.value.nodes[size_t(root().b)];
     return a.kind == ExprKind::input && b.kind == ExprKind::input;
   }
-  int64_t extent(size_t axis) const { return s_.extents[axis]; }
-  int64_t points(const Axes& axes) const {
-    return std::accumulate(axes.begin(), axes.end(), int64_t(1),
-                           [&](int64_t n, size_t k) { return n * extent(k); });
-  }
-  double rounds(const Axes& vector) const {
-    double n = double(steps_);
-    for (size_t k = 0; k < s_.extents.size(); ++k) {
-      if (std::find(vector.begin(), vector.end(), k) == vector.end()) n *= double(extent(k));
-    }
-    return n;
-  }
-
-  // Up to four of the axes that qualify, the longest; in their order.
-  Axes choose(const std::function<bool(size_t)>& qualifies, size_t most = kMaxDimensions,
-              int64_t most_points = INT64_MAX) const {
-    Axes list;
-    for (size_t k = 0; k < s_.extents.size(); ++k) {
-      if (qualifies(k)) list.push_back(k);
-    }
-    std::stable_sort(list.begin(), list.end(), [&](size_t a, size_t b) { return extent(a) > extent(b); });
-    if (list.size() > most) list.resize(most);
-    while (list.size() > 1 && points(list) > most_points) list.pop_back();
-    std::sort(list.begin(), list.end());
-    return list;
-  }
-
   // ---- text
-
-  std::string name(const LoopAccess& a) const { return c_.names[size_t(a.buffer)]; }
-  static std::string term(int64_t factor, const std::string& counter) {
-    return factor == 1 ? counter : fmt::format("{} * {}", factor, counter);
-  }
-  static void join(std::string& sum, const std::string& t) { sum += sum.empty() ? t : " + " + t; }
-
-  // Σ stride · counter over the axes that are loops; empty if the access stands still in them.
-  std::string moving(const LoopAccess& a, const Axes& vector) const {
-    std::string sum;
-    if (a.step != 0) join(sum, term(a.step, "step"));
-    for (size_t k = 0; k < a.strides.size(); ++k) {
-      bool loop = std::find(vector.begin(), vector.end(), k) == vector.end();
-      if (loop && a.strides[k] != 0) join(sum, term(a.strides[k], fmt::format("i{}", k)));
-    }
-    return sum;
-  }
 
   // One element of a load, all axes being loops.
   std::string element(const LoopAccess& a) const {
@@ -134,64 +78,6 @@ class Coder {
     return "(" + sum + ")";
   }
 
-  std::string declare(const std::string& what, const LoopAccess& a, const Axes& axes) {
-    std::string variables, extents, at;
-    const std::string names = "abcd";
-    for (size_t k = 0; k < axes.size(); ++k) {
-      variables += fmt::format("{}{}", k > 0 ? ", " : "", names[k]);
-      extents += fmt::format("{}{}", k > 0 ? ", " : "", extent(axes[k]));
-      if (a.strides[axes[k]] != 0) join(at, term(a.strides[axes[k]], std::string(1, names[k])));
-    }
-    if (axes.empty()) variables = "a", extents = "1";
-    if (a.offset != 0 || at.empty()) join(at, std::to_string(a.offset));
-    std::string dsd = fmt::format("s{}_{}", number_, what);
-    code_.declarations.push_back(
-        fmt::format("const {} = @get_dsd({}, .{{ .tensor_access = |{}|{{{}}} -> {}[{}] }});", dsd,
-                    axes.size() > 1 ? "mem4d_dsd" : "mem1d_dsd", variables, extents, name(a), at));
-    return dsd;
-  }
-
-  // The descriptor of an access in this round: declared once, moved by the counters of the loops.
-  std::string descriptor(const std::string& what, const LoopAccess& a, const Axes& axes) {
-    std::string dsd = declare(what, a, axes), by = moving(a, axes);
-    if (by.empty()) return dsd;
-    line(fmt::format("const {}_at = @increment_dsd_offset({}, {}, {});", dsd, dsd, by,
-                     integer(a) ? "i32" : "f32"));
-    return dsd + "_at";
-  }
-
-  std::string temporary(int64_t n) {
-    std::string t = fmt::format("s{}_t", number_);
-    code_.declarations.push_back(fmt::format("var {} = @zeros([{}]f32);", t, n));
-    code_.declarations.push_back(fmt::format(
-        "const {0}_dsd = @get_dsd(mem1d_dsd, .{{ .tensor_access = |a|{{{1}}} -> {0}[a] }});", t, n));
-    code_.scratch_words += n;
-    return t;
-  }
-
-  void line(const std::string& text) { code_.lines.push_back(std::string(size_t(indent_), ' ') + text); }
-
-  void open_loops(const Axes& vector) {
-    indent_ = c_.indent;
-    line("{");  // a scope for counters and descriptors
-    indent_ += 2;
-    for (size_t k = 0; k < s_.extents.size(); ++k) {
-      if (std::find(vector.begin(), vector.end(), k) != vector.end()) continue;
-      line(fmt::format("var i{}: i16 = 0;", k));
-      line(fmt::format("while (i{0} < {1}) : (i{0} += 1) {{", k, extent(k)));
-      indent_ += 2;
-    }
-  }
-  void close_loops() {
-    while (indent_ > c_.indent) {
-      indent_ -= 2;
-      line("}");
-    }
-  }
-  void cost(const Axes& vector, double rate, double instructions = 1) {
-    code_.cycles += rounds(vector) * (kRound + instructions * (kVectorStart + double(points(vector)) / rate));
-  }
-
   // ---- kinds
 
   void plain() {
@@ -209,42 +95,6 @@ class Coder {
     line(fmt::format("@{}({}, {});", is_int ? "mov32" : "fmovs", out, from));
     cost(axes, m_.simd("fmovs"));
     close_loops();
-  }
-
-  void multiply_add() {
-    const LoopAccess& a = s_.loads[size_t(s_.value.nodes[size_t(root().a)].index)];
-    const LoopAccess& b = s_.loads[size_t(s_.value.nodes[size_t(root().b)].index)];
-    auto along = [&](const LoopAccess& scalar) {
-      return choose([&](size_t k) { return s_.out.strides[k] != 0 && scalar.strides[k] == 0; });
-    };
-    Axes with_b = along(b), with_a = along(a);
-    bool b_is_scalar = points(with_b) >= points(with_a);
-    const LoopAccess &scalar = b_is_scalar ? b : a, &vector = b_is_scalar ? a : b;
-    Axes axes = b_is_scalar ? with_b : with_a;
-    Axes all = choose([](size_t) { return true; }, 1);
-    if (points(axes) == 1 || points(axes) * 4 < points(all)) return accumulate();
-    open_loops(axes);
-    std::string y = descriptor("y", s_.out, axes), x = descriptor("x", vector, axes);
-    std::string at = moving(scalar, axes);
-    if (scalar.offset != 0 || at.empty()) join(at, std::to_string(scalar.offset));
-    line(fmt::format("@fmacs({0}, {0}, {1}, {2}[{3}]);", y, x, name(scalar), at));
-    cost(axes, m_.simd("fmacs") / (1 + one_bank(s_.out, vector, axes) * (m_.core.bank_conflict_factor - 1)));
-    close_loops();
-  }
-
-  // The part of the rounds in which two vectors of words begin in one bank: buffers begin at a multiple of 8
-  // bytes, and banks are those of even and of odd words (docs/timing.md, bank conflicts).
-  double one_bank(const LoopAccess& a, const LoopAccess& b, const Axes& vector) const {
-    double same = 1, other = 0;
-    if ((a.offset - b.offset) % 2 != 0) std::swap(same, other);
-    for (size_t k = 0; k < s_.extents.size(); ++k) {
-      if (std::find(vector.begin(), vector.end(), k) != vector.end()) continue;
-      const bool turns = (a.strides[k] - b.strides[k]) % 2 != 0;
-      const int64_t half = turns ? extent(k) / 2 : 0;
-      const double odd = double(half), even = double(extent(k) - half);
-      std::tie(same, other) = std::pair(same * even + other * odd, same * odd + other * even);
-    }
-    return same / (same + other);
   }
 
   const char* combiner() const {
@@ -370,14 +220,6 @@ class Coder {
                            value, s_.combine == Combine::max ? ">" : "<", out, out);
     }
   }
-
-  const LoopStatement& s_;
-  int64_t steps_;
-  const StatementContext& c_;
-  const Machine& m_;
-  RegionCode& code_;
-  int number_;
-  int indent_ = 2;
 };
 
 }  // namespace

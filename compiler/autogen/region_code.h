@@ -4,8 +4,9 @@
 // vector instruction's descriptors (up to four); or the loop over i of scalars. Which is which:
 //
 //   copy, fill           one vector instruction over up to four axes
-//   += x * w             one @fmacs over the axes that move the result and one factor, with the other factor
-//                        as its scalar; a product that is summed along its own axis goes through a temporary
+//   += x * w             @fmacs over the axes that move the result and one factor, with the other factor as
+//                        its scalar (region_product.cpp); a product that is summed along its own axis goes
+//                        through a temporary
 //   +=, max=, *= x       one vector instruction, whose result stands still along the axes it reduces
 //   f32 expressions      vectors over one axis, then a loop of scalars for what no vector computes
 //                        (expression.h)
@@ -29,6 +30,7 @@ struct RegionCode {
   double cycles = 0;          // estimate of the body
   int64_t scratch_words = 0;  // temporaries declared
   int statements = 0;         // counts names
+  int short_lines = 0;        // of lines: those that are one instruction, not an average of them
 };
 
 // `s` is local: its extents are this PE's, its offsets count from the first element stored, except that the

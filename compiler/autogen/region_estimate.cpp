@@ -42,7 +42,8 @@ RegionEstimate estimate_region(const Region& r, const RegionShare& share, const 
   RegionEstimate e;
   e.compute_cycles = code.cycles;
   e.words = words_stored(r, share) + code.scratch_words;
-  e.code_bytes = uint32_t(900 + 60 * code.lines.size() + (code.uses_math ? 1800 : 0));
+  e.code_bytes = uint32_t(900 + 60 * (code.lines.size() - size_t(code.short_lines)) +
+                          16 * size_t(code.short_lines) + (code.uses_math ? 1800 : 0));
   return e;
 }
 

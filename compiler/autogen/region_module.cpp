@@ -9,7 +9,8 @@ namespace cs::autogen {
 
 namespace {
 
-constexpr int kMaxSkip = 16384;  // words that one instruction passes over
+constexpr int kMaxSkip = 16384;     // words that one instruction passes over
+constexpr int64_t kAskFirst = 128;  // words of results of all PEs that are worth asking before they are sent
 
 bool holds_integers(const ops::LoopBuffer& b) { return !data_type_is_float(b.type.dtype); }
 
@@ -137,13 +138,13 @@ class Writer {
   // ---- tasks
 
   // Every operand has a microthread of its own: one that waits must not hold up another.
-  // x<i>_next: pass over what is before the next run, keep the run; behind the last run pass over the rest,
-  // then the operand has arrived.
+  // x<i>_go_on: pass over what is before the next run, keep the run; behind the last run pass over the rest,
+  // then the operand has arrived. Asking for a sample does the first step at once, not in a task that would
+  // wait until results are sent: an operand in one run arrives meanwhile.
   std::string receiving() {
     std::string out = "var arrived: u16 = 0;\n", asked = "\nfn ask() void {\n  arrived = 0;\n";
     for (size_t i = 0; i < r_.operands.size(); ++i) {
-      asked +=
-          fmt::format("  x{0}_left = pe[{1}];\n  x{0}_at = 0;\n  @activate(x{0}_next_id);\n", i, data_++);
+      asked += fmt::format("  x{0}_left = pe[{1}];\n  x{0}_at = 0;\n  x{0}_go_on();\n", i, data_++);
     }
     for (size_t i = 0; i < r_.operands.size(); ++i) {
       std::string keep = stored(r_.operand_buffer[i]).empty() ? "" : keep_run(i);
@@ -151,7 +152,7 @@ class Writer {
           "\nvar x{0}_left: i32 = 0;\n"
           "var x{0}_at: i16 = 0;\n"
           "{2}"
-          "task x{0}_next() void {{\n"
+          "fn x{0}_go_on() void {{\n"
           "  if (x{0}_left > 0) {{\n"
           "    const n: u16 = if (x{0}_left > {1}) {1} else @as(u16, x{0}_left);\n"
           "    x{0}_left -= @as(i32, n);\n"
@@ -162,7 +163,8 @@ class Writer {
           "    arrived += 1;\n"
           "    if (arrived == {4}) {{ @activate(compute_id); }}\n"
           "  }}\n"
-          "}}\n",
+          "}}\n"
+          "task x{0}_next() void {{ x{0}_go_on(); }}\n",
           i, kMaxSkip, counters(i), keep, r_.operands.size());
     }
     return out + asked + "}\n\n";
@@ -284,9 +286,12 @@ class Writer {
     for (size_t j = 0; j < r_.results.size(); ++j) {
       out += fmt::format("var y{0}_run: i16 = 0;\nvar y{0}_turn: i16 = 0;\n", j);
     }
-    out += "// The next sample may come as soon as this one is computed.\ntask compute() void {\n";
-    out += "  compute_sample();\n  ask();\n";
+    // The next sample may come as soon as this one is computed, unless sending takes no longer than asking.
+    const bool ask_first = r_.words_out() >= kAskFirst;
+    out += "task compute() void {\n  compute_sample();\n";
+    if (ask_first) out += "  ask();\n";
     for (size_t j = 0; j < r_.results.size(); ++j) out += "  {\n" + send(j) + "  }\n";
+    if (!ask_first) out += "  ask();\n";
     return out + "}\n\ntask start() void {\n  prepare();\n  ask();\n}\n\n";
   }
 

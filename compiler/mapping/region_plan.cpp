@@ -83,8 +83,10 @@ RegionPlan plan_cut(const Region& r, const RegionCut& cut, const Machine& machin
   for (int k : r.operand_buffer) in = std::max(in, double(elements(r, k)));
   double overhead = 60.0 + 20.0 * double(r.operands.size()) + kRunCycles / 2 * b.runs_out;
   overhead += kRunCycles * b.gaps_in;
-  // A PE receives the next sample while others still send; it computes alone.
-  p.plan.interval_cycles = std::max(in + b.compute + out / pes + overhead, out + b.runs_out * p.plan.cut.w);
+  // A PE receives the next sample while it and others send. The first PEs that send then compute, while those
+  // that send last must have done so before: every other sample waits for the other stream.
+  const double streams = std::max(in + out / pes, (in + out) / 2);
+  p.plan.interval_cycles = std::max(b.compute + streams + overhead, out + b.runs_out * p.plan.cut.w);
   p.plan.latency_cycles = in + b.compute + out + overhead + b.runs_out * p.plan.cut.w;
   return p;
 }
