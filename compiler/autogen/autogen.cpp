@@ -120,8 +120,9 @@ bool can_fuse(const Graph& g, std::span<const NodeId> group, NodeId next, std::s
     if (why.empty()) why = "only elementwise operators can join a kernel";
     return false;
   }
-  if (g.node(group.front()).assignment.kernel == kRegionKernel) {
-    why = "its operand comes from a region kernel";
+  const std::string& kernel = g.node(group.front()).assignment.kernel;
+  if (kernel == kRegionKernel || kernel == kRowsKernel) {
+    why = fmt::format("its operand comes from a kernel of {}", kernel);
     return false;
   }
   const graph::Node& last = g.node(group.back());

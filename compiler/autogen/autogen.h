@@ -1,8 +1,8 @@
 // DTG, the Distributed Task Generator: writes CSL for kernels that no library has.
 //
-// Three generators: elementwise chains from the expressions of the operator rows (elementwise.h), one
-// contraction loop nest (contraction.h), and any operator from its loops (region.h). What they write follows
-// the protocol of the handwritten kernels (kernels/kernels.h).
+// Four generators: elementwise chains from the expressions of the operator rows (elementwise.h), groups of
+// operators over whole rows (row_code.h), one contraction loop nest (contraction.h), and any operator from
+// its loops (region.h). What they write follows the protocol of the handwritten kernels (kernels/kernels.h).
 #pragma once
 
 #include <span>
@@ -14,7 +14,7 @@
 
 namespace cs::autogen {
 
-inline constexpr std::string_view kRegionKernel = "dtg-region";
+inline constexpr std::string_view kRegionKernel = "dtg-region", kRowsKernel = "dtg-rows";
 
 // The generator that makes a kernel of this one node: "dtg-elementwise", "dtg-contraction", "dtg-region".
 // Empty if none does; `why` is then one clause for the user.

@@ -52,7 +52,9 @@ struct ExpressionResult {
 ExpressionResult generate_expression(const ops::Expr&, const ExpressionTarget&, const Machine&);
 
 // Step 1 alone; `numbers`: inputs that are the same for all elements.
-ops::Expr rewrite_for_vectors(const ops::Expr&, const std::vector<bool>& numbers = {});
+// `moved`: the new node of each old one.
+ops::Expr rewrite_for_vectors(const ops::Expr&, const std::vector<bool>& numbers = {},
+                              std::vector<int>* moved = nullptr);
 // The code in numbers.
 kernels::ChainCost chain_cost(const ops::Expr&, const Machine&);
 // It is one vector instruction that reads its first operand once: that one may be a stream, and so may the

@@ -29,7 +29,8 @@ Range product(Range a, Range b) {
   return r;
 }
 
-Range range_of(const Expr& e, const ExprNode& n, const std::vector<Range>& known) {
+Range range_of(const Expr& e, const ExprNode& n, const std::vector<Range>& known,
+               std::span<const int> largest_of) {
   const Range a = n.a >= 0 ? known[size_t(n.a)] : Range{}, b = n.b >= 0 ? known[size_t(n.b)] : Range{};
   switch (n.kind) {
     case ExprKind::constant:
@@ -37,8 +38,12 @@ Range range_of(const Expr& e, const ExprNode& n, const std::vector<Range>& known
       return {n.value, n.value};
     case ExprKind::add:
       return {a.low + b.low, a.high + b.high};
-    case ExprKind::sub:
-      return {a.low - b.high, a.high - b.low};
+    case ExprKind::sub: {
+      const ExprNode& most = e.nodes[size_t(n.b)];
+      const bool largest = most.kind == ExprKind::input && size_t(most.index) < largest_of.size() &&
+                           largest_of[size_t(most.index)] == n.a;
+      return {a.low - b.high, largest ? 0 : a.high - b.low, largest};
+    }
     case ExprKind::mul: {
       const Range r = product(a, b);
       return n.a == n.b ? Range{std::max(0.0, r.low), r.high} : r;
@@ -60,7 +65,6 @@ Range range_of(const Expr& e, const ExprNode& n, const std::vector<Range>& known
     default:
       break;
   }
-  (void)e;
   return {};
 }
 
@@ -123,8 +127,8 @@ PowerParts power_parts(VectorProgram& p, int v, double factor, bool exact = true
   return parts;
 }
 
-int power(VectorProgram& p, int v, double factor, std::span<const double> c) {
-  const PowerParts parts = power_parts(p, v, factor);
+int power(VectorProgram& p, int v, double factor, std::span<const double> c, bool exact = true) {
+  const PowerParts parts = power_parts(p, v, factor, exact);
   return p.make(VectorKind::raise, p.polynomial(parts.fraction, c), parts.power);
 }
 
@@ -135,17 +139,21 @@ int exponential(VectorProgram& p, Range range, int x) {
   int v = p.without_factor(x, factor);
   const Range wanted = {kLowestPower / kLog2e, kHighestPower / kLog2e};
   const bool low = range.low<wanted.low, high = range.high> kLargest;
+  // A sum is uncertain by half a unit in its last place, which is more than what the factor's head leaves
+  // out.
+  const bool sum = p.node(v).kind == VectorKind::add || p.node(v).kind == VectorKind::sub;
   v = clamped(p, v, factor, wanted, low, high);
   std::vector<double> c(kExp2.begin(), kExp2.end());
   if (high) c.assign(kExp2Long.begin(), kExp2Long.end());
   if (high) {
     for (double& k : c) k *= 0.5;
   }
-  const int y = power(p, v, factor, c);
-  // What the lowest argument gives is taken off, so that it gives 0.
-  const double least = low ? double(p.value_at(y, v, float(wanted.low / factor))) : 0;
+  const int y = power(p, v, factor, c, !sum);
+  // What the lowest argument gives is taken off, so that it gives 0; beside a 1 it is nothing.
+  const bool beside_one = range.attained && range.high == 0;
+  const double least = low && !beside_one ? double(p.value_at(y, v, float(wanted.low / factor))) : 0;
   if (high) return p.multiply_add(-2 * least, y, 2);
-  return low ? p.add(y, -least) : y;
+  return least != 0 ? p.add(y, -least) : y;
 }
 
 // e^x - 1 = 2^k - 1 + 2^k f (…), which loses nothing near 0; x is at most kLargest.
@@ -277,10 +285,10 @@ int above_one(const Expr& e, int node, const std::vector<Range>& ranges) {
 
 }  // namespace
 
-std::vector<Range> ranges_of(const Expr& e) {
+std::vector<Range> ranges_of(const Expr& e, std::span<const int> largest_of) {
   std::vector<Range> ranges;
   for (const ExprNode& n : e.nodes) {
-    Range r = range_of(e, n, ranges);
+    Range r = range_of(e, n, ranges, largest_of);
     if (std::isnan(r.low)) r.low = Range{}.low;
     if (std::isnan(r.high)) r.high = Range{}.high;
     ranges.push_back(r);

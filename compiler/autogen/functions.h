@@ -13,9 +13,11 @@ namespace cs::autogen {
 
 struct Range {
   double low = -std::numeric_limits<double>::infinity(), high = std::numeric_limits<double>::infinity();
+  bool attained = false;  // some element of the slice is `high`
 };
-// Of every node; operands can be anything.
-std::vector<Range> ranges_of(const ops::Expr&);
+// Of every node; operands can be anything. `largest_of`: operands that are the largest element of a node's
+// slice, -1 for others.
+std::vector<Range> ranges_of(const ops::Expr&, std::span<const int> largest_of = {});
 
 // Vector instructions can compute the node from its operands.
 bool has_vector_form(const ops::Expr&, int node, const std::vector<Range>&);

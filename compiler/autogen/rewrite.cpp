@@ -68,8 +68,8 @@ class Rewriter {
         std::any_of(in.nodes.begin(), in.nodes.end(), [](const ExprNode& n) { return in_steps(n.kind); });
   }
 
-  Expr run() {
-    std::vector<int> moved(in_.nodes.size(), -1);
+  Expr run(std::vector<int>& moved) {
+    moved.assign(in_.nodes.size(), -1);
     const auto at = [&](int node) { return node < 0 ? -1 : moved[size_t(node)]; };
     for (size_t i = 0; i < in_.nodes.size(); ++i) {
       const ExprNode& n = in_.nodes[i];
@@ -123,8 +123,10 @@ class Rewriter {
 
 }  // namespace
 
-ops::Expr rewrite_for_vectors(const ops::Expr& in, const std::vector<bool>& numbers) {
-  return Rewriter(in, numbers).run();
+ops::Expr rewrite_for_vectors(const ops::Expr& in, const std::vector<bool>& numbers,
+                              std::vector<int>* moved) {
+  std::vector<int> ignored;
+  return Rewriter(in, numbers).run(moved != nullptr ? *moved : ignored);
 }
 
 }  // namespace cs::autogen

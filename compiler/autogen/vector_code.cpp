@@ -2,46 +2,16 @@
 #include "compiler/autogen/vector_code.h"
 
 #include <algorithm>
+#include <limits>
 
 #include <fmt/format.h>
 
+#include "compiler/autogen/vector_instruction.h"
 #include "compiler/kernels/kernels.h"
 
 namespace cs::autogen {
 
 namespace {
-
-struct Instruction {
-  const char* mnemonic = "";
-  bool halves = false;  // of 16 bits
-};
-
-Instruction instruction_of(VectorKind kind) {
-  switch (kind) {
-    case VectorKind::add:
-      return {"fadds"};
-    case VectorKind::sub:
-      return {"fsubs"};
-    case VectorKind::mul:
-      return {"fmuls"};
-    case VectorKind::max:
-      return {"fmaxs"};
-    case VectorKind::multiply_add:
-      return {"fmacs"};
-    case VectorKind::negate:
-      return {"fnegs"};
-    case VectorKind::magnitude:
-      return {"fabss"};
-    case VectorKind::whole:
-      return {"and16", true};
-    case VectorKind::raise:
-      return {"add16", true};
-    case VectorKind::inverse:
-      return {"sub16", true};
-    default:
-      return {"fmovs"};
-  }
-}
 
 class Coder {
  public:
@@ -153,13 +123,41 @@ class Coder {
     slot_.assign(p_.nodes.size(), -1);
     for (size_t i = 0; i < p_.nodes.size(); ++i) {
       if (works(int(i))) emit(int(i));
+      if (node(int(i)).kind == VectorKind::uniform && uses_[i] > 0) emit_uniform(node(int(i)).index);
     }
     if (root_ >= 0 && p_.is_leaf(root_)) copy_leaf();
   }
 
+  void emit_uniform(int index) {
+    if (size_t(index) >= target_.uniform_lines.size()) return;
+    for (const std::string& text : target_.uniform_lines[size_t(index)]) line(text);
+  }
+
+  // A sum goes to several accumulators (row_sum.csl), a maximum to a register.
+  void emit_reduction(int i) {
+    const VectorNode& n = node(i);
+    const std::string name = fmt::format("{}_r{}", target_.temporary, n.index);
+    const auto& core = machine_.core;
+    if (n.kind == VectorKind::sum) {
+      constexpr double kAccumulators = 4, kCall = 12;
+      line(fmt::format("const {}: f32 = adder.sum({});", name, text(n.a)));
+      code_.per_element +=
+          (phase_of(n.a) == 1 ? core.bank_conflict_factor : 1) / elements_per_cycle("fadds", 2, machine_);
+      code_.per_run += start_cycles(1, machine_) + start_cycles(3, machine_) + start_cycles(2, machine_) +
+                       kAccumulators * (1 + core.reduction_cycles_per_element) + kCall;
+    } else {
+      line(fmt::format("var {}: f32 = {};", name, float_literal(-std::numeric_limits<double>::infinity())));
+      line(fmt::format("@fmaxs(&{0}, {0}, {1});", name, text(n.a)));
+      code_.per_element += 1;
+      code_.per_run += start_cycles(1, machine_) + 1;
+    }
+    release(i, n);
+  }
+
   void emit(int i) {
     const VectorNode& n = node(i);
-    const Instruction in = instruction_of(n.kind);
+    if (n.kind == VectorKind::sum || n.kind == VectorKind::largest) return emit_reduction(i);
+    const VectorInstruction in = instruction_of(n.kind);
     if (in.halves) return emit_halves(i, in.mnemonic);
     std::vector<std::string> sources = {text(n.a)};
     std::vector<int> memory;
@@ -203,7 +201,7 @@ class Coder {
     release(i, n);
     slots_[size_t(slot_[size_t(i)])].holds = i;
     at_[size_t(i)] = slot_buffer(slot_[size_t(i)]);
-    code_.per_run += start(2);
+    code_.per_run += start_cycles(2, machine_);
     code_.per_element += 1.0 / machine_.simd(mnemonic);
     if (i == root_) finish_in_place(i);
   }
@@ -251,15 +249,21 @@ class Coder {
   // The kind of buffer in which node i meets the fewest of its own kind.
   int wanted_phase(int i) const {
     int votes[2] = {0, 0};
+    vote(i, votes);
+    return votes[1] > votes[0] ? 1 : 0;
+  }
+  void vote(int i, int (&votes)[2]) const {
     for (size_t j = size_t(i) + 1; j < p_.nodes.size(); ++j) {
       const VectorNode& user = node(int(j));
       if (!works(int(j)) || (user.a != i && user.b != i)) continue;
+      if (user.kind == VectorKind::sum) ++votes[0];  // accumulators begin in the second half
+      const bool in_place = user.kind == VectorKind::whole || user.kind == VectorKind::raise;
+      if (in_place && user.a == i) vote(int(j), votes);
       const int other = user.a == i ? user.b : user.a;
       if (other < 0 || p_.is_number(other)) continue;
       const int phase = phase_of(other);
       if (phase >= 0) ++votes[1 - phase];
     }
-    return votes[1] > votes[0] ? 1 : 0;
   }
 
   // Buffers whose value node i was the last to need.
@@ -297,9 +301,13 @@ class Coder {
     const auto k = size_t(std::find(constants_.begin(), constants_.end(), i) - constants_.begin());
     const bool added = k == constants_.size();
     if (added) constants_.push_back(i);
-    if (added && node(i).kind == VectorKind::uniform)
-      code_.lines.insert(code_.lines.begin(),
-                         fmt::format("{}_numbers[{}] = {};", target_.temporary, k, text(i)));
+    if (added && node(i).kind == VectorKind::uniform) {
+      const std::string set = fmt::format("{}_numbers[{}] = {};", target_.temporary, k, text(i));
+      if (moved_)
+        code_.lines.insert(code_.lines.begin(), set);
+      else
+        line(set);
+    }
     return fmt::format("{}_number{}{}", target_.temporary, k, rest_ ? "_rest" : "");
   }
 
@@ -353,21 +361,13 @@ class Coder {
 
   void line(const std::string& t) { code_.lines.push_back(std::string(size_t(indent_), ' ') + t); }
 
-  // From the first descriptor's load to the first element (docs/timing.md §6), without those that overlap.
-  double start(size_t descriptors) const {
-    return double(descriptors) * machine_.core.dsr_load_cycles - 1 + machine_.core.dsr_load_use_cycles + 1;
-  }
-
   void cost(const char* mnemonic, const std::vector<int>& memory, bool fabric) {
     const auto& core = machine_.core;
-    double group = machine_.simd(mnemonic);
-    group = std::min(group, core.write_bytes_per_cycle / 4.0);
-    group = std::min(group, core.read_bytes_per_cycle / (4.0 * double(std::max<size_t>(1, memory.size()))));
-    group = fabric ? 1 : std::max(1.0, group);
     const bool conflict =
         memory.size() == 2 && phase_of(memory[0]) >= 0 && phase_of(memory[0]) == phase_of(memory[1]);
-    code_.per_element += (conflict ? core.bank_conflict_factor : 1) / group;
-    code_.per_run += start(memory.size() + 1);
+    code_.per_element += (conflict ? core.bank_conflict_factor : 1) /
+                         (fabric ? 1 : elements_per_cycle(mnemonic, memory.size(), machine_));
+    code_.per_run += start_cycles(memory.size() + 1, machine_);
   }
 
   VectorProgram p_;

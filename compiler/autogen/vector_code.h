@@ -31,6 +31,8 @@ struct VectorTarget {
   std::string temporary;   // temporaries are named t0, t1, …
   int n = 1;               // elements
   bool one_part = false;
+  // Statements that make uniform i, where it comes in the program's order; none if they are there before.
+  std::span<const std::vector<std::string>> uniform_lines = {};
 };
 
 struct VectorCode {

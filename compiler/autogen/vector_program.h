@@ -22,8 +22,10 @@ enum class VectorKind : uint8_t {
   negate,
   magnitude,
   copy,
-  whole,    // a with its last seven bits cleared
-  raise,    // a with the lower half of b added to its upper half: a 2^k if that half is 128 k
+  whole,  // a with its last seven bits cleared
+  raise,  // a with the lower half of b added to its upper half: a 2^k if that half is 128 k
+  sum,    // of all elements of a: a number with the name of `index`
+  largest,
   inverse,  // about 1 / a, within 10 %, of positive numbers: kInverse minus the upper half
 };
 
@@ -58,6 +60,7 @@ class VectorProgram {
   int min(int a, int b);  // -max(-a, -b)
   int negate(int a);
   int magnitude(int a) { return make(VectorKind::magnitude, a); }
+  int reduce(VectorKind kind, int a, int name) { return insert({.kind = kind, .a = a, .index = name}); }
   int copy(int a) { return make(VectorKind::copy, a); }
   int multiply_add(int a, int b, double c) { return make(VectorKind::multiply_add, a, b, scalar(c)); }
   int multiply_add(double a, int b, double c) { return multiply_add(scalar(a), b, c); }

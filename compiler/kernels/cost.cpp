@@ -15,7 +15,6 @@ namespace {
 // Code, descriptors and frames of one kernel role, measured and rounded up; with a loop that calls <math>.
 constexpr uint32_t kCodeBytes = 640, kMathCodeBytes = 2560;
 constexpr double kRowCycles = 170;
-constexpr int64_t kRowTemporaries = 5;
 constexpr int kMostInPart = 512;  // more would need memory, less would be starts of instructions
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -55,13 +54,13 @@ double rate(const char* mnemonic, int sources, const Machine& m) {
   return std::max(1.0, std::min(double(m.simd(mnemonic)), bytes));
 }
 
-// Per element of a row, without its way in: the passes of softmax.csl and layer_norm.csl.
-double row_cycles(RowKind kind, const Machine& m) {
+// Per element of a row: the passes of softmax.csl and layer_norm.csl.
+double row_cycles(std::string_view name, const Machine& m) {
   const double add = 1 / rate("fadds", 1, m), sum = 1 / rate("fadds", 2, m),
                multiply = 1 / rate("fmuls", 2, m);
   const double multiply_add = 1 / rate("fmacs", 2, m), out = 1;
-  if (kind == RowKind::rms_norm) return 1 / rate("fmovs", 1, m) + multiply + sum + multiply + out;
-  if (kind == RowKind::layer_norm) return sum + 2 * add + multiply + sum + multiply + out;
+  if (name == "rms_norm") return 1 / rate("fmovs", 1, m) + multiply + sum + multiply + out;
+  if (name == "layer_norm") return sum + 2 * add + multiply + sum + multiply + out;
   // The maximum goes to a register.
   const double largest = 1, bound = 1 / rate("fmaxs", 1, m);
   const double halves = 1.0 / m.simd("and16") + 1.0 / m.simd("add16");
@@ -114,8 +113,8 @@ PeCycles pe_cycles(const Work& work, const Cut& cut, const Machine& m) {
     case Pattern::rows: {
       // DSR loads, calls and scalars come to each row; rows of several PEs are sent when all are done.
       const int64_t rows = cut.n_slice / work.row;
-      const double per_element = row_cycles(work.row_kind, m) + (cut.w > 1 ? 1 : 0);
-      return {cut.n_slice * per_element, start + double(rows) * kRowCycles};
+      const double per_element = work.row_cost.per_element + (cut.w > 1 || work.half ? 1 : 0);
+      return {cut.n_slice * per_element, start + double(rows) * work.row_cost.per_row};
     }
     case Pattern::reduction:
       // Elements are combined as they arrive, on a microthread; what follows a slice overlaps with the next
@@ -173,7 +172,7 @@ Memory memory_of(const Work& work, const Cut& cut) {
       break;
     case Pattern::rows:
       add_user(memory, "input buffers", 8 * int64_t(cut.n_slice));
-      add_user(memory, "temporaries", 4 * (work.row + 1) * kRowTemporaries);
+      add_user(memory, "temporaries", 4 * (work.row + 1) * work.row_cost.temporaries);
       add_user(memory, "constants", 4 * work.row * work.constants);
       break;
     case Pattern::reduction:
@@ -196,6 +195,10 @@ Memory memory_of(const Work& work, const Cut& cut) {
 }
 
 }  // namespace
+
+RowCost library_row_cost(std::string_view name, const Machine& machine) {
+  return {row_cycles(name, machine), kRowCycles, name == "softmax" ? 3 : 2};
+}
 
 int part_of(int n) {
   if (n <= kMostInPart) return n;

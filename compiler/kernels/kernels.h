@@ -44,7 +44,13 @@ struct ChainCost {
   bool to_fabric = false;  // the last instruction sends
   bool operator==(const ChainCost&) const = default;
 };
-enum class RowKind : uint8_t { softmax, layer_norm, rms_norm };
+// The code that computes a row of n elements, in numbers: without the row's way in, with its way out.
+struct RowCost {
+  double per_element = 1;  // cycles
+  double per_row = 0;      // of starts, calls and scalars
+  int temporaries = 0;     // as long as a row
+  bool operator==(const RowCost&) const = default;
+};
 // A slice of n elements is computed in parts of so many, an even number; the last one may be shorter.
 int part_of(int n);
 
@@ -58,7 +64,7 @@ struct Work {
   int operands = 1;              // streams in
   bool half = false;             // streams of 16-bit floats, which PEs convert from and to f32
   double flops_per_element = 1;  // elementwise and epilogue: per output element
-  RowKind row_kind{};            // pattern rows: which kernel
+  RowCost row_cost;              // pattern rows
   ChainCost chain;               // elementwise and epilogue
   bool through = false;          // elementwise: one instruction from stream to stream, no slice is kept
   int constants = 0;             // elementwise constants kept per output element (sharded like the output)
@@ -118,12 +124,14 @@ struct Row {
 };
 std::span<const Row> table();
 const Row* find_row(std::string_view name);
+// Of a library kernel of pattern rows.
+RowCost library_row_cost(std::string_view name, const Machine&);
 // All library files.
 std::vector<std::string_view> files();
 // CSL text of a library file ("gemv.csl").
 std::string_view source(std::string_view file);
-// A library file and those that it imports, directly or not; empty for a file of another kind.
-std::vector<std::string_view> with_imports(std::string_view file);
+// The library files that a module imports, directly or not.
+std::vector<std::string_view> imports_of(std::string_view text);
 
 // The row that computes this node, nullptr with the reason in `why` (one clause, for the user).
 const Row* match_handwritten(const graph::Graph&, graph::NodeId, std::string& why);

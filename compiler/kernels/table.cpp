@@ -161,9 +161,6 @@ std::optional<Work> whole_rows(const graph::Graph& g, const graph::Node& node, s
   }
   work.n = work.m = x.type.elements();
   work.flops_per_element = double(g.flops(*g.find_node(node.name))) / double(std::max<int64_t>(1, work.m));
-  work.row_kind = softmax                   ? RowKind::softmax
-                  : node.op == "layer_norm" ? RowKind::layer_norm
-                                            : RowKind::rms_norm;
   return work;
 }
 
@@ -249,18 +246,16 @@ std::string_view source(std::string_view file) {
   return {};
 }
 
-std::vector<std::string_view> with_imports(std::string_view file) {
+std::vector<std::string_view> imports_of(std::string_view text) {
   std::vector<std::string_view> list;
-  for (const auto& [name, text] : embedded_kernel_csl_files()) {
-    if (name == file) list.push_back(name);
-  }
-  for (size_t i = 0; i < list.size(); ++i) {
-    for (const auto& [name, text] : embedded_kernel_csl_files()) {
-      bool imported =
-          source(list[i]).find(fmt::format("@import_module(\"{}\"", name)) != std::string_view::npos;
+  const auto add = [&](std::string_view of) {
+    for (const auto& [name, ignored] : embedded_kernel_csl_files()) {
+      const bool imported = of.find(fmt::format("@import_module(\"{}\"", name)) != std::string_view::npos;
       if (imported && std::find(list.begin(), list.end(), name) == list.end()) list.push_back(name);
     }
-  }
+  };
+  add(text);
+  for (size_t i = 0; i < list.size(); ++i) add(source(list[i]));
   return list;
 }
 

@@ -68,6 +68,7 @@ class Copier {
     node.where = from.where;
     node.assignment.origin = base_ ? Origin::handwritten : from.assignment.origin;
     node.assignment.reason = form_ != Form::self ? "counterpart" : from.assignment.reason;
+    if (form_ == Form::self) node.assignment.kernel = from.assignment.kernel;
     node.assignment.group = nodes_.size() > 1 && form_ != Form::composition ? "kernel" : "";
     if (as_relu) {
       node.inputs = {operand(streamed(from))};
@@ -122,6 +123,8 @@ size_t streams_of(const Graph& g, const std::vector<NodeId>& nodes, bool& equal)
 
 Counterpart counterpart(const Graph& g, const std::vector<NodeId>& nodes) {
   if (g.node(nodes.front()).assignment.kernel == autogen::kRegionKernel) return {};
+  if (g.node(nodes.front()).assignment.kernel == autogen::kRowsKernel)
+    return {"one kernel per operator", Form::composition};
   ops::OpKind kind = g.op(nodes.front()).kind;
   if (kind == ops::OpKind::contraction) return {nodes.size() > 1 ? "gemv + relu" : "gemv", Form::handwritten};
   if (kind != ops::OpKind::elementwise) return {};

@@ -9,6 +9,7 @@
 
 #include "compiler/autogen/contraction.h"
 #include "compiler/autogen/elementwise.h"
+#include "compiler/autogen/row_code.h"
 #include "compiler/mapping/roles.h"
 
 namespace cs::mapping {
@@ -205,22 +206,26 @@ class Maker {
   void rows(const Place& p, Role& role) {
     const int n = n_here(p), row = int(inst_.work.row);
     role.buffers = {{"x0", n, true, "", "rows, two halves"}, {"x1", n, true, "", ""}};
-    ModuleUse use{std::string(inst_.row->file), "kernel", {}, {}};
+    ModuleUse use{inst_.rows ? inst_.name + "_kernel.csl" : std::string(inst_.row->file), "kernel", {}, {}};
     use.needs = {queue(false, "x", x_color(0)), queue(true, "y", out_color_)};
     add_tasks(use, {"compute", "start"});
-    use.parameters = {{"n", number(row)},
-                      {"rows", number(n / row)},
+    use.parameters = {{"rows", number(n / row)},
                       {"x0", "&x0"},
                       {"x1", "&x1"},
                       {"send_control", flag(cut_.w > 1)},
-                      {"control", cut_.w > 1 ? control(p) : "0"},
-                      {"half", flag(inst_.work.half)}};
+                      {"control", cut_.w > 1 ? control(p) : "0"}};
     for (const PackedConstant& c : inst_.constants) {
       role.buffers.push_back(
           {c.name, row, true, fmt::format("{}_{}", inst_.name, c.name), "the same on every PE"});
       use.parameters.push_back({c.name, "&" + c.name});
     }
-    if (!inst_.constants.empty()) {
+    if (inst_.rows) {
+      result_.files[use.file] =
+          autogen::row_module(*inst_.rows, {inst_.title, sharding(), cut_.w > 1}, machine_);
+    } else {
+      use.parameters.insert(use.parameters.end(), {{"n", number(row)}, {"half", flag(inst_.work.half)}});
+    }
+    if (!inst_.rows && !inst_.constants.empty()) {
       use.parameters.push_back({"epsilon", autogen::float_literal(inst_.epsilon)});
       use.parameters.push_back({"centred", flag(inst_.constants.size() > 1)});
       if (inst_.constants.size() == 1) use.parameters.push_back({"bias", "&scale"});

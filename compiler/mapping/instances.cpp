@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "compiler/autogen/expression.h"
+#include "compiler/autogen/row_code.h"
 
 namespace cs::mapping {
 
@@ -135,8 +136,9 @@ void make_contraction(const Graph& g, const Group& group, const Machine& machine
 }
 
 // Whole rows: scale and bias are the same on every PE.
-void make_rows(const Graph& g, const graph::Node& node, Instance& inst) {
+void make_rows(const Graph& g, const graph::Node& node, const Machine& machine, Instance& inst) {
   inst.row = kernels::find_row(node.op);
+  inst.work.row_cost = kernels::library_row_cost(node.op, machine);
   inst.kernel = node.op;
   for (size_t k = 1; k < node.inputs.size(); ++k) {
     const ops::Tensor& c = *g.constant_of(graph::source_of(g, node.inputs[k]));
@@ -144,6 +146,21 @@ void make_rows(const Graph& g, const graph::Node& node, Instance& inst) {
   }
   if (node.op != "softmax")
     inst.epsilon = float(ops::attr_real(*ops::find_op(node.op), node.attrs, "epsilon"));
+}
+
+bool make_row_group(const Graph& g, const Group& group, const Machine& machine, Instance& inst, Diag& diag) {
+  autogen::RowGroup rows;
+  std::string why;
+  if (!autogen::make_row_group(g, group.nodes, rows, why)) return fail(g, group.nodes.front(), why, diag);
+  inst.kernel = autogen::kRowsKernel;
+  inst.operands = {rows.operand};
+  inst.results = {g.node(group.nodes.back()).outputs[0]};
+  inst.work = rows.work(autogen::row_cost(rows, machine));
+  for (ValueId v : rows.constants())
+    inst.constants.push_back({fmt::format("c{}", inst.constants.size()), g.constant_of(v)->to_floats()});
+  inst.rows = std::move(rows);
+  describe(g, group, inst);
+  return true;
 }
 
 // 64-bit integers are computed in 32 bits; what does not fit is refused here.
@@ -234,6 +251,8 @@ bool make_instance(const Graph& g, const Group& group, const autogen::HeldStream
   NodeId front = group.nodes.front();
   if (g.node(front).assignment.kernel == autogen::kRegionKernel)
     return make_region(g, group, streams, inst, diag);
+  if (g.node(front).assignment.kernel == autogen::kRowsKernel)
+    return make_row_group(g, group, machine, inst, diag);
   std::optional<kernels::Work> work = kernels::work_of(g, front, why);
   if (!work) return fail(g, front, why, diag);
   if (group.outputs.size() != 1 && group.nodes.size() > 1) {
@@ -255,7 +274,7 @@ bool make_instance(const Graph& g, const Group& group, const autogen::HeldStream
       inst.scale = node.op == "reduce_mean" ? 1.0F / float(work->n) : 1.0F;
       return true;
     case kernels::Pattern::rows:
-      make_rows(g, node, inst);
+      make_rows(g, node, machine, inst);
       return true;
     default:
       break;

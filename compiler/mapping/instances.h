@@ -18,6 +18,7 @@
 
 #include "compiler/autogen/autogen.h"
 #include "compiler/autogen/held.h"
+#include "compiler/autogen/row_group.h"
 #include "compiler/graph/graph.h"
 #include "compiler/kernels/kernels.h"
 #include "compiler/mapping/mapping.h"
@@ -64,6 +65,7 @@ struct Instance {
   int expr_constants = 0;
   bool library_epilogue = false;  // the epilogue is relu_epilogue.csl
   std::vector<PackedConstant> constants;
+  std::optional<autogen::RowGroup> rows;  // pattern rows, generated
   std::optional<autogen::Region> region;  // pattern region
   autogen::RegionCut cut;                 // of the region; set by sizing
   RegionLayout layout;                    // of the region; made when everything is placed

@@ -1,6 +1,7 @@
 // The driver of mapping: see mapping.h for the steps.
 #include <algorithm>
 #include <chrono>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -58,6 +59,15 @@ bool place_and_route(Parts& parts, const PlanLists& plans, const MapOptions& opt
   return false;
 }
 
+// What PE files and generated modules import from the library.
+void add_library(Mapped& mapped) {
+  std::set<std::string_view> imported;
+  for (const auto& [name, text] : mapped.files) {
+    for (std::string_view file : kernels::imports_of(text)) imported.insert(file);
+  }
+  for (std::string_view file : imported) mapped.files[std::string(file)] = std::string(kernels::source(file));
+}
+
 std::vector<Role> emit_roles(const Parts& parts, const FlowPlan& plan, const Machine& machine, Mapped& mapped,
                              Diag& diag) {
   std::vector<Role> roles;
@@ -77,14 +87,11 @@ std::vector<Role> emit_roles(const Parts& parts, const FlowPlan& plan, const Mac
     for (Role& role : made.roles) {
       if (!allocate_role(role, machine, diag) || !verify_role(role, machine, diag)) continue;
       mapped.files[role.name + ".csl"] = role_text(role);
-      for (const ModuleUse& use : role.modules) {
-        for (std::string_view file : kernels::with_imports(use.file))
-          mapped.files[std::string(file)] = std::string(kernels::source(file));
-      }
       roles.push_back(std::move(role));
     }
     mapped.files.merge(made.files);
   }
+  add_library(mapped);
   return roles;
 }
 

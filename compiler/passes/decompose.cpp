@@ -1,12 +1,13 @@
 // Compounds: an operator with a decomposition and no kernel of its own is replaced by the primitives of its
-// row, if all of them have kernels that many PEs share; else it is generated whole, as one region. Whether
-// they have is tried on a graph that holds only this operator. If neither is possible it runs whole on the
-// host, which is better than crossing the edge for every part.
+// row, if they make one kernel of whole rows, or all of them have kernels that many PEs share; else it is
+// generated whole, as one region. Whether they have is tried on a graph that holds only this operator. If
+// neither is possible it runs whole on the host, which is better than crossing the edge for every part.
 #include <map>
 
 #include <fmt/format.h>
 
 #include "compiler/autogen/autogen.h"
+#include "compiler/autogen/row_code.h"
 #include "compiler/graph/fold.h"
 #include "compiler/graph/sample.h"
 #include "compiler/kernels/kernels.h"
@@ -103,6 +104,31 @@ std::optional<NodeId> alone(const Graph& g, NodeId id, Graph& trial, Diag& diag)
   return made;
 }
 
+// Compounds among the steps too.
+bool expand_all(Graph& g, NodeId id, Diag& diag) {
+  const size_t before = g.node_slots();
+  if (!expand(g, id, diag)) return false;
+  for (size_t i = before; i < g.node_slots(); ++i) {
+    const NodeId part{int32_t(i)};
+    if (g.node(part).alive && g.op(part).kind == ops::OpKind::compound && !expand_all(g, part, diag))
+      return false;
+  }
+  return true;
+}
+
+// All its primitives make one kernel of whole rows (fuse_rows.cpp).
+bool is_row_kernel(const Graph& g, NodeId id, PassContext& context) {
+  Graph trial;
+  const std::optional<NodeId> node = alone(g, id, trial, context.diag);
+  if (context.policy == Policy::disabled || !node || !expand_all(trial, *node, context.diag)) return false;
+  std::vector<NodeId> nodes = trial.topological();
+  std::erase_if(nodes, [&](NodeId n) { return graph::is_transparent(trial, n); });
+  autogen::RowGroup group;
+  std::string why;
+  return nodes.size() > 1 && autogen::make_row_group(trial, nodes, group, why) &&
+         autogen::row_fits(group, context.machine);
+}
+
 // Can every part run on the wafer? If not, `why` names the first that cannot.
 bool parts_fit(const Graph& g, NodeId id, PassContext& context, std::string& why) {
   Graph trial;
@@ -132,6 +158,10 @@ bool decompose_compounds(Graph& g, PassContext& context) {
     if (!g.node(id).alive || g.op(id).kind != ops::OpKind::compound || g.node(id).assignment.origin) continue;
     graph::Assignment whole = choose_origin(g, id, context.policy);
     if (whole.origin == Origin::handwritten) continue;
+    if (is_row_kernel(g, id, context)) {
+      if (!expand_all(g, id, context.diag)) return false;
+      continue;
+    }
     std::string why;
     if (parts_fit(g, id, context, why)) {
       if (!expand(g, id, context.diag)) return false;

@@ -6,6 +6,7 @@
 //   decompose     compounds without a kernel become primitives
 //   tables        tables of gathers that PEs cannot hold become parts
 //   policy        origin of every node: handwritten, generated or host, with the reason
+//   rows          operators over whole rows become one kernel
 //   fuse          elementwise nodes join the kernel whose result they alone use
 //   regions       operators join the region that makes their operands
 //   map           size, place, route, color, emit (compiler/mapping)
@@ -67,6 +68,7 @@ bool canonicalise(graph::Graph&, PassContext&);
 bool decompose_compounds(graph::Graph&, PassContext&);
 bool split_tables(graph::Graph&, PassContext&);
 bool choose_origins(graph::Graph&, PassContext&);
+bool fuse_rows(graph::Graph&, PassContext&);
 bool fuse_elementwise(graph::Graph&, PassContext&);
 bool map_to_fabric(graph::Graph&, PassContext&);
 

@@ -22,6 +22,7 @@ constexpr Pass kPasses[] = {
     {"decompose", "replace compounds that have no kernel by primitives", decompose_compounds},
     {"tables", "split tables of gathers whose columns are longer than a PE's memory", split_tables},
     {"policy", "choose handwritten, generated or host for every node", choose_origins},
+    {"rows", "make one kernel of operators over whole rows with sums or maxima of them", fuse_rows},
     {"fuse", "join elementwise nodes to the kernel whose result they use", fuse_elementwise},
     {"regions", "join operators to the region that makes their operands", fuse_regions},
     {"map", "size, place, route and color the kernels, write their CSL", map_to_fabric},

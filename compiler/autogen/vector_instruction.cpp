@@ -1,0 +1,45 @@
+// Mnemonics and rates: see vector_instruction.h.
+#include "compiler/autogen/vector_instruction.h"
+
+#include <algorithm>
+
+namespace cs::autogen {
+
+VectorInstruction instruction_of(VectorKind kind) {
+  switch (kind) {
+    case VectorKind::add:
+      return {"fadds"};
+    case VectorKind::sub:
+      return {"fsubs"};
+    case VectorKind::mul:
+      return {"fmuls"};
+    case VectorKind::max:
+      return {"fmaxs"};
+    case VectorKind::multiply_add:
+      return {"fmacs"};
+    case VectorKind::negate:
+      return {"fnegs"};
+    case VectorKind::magnitude:
+      return {"fabss"};
+    case VectorKind::whole:
+      return {"and16", true};
+    case VectorKind::raise:
+      return {"add16", true};
+    case VectorKind::inverse:
+      return {"sub16", true};
+    default:
+      return {"fmovs"};
+  }
+}
+
+double elements_per_cycle(const char* mnemonic, size_t sources, const Machine& m) {
+  const double written = m.core.write_bytes_per_cycle / 4.0;
+  const double read = m.core.read_bytes_per_cycle / (4.0 * double(std::max<size_t>(1, sources)));
+  return std::max(1.0, std::min({double(m.simd(mnemonic)), written, read}));
+}
+
+double start_cycles(size_t descriptors, const Machine& m) {
+  return double(descriptors) * m.core.dsr_load_cycles - 1 + m.core.dsr_load_use_cycles + 1;
+}
+
+}  // namespace cs::autogen
