@@ -99,12 +99,20 @@ bool is_chain(const Graph& g, NodeId id, bool epilogue, std::string& why) {
              ops::bind_attrs(ops::op_expression(op), ops::with_defaults(op, g.node(id).attrs)), why);
 }
 
+// f32 words are combined as they arrive, which no instruction does with the lesser of two.
+bool is_reduction(const Graph& g, NodeId id, std::string& why) {
+  const std::string& op = g.node(id).op;
+  const std::optional<kernels::Work> work = kernels::work_of(g, id, why);
+  return work && !work->half && (op == "reduce_sum" || op == "reduce_mean" || op == "reduce_max");
+}
+
 }  // namespace
 
 std::string generator_for(const Graph& g, NodeId id, std::string& why) {
   const ops::OpDef& op = g.op(id);
   if (op.kind == ops::OpKind::elementwise && is_chain(g, id, false, why)) return "dtg-elementwise";
   if (op.kind == ops::OpKind::contraction && kernels::work_of(g, id, why)) return "dtg-contraction";
+  if (op.kind == ops::OpKind::reduction && is_reduction(g, id, why)) return std::string(kReductionKernel);
   if (op.kind == ops::OpKind::source) {
     why = fmt::format("no generator for operators of kind {}", ops::op_kind_name(op.kind));
     return {};

@@ -1,8 +1,9 @@
 // DTG, the Distributed Task Generator: writes CSL for kernels that no library has.
 //
-// Four generators: elementwise chains from the expressions of the operator rows (elementwise.h), groups of
-// operators over whole rows (row_code.h), one contraction loop nest (contraction.h), and any operator from
-// its loops (region.h). What they write follows the protocol of the handwritten kernels (kernels/kernels.h).
+// Five generators: elementwise chains from the expressions of the operator rows (elementwise.h), groups of
+// operators over whole rows (row_code.h), reductions of the last dimensions (reduction.h), one contraction
+// loop nest (contraction.h), and any operator from its loops (region.h). What they write follows the protocol
+// of the handwritten kernels (kernels/kernels.h).
 #pragma once
 
 #include <span>
@@ -14,9 +15,11 @@
 
 namespace cs::autogen {
 
-inline constexpr std::string_view kRegionKernel = "dtg-region", kRowsKernel = "dtg-rows";
+inline constexpr std::string_view kRegionKernel = "dtg-region", kRowsKernel = "dtg-rows",
+                                  kReductionKernel = "dtg-reduction";
 
-// The generator that makes a kernel of this one node: "dtg-elementwise", "dtg-contraction", "dtg-region".
+// The generator that makes a kernel of this one node: "dtg-elementwise", "dtg-contraction",
+// "dtg-reduction", "dtg-region".
 // Empty if none does; `why` is then one clause for the user.
 std::string generator_for(const graph::Graph&, graph::NodeId, std::string& why);
 

@@ -120,8 +120,9 @@ class Coder : StatementWriter {
     }
     std::string y = descriptor("y", s_.out, axes);
     line(fmt::format("@{0}({1}, {1}, {2});", combiner(), y, from));
+    // What stands still takes one element after another.
     bool still = std::any_of(axes.begin(), axes.end(), [&](size_t k) { return s_.out.strides[k] == 0; });
-    cost(axes, still ? 1.0 / m_.core.reduction_cycles_per_element : m_.simd(combiner()));
+    cost(axes, still ? 1 : m_.simd(combiner()));
     close_loops();
   }
 

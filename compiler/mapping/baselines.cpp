@@ -82,6 +82,9 @@ class Copier {
     out_.value(result).type = value.type;
     out_.value(result).typed = true;
     out_.value(result).sample_dim = value.sample_dim;
+    std::string why;
+    if (form_ == Form::composition)
+      out_.node(made).assignment.kernel = autogen::generator_for(out_, made, why);
     result_[from.outputs[0]] = result;
     return result;
   }
@@ -127,6 +130,8 @@ Counterpart counterpart(const Graph& g, const std::vector<NodeId>& nodes) {
     return {"one kernel per operator", Form::composition};
   ops::OpKind kind = g.op(nodes.front()).kind;
   if (kind == ops::OpKind::contraction) return {nodes.size() > 1 ? "gemv + relu" : "gemv", Form::handwritten};
+  if (g.node(nodes.front()).assignment.kernel == autogen::kReductionKernel)
+    return {"row_reduce", Form::handwritten};
   if (kind != ops::OpKind::elementwise) return {};
   bool equal = true;
   if (streams_of(g, nodes, equal) == 1 && equal) return {"relu", Form::handwritten};

@@ -9,6 +9,7 @@
 
 #include "compiler/autogen/contraction.h"
 #include "compiler/autogen/elementwise.h"
+#include "compiler/autogen/reduction.h"
 #include "compiler/autogen/row_code.h"
 #include "compiler/mapping/roles.h"
 
@@ -49,13 +50,9 @@ class Maker {
         contraction();
         break;
       case Pattern::elementwise:
-        row([&](const Place& p, Role& r) { elementwise(p, r); });
-        break;
       case Pattern::rows:
-        row([&](const Place& p, Role& r) { rows(p, r); });
-        break;
       case Pattern::reduction:
-        row([&](const Place& p, Role& r) { reduction(p, r); });
+        row();
         break;
       case Pattern::broadcast:
         single("broadcast.csl", "x", "y", true);
@@ -87,10 +84,9 @@ class Maker {
   static std::string number(int64_t n) { return std::to_string(n); }
 
   std::string sharding() const {
-    if (inst_.work.pattern == Pattern::contraction) {
+    if (inst_.work.pattern == Pattern::contraction)
       return fmt::format("{} x {} on {} x {} PEs, at most {} x {} each", inst_.work.m, inst_.work.n, cut_.h,
                          cut_.w, cut_.m_slice, cut_.n_slice);
-    }
     return fmt::format("{} elements on {} PEs, at most {} each", inst_.work.n, cut_.w, cut_.n_slice);
   }
 
@@ -119,11 +115,10 @@ class Maker {
     role.runs = {{inst_.rect.x, inst_.rect.y, 1, 1, 1}};
     ModuleUse use{file, "kernel", {{"n", number(inst_.work.m)}}, {}};
     use.needs = {queue(false, in, in_colors_[0]), queue(true, out, out_color_)};
-    if (tasks) {
+    if (tasks)
       add_tasks(use, {"compute", "start"});
-    } else {
+    else
       add_tasks(use, {"send"});
-    }
     role.modules.push_back(use);
     result_.roles.push_back(role);
   }
@@ -156,8 +151,7 @@ class Maker {
 
   // ---- rows of PEs
 
-  template <typename Fill>
-  void row(const Fill& fill) {
+  void row() {
     bool turns = inst_.in_turns();
     for (const Span& s : columns()) {
       Place p = column_place(s);
@@ -167,7 +161,9 @@ class Maker {
       role.name = inst_.name + column_name(p);
       role.what = fmt::format("{}: {}", inst_.title, sharding());
       role.runs = {{inst_.rect.x + s.first, inst_.rect.y, s.count, s.step, 1}};
-      fill(p, role);
+      if (inst_.work.pattern == Pattern::elementwise) elementwise(p, role);
+      if (inst_.work.pattern == Pattern::rows) rows(p, role);
+      if (inst_.work.pattern == Pattern::reduction) reduction(p, role);
       result_.roles.push_back(role);
     }
   }
@@ -176,20 +172,16 @@ class Maker {
     int n = n_here(p);
     ModuleUse use{"", "kernel", {}, {}};
     bool several = inst_.work.operands > 1;
-    for (int k = 0; k < inst_.work.operands; ++k) {
+    for (int k = 0; k < inst_.work.operands; ++k)
       use.needs.push_back(queue(false, inst_.row != nullptr ? "x" : fmt::format("x{}", k), x_color(k)));
-    }
     use.needs.push_back(queue(true, "y", out_color_));
-    if (inst_.work.through) {
+    if (inst_.work.through)
       add_tasks(use, {"send"});
-    } else {
+    else
       add_tasks(use, {"compute", "start"});
-    }
-    for (int k = 0; several && k < inst_.work.operands; ++k) {
+    for (int k = 0; several && k < inst_.work.operands; ++k)
       use.needs.push_back({Resource::local_task, fmt::format("arrived{}", k), -1, -1});
-    }
-    bool control_needed = cut_.w > 1;
-    use.parameters = {{"send_control", flag(control_needed)}, {"control", control_needed ? control(p) : "0"}};
+    use.parameters = {{"send_control", flag(cut_.w > 1)}, {"control", cut_.w > 1 ? control(p) : "0"}};
     if (inst_.row != nullptr) {
       use.file = std::string(inst_.row->file);
       use.parameters.push_back({"n", number(n)});
@@ -223,14 +215,17 @@ class Maker {
       result_.files[use.file] =
           autogen::row_module(*inst_.rows, {inst_.title, sharding(), cut_.w > 1}, machine_);
     } else {
-      use.parameters.insert(use.parameters.end(), {{"n", number(row)}, {"half", flag(inst_.work.half)}});
-    }
-    if (!inst_.rows && !inst_.constants.empty()) {
-      use.parameters.push_back({"epsilon", autogen::float_literal(inst_.epsilon)});
-      use.parameters.push_back({"centred", flag(inst_.constants.size() > 1)});
-      if (inst_.constants.size() == 1) use.parameters.push_back({"bias", "&scale"});
+      library_rows(use, row);
     }
     role.modules.push_back(use);
+  }
+
+  void library_rows(ModuleUse& use, int row) const {
+    use.parameters.insert(use.parameters.end(), {{"n", number(row)}, {"half", flag(inst_.work.half)}});
+    if (inst_.constants.empty()) return;
+    use.parameters.push_back({"epsilon", autogen::float_literal(inst_.epsilon)});
+    use.parameters.push_back({"centred", flag(inst_.constants.size() > 1)});
+    if (inst_.constants.size() == 1) use.parameters.push_back({"bias", "&scale"});
   }
 
   void constants(ModuleUse& use, Role& role, int n) {
@@ -242,14 +237,19 @@ class Maker {
   }
 
   void reduction(const Place& p, Role& role) {
-    int n = n_here(p);
-    ModuleUse use{"row_reduce.csl", "kernel", {}, {}};
-    use.parameters = {{"maximum", flag(inst_.maximum)},
-                      {"scale", autogen::float_literal(inst_.scale)},
-                      {"n", number(n)},
-                      {"first", flag(p.first)},
-                      {"last", flag(p.last)}};
-    chain_queues(p, use, true);
+    const bool library = inst_.row != nullptr;
+    ModuleUse use{library ? std::string(inst_.row->file) : role.name + "_kernel.csl", "kernel", {}, {}};
+    if (library) {
+      use.parameters = {{"maximum", flag(inst_.maximum)},
+                        {"scale", autogen::float_literal(inst_.scale)},
+                        {"n", number(n_here(p))},
+                        {"first", flag(p.first)},
+                        {"last", flag(p.last)}};
+    } else {
+      result_.files[use.file] = autogen::reduction_module(
+          {inst_.title, sharding(), n_here(p), inst_.maximum, inst_.scale, p.first, p.last});
+    }
+    chain_queues(p, use, library);
     role.modules.push_back(use);
   }
 

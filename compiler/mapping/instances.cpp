@@ -268,8 +268,8 @@ bool make_instance(const Graph& g, const Group& group, const autogen::HeldStream
       make_contraction(g, group, machine, inst);
       return true;
     case kernels::Pattern::reduction:
-      inst.row = kernels::find_row("row_reduce");
-      inst.kernel = "row_reduce";
+      if (node.assignment.origin == Origin::handwritten) inst.row = kernels::find_row("row_reduce");
+      inst.kernel = inst.row != nullptr ? inst.row->name : autogen::kReductionKernel;
       inst.maximum = node.op == "reduce_max";
       inst.scale = node.op == "reduce_mean" ? 1.0F / float(work->n) : 1.0F;
       return true;

@@ -97,33 +97,38 @@ TEST(ElementwiseRun, TwoStreamsAndAConstant) {
   }
 }
 
+// The library's and the generated one.
+void check_reduction(const std::string& op, int width, Origin origin, const char* machine) {
+  graph::Graph g;
+  g.name = op;
+  ValueId x = g.add_input("x", {DataType::f32, {2, 13}});
+  ValueId y = test::add_op(g, "op", op, {x}, {2, 1}, origin);
+  ops::set_attr(g.node(*g.find_node("op")).attrs, "axes", std::vector<int64_t>{1});
+  g.set_output(y);
+  mapping::MapOptions options;
+  options.force_width = width;
+  options.force_height = 1;
+  std::vector<float> in = test::numbers(26 * kSamples, 8);
+  test::RunResult r = test::run_graph(g, test::machine(machine), options, {{"x", in}}, kSamples);
+  ASSERT_TRUE(r.ok) << r.message;
+  const std::vector<float>& out = r.outputs.at("op_out");
+  ASSERT_EQ(out.size(), size_t(2 * kSamples));
+  for (size_t row = 0; row < out.size(); ++row) {
+    double sum = 0, most = -2;
+    for (size_t i = row * 13; i < row * 13 + 13; ++i) {
+      sum += in[i];
+      most = std::max(most, double(in[i]));
+    }
+    double expected = op == "reduce_sum" ? sum : op == "reduce_max" ? most : sum / 13;
+    EXPECT_NEAR(out[row], expected, 1e-5) << op << " on " << width << ", " << machine;
+  }
+}
+
 TEST(ElementwiseRun, ReductionsAlongARow) {
   for (const char* op : {"reduce_sum", "reduce_max", "reduce_mean"}) {
     for (int width : {1, 2, 5}) {
-      graph::Graph g;
-      g.name = op;
-      ValueId x = g.add_input("x", {DataType::f32, {2, 13}});
-      ValueId y = test::add_op(g, "op", op, {x}, {2, 1}, Origin::handwritten);
-      ops::set_attr(g.node(*g.find_node("op")).attrs, "axes", std::vector<int64_t>{1});
-      g.set_output(y);
-      mapping::MapOptions options;
-      options.force_width = width;
-      options.force_height = 1;
-      std::vector<float> in = test::numbers(26 * kSamples, 8);
-      test::RunResult r = test::run_graph(g, test::machine("wse3"), options, {{"x", in}}, kSamples);
-      ASSERT_TRUE(r.ok) << r.message;
-      const std::vector<float>& out = r.outputs.at("op_out");
-      ASSERT_EQ(out.size(), size_t(2 * kSamples));
-      for (size_t row = 0; row < out.size(); ++row) {
-        double sum = 0, most = -2;
-        for (size_t i = row * 13; i < row * 13 + 13; ++i) {
-          sum += in[i];
-          most = std::max(most, double(in[i]));
-        }
-        double expected = op == std::string("reduce_sum")   ? sum
-                          : op == std::string("reduce_max") ? most
-                                                            : sum / 13;
-        EXPECT_NEAR(out[row], expected, 1e-5) << op << " on " << width;
+      for (Origin origin : {Origin::handwritten, Origin::autogen}) {
+        for (const char* machine : {"wse2", "wse3"}) check_reduction(op, width, origin, machine);
       }
     }
   }
