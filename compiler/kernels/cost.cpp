@@ -136,6 +136,15 @@ double words_kept(const Work& work, const Cut& cut) {
   return kept ? double(cut.n_slice) * work.operands : 0;
 }
 
+// Until all slices are fed, where results go the way of operands: from the moment at which the first PE
+// sends, every link to the east of it carries one more stream, and all have an equal share.
+double shared_feed_cycles(const Work& work, const Cut& cut, double feed, double pe) {
+  if (cut.w == 1 || words_kept(work, cut) == 0) return feed;
+  const double streams = work.operands, overhead = feed - double(work.n), words = streams * double(work.n);
+  const double alone = std::min(words, (streams - 1) * cut.n_slice + pe);
+  return overhead + alone + (words - alone) * (streams + 1) / streams;
+}
+
 // The last row of a sample, from its first word in to its last word out.
 double last_row_cycles(const Work& work, const Cut& cut, double feed, double pe, const Machine& m) {
   // Results leave while operands arrive.
@@ -250,8 +259,8 @@ std::optional<Plan> plan_kernel(const Work& work, int w, int h, const Machine& m
   Plan plan;
   plan.cut = *cut;
   plan.memory = memory_of(work, *cut);
-  double feed = feed_cycles(work, *cut, machine);
   const PeCycles pe = pe_cycles(work, *cut, machine);
+  const double feed = shared_feed_cycles(work, *cut, feed_cycles(work, *cut, machine), pe.alone());
   double out = double(work.m) + (w * h > 1 ? h : 0);
   double row = std::max({feed, pe.steady(words_kept(work, *cut)), out});
   plan.interval_cycles = double(work.rows) * row;

@@ -311,6 +311,29 @@ TEST(Size, TheLatencyIsTheEstimatedOne) {
   }
 }
 
+// Two streams of 4096 words to 8 PEs, the sum sent in turns: the first PE has its slices of 512 after 1024
+// cycles and sends at once; the other 7168 words share the links with the results, two streams in and one
+// out: 1.5 cycles each, 11776 in all. (Without results it would be 8192.)
+TEST(Size, ResultsShareTheLinksOfOperands) {
+  graph::Graph g;
+  const graph::ValueId a = g.add_input("a", {DataType::f32, {1, 4096}}, 0);
+  const graph::ValueId b = g.add_input("b", {DataType::f32, {1, 4096}}, 0);
+  g.set_output(test::add_op(g, "sum", "add", {a, b}, {1, 4096}, Origin::autogen));
+  const Machine machine = test::machine("wse2");
+  mapping::MapOptions options;
+  options.force_width = 8;
+  options.force_height = 1;
+  Diag diag;
+  const std::optional<mapping::Mapped> mapped = mapping::map_graph(g, machine, options, diag);
+  ASSERT_TRUE(mapped) << diag.to_string();
+  const std::vector<float> x = test::numbers(size_t(4096 * 6), 3);
+  const test::RunResult r = test::run(*mapped, machine, {{"a", x}, {"b", x}}, 6);
+  ASSERT_TRUE(r.ok) << r.message;
+  const double interval = double(r.sample_ends[5] - r.sample_ends[2]) / 3;
+  EXPECT_NEAR(interval, 11776, 0.05 * interval);
+  EXPECT_NEAR(mapped->placement[0].interval_cycles, interval, 0.05 * interval);
+}
+
 TEST(Map, TheSameInputGivesTheSameText) {
   test::GemmCase c{1, 40, 12, "sigmoid", Origin::autogen, {}, {}};
   graph::Graph g = test::gemm_graph(c);
