@@ -172,7 +172,7 @@ def shift_gemm_cycles(size, hop):
 
 def attention_cycles(size, hop):
   P, R, D = size
-  return P * (D * (R * (R + 2) + 32) + R * (D * (R + 2) + 32) + 18 * R * R + 450), 0.1, 0
+  return P * (D * (R * (R + 2) + 32) + R * (D * (R + 2) + 32) + 13 * R * R + 400) + 60 * R, 0.1, 0
 
 
 def gemv_cycles(size, hop):  # with source.csl and sink.csl
