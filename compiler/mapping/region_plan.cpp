@@ -70,6 +70,19 @@ Busiest busiest_of(const Region& r, const RegionCut& cut, const Machine& machine
   return b;
 }
 
+// Words of all operands that pass the PEs of one row.
+double row_words(const Region& r, const RegionCut& cut) {
+  double all = 0;
+  const int y = cut.h() / 2;
+  RegionShare first, last;
+  if (cut.h() > 1) first = shard_region(r, cut, 0, y), last = shard_region(r, cut, cut.w() - 1, y);
+  for (int b : r.operand_buffer) {
+    const size_t k = size_t(b);
+    all += double(cut.h() > 1 ? hull(first.stored[k], last.stored[k]).words() : elements(r, b));
+  }
+  return all;
+}
+
 RegionPlan plan_cut(const Region& r, const RegionCut& cut, const Machine& machine) {
   RegionPlan p;
   p.cut = cut;
@@ -86,7 +99,9 @@ RegionPlan plan_cut(const Region& r, const RegionCut& cut, const Machine& machin
   // A PE receives the next sample while it and others send. The first PEs that send then compute, while those
   // that send last must have done so before: every other sample waits for the other stream.
   const double streams = std::max(in + out / pes, (in + out) / 2);
-  p.plan.interval_cycles = std::max(b.compute + streams + overhead, out + b.runs_out * p.plan.cut.w);
+  // In some row results leave at any time, by the links that bring it its part of the operands.
+  const double links = out + row_words(r, cut) + b.runs_out * p.plan.cut.w;
+  p.plan.interval_cycles = std::max(b.compute + streams + overhead, links);
   p.plan.latency_cycles = in + b.compute + out + overhead + b.runs_out * p.plan.cut.w;
   return p;
 }
@@ -192,13 +207,8 @@ bool turns_work(const Region& r, const RegionCut& cut) {
 
 // Words times PEs that see them: every word passes the column of feeders, a row's words all PEs of the row.
 double deliveries(const Region& r, const RegionCut& cut) {
-  double all = 0;
-  int y = cut.h() / 2;
-  RegionShare first = shard_region(r, cut, 0, y), last = shard_region(r, cut, cut.w() - 1, y);
-  for (int b : r.operand_buffer) {
-    double row = double(hull(first.stored[size_t(b)], last.stored[size_t(b)]).words());
-    all += double(elements(r, b)) * cut.h() + row * cut.h() * cut.w();
-  }
+  double all = row_words(r, cut) * cut.h() * cut.w();
+  for (int b : r.operand_buffer) all += double(elements(r, b)) * cut.h();
   return all;
 }
 
