@@ -212,12 +212,16 @@ int64_t Region::words_out() const {
 
 bool same_region(const Region& a, const Region& b) {
   return a.operand_buffer == b.operand_buffer && a.result_buffer == b.result_buffer &&
-         a.constant_buffer == b.constant_buffer && a.may_wait == b.may_wait && a.program == b.program;
+         a.constant_buffer == b.constant_buffer && a.may_wait == b.may_wait && a.by_library == b.by_library &&
+         a.program == b.program;
 }
 
 bool build_region(const Graph& g, std::span<const NodeId> nodes, Region& region, std::string& why) {
   region = {};
   if (!Builder(g, nodes, region).run(why)) return false;
+  region.by_library = std::any_of(nodes.begin(), nodes.end(), [&](NodeId id) {
+    return g.node(id).assignment.origin == Origin::handwritten;
+  });
   if (region.operands.empty()) why = "all its operands are constant";
   return !region.operands.empty();
 }

@@ -29,7 +29,8 @@ struct Region {
   ops::LoopProgram program;
   std::vector<graph::ValueId> operands, results, constants;  // streams in, streams out, in PE memory
   std::vector<int> operand_buffer, result_buffer, constant_buffer;
-  bool may_wait = false;  // each of several streams until the others come (held.h)
+  bool may_wait = false;    // each of several streams until the others come (held.h)
+  bool by_library = false;  // convolutions are the library's (kernels/conv.csl), not generated
   int64_t words_in() const;
   int64_t words_out() const;
 };

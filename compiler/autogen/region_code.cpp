@@ -25,7 +25,10 @@ class Coder : StatementWriter {
   void run() {
     if (is_copy() || is_fill()) return plain();
     if (!all_f32() || s_.combine == Combine::min) return scalars();
-    if (s_.combine == Combine::add && product() && append_product(s_, steps_, c_, code_)) return;
+    if (s_.combine == Combine::add && product()) {
+      if (c_.by_library && append_convolution(s_, steps_, c_, code_)) return;
+      if (append_product(s_, steps_, c_, code_)) return;
+    }
     if (s_.combine != Combine::assign) return accumulate();
     expression();
   }

@@ -30,16 +30,19 @@ struct RegionCode {
   double cycles = 0;          // estimate of the body
   int64_t scratch_words = 0;  // temporaries declared
   int statements = 0;         // counts names
-  int short_lines = 0;        // of lines: those that are one instruction, not an average of them
+  size_t short_lines = 0;     // of lines: those that are about one instruction
 };
 
 // `s` is local: its extents are this PE's, its offsets count from the first element stored, except that the
 // address of a counter is global. names[b] is the array of buffer b; i32[b]: it holds integers (booleans
-// too). Lines are indented by `indent`; `step` is the counter of a repeated block.
+// too); constants[b]: it is a parameter of the module, a pointer. Lines are indented by `indent`; `step` is
+// the counter of a repeated block.
 struct StatementContext {
   const std::vector<std::string>& names;
   const std::vector<bool>& integers;
+  const std::vector<bool>& constants;
   const Machine& machine;
+  bool by_library = false;  // convolutions are conv.csl
   int indent = 2;
 };
 void append_statement(const ops::LoopStatement& s, int64_t steps, const StatementContext&, RegionCode&);

@@ -7,14 +7,15 @@ namespace cs::autogen {
 
 RegionCode region_code(const Region& r, const RegionShare& share, const Machine& machine) {
   std::vector<std::string> names;
-  std::vector<bool> integers;
+  std::vector<bool> integers, constants(r.program.buffers.size(), false);
+  for (int b : r.constant_buffer) constants[size_t(b)] = true;
   for (const ops::LoopBuffer& b : r.program.buffers) {
     names.push_back(b.name);
     integers.push_back(!data_type_is_float(b.type.dtype));
   }
   RegionCode code;
   RegionShare local = local_share(share);
-  StatementContext outside{names, integers, machine, 2};
+  StatementContext outside{names, integers, constants, machine, r.by_library, 2};
   for (ops::LoopStatement& s : local.once) append_statement(s, 1, outside, code);
   code.once.swap(code.lines);
   code.cycles = 0;
@@ -25,7 +26,7 @@ RegionCode region_code(const Region& r, const RegionShare& share, const Machine&
       code.lines.push_back("    var step: i16 = 0;");
       code.lines.push_back(fmt::format("    while (step < {}) : (step += 1) {{", block.steps));
     }
-    StatementContext context{names, integers, machine, repeated ? 6 : 2};
+    StatementContext context{names, integers, constants, machine, r.by_library, repeated ? 6 : 2};
     for (ops::LoopStatement& s : block.statements) {
       merge_axes(s);
       append_statement(s, block.steps, context, code);
@@ -42,8 +43,8 @@ RegionEstimate estimate_region(const Region& r, const RegionShare& share, const 
   RegionEstimate e;
   e.compute_cycles = code.cycles;
   e.words = words_stored(r, share) + code.scratch_words;
-  e.code_bytes = uint32_t(900 + 60 * (code.lines.size() - size_t(code.short_lines)) +
-                          16 * size_t(code.short_lines) + (code.uses_math ? 1800 : 0));
+  const size_t lines = code.lines.size() - code.short_lines;
+  e.code_bytes = uint32_t(900 + 60 * lines + 16 * code.short_lines + (code.uses_math ? 1800 : 0));
   return e;
 }
 

@@ -61,17 +61,18 @@ class Product : StatementWriter {
     const bool by_a = points(with_a) >= points(with_b);
     axes_ = by_a ? with_a : with_b;
     vector_ = by_a ? a : b, scalar_ = by_a ? b : a;
-    const Axes longest = choose([](size_t) { return true; }, 1);
-    if (points(axes_) == 1 || points(axes_) * 4 < points(longest)) return false;
     for (size_t k = 0; k < s_.extents.size(); ++k) {
       if (extent(k) == 1 || std::find(axes_.begin(), axes_.end(), k) != axes_.end()) continue;
       (s_.out.strides[k] != 0 ? slice_axes_ : tap_axes_).push_back(k);
     }
+    if (points(axes_) == 1 || !pays()) return false;
     if (in_order()) {
       one_by_one();
-    } else {
-      for (const LoopStatement& part : split({s_}, slice_axes_, false)) slices(part);
+      return true;
     }
+    const size_t before = code_.lines.size();
+    for (const LoopStatement& part : split({s_}, slice_axes_, false)) slices(part);
+    code_.short_lines += code_.lines.size() - before;
     return true;
   }
 
@@ -79,6 +80,14 @@ class Product : StatementWriter {
   const LoopAccess& vector(const LoopStatement& s) const { return s.loads[vector_]; }
   const LoopAccess& scalar(const LoopStatement& s) const { return s.loads[scalar_]; }
 
+  // Or is it better to multiply along the longest axis and add the products up, at so many cycles each?
+  bool pays() const {
+    const double n = double(points(axes_)), all = double(points(choose([](size_t) { return true; }, 1)));
+    const Axes walk = in_order() ? Axes{} : walk_of(s_);
+    const double taps = kTap + kWalk / double(walk.empty() ? 1 : extent(walk[0]));
+    const double summed = 1.0 / m_.simd("fmuls") + m_.core.reduction_cycles_per_element;
+    return (n + taps) / n < summed + 2 * kVectorStart / all;
+  }
   // A tap that reads what an earlier one wrote.
   bool in_order() const { return vector(s_).buffer == s_.out.buffer || scalar(s_).buffer == s_.out.buffer; }
   // Parts in whose rounds of these axes y and the vector each stay in one bank, as far as that does not make
@@ -237,7 +246,6 @@ class Product : StatementWriter {
   void multiply_adds(int64_t n, int64_t by) {
     auto one = [&](const std::string& at) {
       line(fmt::format("@fmacs(s{0}_to, s{0}_from, s{0}_vector, factors[{1}]);", number_, at));
-      ++code_.short_lines;
     };
     int64_t done = 0;
     if (n > kUnrollAll) {

@@ -75,6 +75,9 @@ class StatementWriter {
   int indent_;
 };
 
+// `y += x * w` of a convolution by the library's conv.csl (region_convolution.cpp); false, and nothing is
+// written, if it is something else.
+bool append_convolution(const ops::LoopStatement&, int64_t steps, const StatementContext&, RegionCode&);
 // `y += a * b` by multiply-adds along the axes that move y and one factor (region_product.cpp); false, and
 // nothing is written, if summing along the other axes is better.
 bool append_product(const ops::LoopStatement&, int64_t steps, const StatementContext&, RegionCode&);

@@ -164,8 +164,35 @@ std::optional<Work> whole_rows(const graph::Graph& g, const graph::Node& node, s
   return work;
 }
 
-const std::array<Row, 8>& rows() {
-  static const std::array<Row, 8> table = {{
+// A picture and a constant kernel, which moves by one row or column at a time. What conv.csl does beside its
+// multiply-adds pays for many channels and large pictures only; others are better generated.
+bool is_convolution(const graph::Graph& g, const graph::Node& node, std::string& why) {
+  constexpr int64_t kLeastChannels = 8, kLeastPicture = 64;
+  why.clear();
+  const graph::Value &x = operand(g, node, 0), &w = operand(g, node, 1), &y = g.value(node.outputs[0]);
+  const ops::OpDef& op = g.op(*g.find_node(node.name));
+  auto ones = [&](const char* name) {
+    const std::vector<int64_t> list = ops::attr_ints(op, node.attrs, name);
+    return std::all_of(list.begin(), list.end(), [](int64_t n) { return n == 1; });
+  };
+  if (!is_computed(g, x) || !is_computed(g, w)) {
+    why = "kernels compute in f32";
+  } else if (x.type.rank() != 4) {
+    why = fmt::format("the library's conv is for pictures of 4 dimensions, it has {}", x.type.rank());
+  } else if (x.is_constant() || !w.is_constant()) {
+    why = "the second operand must be the only constant one";
+  } else if (ops::attr_int(op, node.attrs, "group") != 1 || !ones("strides") || !ones("dilations")) {
+    why = "the library's conv has one group, and strides and dilations of 1";
+  } else if (x.type.shape[1] < kLeastChannels || y.type.shape[2] * y.type.shape[3] < kLeastPicture) {
+    why =
+        fmt::format("the library's conv is for {} channels and {} elements of each or more, it has {} and {}",
+                    kLeastChannels, kLeastPicture, x.type.shape[1], y.type.shape[2] * y.type.shape[3]);
+  }
+  return why.empty();
+}
+
+const std::array<Row, 9>& rows() {
+  static const std::array<Row, 9> table = {{
       {"gemv",
        "gemv.csl",
        Pattern::contraction,
@@ -197,6 +224,11 @@ const std::array<Row, 8>& rows() {
        Pattern::rows,
        {"rms_norm"},
        "RMS norm over the innermost dimensions with a constant scale, whole rows per PE"},
+      {"conv",
+       "conv.csl",
+       Pattern::region,
+       {"conv"},
+       "convolution of pictures with a constant kernel, stride 1, in the layout of a region"},
       {"broadcast", "broadcast.csl", Pattern::broadcast, {"expand"}, "every element n times, on one PE"},
   }};
   return table;
@@ -308,6 +340,7 @@ const Row* match_handwritten(const graph::Graph& g, graph::NodeId id, std::strin
     why = fmt::format("no library kernel computes {}", node.op);
     return nullptr;
   }
+  if (node.op == "conv") return is_convolution(g, node, why) ? find_row("conv") : nullptr;
   std::optional<Work> work = work_of(g, id, why);
   if (!work) return nullptr;
   if (work->pattern == Pattern::contraction) return find_row(work->rows > 1 ? "gemm" : "gemv");

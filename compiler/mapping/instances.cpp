@@ -188,6 +188,10 @@ bool make_region(const Graph& g, const Group& group, const autogen::HeldStreams&
   if (!autogen::build_region(g, group.nodes, region, why)) return fail(g, group.nodes.front(), why, diag);
   region.may_wait = streams.may_wait(region);
   inst.kernel = autogen::kRegionKernel;
+  if (region.by_library) {
+    inst.row = kernels::find_row("conv");
+    inst.kernel = group.nodes.size() > 1 ? "conv+dtg-region" : "conv";
+  }
   inst.operands = region.operands;
   inst.results = region.results;
   kernels::Work& work = inst.work;

@@ -51,8 +51,9 @@ double gaps_in(const Region& r, const RegionShare& share, size_t operand) {
 Busiest busiest_of(const Region& r, const RegionCut& cut, const Machine& machine) {
   Busiest b;
   int w = cut.w(), h = cut.h();
-  // The corners and one from the middle stand for all of them.
-  std::vector<std::pair<int, int>> some = {{0, 0}, {w / 2, h / 2}, {w - 1, h - 1}};
+  // The corners, the one beside the first and one from the middle stand for all of them.
+  std::vector<std::pair<int, int>> some = {
+      {0, 0}, {std::min(1, w - 1), std::min(1, h - 1)}, {w / 2, h / 2}, {w - 1, h - 1}};
   some.erase(std::unique(some.begin(), some.end()), some.end());
   for (auto [x, y] : some) {
     RegionShare share = autogen::shard_region(r, cut, x, y);

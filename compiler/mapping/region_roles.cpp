@@ -59,6 +59,7 @@ class Maker {
                                                         autogen::cut_text(inst_.cut))};
     ModuleUse use{role.name + "_kernel.csl", "kernel", {}, {}};
     made_.files[use.file] = autogen::region_module(*inst_.region, share, title, machine_);
+    if (inst_.row != nullptr) made_.files[std::string(inst_.row->file)] = kernels::source(inst_.row->file);
     add_streams(in, out, use);
     add_constants(share, role, use);
     role.buffers.push_back({"pe", int(autogen::pe_words(share).size()), false, inst_.name + "_pe",

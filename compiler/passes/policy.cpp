@@ -72,7 +72,8 @@ Assignment choose_origin(const Graph& g, NodeId id, Policy policy) {
                    : fmt::format("generated rather than run on the host: {}", no_library);
   } else if (library != nullptr) {
     a.origin = Origin::handwritten;
-    a.kernel = library->name;
+    // The library's part of a region is a module in what is otherwise laid out like all regions.
+    a.kernel = library->pattern == kernels::Pattern::region ? autogen::kRegionKernel : library->name;
     a.reason = generate ? fmt::format("library kernel '{}'; not generated: {}", library->name, no_generator)
                         : fmt::format("library kernel '{}'", library->name);
   } else {

@@ -26,6 +26,7 @@ struct Case {
   const char* op;
   std::vector<Operand> operands;
   Attrs attrs;
+  Origin origin = Origin::autogen;
 };
 
 const Case kCases[] = {
@@ -66,6 +67,23 @@ const Case kCases[] = {
      "conv",
      {{{1, 4, 9, 8}}, {{2, 4, 3, 3}, true}},
      {{"kernel_shape", std::vector<int64_t>{3, 3}}, {"dilations", std::vector<int64_t>{2, 2}}}},
+    // conv.csl: rounds of channels and what is left of them, even and odd strides, a kernel that is not
+    // square.
+    {"LibraryConvolution",
+     "conv",
+     {{{1, 8, 8, 8}}, {{4, 8, 3, 3}, true}, {{4}, true}},
+     {{"kernel_shape", std::vector<int64_t>{3, 3}}, {"pads", std::vector<int64_t>{1, 1, 1, 1}}},
+     Origin::handwritten},
+    {"LibraryConvolutionOfOddRows",
+     "conv",
+     {{{1, 35, 9, 7}}, {{3, 35, 1, 2}, true}},
+     {{"kernel_shape", std::vector<int64_t>{1, 2}}},
+     Origin::handwritten},
+    {"LibraryConvolutionByRows",
+     "conv",
+     {{{1, 9, 10, 6}}, {{5, 9, 4, 1}, true}},
+     {{"kernel_shape", std::vector<int64_t>{4, 1}}},
+     Origin::handwritten},
     {"LongReduction", "matmul", {{{2, 3, 40}}, {{2, 40, 12}}}, {}},
     {"PaddedMaximum",
      "max_pool",
@@ -91,7 +109,7 @@ TEST_P(Regions, ComputeWhatTheHostDoes) {
   node.name = "op";
   node.op = c.op;
   node.attrs = c.attrs;
-  node.assignment = {Origin::autogen, "dtg-region", "test", "", {}};
+  node.assignment = {c.origin, "dtg-region", "test", "", {}};
   std::map<std::string, std::vector<float>> inputs;
   std::vector<ops::Tensor> tensors;
   for (size_t k = 0; k < c.operands.size(); ++k) {
@@ -148,6 +166,36 @@ TEST_P(Regions, ComputeWhatTheHostDoes) {
           << i << " of sample " << sample;
     }
   }
+}
+
+TEST(Kernels, LibraryConvolvesPicturesOfManyChannels) {
+  graph::Graph g;
+  g.name = "match";
+  auto convolution = [&](const std::string& name, int64_t channels, Attrs attrs) {
+    graph::Node node;
+    node.name = name;
+    node.op = "conv";
+    node.attrs = std::move(attrs);
+    const size_t weights = size_t(4 * channels * 9);
+    node.inputs = {g.add_input(name + "_x", {DataType::f32, {1, channels, 12, 12}}),
+                   g.add_constant(name + "_w",
+                                  ops::Tensor::from_floats({4, channels, 3, 3}, test::numbers(weights, 1)))};
+    const graph::NodeId id = g.add_node(std::move(node));
+    g.set_output(g.add_result(id, name + "_y"));
+    Diag diag;
+    EXPECT_TRUE(graph::infer_node(g, id, diag)) << diag.to_string();
+    return id;
+  };
+  const graph::NodeId plain = convolution("plain", 8, {}), few = convolution("few", 3, {});
+  const graph::NodeId strided = convolution("strided", 8, {{"strides", std::vector<int64_t>{2, 1}}});
+  std::string why;
+  const kernels::Row* row = kernels::match_handwritten(g, plain, why);
+  ASSERT_NE(row, nullptr) << why;
+  EXPECT_EQ(row->name, "conv");
+  EXPECT_EQ(kernels::match_handwritten(g, few, why), nullptr);
+  EXPECT_EQ(why, "the library's conv is for 8 channels and 64 elements of each or more, it has 3 and 100");
+  EXPECT_EQ(kernels::match_handwritten(g, strided, why), nullptr);
+  EXPECT_EQ(why, "the library's conv has one group, and strides and dilations of 1");
 }
 
 // Too large for a row of small PEs: planning cuts channels, rows and columns of the picture.
