@@ -37,7 +37,10 @@ class Coder {
       in_parts();
     }
     declare();
-    for (int k : keep_) code_.kept.push_back(at_[size_t(k)]);
+    for (int k : keep_) {
+      const VectorNode& n = node(k);
+      code_.kept.push_back(n.kind == VectorKind::input ? target_.inputs[size_t(n.index)] : at_[size_t(k)]);
+    }
     code_.in_parts = !one;
     if (!one) {
       const double moves = 3.0 * double(target_.inputs.size()) + machine_.core.jump_taken_cycles + 3;

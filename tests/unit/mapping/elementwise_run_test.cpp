@@ -97,6 +97,20 @@ TEST(ElementwiseRun, TwoStreamsAndAConstant) {
   }
 }
 
+// What is left of -(-x) for the loop of scalars is the operand itself.
+TEST(ElementwiseRun, ALoopReadsWhatVectorsLeaveAsItIs) {
+  graph::Graph g;
+  g.name = "twice_negated";
+  ValueId x = g.add_input("x", {DataType::f32, {1, 3}});
+  ValueId y = test::add_op(g, "neg", "neg", {x}, {1, 3}, Origin::autogen, "chain");
+  g.set_output(test::add_op(g, "op", "sigmoid", {y}, {1, 3}, Origin::autogen, "chain"));
+  const std::vector<float> in = test::numbers(3, 8);
+  const test::RunResult r = test::run_graph(g, test::machine("wse2"), {}, {{"x", in}}, 1);
+  ASSERT_TRUE(r.ok) << r.message;
+  for (size_t i = 0; i < in.size(); ++i)
+    EXPECT_NEAR(r.outputs.at("op_out")[i], 1 / (1 + std::exp(double(in[i]))), 1e-6);
+}
+
 // The library's and the generated one.
 void check_reduction(const std::string& op, int width, Origin origin, const char* machine) {
   graph::Graph g;
