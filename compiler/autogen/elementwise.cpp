@@ -251,18 +251,23 @@ std::string elementwise_module(const ElementwiseSpec& spec, const Machine& machi
 
 std::string epilogue_module(const ElementwiseSpec& spec, const Machine& machine) {
   ExpressionTarget target;
-  target.inputs.push_back({"y[i]", "y_dsd", 1, 0});
+  std::string operands;
+  for (int i = 0; i < spec.operands; ++i) {
+    const std::string name = i == 0 ? "y" : fmt::format("x{}", i);
+    target.inputs.push_back({name + "[i]", name + "_dsd", 1, 0});
+    operands += fmt::format(
+        "param {0}: [*]f32;\n"
+        "const {0}_dsd = @get_dsd(mem1d_dsd, .{{ .base_address = {0}, .extent = {1} }});\n",
+        name, spec.n);
+  }
   for (int j = 0; j < spec.constants; ++j) {
     target.inputs.push_back({fmt::format("c{}[i]", j), fmt::format("c{}_dsd", j)});
   }
   target.out = {"y[i]", "y_dsd", 1, 0};
   target.n = spec.n;
   ExpressionResult result = generate_expression(spec.expr, target, machine);
-  std::string out =
-      header(spec, result.code) + "param y: [*]f32;\n" + constant_parameters(spec.constants, spec.n);
-  out += declare_helpers(result.code);
-  out += fmt::format("const y_dsd = @get_dsd(mem1d_dsd, .{{ .base_address = y, .extent = {} }});\n", spec.n);
-  out += declare_temporaries(result.code);
+  std::string out = header(spec, result.code) + operands + constant_parameters(spec.constants, spec.n);
+  out += declare_helpers(result.code) + declare_temporaries(result.code);
   return out + "\nfn run() void {\n" + indented(result.code.lines, 2) + "}\n";
 }
 

@@ -3,7 +3,8 @@
 // Parameters of the module (the same for every chain; <i> counts operands, <j> constants):
 //   x<i>_color, x<i>_queue · y_color, y_queue · send_control, control · compute_id, start_id · arrived<i>_id
 //   (if there are several operands) · c<j>: [*]f32, elementwise constants
-// And the epilogue form: a module that works on `y` in place, run() being called by the kernel it belongs to.
+// And the epilogue form: a module that works on `y` in place, run() being called by the kernel it belongs to, or by the
+// host where operands lie on the PEs.
 #pragma once
 
 #include <string>
@@ -22,7 +23,8 @@ struct ElementwiseSpec {
 };
 
 std::string elementwise_module(const ElementwiseSpec&, const Machine&);
-// Parameters: y: [*]f32 (n elements), c<j>: [*]f32. Exports fn run() void. spec.operands is 1.
+// Parameters: y: [*]f32 (n elements, operand 0 and the result), x<i>: [*]f32, c<j>: [*]f32; operands begin at
+// multiples of 8 bytes. Exports fn run() void.
 std::string epilogue_module(const ElementwiseSpec&, const Machine&);
 
 // The declarations of the temporaries of generated code, and of what it imports.

@@ -221,11 +221,14 @@ ExpressionResult generate_expression(const ops::Expr& e, const ExpressionTarget&
   return result;
 }
 
-kernels::ChainCost chain_cost(const ops::Expr& e, const Machine& machine) {
+kernels::ChainCost chain_cost(const ops::Expr& e, const Machine& machine, bool in_place) {
   const Expr rewritten = rewrite_for_vectors(e);
   ExpressionTarget target;
-  for (int i = 0; i < std::max(1, e.inputs()); ++i) target.inputs.push_back({"", "", 1, i % 2});
-  target.fabric_out = "out";
+  for (int i = 0; i < std::max(1, e.inputs()); ++i) target.inputs.push_back({"", "", 1, in_place ? 0 : i % 2});
+  if (in_place)
+    target.out = target.inputs[0];
+  else
+    target.fabric_out = "out";
   target.n = kernels::part_of(INT16_MAX);
   const ExpressionResult vectors = Scheduler(rewritten, target, machine, true).run();
   const ExpressionResult scalars = Scheduler(rewritten, target, machine, false).run();

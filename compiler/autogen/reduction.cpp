@@ -89,6 +89,29 @@ std::string pass_on(const ReductionSpec& spec) {
 
 }  // namespace
 
+std::string resident_reduction_module(const ReductionSpec& spec, int rows) {
+  int k = 4;
+  while (spec.n % k != 0) --k;
+  const std::string scale =
+      spec.scale == 1 ? ""
+                      : fmt::format("  if (root) @fmuls(all_y, all_y, {});\n", float_literal(spec.scale));
+  return fmt::format(
+      "// {0}\n//\n// Generated. The {1} of {2} elements of each of {3} rows.\n// Sharding: {4}.\n\n"
+      "param x: [*]f32;\nparam y: [*]f32;\nparam root: bool;\nparam along_line: fn() void;\n\n"
+      "var partial: [{5}]f32 align(8) = @zeros([{5}]f32);\n"
+      "const all = @get_dsd(mem1d_dsd, .{{ .tensor_access = |i|{{{6}}} -> partial[i + 1] }});\n"
+      "const rounds = @get_dsd(mem4d_dsd, .{{ .tensor_access = |r, i, j|{{{3}, {7}, {8}}} -> partial[r * {8} "
+      "+ j + 1] }});\n"
+      "const by_row = @get_dsd(mem4d_dsd, .{{ .tensor_access = |r, j|{{{3}, {8}}} -> partial[r] }});\n"
+      "const all_x = @get_dsd(mem1d_dsd, .{{ .base_address = x, .extent = {9} }});\n"
+      "const all_y = @get_dsd(mem1d_dsd, .{{ .base_address = y, .extent = {3} }});\n\n"
+      "fn run() void {{\n  const y_by_row = @set_dsd_base_addr(by_row, y);\n"
+      "  @fmovs(all, {10});\n  @fmovs(all_y, {10});\n"
+      "  @{11}(rounds, rounds, all_x);\n  @{11}(y_by_row, y_by_row, all);\n  along_line();\n{12}}}\n",
+      spec.title, spec.maximum ? "largest" : "sum", spec.n, rows, spec.sharding, rows * k + 1, rows * k,
+      spec.n / k, k, rows * spec.n, neutral(spec), combiner(spec), scale);
+}
+
 std::string reduction_module(const ReductionSpec& spec) {
   return header(spec) + data(spec) + functions(spec) +
          "task compute() void {\n"

@@ -20,4 +20,9 @@ struct ReductionSpec {
 
 std::string reduction_module(const ReductionSpec&);
 
+// The same of several rows that lie in the memory of the PE. Parameters: x: [*]f32 (rows * n), y: [*]f32 (rows), root:
+// bool, along_line: fn() void, which reduces y along a line of PEs (as in the library's reduce_rows.csl). Exports fn
+// run() void.
+std::string resident_reduction_module(const ReductionSpec&, int rows);
+
 }  // namespace cs::autogen

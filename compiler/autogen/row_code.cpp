@@ -1,6 +1,7 @@
 // From a group's expression to instructions: slices are a vector program whose order is that of the
 // expression, sums and maxima nodes of it, and numbers scalars between its instructions.
 #include "compiler/autogen/row_code.h"
+#include "compiler/autogen/least_cycles.h"
 
 #include <algorithm>
 
@@ -167,8 +168,11 @@ class Coder {
 
 kernels::RowCost cost_of(const RowCode& code, int64_t n) {
   constexpr double kCallAndLoop = 30;
-  return {code.vector.per_element, code.vector.per_run + code.scalars + kCallAndLoop,
-          int((code.vector.words + n - 1) / n)};
+  kernels::RowCost cost;
+  cost.per_element = code.vector.per_element;
+  cost.per_row = code.vector.per_run + code.scalars + kCallAndLoop;
+  cost.temporaries = int((code.vector.words + n - 1) / n);
+  return cost;
 }
 
 // "sum0 = sum of …; y = …", for the header.
@@ -197,7 +201,10 @@ std::string text_of(const RowGroup& g) {
 }  // namespace
 
 kernels::RowCost row_cost(const RowGroup& g, const Machine& machine) {
-  return cost_of(Coder(g, false, machine).run(), g.n);
+  kernels::RowCost cost = cost_of(Coder(g, false, machine).run(), g.n);
+  cost.resident = cost_of(Coder(g, true, machine).run(), g.n).per_element;
+  cost.least = least_cycles(g, machine);
+  return cost;
 }
 
 bool row_fits(const RowGroup& g, const Machine& machine) {
@@ -215,15 +222,16 @@ std::string row_module(const RowGroup& g, const RowSpec& spec, const Machine& ma
       spec.title, g.n, text_of(g), spec.sharding, cost.per_element + 1 + (spec.in_place ? 1 : 0),
       cost.per_row);
   out +=
-      "param rows: u16;\nparam x0: [*]f32;\nparam x1: [*]f32;\n"
-      "param x_color: color;\nparam x_queue: input_queue;\nparam y_color: color;\nparam y_queue: "
-      "output_queue;\n"
-      "param send_control: bool;\nparam control: u32;\n"
-      "param compute_id: local_task_id;\nparam start_id: local_task_id;\n";
+      "param rows: u16;\nparam x0: [*]f32;\nparam x1: [*]f32;\nparam resident: bool = false;\n"
+      "param x_color: color = @get_color(0);\nparam x_queue: input_queue = @get_input_queue(2);\n"
+      "param y_color: color = @get_color(0);\nparam y_queue: output_queue = @get_output_queue(2);\n"
+      "param send_control: bool = false;\nparam control: u32 = 0;\n"
+      "param compute_id: local_task_id = @get_local_task_id(24);\n"
+      "param start_id: local_task_id = @get_local_task_id(25);\n";
   for (size_t j = 0; j < g.constants().size(); ++j) out += fmt::format("param c{}: [*]f32;\n", j);
   out += fmt::format(
       "\nconst buffers = @import_module(\"row_buffers.csl\", .{{\n"
-      "  .n = {}, .rows = rows, .x0 = x0, .x1 = x1, .x_color = x_color, .x_queue = x_queue,\n"
+      "  .n = {}, .rows = rows, .x0 = x0, .x1 = x1, .resident = resident,\n  .x_color = x_color, .x_queue = x_queue,\n"
       "  .y_color = y_color, .y_queue = y_queue, .send_control = send_control, .half = false,\n"
       "  .control = control, .compute_id = compute_id, .start_id = start_id, .work = row }});\n",
       g.n);

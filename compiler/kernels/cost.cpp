@@ -6,39 +6,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "compiler/kernels/kernels.h"
+#include "compiler/kernels/cost_parts.h"
 
 namespace cs::kernels {
 
-namespace {
-
-// Code, descriptors and frames of one kernel role, measured and rounded up; with a loop that calls <math>.
-constexpr uint32_t kCodeBytes = 640, kMathCodeBytes = 2560;
-constexpr double kRowCycles = 170;
-constexpr int kMostInPart = 512;  // more would need memory, less would be starts of instructions
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-// A vector instruction over `elements` at `rate` per cycle: two descriptor loads, their latency, start,
-// elements.
 double vector_cycles(double elements, double rate, const Machine& m) {
   return 2 * m.core.dsr_load_cycles + m.core.dsr_load_use_cycles + elements / rate;
 }
-
-// The result is sent by an instruction of its own: the last one of the chain cannot, or would wait with the
-// first part until it is the PE's turn.
-bool sent_apart(const ChainCost& chain, const Cut& cut) {
-  return !chain.to_fabric || (cut.w > 1 && cut.n_slice > part_of(cut.n_slice));
-}
-
-// Cycles of one PE for a slice: in which the datapath works, and in which it is free while instructions
-// start.
-struct PeCycles {
-  double busy = 0, free = 0;
-  double alone() const { return busy + free; }
-  // The next slice arrives meanwhile: a word takes the datapath a cycle, if need be one of the free ones.
-  double steady(double words) const { return busy + std::max(free, words); }
-};
 
 PeCycles chain_cycles(const ChainCost& chain, int n) {
   const double parts = std::ceil(double(n) / part_of(n));
@@ -47,29 +21,41 @@ PeCycles chain_cycles(const ChainCost& chain, int n) {
   return scalars ? PeCycles{0, n * chain.by_scalars} : vectors;
 }
 
-// Elements per cycle of an instruction that reads one or two slices that lie in different banks.
 double rate(const char* mnemonic, int sources, const Machine& m) {
   const double bytes =
       std::min(m.core.read_bytes_per_cycle / (4.0 * sources), m.core.write_bytes_per_cycle / 4.0);
   return std::max(1.0, std::min(double(m.simd(mnemonic)), bytes));
 }
 
-// Per element of a row: the passes of softmax.csl and layer_norm.csl.
-double row_cycles(std::string_view name, const Machine& m) {
-  const double add = 1 / rate("fadds", 1, m), sum = 1 / rate("fadds", 2, m),
-               multiply = 1 / rate("fmuls", 2, m);
-  const double multiply_add = 1 / rate("fmacs", 2, m), out = 1;
-  if (name == "rms_norm") return 1 / rate("fmovs", 1, m) + multiply + sum + multiply + out;
-  if (name == "layer_norm") return sum + 2 * add + multiply + sum + multiply + out;
-  // The maximum goes to a register.
-  const double largest = 1, bound = 1 / rate("fmaxs", 1, m);
-  const double halves = 1.0 / m.simd("and16") + 1.0 / m.simd("add16");
-  return largest + multiply_add + bound + 2 * add + sum + halves + multiply_add + 4 * (multiply + add) + sum +
-         out;
-}
-
 int64_t chain_words(const ChainCost& chain, int n) {
   return int64_t(chain.temporaries) * (chain.loop ? n : part_of(n) + 1);
+}
+
+void add_user(Memory& memory, std::string name, int64_t bytes) {
+  if (bytes <= 0) return;
+  memory.users.emplace_back(std::move(name), uint32_t(std::min<int64_t>(bytes, UINT32_MAX / 8)));
+}
+
+void finish_memory(Memory& memory) {
+  std::stable_sort(memory.users.begin(), memory.users.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  int64_t total = 0;
+  for (const auto& [name, bytes] : memory.users) total += bytes;
+  memory.total = uint32_t(std::min<int64_t>(total, UINT32_MAX / 2));
+}
+
+namespace {
+
+// Code, descriptors and frames of one kernel role, measured and rounded up; with a loop that calls <math>.
+constexpr uint32_t kCodeBytes = 640, kMathCodeBytes = 2560;
+constexpr int kMostInPart = 512;  // more would need memory, less would be starts of instructions
+
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// The result is sent by an instruction of its own: the last one of the chain cannot, or would wait with the
+// first part until it is the PE's turn.
+bool sent_apart(const ChainCost& chain, const Cut& cut) {
+  return !chain.to_fabric || (cut.w > 1 && cut.n_slice > part_of(cut.n_slice));
 }
 
 // Per sample and row of the matrix: what the feeder, one PE and the exit take.
@@ -155,11 +141,6 @@ double last_row_cycles(const Work& work, const Cut& cut, double feed, double pe,
   return feed + pe + double(work.pattern == Pattern::contraction ? work.m - cut.m_slice : 0);
 }
 
-void add_user(Memory& memory, std::string name, int64_t bytes) {
-  if (bytes <= 0) return;
-  memory.users.emplace_back(std::move(name), uint32_t(std::min<int64_t>(bytes, UINT32_MAX / 8)));
-}
-
 Memory memory_of(const Work& work, const Cut& cut) {
   Memory memory;
   int64_t padded = cut.m_slice + cut.m_slice % 2;
@@ -195,19 +176,11 @@ Memory memory_of(const Work& work, const Cut& cut) {
   }
   const bool functions = work.chain.by_scalars > 0 || work.chain.loop;
   add_user(memory, "code", functions ? kMathCodeBytes : kCodeBytes);
-  std::stable_sort(memory.users.begin(), memory.users.end(),
-                   [](const auto& a, const auto& b) { return a.second > b.second; });
-  int64_t total = 0;
-  for (const auto& [name, bytes] : memory.users) total += bytes;
-  memory.total = uint32_t(std::min<int64_t>(total, UINT32_MAX / 2));
+  finish_memory(memory);
   return memory;
 }
 
 }  // namespace
-
-RowCost library_row_cost(std::string_view name, const Machine& machine) {
-  return {row_cycles(name, machine), kRowCycles, name == "softmax" ? 3 : 2};
-}
 
 int part_of(int n) {
   if (n <= kMostInPart) return n;
@@ -277,18 +250,38 @@ std::string_view Bound::largest() const {
   return most == compute ? "compute" : most == memory ? "memory" : most == ramp ? "ramp" : "link";
 }
 
+namespace {
+
+// Cycles of one PE for all operations of a sample, each by the fastest instruction that does it
+// (decisions/0009); 0 for multiply-adds, which run at the peak.
+double least_cycles(const Work& work, const Machine& m) {
+  if (work.pattern == Pattern::elementwise) return double(work.rows * work.m) * work.least_cycles;
+  if (work.pattern == Pattern::rows) return double(work.rows * work.m) * work.row_cost.least;
+  if (work.pattern != Pattern::reduction) return 0;
+  return double(work.rows * work.n) / rate(work.maximum ? "fmaxs" : "fadds", 2, m);
+}
+
+}  // namespace
+
 Bound ideal_bound(const Work& work, int element_bytes, int w, int h, const Machine& m) {
   double pes = double(w) * h;
   double weights = work.pattern == Pattern::contraction ? double(work.n) * double(work.m)
                                                         : double(work.constants) * double(work.m);
   double words = weights * double(work.rows) + double(work.words_in()) + double(work.words_out());
-  double streamed = double(std::max(work.words_in(), work.words_out()));
+  double streamed = work.resident ? 0 : double(std::max(work.words_in(), work.words_out()));
   Bound bound;
-  bound.compute = double(work.flops()) / (pes * m.peak_flops_per_cycle(element_bytes == 2));
+  const double peak = m.peak_flops_per_cycle(element_bytes == 2);
+  const double least = least_cycles(work, m);
+  bound.compute = least > 0 ? least / pes : double(work.flops()) / (pes * peak);
   bound.memory = words * element_bytes / (pes * m.core.read_bytes_per_cycle);
+  if (work.resident) {  // operands are read, results written, beside each other
+    const double read = (weights * double(work.rows) + double(work.words_in())) / m.core.read_bytes_per_cycle;
+    bound.memory =
+        std::max(read, double(work.words_out()) / m.core.write_bytes_per_cycle) * element_bytes / pes;
+  }
   bound.ramp = streamed / (pes * m.ramp.wavelets_per_cycle);
   bound.link = streamed / (2.0 * (w + h) * m.router.link_wavelets_per_cycle);
-  bound.hops = double(m.router.hop_cycles) * (w + h - 2);
+  bound.hops = work.resident ? 0 : double(m.router.hop_cycles) * (w + h - 2);
   return bound;
 }
 

@@ -49,8 +49,12 @@ struct RowCost {
   double per_element = 1;  // cycles
   double per_row = 0;      // of starts, calls and scalars
   int temporaries = 0;     // as long as a row
+  double resident = 1;     // cycles per element where the result stays in memory
+  double least = 0;        // cycles per element that instructions take at least (decisions/0009)
   bool operator==(const RowCost&) const = default;
 };
+// How partial results meet along a line of PEs (reduce_layout.csl).
+enum class LineReduce : uint8_t { chain, two_phase, tree };
 // A slice of n elements is computed in parts of so many, an even number; the last one may be shorter.
 int part_of(int n);
 
@@ -63,8 +67,11 @@ struct Work {
   int64_t row = 1;               // pattern rows: elements that stay on one PE
   int operands = 1;              // streams in
   bool half = false;             // streams of 16-bit floats, which PEs convert from and to f32
+  bool resident = false;         // operands and result lie on the PEs, nothing is streamed
   double flops_per_element = 1;  // elementwise and epilogue: per output element
   RowCost row_cost;              // pattern rows
+  double least_cycles = 0;       // elementwise: per output element, what instructions take at least (decisions/0009)
+  bool maximum = false;          // reduction: instead of a sum
   ChainCost chain;               // elementwise and epilogue
   bool through = false;          // elementwise: one instruction from stream to stream, no slice is kept
   int constants = 0;             // elementwise constants kept per output element (sharded like the output)
@@ -81,6 +88,11 @@ struct Cut {
   int w = 1, h = 1;
   int n_slice = 1, n_last = 1;  // elements per column, and of the last column
   int m_slice = 1, m_last = 1;  // outputs per row, and of the last row
+  // Resident operands: n_slice elements on every PE (of rows and columns alike; the last ones may hold zeros beyond the
+  // end); a reduction has m_slice rows on every PE, n_slice elements of each, and partial sums meet along `line` PEs.
+  int line = 1;
+  LineReduce line_reduce{};
+  int group = 1;                // two_phase: PEs of a group
   bool operator==(const Cut&) const = default;
 };
 // The cut with exactly this rectangle, nothing if a column or row would be empty.
@@ -97,6 +109,17 @@ struct Plan {
   double interval_cycles = 0;  // one sample to the next, in steady state
   double latency_cycles = 0;   // first wavelet in to last wavelet out
 };
+// Cycles of a reduce of n words along P PEs by the model of HPDC'24 (reduce.csl), and the quickest way.
+struct LineCost {
+  LineReduce how = LineReduce::chain;
+  int group = 1;
+  double cycles = 0;
+};
+LineCost line_reduce_cost(int64_t n, int P, const Machine&);
+// The cut with this rectangle of work with resident operands.
+std::optional<Cut> cut_resident(const Work&, int w, int h, const Machine&);
+// Bytes, and cycles from the launch to the end of the last PE.
+std::optional<Plan> plan_resident(const Work&, int w, int h, const Machine&);
 // The estimate for a rectangle; uses the constants of docs/timing.md, as the report's estimated_cycles does.
 std::optional<Plan> plan_kernel(const Work&, int w, int h, const Machine&);
 

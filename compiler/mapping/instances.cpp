@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "compiler/autogen/expression.h"
+#include "compiler/autogen/least_cycles.h"
 #include "compiler/autogen/row_code.h"
 
 namespace cs::mapping {
@@ -95,6 +96,7 @@ void attach_expression(const Graph& g, const Group& group, std::span<const NodeI
   }
   inst.work.chain = autogen::chain_cost(*inst.expr, machine);
   inst.work.through = !epilogue && streams.size() == 1 && autogen::passes_through(*inst.expr, machine);
+  inst.work.least_cycles = autogen::least_cycles(*inst.expr, machine);
   inst.work.flops_per_element = 0;
   for (NodeId id : nodes)
     inst.work.flops_per_element += double(g.flops(id)) / double(inst.work.rows * inst.work.m);
@@ -275,6 +277,7 @@ bool make_instance(const Graph& g, const Group& group, const autogen::HeldStream
       if (node.assignment.origin == Origin::handwritten) inst.row = kernels::find_row("row_reduce");
       inst.kernel = inst.row != nullptr ? inst.row->name : autogen::kReductionKernel;
       inst.maximum = node.op == "reduce_max";
+      inst.work.maximum = inst.maximum;
       inst.scale = node.op == "reduce_mean" ? 1.0F / float(work->n) : 1.0F;
       return true;
     case kernels::Pattern::rows:

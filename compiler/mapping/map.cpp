@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "compiler/mapping/emit.h"
+#include "compiler/mapping/resident.h"
 
 namespace cs::mapping {
 
@@ -127,6 +128,12 @@ std::optional<Mapped> map_graph(const graph::Graph& g, const Machine& machine, c
   Extent fabric;
   if (!build_parts(g, options, machine, parts, diag)) return std::nullopt;
   times.mark("parts", mapped.seconds);
+  if (options.resident) {
+    if (!map_resident(g, parts, options, machine, mapped, diag)) return std::nullopt;
+    add_graph_nodes(g, parts, mapped.host);
+    times.mark("emit", mapped.seconds);
+    return mapped;
+  }
   PlanLists plans;
   Diag no_plan;
   if (!list_plans(parts.instances, options, machine, plans, no_plan)) {

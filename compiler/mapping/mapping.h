@@ -30,6 +30,7 @@ struct MapOptions {
   std::string policy = "default";  // for the host part
   std::string dtype = "fp32";
   int force_width = 0, force_height = 0;  // rectangle of every kernel (baselines, --rect); 0: sized
+  bool resident = false;  // operands and results of the graph's only kernel lie on its PEs (resident.h)
   int max_pes_per_kernel = 4096;          // sizing does not look beyond
   int threads = 1;                        // never change the result
 };

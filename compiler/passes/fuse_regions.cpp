@@ -204,7 +204,8 @@ class Fuser {
 }  // namespace
 
 bool fuse_regions(Graph& g, PassContext& context) {
-  Fuser(g, context.machine).run();
+  // A resident chain lies on a rectangle as it is.
+  if (!context.map.resident) Fuser(g, context.machine).run();
   return true;
 }
 

@@ -12,6 +12,8 @@
 #include <cstring>
 #include <map>
 
+#include "runtime/host/copy_run.h"
+#include "runtime/host/samples.h"
 #include "runtime/host/wavelets.h"
 #include "runtime/ops/ops.h"
 #include "runtime/support/rng.h"
@@ -19,27 +21,6 @@
 
 namespace cs {
 namespace {
-
-ops::TensorType tensor_type(const HostTensor& t) { return {t.type, t.shape}; }
-
-// The model's tensor for `samples` samples.
-ops::TensorType full_type(const HostTensor& t, int samples) {
-  ops::TensorType type = tensor_type(t);
-  if (t.sample_dim >= 0) type.shape[size_t(t.sample_dim)] *= samples;
-  return type;
-}
-
-// Copies one sample between a tensor of one sample and the model's tensor. `outer` blocks of `inner` bytes.
-void copy_sample(const HostTensor& t, int sample, int samples, const uint8_t* from, uint8_t* to, bool gather) {
-  const ops::TensorType one = tensor_type(t);
-  size_t outer = 1, inner = size_t(data_type_bytes(one.dtype));
-  for (int d = 0; d < one.rank(); ++d) (d < t.sample_dim ? outer : inner) *= size_t(one.shape[size_t(d)]);
-  if (inner == 0) return;  // an empty tensor has no bytes to point at
-  for (size_t o = 0; o < outer; ++o) {
-    const size_t full = (o * size_t(samples) + size_t(sample)) * inner, part = o * inner;
-    std::memcpy(to + (gather ? part : full), from + (gather ? full : part), inner);
-  }
-}
 
 struct Ready {
   ops::Tensor tensor;
@@ -71,10 +52,7 @@ class Pipeline {
     for (const HostTensor& t : host_.inputs) {
       const NamedArray* array = find_array(inputs, t.name);
       for (int s = 0; s < samples_; ++s) {
-        ops::Tensor one(tensor_type(t));
-        copy_sample(t, t.sample_dim >= 0 ? s % given : 0, t.sample_dim >= 0 ? given : 1, array->tensor.bytes.data(),
-                    one.bytes.data(), true);
-        tensors_[size_t(s)][t.name] = {std::move(one), 0};
+        tensors_[size_t(s)][t.name] = {sample_of(t, array->tensor, s, given), 0};
       }
     }
     return true;
@@ -125,13 +103,9 @@ class Pipeline {
       result_.interval_cycles = double(result_.sample_end[size_t(n) - 1] - result_.sample_end[size_t(middle)]) /
                                 double(n - 1 - middle);
     }
-    for (const HostTensor& t : host_.outputs) {
-      const int extent = t.sample_dim >= 0 ? n : 1;
-      ops::Tensor full(full_type(t, extent));
-      for (int s = 0; s < std::min(extent, n); ++s)
-        copy_sample(t, s, extent, tensors_[size_t(s)][t.name].tensor.bytes.data(), full.bytes.data(), false);
-      result_.outputs.push_back({t.name, std::move(full)});
-    }
+    for (const HostTensor& t : host_.outputs)
+      result_.outputs.push_back(
+          gather_samples(t, n, [&](int s) { return &tensors_[size_t(s)][t.name].tensor; }));
     return std::move(result_);
   }
 
@@ -156,6 +130,7 @@ class Pipeline {
             case HostStep::Kind::send: did = do_send(step, next_[i]); break;
             case HostStep::Kind::receive: did = do_receive(step, next_[i]); break;
             case HostStep::Kind::op: did = do_op(i, next_[i]); break;
+            default: CS_CHECK(false, "copies and launches are copy_run's part");
           }
           if (!diag_.ok()) return false;
           if (!did) break;
@@ -366,7 +341,9 @@ std::optional<ModelRunResult> run_model(Device& device, std::span<const uint8_t>
   const HostPart& host = *device.program().host;
   const int given = samples_in(host, inputs, diag);
   if (given == 0 || !check_operators(host, diag)) return std::nullopt;
-  Pipeline pipeline(device, host, options.samples > 0 ? options.samples : given, diag);
+  const int samples = options.samples > 0 ? options.samples : given;
+  if (has_copies(host)) return run_copies(device, inputs, samples, given, options, diag);
+  Pipeline pipeline(device, host, samples, diag);
   if (!pipeline.start(weights, inputs, given) || !pipeline.run(options)) return std::nullopt;
   return pipeline.finish();
 }

@@ -47,14 +47,26 @@ struct Constant {
 using AttrValue = std::variant<int64_t, double, std::string, std::vector<int64_t>, std::vector<double>>;
 using Attrs = std::vector<std::pair<std::string, AttrValue>>;  // sorted by name
 
-// One step per sample; a step starts when its input tensors of that sample are complete.
+// How a tensor lies on a rectangle of PEs. Its elements in C order are the rows of a matrix of so many columns, which
+// is cut into tiles, one for each PE; what is beyond its end are zeros. A PE holds its tile row by row.
+struct Tiling {
+  Rect rect;                         // fabric coordinates
+  int64_t columns = 1;               // of the matrix
+  uint32_t tile_rows = 1, tile_columns = 1;
+  bool operator==(const Tiling&) const = default;
+};
+
+// One step per sample; a step starts when its input tensors of that sample are complete. Streams (send, receive) leave
+// the samples pipelined; a program with copies works on one after the other, step by step.
 struct HostStep {
-  enum class Kind : uint8_t { send, receive, op } kind = Kind::op;
+  enum class Kind : uint8_t { send, receive, op, copy_in, launch, copy_out } kind = Kind::op;
   std::string port;                  // send, receive: name of the HostPort
-  std::string tensor;                // send, receive: which tensor, elements in C order, one wavelet each
+  std::string tensor;                // send, receive: elements in C order, one wavelet each; copies: 32 bits each
   std::string op;                    // op: name in runtime/ops
   std::vector<std::string> inputs, outputs;  // op
   Attrs attrs;
+  std::string symbol = {};           // copies: exported array; launch: exported function, on the whole user rectangle
+  Tiling tiling = {};                // copies
   bool operator==(const HostStep&) const = default;
 };
 

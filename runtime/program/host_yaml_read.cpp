@@ -9,7 +9,7 @@ namespace {
 
 constexpr int64_t kMaxInt = 0x7fffffff;
 constexpr int64_t kMaxBytes = int64_t(1) << 48;
-constexpr names::Table<3> kStepKinds = {"send", "receive", "op"};
+constexpr names::Table<6> kStepKinds = {"send", "receive", "op", "copy_in", "launch", "copy_out"};
 
 void read_tensor(YamlMap& map, HostTensor& t, Diag& diag) {
   map.required("name", t.name);
@@ -38,16 +38,36 @@ void read_attrs(YamlMap& map, Attrs& attrs, Diag& diag) {
   });
 }
 
+void read_tiling(YamlMap& map, Tiling& t, Diag& diag) {
+  read_rect(map.child("rect"), t.rect, map.loc(), diag);
+  read_number(map, "columns", t.columns, 1, kMaxInt, diag);
+  read_number(map, "tile_rows", t.tile_rows, 1, kMaxInt, diag);
+  read_number(map, "tile_columns", t.tile_columns, 1, kMaxInt, diag);
+}
+
 void read_step(YamlMap& map, HostStep& s, Diag& diag) {
   if (!read_word(map, "kind", s.kind, kStepKinds, diag)) return;
-  if (s.kind == HostStep::Kind::op) {
-    map.required("op", s.op);
-    map.required("inputs", s.inputs);
-    map.required("outputs", s.outputs);
-    read_attrs(map, s.attrs, diag);
-  } else {
-    map.required("port", s.port);
-    map.required("tensor", s.tensor);
+  switch (s.kind) {
+    case HostStep::Kind::op:
+      map.required("op", s.op);
+      map.required("inputs", s.inputs);
+      map.required("outputs", s.outputs);
+      read_attrs(map, s.attrs, diag);
+      break;
+    case HostStep::Kind::send:
+    case HostStep::Kind::receive:
+      map.required("port", s.port);
+      map.required("tensor", s.tensor);
+      break;
+    case HostStep::Kind::copy_in:
+    case HostStep::Kind::copy_out:
+      map.required("tensor", s.tensor);
+      map.required("symbol", s.symbol);
+      read_tiling(map, s.tiling, diag);
+      break;
+    case HostStep::Kind::launch:
+      map.required("function", s.symbol);
+      break;
   }
 }
 

@@ -40,6 +40,13 @@ std::string step_line(const HostStep& s) {
     case HostStep::Kind::receive:
       return fmt::format("{{kind: {}, port: {}, tensor: {}}}", s.kind == HostStep::Kind::send ? "send" : "receive",
                          yaml_quote(s.port), yaml_quote(s.tensor));
+    case HostStep::Kind::copy_in:
+    case HostStep::Kind::copy_out:
+      return fmt::format(
+          "{{kind: {}, tensor: {}, symbol: {}, rect: {}, columns: {}, tile_rows: {}, tile_columns: {}}}",
+          s.kind == HostStep::Kind::copy_in ? "copy_in" : "copy_out", yaml_quote(s.tensor), yaml_quote(s.symbol),
+          rect_text(s.tiling.rect), s.tiling.columns, s.tiling.tile_rows, s.tiling.tile_columns);
+    case HostStep::Kind::launch: return fmt::format("{{kind: launch, function: {}}}", yaml_quote(s.symbol));
     case HostStep::Kind::op: break;
   }
   return fmt::format("{{kind: op, op: {}, inputs: {}, outputs: {}, attrs: {}}}", yaml_quote(s.op), strings(s.inputs),

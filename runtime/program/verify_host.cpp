@@ -47,6 +47,7 @@ class HostVerifier {
     const std::string where = fmt::format("tensor '{}'", t.name);
     if (t.name.empty() || !tensors_.insert(t.name).second)
       v_.error(where, "tensor names must be unique and not empty");
+    by_name_.emplace(t.name, &t);
     if (elements(t) < 0)
       v_.error(where, fmt::format("its shape has a negative dimension or over {} elements", kMaxElements));
     if (t.sample_dim < -1 || t.sample_dim >= int(t.shape.size())) {
@@ -109,7 +110,41 @@ class HostVerifier {
       v_.error(where, fmt::format("port '{}' is used by two steps", s.port));
   }
 
+  // What lies on the PEs: the symbol is there and has room, and the tiles cover the tensor.
+  void copy(const std::string& where, const HostStep& s) {
+    const auto it = by_name_.find(s.tensor);
+    if (it == by_name_.end()) return;  // reported by uses() or gives()
+    const Tiling& t = s.tiling;
+    if (data_type_bytes(it->second->type) != 4)
+      v_.error(where, fmt::format("tensor '{}' is {}; only types of 32 bits lie on PEs", s.tensor,
+                                  data_type_name(it->second->type)));
+    const int64_t rows = (elements(*it->second) + t.columns - 1) / t.columns;
+    if (t.columns > int64_t(t.tile_columns) * t.rect.w || rows > int64_t(t.tile_rows) * t.rect.h)
+      v_.error(where, fmt::format("a matrix of {} x {} does not lie in {} x {} tiles of {} x {}", rows, t.columns,
+                                  t.rect.h, t.rect.w, t.tile_rows, t.tile_columns));
+    const int64_t bytes = 4 * int64_t(t.tile_rows) * int64_t(t.tile_columns);
+    constant({s.symbol, t.rect, uint32_t(std::min<int64_t>(bytes, UINT32_MAX)), 0});
+  }
+
+  void launch(const std::string& where, const HostStep& s) {
+    for (const ExportedName& e : p_.exports)
+      if (e.is_function && e.name == s.symbol) return;
+    v_.error(where, fmt::format("the program exports no function '{}'", s.symbol));
+  }
+
+  // Streams run beside each other, copies and launches one after the other: a program has one or the other.
+  void kinds() {
+    using Kind = HostStep::Kind;
+    bool streams = false, copies = false;
+    for (const HostStep& s : h_.steps) {
+      const bool copy = s.kind == Kind::copy_in || s.kind == Kind::launch || s.kind == Kind::copy_out;
+      (copy ? copies : streams) = true;
+    }
+    if (streams && copies) v_.error("host part", "has copies and launches beside streams and operators");
+  }
+
   void steps() {
+    kinds();
     for (const HostTensor& t : h_.inputs) ready_.insert(t.name);
     for (const HostConstant& c : h_.host_constants) ready_.insert(c.tensor.name);
     for (size_t i = 0; i < h_.steps.size() && !v_.diag.full(); ++i) {
@@ -130,6 +165,17 @@ class HostVerifier {
             if (!t.empty()) uses(where, t);  // "": an optional operand that is absent
           }
           for (const std::string& t : s.outputs) gives(where, t);
+          break;
+        case HostStep::Kind::copy_in:
+          uses(where, s.tensor);
+          copy(where, s);
+          break;
+        case HostStep::Kind::copy_out:
+          gives(where, s.tensor);
+          copy(where, s);
+          break;
+        case HostStep::Kind::launch:
+          launch(where, s);
           break;
       }
     }
@@ -164,6 +210,7 @@ class HostVerifier {
   const Program& p_;
   const HostPart& h_;
   std::map<std::string, const HostPort*> ports_;
+  std::map<std::string, const HostTensor*> by_name_;
   std::set<std::string> tensors_, ready_, used_ports_;
 };
 

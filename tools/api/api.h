@@ -30,6 +30,7 @@ struct CompileOptions {
   int fabric_width = 0, fabric_height = 0;  // 0: the machine's (models), rectangle and margins (CSL)
   int rect_width = 0, rect_height = 0;      // of every kernel (models); 0: sized
   int threads = 1;
+  bool resident = false;                    // operands lie on the PEs instead of being streamed (models)
   // models
   passes::Policy policy = passes::Policy::medium;
   std::string policy_name = "medium";   // effective, for manifest and reports

@@ -48,6 +48,7 @@ mapping::MapOptions map_options(const CompileOptions& options, const graph::Grap
   map.fabric_height = options.fabric_height;
   map.force_width = options.rect_width;
   map.force_height = options.rect_height;
+  map.resident = options.resident;
   map.policy = options.policy_name;
   map.threads = options.threads;
   for (graph::ValueId v : g.inputs) {
@@ -125,6 +126,7 @@ void fill_manifest(const CompileOptions& options, bool model, Compiled& out) {
     entries.emplace_back("fabric", fmt::format("{}x{}", options.fabric_width, options.fabric_height));
   if (options.rect_width > 0)
     entries.emplace_back("rect", fmt::format("{}x{}", options.rect_width, options.rect_height));
+  if (options.resident) entries.emplace_back("operands", "resident");
   entries.emplace_back("machine_hash", hash_text(machine_to_yaml(out.machine)));
   std::string set;
   for (const std::string& s : options.set) set += (set.empty() ? "" : ",") + s;

@@ -36,7 +36,7 @@ constexpr const char* kExamples = R"(Examples:
 Exit codes: 0 ok, 1 input error, 2 usage, 70 internal error, 130 interrupted.)";
 
 struct Flags {
-  std::string output, emit, policy, start_from, fabric, rect;
+  std::string output, emit, policy, start_from, fabric, rect, operands = "streamed";
   std::vector<std::string> dims, set, explain;
   LayoutFlags layout;
   bool print_config = false, list_passes = false, list_ops = false, list_kernels = false,
@@ -49,6 +49,11 @@ void model_flags(CLI::App& app, Flags& f, api::CompileOptions& o) {
   app.add_option("--fabric", f.fabric, "Fabric to use, WxH (default: the machine's)");
   app.add_option("--rect", f.rect,
                  "Rectangle of every kernel, WxH, instead of sizing it (to compare kernels)");
+  app.add_option("--operands", f.operands,
+                 "Operands and results of a graph of one kernel: streamed, or resident on its PEs (copied and launched "
+                 "by the host)")
+      ->check(CLI::IsMember({"streamed", "resident"}))
+      ->default_str("streamed");
   app.add_option("--autogen-policy", f.policy, "When to generate kernels")
       ->check(CLI::IsMember({"disabled", "default", "medium", "aggressive"}))
       ->default_str("runconfig.autogen_policy of the model, else default");
@@ -93,7 +98,8 @@ void apply(const Flags& f, bool machine_given, api::CompileOptions& o) {
       passes::policy_from_name(f.policy.empty() ? frontend::config_policy(o.input, o.set_config) : f.policy);
   o.policy = policy.value_or(*passes::policy_from_name("default"));
   o.policy_name = passes::policy_name(o.policy);
-  o.baselines = !f.no_baselines;
+  o.resident = f.operands == "resident";
+  o.baselines = !f.no_baselines && !o.resident;
   o.only_passes = f.emit == "graph" || f.emit == "plan" || f.emit == "dot";
   o.only_mapping = f.emit == "csl";
   if (f.emit == "graph" && o.pipeline.stop_after.empty()) o.pipeline.stop_after = "shapes";

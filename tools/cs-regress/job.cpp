@@ -44,7 +44,8 @@ std::vector<std::string> compile_command(const Job& job, const RunOptions& o, co
   if (!job.fabric.empty()) argv.insert(argv.end(), {"--fabric", job.fabric});
   for (const auto& [name, value] : job.dims)
     argv.insert(argv.end(), {"--dim", name + "=" + std::to_string(value)});
-  if (job.kernel_case) argv.insert(argv.end(), {"--rect", job.kernel_case->point()});
+  if (job.kernel_case) argv.insert(argv.end(), {"--rect", job.kernel_case->rect()});
+  if (job.kernel_case && job.kernel_case->resident) argv.insert(argv.end(), {"--operands", "resident"});
   std::string params;
   for (const auto& [name, value] : job.params) params += (params.empty() ? "" : ",") + name + ":" + value;
   if (job.is_layout() && !params.empty()) argv.push_back("--params=" + params);
@@ -72,10 +73,13 @@ bool computes(const std::string& op) {
   return row == nullptr || (row->kind != ops::OpKind::view && row->kind != ops::OpKind::source);
 }
 
-Figures figures_from(const json& stats) {
+// Of a kernel with resident operands, which the host copies and launches, the interval is its own cycles.
+Figures figures_from(const json& stats, bool resident) {
   Figures f;
   f.cycles = number(stats, "cycles");
   f.interval = number(stats, "interval_cycles");
+  for (const json& k : stats.value("kernels", json::array()))
+    if (resident) f.interval = std::max(f.interval, number(k, "cycles"));
   f.samples_per_second = number(stats, "samples_per_second");
   std::set<int> colors;
   for (const json& k : stats.value("kernels", json::array())) {
@@ -187,7 +191,8 @@ Result run_job(const Job& given, const RunOptions& options) {
   const ChildResult simulated = run_child(simulate_command(job, options, out), options.timeout_seconds);
   result.seconds += simulated.seconds;
   const json stats = json::parse(simulated.out, nullptr, false);
-  if (!stats.is_discarded() && stats.is_object()) result.figures = figures_from(stats);
+  if (!stats.is_discarded() && stats.is_object())
+    result.figures = figures_from(stats, job.kernel_case && job.kernel_case->resident);
   if (simulated.exit_code != 0)
     result.message = describe_failure("cs-sim", simulated);
   else if (!result.figures)

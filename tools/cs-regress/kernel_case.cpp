@@ -29,7 +29,7 @@ bool read_operand(const YamlNode& node, Operand& out, Diag& diag) {
 bool read_case(const YamlNode& node, KernelCase& out, Diag& diag) {
   YamlMap map(node, "case", diag);
   std::vector<int> rect;
-  bool ok = map.required("rect", rect) && map.optional("cause", out.cause);
+  bool ok = map.required("rect", rect) && map.optional("resident", out.resident) && map.optional("cause", out.cause);
   if (ok && (rect.size() != 2 || rect[0] < 1 || rect[1] < 1)) {
     diag.error(map.loc(), "'rect' must be [width, height] in PEs, each at least 1");
     return false;
@@ -127,7 +127,7 @@ bool make(const KernelCase& c, Made& made, std::string& error) {
   for (size_t i = 0; i < c.operands.size(); ++i) {
     const Operand& o = c.operands[i];
     const std::string name = fmt::format("x{}", i);
-    operands.push_back(filled(o, !o.constant && samples ? KernelCase::kSamples : 1, uint32_t(i) + 1));
+    operands.push_back(filled(o, !o.constant && samples ? c.samples() : 1, uint32_t(i) + 1));
     if (o.constant) {
       node.inputs.push_back(g.add_constant(name, operands.back()));
     } else {
@@ -198,7 +198,7 @@ bool write_kernel_case(const KernelCase& c, const std::string& folder, std::stri
 }
 
 std::optional<KernelFigures> read_kernel_figures(const KernelCase& c, const std::string& compile_report,
-                                                 double interval, std::string& error) {
+                                                 double cycles, std::string& error) {
   Diag diag;
   const auto text = read_file(compile_report, diag);
   const json report = json::parse(text.value_or(""), nullptr, false);
@@ -207,7 +207,7 @@ std::optional<KernelFigures> read_kernel_figures(const KernelCase& c, const std:
     return std::nullopt;
   }
   KernelFigures f;
-  f.interval = interval;
+  f.cycles = cycles;
   std::string name;
   for (const json& k : report.value("kernels", json::array())) {
     if (k.value("nodes", json::array()).empty()) continue;
@@ -227,7 +227,7 @@ std::optional<KernelFigures> read_kernel_figures(const KernelCase& c, const std:
     const json rect = p.value("rect", json::array({0, 0, 0, 0}));
     if (rect.at(2) != c.width || rect.at(3) != c.height) {
       error = fmt::format("lies on {} x {} PEs instead of {}", rect.at(2).get<int>(), rect.at(3).get<int>(),
-                          c.point());
+                          c.rect());
       return std::nullopt;
     }
     return f;

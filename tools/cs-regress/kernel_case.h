@@ -8,11 +8,12 @@
 //     cases:                       # one job per case
 //       - rect: [8, 8]
 //         operands: [{shape: [1, 800]}, {shape: [800, 800], constant: true}, {shape: [1, 9], below: 800}]
+//         resident: true           # operands lie on the PEs; default: they are streamed
 //         cause: "why more than 1.5 x its ideal"     # must be there exactly if it is
 //
 // The graph, seeded operands and the results that the host computes are made when the job runs. A first
-// extent of 1 counts samples: kSamples of them are pipelined, so that the interval is that of the steady
-// state.
+// extent of 1 counts samples: streamed ones are pipelined, and the cycles are the interval of the steady state;
+// with resident operands they are those from the launch to the end of the last PE.
 #pragma once
 
 #include <cstdint>
@@ -33,23 +34,26 @@ struct Operand {
 };
 
 struct KernelCase {
-  static constexpr int kSamples = 8;
+  // Streamed samples until the interval is that of the steady state; a second launch shows that it can be repeated.
+  int samples() const { return resident ? 2 : 8; }
   std::string op;
   Attrs attrs;
   std::vector<Operand> operands;
   int width = 1, height = 1;
+  bool resident = false;
   std::string cause;
-  std::string point() const { return std::to_string(width) + "x" + std::to_string(height); }
+  std::string rect() const { return std::to_string(width) + "x" + std::to_string(height); }
+  std::string point() const { return rect() + (resident ? "-resident" : ""); }
   std::string shapes() const;  // "1x96 100x96"
 };
 
 // What a job of such a row gave, per sample.
 struct KernelFigures {
   std::string origin, kernel;  // "handwritten", "gemv"
-  double interval = 0, estimated = 0;
+  double cycles = 0, estimated = 0;
   double ideal = 0;     // the bound (kernels::ideal_bound)
   std::string largest;  // its largest term
-  double ratio() const { return ideal > 0 ? interval / ideal : 0; }
+  double ratio() const { return ideal > 0 ? cycles / ideal : 0; }
 };
 
 // Reads `op`, `attrs` and `cases` of a row.
@@ -60,6 +64,6 @@ bool write_kernel_case(const KernelCase&, const std::string& folder, std::string
 // From the compiler's report and the statistics of the run; nothing, with the reason, if the kernel is not
 // what the case asks for.
 std::optional<KernelFigures> read_kernel_figures(const KernelCase&, const std::string& compile_report,
-                                                 double interval, std::string& error);
+                                                 double cycles, std::string& error);
 
 }  // namespace cs

@@ -34,27 +34,27 @@ std::vector<Line> lines_of(const std::vector<Result>& results) {
 }
 
 std::string cycles(const std::optional<KernelFigures>& f) {
-  return f ? fmt::format("{:.1f}", f->interval) : "-";
+  return f ? fmt::format("{:.1f}", f->cycles) : "-";
 }
 std::string ratio(const std::optional<KernelFigures>& f) {
   return f ? fmt::format("{:.2f}", f->ratio()) : "-";
 }
 std::string estimate(const std::optional<KernelFigures>& f) {
-  return f && f->interval > 0 ? fmt::format("{:.2f}", f->estimated / f->interval) : "-";
+  return f && f->cycles > 0 ? fmt::format("{:.2f}", f->estimated / f->cycles) : "-";
 }
 
 std::string line_text(const Line& line) {
   const KernelCase& c = *line.any->kernel_case;
   const std::optional<KernelFigures>& one = line.handwritten ? line.handwritten : line.generated;
   std::string both = line.handwritten && line.generated
-                         ? fmt::format("{:.2f}", line.generated->interval / line.handwritten->interval)
+                         ? fmt::format("{:.2f}", line.generated->cycles / line.handwritten->cycles)
                          : "-";
   return fmt::format(
-      "{:<16} {:<26} {:<5} {:<5} {:>6} {:>10} {:>10} {:>6} {:>10} {:<8} {:>7} {:>7} {:>6} {:>6}  {}\n",
-      line.any->row, c.shapes(), "f32", line.any->machine, c.point(), cycles(line.handwritten),
-      cycles(line.generated), both, one ? fmt::format("{:.1f}", one->ideal) : "-", one ? one->largest : "-",
-      ratio(line.handwritten), ratio(line.generated), estimate(line.handwritten), estimate(line.generated),
-      line.failure.empty() ? c.cause : "FAILED: " + line.failure);
+      "{:<16} {:<26} {:<5} {:<5} {:>6} {:<8} {:>10} {:>10} {:>6} {:>10} {:<8} {:>7} {:>7} {:>6} {:>6}  {}\n",
+      line.any->row, c.shapes(), "f32", line.any->machine, c.rect(), c.resident ? "resident" : "streamed",
+      cycles(line.handwritten), cycles(line.generated), both, one ? fmt::format("{:.1f}", one->ideal) : "-",
+      one ? one->largest : "-", ratio(line.handwritten), ratio(line.generated), estimate(line.handwritten),
+      estimate(line.generated), line.failure.empty() ? c.cause : "FAILED: " + line.failure);
 }
 
 struct Mean {
@@ -73,11 +73,11 @@ std::string means_text(const std::vector<Line>& lines) {
       if (!f) continue;
       ++rows, ++estimates;
       within += f->ratio() <= kLimit ? 1 : 0;
-      good += std::abs(f->estimated / f->interval - 1) <= 0.15 ? 1 : 0;
+      good += std::abs(f->estimated / f->cycles - 1) <= 0.15 ? 1 : 0;
     }
     if (!line.handwritten || !line.generated) continue;
-    by_row[line.any->row].add(line.generated->interval / line.handwritten->interval);
-    all.add(line.generated->interval / line.handwritten->interval);
+    by_row[line.any->row].add(line.generated->cycles / line.handwritten->cycles);
+    all.add(line.generated->cycles / line.handwritten->cycles);
   }
   std::string out = "generated / handwritten, geometric mean:";
   for (const auto& [row, mean] : by_row) out += fmt::format(" {} {:.3f},", row, mean.value());
@@ -113,9 +113,9 @@ std::string kernel_text(const std::vector<Result>& results) {
   const std::vector<Line> lines = lines_of(results);
   if (lines.empty()) return "";
   std::string out = fmt::format(
-      "{:<16} {:<26} {:<5} {:<5} {:>6} {:>10} {:>10} {:>6} {:>10} {:<8} {:>7} {:>7} {:>6} {:>6}  {}\n",
-      "kernel", "operands", "dtype", "on", "PEs", "hand", "generated", "gen/h", "ideal", "term", "h/ideal",
-      "g/ideal", "est h", "est g", "cause");
+      "{:<16} {:<26} {:<5} {:<5} {:>6} {:<8} {:>10} {:>10} {:>6} {:>10} {:<8} {:>7} {:>7} {:>6} {:>6}  {}\n",
+      "kernel", "shapes", "dtype", "on", "PEs", "operands", "hand", "generated", "gen/h", "ideal", "term",
+      "h/ideal", "g/ideal", "est h", "est g", "cause");
   for (const Line& line : lines) out += line_text(line);
   return out + means_text(lines);
 }

@@ -131,7 +131,7 @@ nlohmann::json to_json(const std::vector<Result>& results) {
     if (r.measured) row["measured"] = *r.measured;
     if (r.kernel)
       row["kernel"] = {{"origin", r.kernel->origin},       {"kernel", r.kernel->kernel},
-                       {"interval", r.kernel->interval},   {"ideal", r.kernel->ideal},
+                       {"cycles", r.kernel->cycles},       {"ideal", r.kernel->ideal},
                        {"largest", r.kernel->largest},     {"ratio", r.kernel->ratio()},
                        {"estimated", r.kernel->estimated}, {"cause", r.kernel_case->cause}};
     if (r.expect)

@@ -208,6 +208,7 @@ void add_cases(const Row& row, const Job& base, std::vector<Job>& jobs) {
   for (const KernelCase& c : row.cases) {
     Job job = base;
     job.kernel_case = c;
+    if (c.resident) job.measure = "cycles";
     job.point = c.point();
     if (const int n = ++seen[c.point()]; n > 1) job.point += "-" + std::to_string(n);
     job.name += "/" + job.point;

@@ -15,6 +15,7 @@
 #include <filesystem>
 #include <iostream>
 
+#include "runtime/host/copy_run.h"
 #include "runtime/host/model_run.h"
 #include "runtime/support/files.h"
 #include "simulator/report/collect.h"
@@ -208,7 +209,8 @@ void Simulation::collect_figures() {
   report_ = sim::collect(device_->engine(), std::max(device_->now(), network_ ? network_->cycles : 0));
   report_.timeline = std::move(timeline);
   if (network_) sim::add_model_run(report_, *loaded_.program.host, *network_);
-  if (is_model() && samples_to_run() == 1) sim::begin_with_input(report_, device_->engine());
+  const bool streamed = is_model() && !has_copies(*loaded_.program.host);
+  if (streamed && samples_to_run() == 1) sim::begin_with_input(report_, device_->engine());
   if (launches_) {
     report_.iterations = launches_->launches;
     report_.sample_end = launches_->end;

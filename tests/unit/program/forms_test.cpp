@@ -109,6 +109,15 @@ TEST(HostYaml, ReadsBackEqualWithItsPorts) {
   EXPECT_THAT(wrong.to_string(), HasSubstr("host.yaml:5:12: error: 'kind' is 'sent'"));
 }
 
+TEST(HostYaml, CopiesAndLaunchesReadBackEqual) {
+  const HostPart host = resident_host();
+  std::vector<HostPort> ports;
+  Diag diag;
+  const auto back = host_part_from_yaml(host_part_to_yaml(host, {}), "host.yaml", ports, diag);
+  ASSERT_TRUE(back) << diag.to_string();
+  EXPECT_EQ(*back, host);
+}
+
 TEST(HostYaml, PortsAndMemoryAlone) {
   const std::string text =
       "ports:\n  - {name: a, direction: input, side: west, position: 3, color: 5}\n"

@@ -90,6 +90,24 @@ inline HostPart sample_host() {
   return h;
 }
 
+// The operand in symbol "x" of two PEs, which gives the result in its place.
+inline HostPart resident_host() {
+  HostPart h;
+  h.model = "resident";
+  h.policy = "medium";
+  h.dtype = "fp32";
+  h.inputs = {{"in", DataType::f32, {3, 5}, -1}};
+  h.outputs = {{"out", DataType::f32, {3, 5}, -1}};
+  HostStep in, launch, out;
+  in.kind = HostStep::Kind::copy_in, in.tensor = "in", in.symbol = "x";
+  in.tiling = {{1, 1, 2, 1}, 16, 1, 8};
+  launch.kind = HostStep::Kind::launch, launch.symbol = "run";
+  out = in;
+  out.kind = HostStep::Kind::copy_out, out.tensor = "out";
+  h.steps = {in, launch, out};
+  return h;
+}
+
 inline Program sample_program() {
   Program p;
   p.name = "sample";

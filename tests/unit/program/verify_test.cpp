@@ -32,6 +32,34 @@ void expect_each(const std::vector<Break>& breaks) {
   }
 }
 
+TEST(Verify, CopiesMustFitTheirSymbols) {
+  Program good = sample_program();
+  good.host = resident_host();
+  EXPECT_EQ(problems(good), "");
+  const std::vector<std::pair<const char*, std::function<void(HostPart&)>>> breaks = {
+      {"has copies and launches beside streams",
+       [](HostPart& h) {
+         h.steps.push_back({});
+         h.steps.back().op = "relu";
+       }},
+      {"a matrix of 1 x 16 does not lie in 1 x 2 tiles of 1 x 7",
+       [](HostPart& h) { h.steps[0].tiling.tile_columns = 7; }},
+      {"a matrix of 2 x 8 does not lie in 1 x 2 tiles of 1 x 8",
+       [](HostPart& h) { h.steps[0].tiling.columns = 8; }},
+      {"needs 36 bytes per PE, tile program 'pe.csl' has 32",
+       [](HostPart& h) { h.steps[0].tiling.tile_columns = 9; }},
+      {"covers 3 PEs, of which 2 have a tile program", [](HostPart& h) { h.steps[0].tiling.rect.w = 3; }},
+      {"is f16; only types of 32 bits lie on PEs", [](HostPart& h) { h.inputs[0].type = DataType::f16; }},
+      {"exports no function 'go'", [](HostPart& h) { h.steps[1].symbol = "go"; }},
+      {"no step gives the output 'out'", [](HostPart& h) { h.steps.pop_back(); }},
+  };
+  for (const auto& [message, damage] : breaks) {
+    Program p = good;
+    damage(*p.host);
+    EXPECT_THAT(problems(p), HasSubstr(message));
+  }
+}
+
 TEST(Verify, NamesWhatIsWrongWithPlaces) {
   expect_each({
       {"needs 4 x 997 PEs, machine wse2 has 757 x 996", [](Program& p) { p.fabric_height = 997; }},

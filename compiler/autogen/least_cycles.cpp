@@ -1,0 +1,110 @@
+// The shortest form of an expression, and the rates of its operations.
+#include "compiler/autogen/least_cycles.h"
+
+#include <algorithm>
+
+#include "compiler/autogen/expression.h"
+#include "compiler/kernels/cost_parts.h"
+#include "runtime/ops/operations.h"
+
+namespace cs::autogen {
+
+namespace {
+
+using ops::Expr;
+using ops::ExprKind;
+using ops::ExprNode;
+
+class Counter {
+ public:
+  // `numbers`: nodes that are the same for all elements.
+  Counter(const Expr& e, std::vector<bool> numbers, const Machine& m)
+      : e_(e), numbers_(std::move(numbers)), m_(m), seen_(e.nodes.size(), false) {}
+
+  // The node and all that it needs, once.
+  void add(int i) {
+    if (i < 0 || seen_[size_t(i)] || numbers_[size_t(i)]) return;
+    seen_[size_t(i)] = true;
+    const ExprNode& n = e_.nodes[size_t(i)];
+    for (int o : {n.a, n.b, n.c}) add(o);
+    count(n);
+  }
+  void add_cycles(double cycles) { cycles_ += cycles; }
+  double cycles() const { return cycles_ - std::min(additions_, factors_) / kernels::rate("fadds", 2, m_); }
+
+ private:
+  bool is_number(int i) const { return i >= 0 && numbers_[size_t(i)]; }
+  // Operands that are read from memory.
+  int slices(const ExprNode& n) const {
+    int count = 0;
+    for (int o : {n.a, n.b, n.c}) count += o >= 0 && !is_number(o) ? 1 : 0;
+    return count;
+  }
+  void count(const ExprNode& n) {
+    const int sources = slices(n);
+    switch (n.kind) {
+      case ExprKind::constant:
+      case ExprKind::input:
+      case ExprKind::attr:
+        break;
+      case ExprKind::add:
+      case ExprKind::sub:
+        cycles_ += 1 / kernels::rate("fadds", sources, m_);
+        ++additions_;
+        break;
+      case ExprKind::mul:
+        product(sources);
+        break;
+      case ExprKind::min:
+      case ExprKind::max:
+        cycles_ += 1 / kernels::rate("fmaxs", sources, m_);
+        break;
+      case ExprKind::neg:
+        cycles_ += 1 / kernels::rate("fnegs", 1, m_);
+        break;
+      case ExprKind::abs:
+        cycles_ += 1 / kernels::rate("fabss", 1, m_);
+        break;
+      default:
+        if (n.kind == ExprKind::div && is_number(n.b))
+          product(1);
+        else
+          cycles_ += ops::operations_of(n.kind) / m_.peak_flops_per_cycle(false);
+    }
+  }
+  void product(int sources) {
+    cycles_ += 1 / kernels::rate("fmuls", sources, m_);
+    factors_ += sources == 1 ? 1 : 0;
+  }
+
+  const Expr& e_;
+  const std::vector<bool> numbers_;
+  const Machine& m_;
+  std::vector<bool> seen_;
+  double cycles_ = 0;
+  int additions_ = 0, factors_ = 0;
+};
+
+}  // namespace
+
+double least_cycles(const Expr& expr, const Machine& m) {
+  const Expr e = rewrite_for_vectors(expr);
+  std::vector<bool> numbers;
+  for (const ExprNode& n : e.nodes) numbers.push_back(n.kind == ExprKind::constant);
+  Counter counter(e, std::move(numbers), m);
+  counter.add(e.root);
+  return counter.cycles();
+}
+
+double least_cycles(const RowGroup& g, const Machine& m) {
+  Counter counter(g.expr, g.numbers(), m);
+  counter.add(g.expr.root);
+  for (const RowInput& in : g.inputs) {
+    if (in.of < 0) continue;
+    counter.add(in.of);
+    counter.add_cycles(1 / kernels::rate(in.kind == RowInputKind::sum ? "fadds" : "fmaxs", 2, m));
+  }
+  return counter.cycles();
+}
+
+}  // namespace cs::autogen

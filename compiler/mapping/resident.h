@@ -1,0 +1,21 @@
+// Programs whose operands and results lie on the PEs, as host programs of the vendor's SDK use kernels: the
+// host copies in, launches, copies out. One kernel, with the same text on every PE of a rectangle; no stream,
+// no feeder.
+//
+//   elementwise   every PE has a slice of every operand; the result takes the place of the first one
+//   rows          every PE has whole rows, in place
+//   reductions    every PE has whole rows, or the PEs of a row of the rectangle have a piece of each row and
+//   their sums
+//                 meet on the first one (reduce.csl)
+// What else there is (products, regions, streams of 16-bit floats) is refused, with the reason.
+#pragma once
+
+#include "compiler/mapping/instances.h"
+
+namespace cs::mapping {
+
+// From the parts of a graph: sizes the kernel, writes its files, host steps and reports. False: reported in
+// diag.
+bool map_resident(const graph::Graph&, Parts&, const MapOptions&, const Machine&, Mapped&, Diag&);
+
+}  // namespace cs::mapping

@@ -1,0 +1,141 @@
+// Copies and launches of a host part, in the order of its steps.
+#include "runtime/host/copy_run.h"
+
+#include <algorithm>
+#include <map>
+
+#include "runtime/host/samples.h"
+#include "runtime/host/session.h"
+#include "runtime/host/wavelets.h"
+
+namespace cs {
+namespace {
+
+using Kind = HostStep::Kind;
+using Tensors = std::map<std::string, ops::Tensor>;
+
+// f(index in the tensor, index in the tiles), for every element of the tensor.
+template <class F>
+void for_elements(const Tiling& t, size_t elements, F&& f) {
+  const size_t columns = size_t(t.columns), height = t.tile_rows, width = t.tile_columns,
+               w = size_t(t.rect.w);
+  for (size_t i = 0; i < elements; ++i) {
+    const size_t row = i / columns, column = i % columns;
+    const size_t pe = row / height * w + column / width;
+    f(i, (pe * height + row % height) * width + column % width);
+  }
+}
+
+size_t words_of(const Tiling& t) { return size_t(t.rect.area()) * t.tile_rows * t.tile_columns; }
+
+class CopyRun {
+ public:
+  CopyRun(Device& device, const ModelRunOptions& options, Diag& diag)
+      : device_(device), host_(*device.program().host), session_(device), diag_(diag) {
+    session_.set_max_cycles(options.max_cycles);
+    for (const auto* list : {&host_.outputs, &host_.values})
+      for (const HostTensor& t : *list) types_[t.name] = &t;
+  }
+
+  // Every step for one sample. False: see the diagnostics, or the session's status.
+  bool sample(Tensors& tensors) {
+    for (const HostStep& step : host_.steps) {
+      const Tiling& t = step.tiling;
+      const uint32_t per_pe = t.tile_rows * t.tile_columns;
+      const Rect& user = device_.program().user;
+      const Rect pes{t.rect.x - user.x, t.rect.y - user.y, t.rect.w, t.rect.h};
+      std::vector<uint32_t> words;
+      switch (step.kind) {
+        case Kind::copy_in:
+          if (!to_wavelets(step.tensor, tensors.at(step.tensor), words, diag_) ||
+              !session_.copy_to(step.symbol, pes, per_pe, cut_into_tiles(t, words), HostOrder::row_major,
+                                diag_))
+            return false;
+          break;
+        case Kind::launch:
+          if (!launch(step.symbol)) return false;
+          break;
+        case Kind::copy_out: {
+          std::vector<uint32_t> tiles;
+          if (!session_.copy_from(step.symbol, pes, per_pe, tiles, HostOrder::row_major, diag_)) return false;
+          ops::Tensor& out = tensors.emplace(step.tensor, tensor_type(*types_.at(step.tensor))).first->second;
+          words.resize(size_t(out.elements()));
+          join_tiles(t, tiles, words);
+          for (size_t i = 0; i < words.size(); ++i) from_wavelet(words[i], out, i);
+          break;
+        }
+        default:
+          CS_CHECK(false, "streams beside copies, which verify() should have refused");
+      }
+    }
+    return true;
+  }
+
+  const RunStatus& status() const { return session_.status(); }
+  Cycle first_launch() const { return first_launch_; }
+
+ private:
+  bool launch(const std::string& function) {
+    if (first_launch_ == kNever) first_launch_ = device_.now();
+    return session_.launch(function, {}, diag_) && session_.wait(diag_);
+  }
+
+  Device& device_;
+  const HostPart& host_;
+  Session session_;
+  Diag& diag_;
+  Cycle first_launch_ = kNever;
+  std::map<std::string, const HostTensor*> types_;
+};
+
+}  // namespace
+
+bool has_copies(const HostPart& host) {
+  return std::any_of(host.steps.begin(), host.steps.end(), [](const HostStep& s) {
+    return s.kind == Kind::copy_in || s.kind == Kind::launch || s.kind == Kind::copy_out;
+  });
+}
+
+std::vector<uint32_t> cut_into_tiles(const Tiling& t, const std::vector<uint32_t>& words) {
+  std::vector<uint32_t> tiles(words_of(t), 0);
+  for_elements(t, words.size(), [&](size_t i, size_t at) { tiles[at] = words[i]; });
+  return tiles;
+}
+
+void join_tiles(const Tiling& t, const std::vector<uint32_t>& tiles, std::vector<uint32_t>& words) {
+  for_elements(t, words.size(), [&](size_t i, size_t at) { words[i] = tiles[at]; });
+}
+
+std::optional<ModelRunResult> run_copies(Device& device, const std::vector<NamedArray>& inputs, int samples,
+                                         int given, const ModelRunOptions& options, Diag& diag) {
+  const HostPart& host = *device.program().host;
+  CopyRun run(device, options, diag);
+  ModelRunResult result;
+  std::vector<Tensors> done;
+  for (int s = 0; s < samples; ++s) {
+    Tensors tensors;
+    for (const HostTensor& t : host.inputs)
+      tensors.emplace(t.name, sample_of(t, find_array(inputs, t.name)->tensor, s, given));
+    const bool ended = run.sample(tensors);
+    if (!diag.ok()) return std::nullopt;
+    result.status = run.status();
+    if (!ended) break;
+    result.samples = s + 1;
+    result.sample_end.push_back(device.now());
+    for (const HostTensor& t : host.inputs) tensors.erase(t.name);
+    done.push_back(std::move(tensors));
+    if (options.progress && !options.progress(device.now(), result.samples)) {
+      result.status = {StopReason::interrupted, device.now(), "", "interrupted"};
+      break;
+    }
+  }
+  if (result.samples == samples) result.status = {StopReason::condition, device.now(), "", ""};
+  result.cycles = device.now();
+  if (result.samples > 0) result.latency_cycles = result.sample_end[0] - run.first_launch();
+  for (const HostTensor& t : host.outputs)
+    result.outputs.push_back(
+        gather_samples(t, result.samples, [&](int s) { return &done[size_t(s)].at(t.name); }));
+  return result;
+}
+
+}  // namespace cs

@@ -1,0 +1,78 @@
+// Operands that lie on the PEs, as a user compiles and runs them: values, the way through CSL text, refusals.
+#include <gmock/gmock.h>
+
+#include "tests/e2e/run_tool.h"
+
+namespace cs::e2e {
+namespace {
+
+using ::testing::HasSubstr;
+
+class ResidentProgram : public Scratch {
+ protected:
+  // One job per line, values against the host's.
+  void expect_values(const std::string& rows) const {
+    write("suite.yaml", "suite:\n" + rows);
+    const ChildResult r = run("cs-regress", {path("suite.yaml"), "-j", "1", "--update"});
+    EXPECT_EQ(r.exit_code, 0) << r.out << r.err;
+  }
+  static std::string row(const std::string& name, const std::string& op, const std::string& attrs,
+                         const std::string& rect, const std::string& operands) {
+    // What is so small is far from its bound.
+    return "  - {name: " + name + ", op: " + op + ", attrs: {" + attrs +
+           "}, machine: [wse2, wse3], policy: [medium, aggressive], cases: [{rect: " + rect +
+           ", resident: true, operands: [" + operands + "], cause: small}]}\n";
+  }
+};
+
+TEST_F(ResidentProgram, ValuesAreRightWhereNothingDividesEvenly) {
+  expect_values(row("chain", "gelu", "", "[3, 2]", "{shape: [1, 101]}") +
+                row("two", "sub", "", "[3, 1]", "{shape: [1, 50]}, {shape: [1, 50]}") +
+                row("constant", "mul", "", "[2, 2]", "{shape: [1, 30]}, {shape: [1, 30], constant: true}") +
+                row("softmax", "softmax", "", "[2, 2]", "{shape: [1, 7, 9]}") +
+                row("norm", "layer_norm", "", "[2, 1]",
+                    "{shape: [1, 5, 10]}, {shape: [10], constant: true}, {shape: [10], constant: true}") +
+                row("rms", "rms_norm", "", "[1, 3]", "{shape: [1, 5, 10]}, {shape: [10], constant: true}"));
+}
+
+TEST_F(ResidentProgram, SumsOfPiecesMeetByEveryAlgorithm) {
+  // By the model: one word along 16 PEs in a tree, 24 words in two phases, 800 in a chain.
+  expect_values(row("tree", "reduce_sum", "axes: [2]", "[16, 1]", "{shape: [1, 1, 512]}") +
+                row("two_phase", "reduce_mean", "axes: [2]", "[16, 2]", "{shape: [1, 47, 256]}") +
+                row("chain", "reduce_max", "axes: [2]", "[4, 1]", "{shape: [1, 800, 8]}") +
+                row("whole", "reduce_sum", "axes: [2]", "[2, 2]", "{shape: [1, 9, 33]}"));
+}
+
+constexpr const char* kModel =
+    "inputs:\n  - {name: x, type: \"f32[2, 3, 4]\"}\n"
+    "nodes:\n  - {name: y, op: softmax, inputs: [x]}\noutputs: [{name: y}]\n";
+
+TEST_F(ResidentProgram, TheTextGivesTheSameProgram) {
+  write("model.yaml", kModel);
+  const std::string model = path("model.yaml"), text = path("text");
+  const std::vector<std::string> how{"--operands", "resident", "--rect", "2x1"};
+  std::vector<std::string> direct{model, "-o", path("a.csp")}, emit{model, "--emit", "csl", "-o", text};
+  direct.insert(direct.end(), how.begin(), how.end());
+  emit.insert(emit.end(), how.begin(), how.end());
+  ASSERT_EQ(run("cs-compile", direct).exit_code, 0);
+  ASSERT_EQ(run("cs-compile", emit).exit_code, 0);
+  const ChildResult again =
+      run("cs-compile", {text + "/layout.csl", "--host", text + "/host.yaml", "-o", path("b.csp")});
+  ASSERT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_EQ(slurp(path("a.csp/program.fb")), slurp(path("b.csp/program.fb")));
+  // Two launches and what is between them, reported as any run.
+  const ChildResult report = run("cs-sim", {path("a.csp"), "--iterations", "2", "--report", path("report")});
+  EXPECT_EQ(report.exit_code, 0) << report.err;
+  EXPECT_THAT(report.out, HasSubstr("2 samples"));
+}
+
+TEST_F(ResidentProgram, ANetworkIsRefused) {
+  const ChildResult r = run("cs-compile", {kSource + "/models/mnist_mlp/model.onnx", "--operands", "resident",
+                                           "-o", path("a.csp")});
+  EXPECT_EQ(r.exit_code, 1);
+  EXPECT_THAT(r.err, HasSubstr("is for graphs of one kernel"));
+  EXPECT_FALSE(std::filesystem::exists(path("a.csp")));
+}
+
+}  // namespace
+}  // namespace cs::e2e

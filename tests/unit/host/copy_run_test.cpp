@@ -1,0 +1,34 @@
+// Tensors on the PEs: where every element lies, by hand.
+#include "runtime/host/copy_run.h"
+
+#include <gtest/gtest.h>
+
+namespace cs {
+namespace {
+
+using Words = std::vector<uint32_t>;
+
+TEST(Tiles, PeAfterPeWithZerosBehindTheEnd) {
+  // Seven elements, three on each of 2 x 2 PEs: a matrix of rows of six.
+  const Tiling t{{4, 1, 2, 2}, 6, 1, 3};
+  const Words words{1, 2, 3, 4, 5, 6, 7};
+  const Words tiles = cut_into_tiles(t, words);
+  EXPECT_EQ(tiles, (Words{1, 2, 3, 4, 5, 6, 7, 0, 0, 0, 0, 0}));
+  Words back(7);
+  join_tiles(t, tiles, back);
+  EXPECT_EQ(back, words);
+}
+
+TEST(Tiles, PiecesOfRowsLieBesideEachOther) {
+  // 3 x 4 on 2 x 2 PEs with tiles of 2 x 2: PE (0, 0) has 1 2 5 6.
+  const Tiling t{{0, 0, 2, 2}, 4, 2, 2};
+  const Words words{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+  const Words tiles = cut_into_tiles(t, words);
+  EXPECT_EQ(tiles, (Words{1, 2, 5, 6, 3, 4, 7, 8, 9, 10, 0, 0, 11, 12, 0, 0}));
+  Words back(12);
+  join_tiles(t, tiles, back);
+  EXPECT_EQ(back, words);
+}
+
+}  // namespace
+}  // namespace cs

@@ -1,0 +1,109 @@
+// Kernels with resident operands: cuts, estimates and bounds by hand, and what is refused.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "compiler/autogen/least_cycles.h"
+#include "tests/unit/mapping/harness.h"
+
+namespace cs {
+namespace {
+
+using kernels::LineReduce;
+using kernels::Pattern;
+using ::testing::HasSubstr;
+
+kernels::Work sums(int64_t rows, int64_t n) {
+  kernels::Work work;
+  work.pattern = Pattern::reduction;
+  work.resident = true;
+  work.rows = rows;
+  work.n = n;
+  return work;
+}
+
+TEST(Resident, ReductionsKeepRowsWholeWhereThereAreEnough) {
+  const Machine m = test::machine("wse2");
+  const auto whole = kernels::cut_resident(sums(64, 1024), 4, 4, m);
+  ASSERT_TRUE(whole);
+  EXPECT_EQ(whole->line, 1);
+  EXPECT_EQ(whole->m_slice, 4);
+  EXPECT_EQ(whole->n_slice, 1024);
+  // Four rows on 16 PEs: a quarter of a row each, and 1 word meets along 4 PEs.
+  const auto pieces = kernels::cut_resident(sums(4, 1024), 4, 4, m);
+  ASSERT_TRUE(pieces);
+  EXPECT_EQ(pieces->line, 4);
+  EXPECT_EQ(pieces->m_slice, 1);
+  EXPECT_EQ(pieces->n_slice, 256);
+  // 1023 elements do not fall into four equal pieces.
+  EXPECT_EQ(kernels::cut_resident(sums(4, 1023), 4, 4, m)->line, 1);
+}
+
+TEST(Resident, TheQuickestWayOfAReduceIsThatOfTheModel) {
+  const Machine m = test::machine("wse2");
+  // A core on the way costs 2 + 2 + 1, a hop 1. One word over 32 PEs: tree 5 + 32 + 25 = 62; chain 1 + 6 * 31
+  // = 187.
+  const kernels::LineCost few = kernels::line_reduce_cost(1, 32, m);
+  EXPECT_EQ(few.how, LineReduce::tree);
+  EXPECT_DOUBLE_EQ(few.cycles, 62 + 20);
+  // 2000 words: chain 2000 + 186.
+  const kernels::LineCost many = kernels::line_reduce_cost(2000, 32, m);
+  EXPECT_EQ(many.how, LineReduce::chain);
+  EXPECT_DOUBLE_EQ(many.cycles, 2186 + 20);
+  // 64 words: groups of four, 128 + 6 * 3 + (5 + 4) * 7 = 209; of eight, 128 + 42 + 13 * 3 = 209; chain 250;
+  // tree 377.
+  EXPECT_EQ(kernels::line_reduce_cost(64, 32, m).how, LineReduce::two_phase);
+  EXPECT_DOUBLE_EQ(kernels::line_reduce_cost(64, 32, m).cycles, 209 + 20);
+}
+
+TEST(Resident, TheBoundHasNoStreams) {
+  const Machine m = test::machine("wse2");
+  // 1024 additions at two per cycle on four PEs; 4 KB read at 16 bytes per cycle.
+  const kernels::Bound bound = kernels::ideal_bound(sums(1, 1024), 4, 2, 2, m);
+  EXPECT_DOUBLE_EQ(bound.compute, 128);
+  EXPECT_DOUBLE_EQ(bound.memory, 64);
+  EXPECT_DOUBLE_EQ(bound.cycles(), 128);
+}
+
+double least(const std::string& op, const std::string& machine) {
+  const ops::OpDef& row = *ops::find_op(op);
+  return autogen::least_cycles(ops::bind_attrs(ops::op_expression(row), ops::with_defaults(row, {})),
+                               test::machine(machine));
+}
+
+TEST(LeastCycles, EveryOperationAtItsOwnRate) {
+  // A maximum takes a cycle on WSE-2; WSE-3 does four with a number, and two with a second slice.
+  EXPECT_DOUBLE_EQ(least("relu", "wse2"), 1);
+  EXPECT_DOUBLE_EQ(least("relu", "wse3"), 0.25);
+  EXPECT_DOUBLE_EQ(least("leaky_relu", "wse2"), 1 + 1);  // max(x, a x): the product, the maximum
+  EXPECT_DOUBLE_EQ(least("leaky_relu", "wse3"), 1 + 0.5);
+  EXPECT_DOUBLE_EQ(least("add", "wse2"), 0.5);
+  EXPECT_DOUBLE_EQ(least("add", "wse3"), 0.5);  // two slices of 16 bytes a cycle are four words
+  EXPECT_DOUBLE_EQ(least("mul", "wse2"), 1);
+}
+
+std::string refusal(const graph::Graph& g, int w = 2, int h = 1) {
+  mapping::MapOptions options;
+  options.resident = true;
+  options.force_width = w;
+  options.force_height = h;
+  Diag diag;
+  EXPECT_FALSE(mapping::map_graph(g, test::machine("wse2"), options, diag));
+  return diag.to_string();
+}
+
+TEST(Resident, WhatHasNoSuchFormIsRefusedWithTheReason) {
+  test::GemmCase gemm{.n = 8, .m = 8};
+  EXPECT_THAT(refusal(test::gemm_graph(gemm)), HasSubstr("the kernel is a contraction (gemv)"));
+  graph::Graph two;
+  const graph::ValueId x = two.add_input("x", {DataType::f32, {1, 8}}, 0);
+  const graph::ValueId a = test::add_op(two, "a", "relu", {x}, {1, 8}, Origin::handwritten);
+  two.set_output(test::add_op(two, "b", "relu", {a}, {1, 8}, Origin::handwritten));
+  EXPECT_THAT(refusal(two), HasSubstr("is for graphs of one kernel, this one has: "));
+  graph::Graph large;
+  const graph::ValueId z = large.add_input("x", {DataType::f32, {1, 40000}}, 0);
+  large.set_output(test::add_op(large, "a", "relu", {z}, {1, 40000}, Origin::handwritten));
+  EXPECT_THAT(refusal(large), HasSubstr("needs 85576 B per PE on 2 x 1 PEs, a PE has 49152 B"));
+}
+
+}  // namespace
+}  // namespace cs
