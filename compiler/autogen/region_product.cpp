@@ -185,7 +185,7 @@ class Product : StatementWriter {
       code_.scratch_words += points(axes_) + 1;
       has_copy_ = true;
     }
-    const std::string dsd = fmt::format("s{}_{}", number_, unique("copy"));
+    std::string dsd = fmt::format("s{}_{}", number_, unique("copy"));
     code_.declarations.push_back(
         fmt::format("const {} = @get_dsd(mem1d_dsd, .{{ .tensor_access = |a|{{{}}} -> {}[a + {}] }});", dsd,
                     points(axes_), array, first));

@@ -54,8 +54,10 @@ double launch_cycles(const Work& work, const Cut& cut, const Machine& m) {
   switch (work.pattern) {
     case Pattern::elementwise:
       return chain_cycles(work.chain, cut.n_slice).alone();
-    case Pattern::rows:
-      return cut.n_slice * work.row_cost.resident + double(cut.n_slice / work.row) * work.row_cost.per_row;
+    case Pattern::rows: {
+      const int64_t rows = cut.n_slice / work.row;
+      return cut.n_slice * work.row_cost.resident + double(rows) * work.row_cost.per_row;
+    }
     case Pattern::reduction:
       return sum_cycles(work, cut.m_slice, cut.n_slice, m) +
              (cut.line > 1 ? line_reduce_cost(cut.m_slice, cut.line, m).cycles : 0);

@@ -8,6 +8,7 @@ namespace cs {
 namespace {
 
 constexpr int64_t kMaxInt = 0x7fffffff;
+constexpr int64_t kMaxTile = 0xffff;  // beyond any PE's memory
 constexpr int64_t kMaxBytes = int64_t(1) << 48;
 constexpr names::Table<6> kStepKinds = {"send", "receive", "op", "copy_in", "launch", "copy_out"};
 
@@ -41,8 +42,8 @@ void read_attrs(YamlMap& map, Attrs& attrs, Diag& diag) {
 void read_tiling(YamlMap& map, Tiling& t, Diag& diag) {
   read_rect(map.child("rect"), t.rect, map.loc(), diag);
   read_number(map, "columns", t.columns, 1, kMaxInt, diag);
-  read_number(map, "tile_rows", t.tile_rows, 1, kMaxInt, diag);
-  read_number(map, "tile_columns", t.tile_columns, 1, kMaxInt, diag);
+  read_number(map, "tile_rows", t.tile_rows, 1, kMaxTile, diag);
+  read_number(map, "tile_columns", t.tile_columns, 1, kMaxTile, diag);
 }
 
 void read_step(YamlMap& map, HostStep& s, Diag& diag) {
