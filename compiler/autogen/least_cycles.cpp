@@ -1,8 +1,6 @@
 // The shortest form of an expression, and the rates of its operations.
 #include "compiler/autogen/least_cycles.h"
 
-#include <algorithm>
-
 #include "compiler/autogen/expression.h"
 #include "compiler/kernels/cost_parts.h"
 #include "runtime/ops/operations.h"
@@ -30,7 +28,7 @@ class Counter {
     count(n);
   }
   void add_cycles(double cycles) { cycles_ += cycles; }
-  double cycles() const { return cycles_ - std::min(additions_, factors_) / kernels::rate("fadds", 2, m_); }
+  double cycles() const { return cycles_; }
 
  private:
   bool is_number(int i) const { return i >= 0 && numbers_[size_t(i)]; }
@@ -49,11 +47,10 @@ class Counter {
         break;
       case ExprKind::add:
       case ExprKind::sub:
-        cycles_ += 1 / kernels::rate("fadds", sources, m_);
-        ++additions_;
+        if (!has_factor(n.a) && !has_factor(n.b)) cycles_ += 1 / kernels::rate("fadds", sources, m_);
         break;
       case ExprKind::mul:
-        product(sources);
+        cycles_ += 1 / kernels::rate("fmuls", sources, m_);
         break;
       case ExprKind::min:
       case ExprKind::max:
@@ -67,14 +64,17 @@ class Counter {
         break;
       default:
         if (n.kind == ExprKind::div && is_number(n.b))
-          product(1);
+          cycles_ += 1 / kernels::rate("fmuls", 1, m_);
         else
           cycles_ += ops::operations_of(n.kind) / m_.peak_flops_per_cycle(false);
     }
   }
-  void product(int sources) {
-    cycles_ += 1 / kernels::rate("fmuls", sources, m_);
-    factors_ += sources == 1 ? 1 : 0;
+  // A product with a number among its factors: with the addition that takes it, one multiply-add.
+  bool has_factor(int i) const {
+    if (i < 0 || is_number(i)) return false;
+    const ExprNode& n = e_.nodes[size_t(i)];
+    if (n.kind == ExprKind::div) return is_number(n.b);
+    return n.kind == ExprKind::mul && (slices(n) == 1 || has_factor(n.a) || has_factor(n.b));
   }
 
   const Expr& e_;
@@ -82,7 +82,6 @@ class Counter {
   const Machine& m_;
   std::vector<bool> seen_;
   double cycles_ = 0;
-  int additions_ = 0, factors_ = 0;
 };
 
 }  // namespace

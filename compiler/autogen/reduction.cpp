@@ -11,9 +11,9 @@ namespace cs::autogen {
 
 namespace {
 
-// Element i joins accumulator i mod k; k divides the slice.
-int accumulators(int n) {
-  int k = n < 16 ? 2 : 4;
+// Element i joins accumulator i mod k; k, at most so many, divides the slice.
+int accumulators(int n, int most) {
+  int k = most;
   while (n % k != 0) --k;
   return k;
 }
@@ -36,7 +36,7 @@ std::string header(const ReductionSpec& spec) {
 }
 
 std::string data(const ReductionSpec& spec) {
-  const int k = accumulators(spec.n);
+  const int k = accumulators(spec.n, spec.n < 16 ? 2 : 4);
   std::string out = fmt::format(
       "const x_in = @get_dsd(fabin_dsd, .{{ .extent = {}, .fabric_color = x_color, .input_queue = x_queue "
       "}});\n"
@@ -90,8 +90,7 @@ std::string pass_on(const ReductionSpec& spec) {
 }  // namespace
 
 std::string resident_reduction_module(const ReductionSpec& spec, int rows) {
-  int k = 4;
-  while (spec.n % k != 0) --k;
+  const int k = accumulators(spec.n, 4);
   const std::string scale =
       spec.scale == 1 ? ""
                       : fmt::format("  if (root) @fmuls(all_y, all_y, {});\n", float_literal(spec.scale));

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "compiler/kernels/cost_parts.h"
+
 namespace cs::autogen {
 
 VectorInstruction instruction_of(VectorKind kind) {
@@ -33,9 +35,7 @@ VectorInstruction instruction_of(VectorKind kind) {
 }
 
 double elements_per_cycle(const char* mnemonic, size_t sources, const Machine& m) {
-  const double written = m.core.write_bytes_per_cycle / 4.0;
-  const double read = m.core.read_bytes_per_cycle / (4.0 * double(std::max<size_t>(1, sources)));
-  return std::max(1.0, std::min({double(m.simd(mnemonic)), written, read}));
+  return kernels::rate(mnemonic, int(std::max<size_t>(1, sources)), m);
 }
 
 double start_cycles(size_t descriptors, const Machine& m) {

@@ -130,6 +130,7 @@ std::optional<Mapped> map_graph(const graph::Graph& g, const Machine& machine, c
   times.mark("parts", mapped.seconds);
   if (options.resident) {
     if (!map_resident(g, parts, options, machine, mapped, diag)) return std::nullopt;
+    add_library(mapped);
     add_graph_nodes(g, parts, mapped.host);
     times.mark("emit", mapped.seconds);
     return mapped;

@@ -22,7 +22,6 @@ class Writer {
   std::map<std::string, std::string> run() {
     files_["layout.csl"] = layout();
     files_["pe.csl"] = program();
-    add_imports();
     return std::move(files_);
   }
 
@@ -97,13 +96,6 @@ class Writer {
                        inst_.work.rows, cut_.n_slice,
                        meets_on_line(inst_) ? fmt::format(" of {}", inst_.work.n) : "",
                        meets_on_line(inst_) ? " of the first column" : "");
-  }
-
-  void add_file(const std::string& file) { files_[file] = std::string(kernels::source(file)); }
-  void add_imports() {
-    const std::map<std::string, std::string> files = files_;
-    for (const auto& [name, text] : files)
-      for (std::string_view file : kernels::imports_of(text)) add_file(std::string(file));
   }
 
   // The import of the kernel; `call` runs it.

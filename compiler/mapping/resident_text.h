@@ -14,7 +14,7 @@ bool meets_on_line(const Instance&);
 // Arrays that the host reaches: operands, the result of a reduction, constants; and their elements on a PE.
 std::vector<std::string> resident_symbols(const Instance&);
 int resident_words(const Instance&, const std::string& symbol);
-// Every file, library kernels included. `function` is what the host launches.
+// Every file but those of the library. `function` is what the host launches.
 std::map<std::string, std::string> resident_files(const Instance&, const char* function, const Machine&);
 
 }  // namespace cs::mapping

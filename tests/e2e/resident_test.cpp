@@ -1,6 +1,8 @@
 // Operands that lie on the PEs, as a user compiles and runs them: values, the way through CSL text, refusals.
 #include <gmock/gmock.h>
 
+#include <nlohmann/json.hpp>
+
 #include "tests/e2e/run_tool.h"
 
 namespace cs::e2e {
@@ -64,6 +66,22 @@ TEST_F(ResidentProgram, TheTextGivesTheSameProgram) {
   const ChildResult report = run("cs-sim", {path("a.csp"), "--iterations", "2", "--report", path("report")});
   EXPECT_EQ(report.exit_code, 0) << report.err;
   EXPECT_THAT(report.out, HasSubstr("2 samples"));
+}
+
+TEST_F(ResidentProgram, TheBoundIsThatOfTheOperatorWhoeverComputesIt) {
+  for (const std::string op : {"softmax", "reduce_max"}) {
+    const std::string attrs = op == "softmax" ? "{axis: 2}" : "{axes: [2]}";
+    write("model.yaml", "inputs:\n  - {name: x, type: \"f32[1, 6, 64]\"}\nnodes:\n  - {name: y, op: " + op +
+                            ", inputs: [x], attrs: " + attrs + "}\noutputs: [{name: y}]\n");
+    std::vector<double> ideal;
+    for (const std::string policy : {"medium", "aggressive"}) {
+      const ChildResult r = run("cs-compile", {path("model.yaml"), "--operands", "resident", "--rect", "2x1",
+                                               "--json", "--autogen-policy", policy});
+      ASSERT_EQ(r.exit_code, 0) << r.err;
+      ideal.push_back(nlohmann::json::parse(r.out).at("placement").at(0).at("ideal").at("cycles"));
+    }
+    EXPECT_DOUBLE_EQ(ideal[0], ideal[1]) << op;
+  }
 }
 
 TEST_F(ResidentProgram, ANetworkIsRefused) {
