@@ -111,9 +111,14 @@ template <typename S, typename V>
 void host(S& s, V& v) {
   v("host_ports", s.host_ports, "ports", 1, 4096, "streams that may be open per edge");
   v("host_wavelets_per_cycle", s.host_wavelets_per_cycle, "wavelets/cycle", 1e-6, 1.0, "rate of one stream");
+  v("system_gb_per_s", s.system_gb_per_s, "GB/s", 1e-6, 1e9, "rate of all streams of one direction together");
   v("host_call_us", s.host_call_us, "microseconds", 0.0, 1e9, "fixed time of a copy or launch");
-  v("host_gflops", s.host_gflops, "Gflop/s", 1e-6, 1e9, "rate of host operators");
-  v("host_gb_per_s", s.host_gb_per_s, "GB/s", 1e-6, 1e9, "memory rate of host operators");
+  v("host_crossing_us", s.host_crossing_us, "microseconds", 0.0, 1e9,
+    "latency of a streamed value between a host operator and the wafer's edge, one way");
+  v("host_cores", s.host_cores, "cores", 1, 4096, "host operators that run at a time");
+  v("host_op_us", s.host_op_us, "microseconds", 0.0, 1e9, "fixed time of a host operator on its core");
+  v("host_gflops", s.host_gflops, "Gflop/s", 1e-6, 1e9, "rate of all host cores together");
+  v("host_gb_per_s", s.host_gb_per_s, "GB/s", 1e-6, 1e9, "memory rate of all host cores together");
   v("link_gb_per_s", s.link_gb_per_s, "GB/s", 1e-6, 1e9, "rate of copies between host and wafer");
 }
 

@@ -110,7 +110,11 @@ struct Machine {
   struct Host {
     int host_ports = 16;               // streams that may be open per edge
     double host_wavelets_per_cycle = 1.0;  // per port
-    double host_call_us = 171;
+    double system_gb_per_s = 150;      // all streams of one direction together
+    double host_call_us = 171;         // a call of a host program: copy, launch
+    double host_crossing_us = 10;      // a streamed value between a host operator and the edge of the wafer, one way
+    int host_cores = 4;                // share what follows; an operator runs on one of them
+    double host_op_us = 5;             // beside its operations and bytes
     double host_gflops = 50;
     double host_gb_per_s = 18.75;
     double link_gb_per_s = 3.4;        // copies: bytes at link rate
