@@ -1,8 +1,9 @@
 """Kernels on operands that lie on the PEs (GEMM twice, GEMV, attention, transpose, embedding, reduce and
 all-reduce): values against numpy, cycles against the kernels' closed forms and, with --sdk-examples, those of GEMM and GEMV against the public
-gemm-collectives_2d and gemv-collectives_2d of the same size on the same PEs.
+gemm-collectives_2d and gemv-collectives_2d of the same size on the same PEs. Then values alone of sizes beyond the machine's limits (8 commands
+of a control wavelet, 8 queues, tiles that fit a queue); --every-size takes all of 2 to 17, 32 and 64 PEs a side with tiles of 1, 4 and 14.
 
-  cs_python run.py --bin BUILD/bin [--arch wse2 wse3] [--sdk-examples PATH]     PATH holds benchmarks/gemm-collectives_2d
+  cs_python run.py --bin BUILD/bin [--arch wse2 wse3] [--every-size] [--sdk-examples PATH]     PATH holds benchmarks/gemm-collectives_2d
 """
 import argparse
 import json
@@ -217,10 +218,37 @@ KINDS = [  # sizes; of gemm and gemv the public programs run the first two as we
 COMPARED = {"gemm": 2, "gemv": 2}
 
 
+def sizes_of(kind, P, tile):
+  """What a kernel is tried with on P PEs a side and tiles of so many rows and columns."""
+  if kind in (gemm, shift_gemm):
+    return [{"P": P, "Mt": tile, "Kt": tile, "Nt": tile}]
+  if kind is transpose:
+    return [(P, tile, tile), (P, tile, tile + 3)]
+  if kind is embedding:
+    return [(P, tile, tile + 2, 5)]
+  if kind is attention:
+    return [(P, tile, tile + 2)]
+  if kind is gemv:
+    return [(P, P, 2 * P * tile, P * tile)]  # an even number of rows on every PE, says gemv.csl
+  group = max(d for d in range(1, P) if P % d == 0 and d * d <= P)
+  return [(how, every, vertical, P, group, tile) for how in REDUCES for every in (False, True) for vertical in (False, True)]
+
+
+def check_values(tools, archs, sides, tiles):
+  for arch in archs:
+    for kind, _, _ in KINDS:
+      for P in sides:
+        sizes = [size for tile in tiles for size in sizes_of(kind, P, tile)]
+        for size in sizes:
+          kind(tools, HERE / f"{kind.__name__}_layout.csl", arch, size, True)
+        print(f"{kind.__name__ + ' on ' + str(P):40} {arch:6} right with tiles of {', '.join(map(str, tiles))}", flush=True)
+
+
 def main():
   parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
   parser.add_argument("--bin", type=pathlib.Path, required=True)
   parser.add_argument("--arch", nargs="+", default=["wse2", "wse3"])
+  parser.add_argument("--every-size", action="store_true", help="an hour")
   parser.add_argument("--sdk-examples", type=pathlib.Path)
   args = parser.parse_args()
   bad = 0
@@ -244,6 +272,10 @@ def main():
             line += "  slower"
             bad += 1
         print(line)
+  if args.every_size:
+    check_values(args.bin, args.arch, [*range(2, 18), 32, 64], [1, 4, 14])
+  else:
+    check_values(args.bin, args.arch, [9], [1, 4])
   return 1 if bad else 0
 
 
