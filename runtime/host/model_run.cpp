@@ -1,39 +1,51 @@
 // The pipeline of host steps.
 //
 //   1. every step holds the next sample it works on; tensors of a sample carry the cycle from which they exist
-//   2. steps whose tensors are there are done until nothing moves (sends queue at their port, operators compute)
-//   3. the device runs until a watched port has the wavelets of its next sample; back to 2
+//   2. steps whose tensors are there are done until nothing moves: sends queue at their port, operators queue for the
+//      processor and start as soon as nothing can become known any more that would go before them
+//   3. the device runs until a watched port has the wavelets of its next sample, or a core takes an operator; back to 2
 #include "runtime/host/model_run.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <map>
+#include <numeric>
 
 #include "runtime/host/copy_run.h"
 #include "runtime/host/samples.h"
 #include "runtime/host/wavelets.h"
 #include "runtime/ops/ops.h"
-#include "runtime/support/rng.h"
 #include "runtime/support/yaml.h"
 
 namespace cs {
 namespace {
 
+// A tensor, and from when on it is at either end of the way between host and wafer.
 struct Ready {
   ops::Tensor tensor;
-  Cycle since = 0;
+  Cycle at_host = 0, at_edge = 0;
 };
+
+bool is_view(const HostStep& step) {
+  const ops::OpDef* op = ops::find_op(step.op);
+  return op != nullptr && op->kind == ops::OpKind::view;
+}
 
 class Pipeline {
  public:
   Pipeline(Device& device, const HostPart& host, int samples, Diag& diag)
       : device_(device), host_(host), samples_(samples), diag_(diag), next_(host.steps.size(), 0),
-        free_(host.steps.size(), 0), tensors_(size_t(samples)) {
+        processor_(device.machine().host.host_cores), crossing_(host_crossing_cycles(device.machine())),
+        tensors_(size_t(samples)) {
     for (const auto* list : {&host.inputs, &host.outputs, &host.values})
       for (const HostTensor& t : *list) types_[t.name] = &t;
+    for (size_t i = 0; i < host.steps.size(); ++i) {
+      const HostStep& step = host.steps[i];
+      if (step.kind == HostStep::Kind::send) users_[step.tensor].push_back(i);
+      for (const std::string& name : step.inputs) users_[name].push_back(i);
+    }
     result_.sample_end.assign(size_t(samples), 0);
     result_.first_input = kNever;
   }
@@ -52,7 +64,7 @@ class Pipeline {
     for (const HostTensor& t : host_.inputs) {
       const NamedArray* array = find_array(inputs, t.name);
       for (int s = 0; s < samples_; ++s) {
-        tensors_[size_t(s)][t.name] = {sample_of(t, array->tensor, s, given), 0};
+        tensors_[size_t(s)][t.name] = {sample_of(t, array->tensor, s, given), 0, 0};
       }
     }
     return true;
@@ -68,7 +80,7 @@ class Pipeline {
         return true;
       }
       arm_watches();
-      const RunUntil until{.cycle = std::min(o.max_cycles, next_progress), .any_watch = true};
+      const RunUntil until{.cycle = std::min({o.max_cycles, next_progress, wake()}), .any_watch = true};
       const RunStatus status = device_.run(until);
       const bool at_limit = status.now >= o.max_cycles;
       if (status.reason == StopReason::condition && !at_limit) {
@@ -80,6 +92,11 @@ class Pipeline {
       }
       if (!advance()) return false;
       if (done() || progressed_) continue;
+      // The wafer waits for the host: nothing can become known before the next operator starts.
+      if (!at_limit && status.reason != StopReason::fault && !processor_.idle()) {
+        if (!run_next()) return false;
+        continue;
+      }
       result_.status = status;
       if (at_limit && status.fault.empty())
         result_.status = {StopReason::max_cycles, status.now, "timeout",
@@ -98,11 +115,8 @@ class Pipeline {
       result_.cycles = result_.sample_end[size_t(n) - 1];
       if (result_.first_input != kNever) result_.latency_cycles = result_.sample_end[0] - result_.first_input;
     }
-    if (n >= 4) {
-      const int middle = n / 2 - 1;
-      result_.interval_cycles = double(result_.sample_end[size_t(n) - 1] - result_.sample_end[size_t(middle)]) /
-                                double(n - 1 - middle);
-    }
+    result_.interval_cycles = interval_of(std::span(result_.sample_end).first(size_t(n)),
+                                          copies_over_samples(host_, device_.machine()));
     for (const HostTensor& t : host_.outputs)
       result_.outputs.push_back(
           gather_samples(t, n, [&](int s) { return &tensors_[size_t(s)][t.name].tensor; }));
@@ -120,27 +134,55 @@ class Pipeline {
 
   bool advance() {
     progressed_ = false;
-    for (bool moved = true; moved;) {
-      moved = false;
-      for (size_t i = 0; i < host_.steps.size(); ++i)
-        while (next_[i] < samples_) {
-          const HostStep& step = host_.steps[i];
-          bool did = false;
-          switch (step.kind) {
-            case HostStep::Kind::send: did = do_send(step, next_[i]); break;
-            case HostStep::Kind::receive: did = do_receive(step, next_[i]); break;
-            case HostStep::Kind::op: did = do_op(i, next_[i]); break;
-            default: CS_CHECK(false, "copies and launches are copy_run's part");
-          }
-          if (!diag_.ok()) return false;
-          if (!did) break;
-          ++next_[i];
-          moved = progressed_ = true;
-        }
-    }
+    std::vector<size_t> all(host_.steps.size());
+    std::iota(all.begin(), all.end(), size_t(0));
+    if (!settle(std::move(all))) return false;
+    // What the wafer has not given yet will be on the host later than this.
+    while (!processor_.idle() && processor_.next_start() <= device_.now() + crossing_)
+      if (!run_next()) return false;
     finish_samples();
     return true;
   }
+
+  // Does what can be done at these steps, and at those that use what they make.
+  bool settle(std::vector<size_t> list) {
+    for (size_t k = 0; k < list.size(); ++k) {
+      const size_t i = list[k];
+      while (next_[i] < samples_ && do_step(i, next_[i])) {
+        ++next_[i];
+        progressed_ = true;
+        add_users(made_at_once(host_.steps[i]), list);
+      }
+      if (!diag_.ok()) return false;
+    }
+    return true;
+  }
+
+  void add_users(const std::vector<std::string>& tensors, std::vector<size_t>& list) const {
+    for (const std::string& name : tensors)
+      if (const auto users = users_.find(name); users != users_.end())
+        list.insert(list.end(), users->second.begin(), users->second.end());
+  }
+
+  bool do_step(size_t index, int sample) {
+    const HostStep& step = host_.steps[index];
+    switch (step.kind) {
+      case HostStep::Kind::send: return do_send(step, sample);
+      case HostStep::Kind::receive: return do_receive(step, sample);
+      case HostStep::Kind::op: return do_op(index, sample);
+      default: CS_CHECK(false, "copies and launches are copy_run's part");
+    }
+    return false;
+  }
+
+  // Operators that compute make their results when a core has worked on them.
+  std::vector<std::string> made_at_once(const HostStep& step) const {
+    if (step.kind == HostStep::Kind::receive) return {step.tensor};
+    return step.kind == HostStep::Kind::op && is_view(step) ? step.outputs : std::vector<std::string>{};
+  }
+
+  // When the device has run far enough for the next operator to start.
+  Cycle wake() const { return processor_.idle() ? kNever : processor_.next_start() - crossing_; }
 
   bool do_send(const HostStep& step, int sample) {
     const auto it = tensors_[size_t(sample)].find(step.tensor);
@@ -148,7 +190,7 @@ class Pipeline {
     const int port = port_of(step);
     std::vector<uint32_t> words;
     if (!to_wavelets(step.tensor, it->second.tensor, words, diag_)) return false;
-    device_.send(port, words, it->second.since);
+    device_.send(port, words, it->second.at_edge);
     if (sample == 0) first_ports_.push_back(port);
     return true;
   }
@@ -158,61 +200,89 @@ class Pipeline {
     const size_t n = size_t(type.elements());
     const auto& events = device_.received(port_of(step));
     if (events.size() < (size_t(sample) + 1) * n) return false;
-    Ready ready{ops::Tensor(type), 0};
+    Ready ready{ops::Tensor(type)};
     for (size_t i = 0; i < n; ++i) {
       const PortEvent& e = events[size_t(sample) * n + i];
       from_wavelet(e.data, ready.tensor, i);
-      ready.since = std::max(ready.since, e.cycle + 1);
+      ready.at_edge = std::max(ready.at_edge, e.cycle + 1);
     }
+    ready.at_host = ready.at_edge + crossing_;
     tensors_[size_t(sample)][step.tensor] = std::move(ready);
     return true;
   }
 
+  // An operator whose operands are there waits for a core. A view only gives its operand another shape, wherever it is.
   bool do_op(size_t index, int sample) {
     const HostStep& step = host_.steps[index];
-    auto& have = tensors_[size_t(sample)];
+    const auto& have = tensors_[size_t(sample)];
     std::vector<const ops::Tensor*> inputs;
-    Cycle start = free_[index];
-    int64_t bytes = 0;
+    std::vector<const ops::TensorType*> types;
+    Cycle at_host = 0, at_edge = 0;
     for (const std::string& name : step.inputs) {
       const auto constant = constants_.find(name);
       const auto it = have.find(name);
       if (!name.empty() && constant == constants_.end() && it == have.end()) return false;
-      if (constant == constants_.end() && it != have.end()) start = std::max(start, it->second.since);
+      if (constant == constants_.end() && it != have.end()) {
+        at_host = std::max(at_host, it->second.at_host);
+        at_edge = std::max(at_edge, it->second.at_edge);
+      }
       inputs.push_back(name.empty() ? nullptr
                                     : constant != constants_.end() ? &constant->second : &it->second.tensor);
-      if (inputs.back() != nullptr) bytes += inputs.back()->type.bytes();
+      types.push_back(inputs.back() != nullptr ? &inputs.back()->type : nullptr);
     }
-    const ops::OpDef* op = ops::find_op(step.op);
-    CS_CHECK(op != nullptr, "host step with unknown operator '" + step.op + "'");
-    std::vector<ops::Tensor> outputs;
-    if (!ops::evaluate(*op, step.attrs, inputs, outputs, diag_)) return false;
-    std::vector<const ops::TensorType*> in_types;
-    std::vector<ops::TensorType> out_types;
-    for (const ops::Tensor* t : inputs) in_types.push_back(t != nullptr ? &t->type : nullptr);
-    for (const ops::Tensor& t : outputs) out_types.push_back(t.type), bytes += t.type.bytes();
-    const Cycle end =
-        start + host_op_cycles(device_.machine(), ops::op_flops(*op, step.attrs, in_types, out_types), bytes);
-    record(index, start, end);
-    for (size_t k = 0; k < step.outputs.size() && k < outputs.size(); ++k) {
-      const auto type = types_.find(step.outputs[k]);
-      if (type != types_.end() && tensor_type(*type->second).elements() == outputs[k].elements())
-        outputs[k].type = tensor_type(*type->second);
-      have[step.outputs[k]] = {std::move(outputs[k]), end};
+    const ops::OpDef& op = *ops::find_op(step.op);
+    std::vector<ops::Tensor> results;
+    if (!ops::evaluate(op, step.attrs, inputs, results, diag_)) return false;
+    if (is_view(step)) {
+      publish(step, sample, std::move(results), at_host, at_edge);
+    } else {
+      processor_.add({sample, index, at_host, cycles_of(op, step.attrs, types, results)});
+      waiting_[{sample, index}] = std::move(results);
     }
     return true;
   }
 
-  void record(size_t index, Cycle start, Cycle end) {
-    free_[index] = end;
-    const HostStep& step = host_.steps[index];
+  Cycle cycles_of(const ops::OpDef& op, const Attrs& attrs, const std::vector<const ops::TensorType*>& operands,
+                  const std::vector<ops::Tensor>& results) const {
+    int64_t bytes = 0;
+    std::vector<ops::TensorType> types;
+    for (const ops::TensorType* type : operands) bytes += type != nullptr ? type->bytes() : 0;
+    for (const ops::Tensor& t : results) types.push_back(t.type), bytes += t.type.bytes();
+    return host_op_cycles(device_.machine(), ops::op_flops(op, attrs, operands, types), bytes);
+  }
+
+  // The processor takes its next operator; what its results let others do is done.
+  bool run_next() {
+    const HostSpan span = processor_.start_next();
+    const HostStep& step = host_.steps[span.step];
+    record(span);
+    const auto results = waiting_.extract({span.sample, span.step});
+    publish(step, span.sample, std::move(results.mapped()), span.end, span.end + crossing_);
+    progressed_ = true;
+    std::vector<size_t> list;
+    add_users(step.outputs, list);
+    return settle(std::move(list));
+  }
+
+  void publish(const HostStep& step, int sample, std::vector<ops::Tensor> results, Cycle at_host, Cycle at_edge) {
+    for (size_t k = 0; k < step.outputs.size() && k < results.size(); ++k) {
+      const auto type = types_.find(step.outputs[k]);
+      if (type != types_.end() && tensor_type(*type->second).elements() == results[k].elements())
+        results[k].type = tensor_type(*type->second);
+      tensors_[size_t(sample)][step.outputs[k]] = {std::move(results[k]), at_host, at_edge};
+    }
+  }
+
+  void record(const HostSpan& span) {
+    result_.host_spans.push_back(span);
+    const HostStep& step = host_.steps[span.step];
     const std::string name = step.outputs.empty() ? step.op : step.outputs[0];
     auto it = std::find_if(result_.host_steps.begin(), result_.host_steps.end(),
                            [&](const HostStepTime& t) { return t.name == name; });
     if (it == result_.host_steps.end()) it = result_.host_steps.insert(it, HostStepTime{name, 0, kNever, 0});
-    it->busy += end - start;
-    it->first_start = std::min(it->first_start, start);
-    it->last_end = std::max(it->last_end, end);
+    it->busy += span.end - span.begin;
+    it->first_start = std::min(it->first_start, span.begin);
+    it->last_end = std::max(it->last_end, span.end);
   }
 
   void finish_samples() {
@@ -221,9 +291,9 @@ class Pipeline {
       for (const HostTensor& t : host_.outputs) {
         const auto it = tensors_[size_t(s)].find(t.name);
         if (it == tensors_[size_t(s)].end()) return;
-        end = std::max(end, it->second.since);
+        end = std::max(end, std::min(it->second.at_host, it->second.at_edge));
       }
-      result_.sample_end[size_t(s)] = end;
+      result_.sample_end[size_t(s)] = s > 0 ? std::max(end, result_.sample_end[size_t(s) - 1]) : end;
       result_.samples = s + 1;
       forget(s);
     }
@@ -257,9 +327,12 @@ class Pipeline {
   int samples_;
   Diag& diag_;
   std::map<std::string, const HostTensor*> types_;
+  std::map<std::string, std::vector<size_t>> users_;        // steps, by the name of a tensor that they take
   std::map<std::string, ops::Tensor> constants_;
   std::vector<int> next_;                                   // per step: next sample
-  std::vector<Cycle> free_;                                 // per step: when it can take another sample
+  HostProcessor processor_;
+  std::map<std::pair<int, size_t>, std::vector<ops::Tensor>> waiting_;  // results of operators that wait for a core
+  Cycle crossing_;
   std::vector<std::map<std::string, Ready>> tensors_;       // per sample
   std::vector<int> first_ports_;
   bool progressed_ = false;
@@ -268,57 +341,18 @@ class Pipeline {
 
 }  // namespace
 
-Cycle host_op_cycles(const Machine& m, int64_t flops, int64_t bytes) {
-  const double seconds = double(flops) / (m.host.host_gflops * 1e9) + double(bytes) / (m.host.host_gb_per_s * 1e9);
-  return Cycle(std::max(1.0, std::ceil(seconds * m.clock_mhz * 1e6)));
+std::optional<double> interval_of(std::span<const Cycle> sample_end, int copies) {
+  const size_t round = size_t(copies), rounds = sample_end.size() / round;
+  if (rounds < 4) return std::nullopt;
+  const size_t last = rounds * round, middle = rounds / 2 * round;
+  return double(sample_end[last - 1] - sample_end[middle - 1]) / double(last - middle);
 }
 
-int samples_in(const HostPart& host, const std::vector<NamedArray>& inputs, Diag& diag) {
-  int64_t samples = 1;
-  bool fixed = false;
-  for (const HostTensor& t : host.inputs) {
-    const NamedArray* a = find_array(inputs, t.name);
-    if (a == nullptr) {
-      std::string names;
-      for (const NamedArray& x : inputs) names += (names.empty() ? "" : ", ") + x.name;
-      diag.error_at("inputs", "no array '" + t.name + "' for the model's input",
-                    "the arrays are: " + (names.empty() ? "none" : names));
-      return 0;
-    }
-    ops::TensorType expected = tensor_type(t);
-    ops::TensorType have = a->tensor.type;
-    if (t.sample_dim >= 0 && have.rank() == expected.rank()) {
-      const int64_t n = have.shape[size_t(t.sample_dim)];
-      if (n < 1 || n > 1'000'000 || (fixed && n != samples)) {
-        diag.error_at("inputs", fmt::format("array '{}' holds {} samples{}", t.name, n,
-                                            fixed ? fmt::format(", the ones before it {}", samples) : ""));
-        return 0;
-      }
-      samples = n;
-      fixed = true;
-      have.shape[size_t(t.sample_dim)] = expected.shape[size_t(t.sample_dim)];
-    }
-    // numpy has no bfloat16: its bits come as u16.
-    if (expected.dtype == DataType::bf16 && have.dtype == DataType::u16) have.dtype = DataType::bf16;
-    if (have != expected) {
-      diag.error_at("inputs", fmt::format("array '{}' is {}, the model's input is {}", t.name,
-                                          ops::type_text(a->tensor.type), ops::type_text(expected)),
-                    t.sample_dim >= 0 ? fmt::format("dimension {} counts samples and is free", t.sample_dim) : "");
-      return 0;
-    }
-  }
-  return int(samples);
-}
-
-std::vector<NamedArray> random_inputs(const HostPart& host, int samples, uint64_t seed) {
-  Rng rng(seed);
-  std::vector<NamedArray> out;
-  for (const HostTensor& t : host.inputs) {
-    NamedArray a{t.name, ops::Tensor(full_type(t, samples))};
-    for (int64_t i = 0; i < a.tensor.elements(); ++i) a.tensor.set(i, rng.uniform());
-    out.push_back(std::move(a));
-  }
-  return out;
+int copies_over_samples(const HostPart& host, const Machine& machine) {
+  const bool computes = std::any_of(host.steps.begin(), host.steps.end(), [](const HostStep& step) {
+    return step.kind == HostStep::Kind::op && !is_view(step);
+  });
+  return computes ? machine.host.host_cores : 1;
 }
 
 // Operators of host steps by name: the Program's verifier does not know the operator table.

@@ -2,7 +2,8 @@
 //
 // Every step of the host part is a stage of a pipeline that handles the samples in order; a step starts on a sample as
 // soon as its tensors are there. Sends queue at their port and the fabric's backpressure paces them, so the next sample
-// enters before the last has left. Host operators take modelled time, never the simulating computer's.
+// enters before the last has left. Host operators share the cores of one processor and take modelled time, never the
+// simulating computer's (docs/decisions/0010-host.md).
 #pragma once
 
 #include <functional>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "runtime/host/device.h"
+#include "runtime/host/host_processor.h"
 #include "runtime/host/npz.h"
 
 namespace cs {
@@ -34,9 +36,10 @@ struct ModelRunResult {
   Cycle first_input = 0;                 // first wavelet entered the fabric
   Cycle latency_cycles = 0;              // first input wavelet -> last output of the first sample
   std::vector<Cycle> sample_end;         // last output of each sample
-  std::optional<double> interval_cycles; // (end of last - end of middle sample) / samples between; from 4 samples on
+  std::optional<double> interval_cycles; // see interval_of
   Cycle cycles = 0;                      // end of the last sample
   std::vector<HostStepTime> host_steps;
+  std::vector<HostSpan> host_spans;      // every host operator at work, in order of begin
 };
 
 // How many samples a set of inputs holds; 0 with a diagnostic when names, shapes or counts do not fit the model.
@@ -49,7 +52,10 @@ std::vector<NamedArray> random_inputs(const HostPart&, int samples, uint64_t see
 std::optional<ModelRunResult> run_model(Device&, std::span<const uint8_t> weights,
                                         const std::vector<NamedArray>& inputs, const ModelRunOptions&, Diag&);
 
-// Cycles that a host operator takes: its operations over host_gflops plus its bytes over host_gb_per_s.
-Cycle host_op_cycles(const Machine&, int64_t flops, int64_t bytes);
+// (End of the last sample - end of the middle one) / samples between. Where `copies` take the samples in turn, samples
+// end so many at a time: both ends are multiples of it, and there are at least four rounds; else nothing.
+std::optional<double> interval_of(std::span<const Cycle> sample_end, int copies);
+// What takes samples in turn: the host's cores, if there are host operators.
+int copies_over_samples(const HostPart&, const Machine&);
 
 }  // namespace cs

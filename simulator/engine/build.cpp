@@ -11,6 +11,8 @@
 #include <bit>
 #include <string>
 
+#include "runtime/host/port_rates.h"
+
 namespace cs::sim {
 namespace {
 
@@ -292,6 +294,7 @@ struct Builder {
 
   bool make_ports(std::vector<PortHome>& homes) {
     homes.resize(world.program.ports.size());
+    const std::vector<double> periods = port_periods(world.program, world.machine);
     for (size_t i = 0; i < homes.size(); ++i) {
       const HostPort& p = world.program.ports[i];
       Coord at = edge_of(p);
@@ -309,7 +312,7 @@ struct Builder {
       PortState state;
       state.program_port = int(i);
       state.input = p.input;
-      state.period = 1.0 / world.machine.host.host_wavelets_per_cycle;
+      state.period = periods[i];
       uint32_t index = uint32_t(b->ports.size());
       if (p.input) {
         state.lane = lane;

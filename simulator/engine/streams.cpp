@@ -8,15 +8,18 @@
 #include <algorithm>
 #include <cmath>
 
+#include "runtime/host/port_rates.h"
 #include "simulator/engine/engine_impl.h"
 
 namespace cs::sim {
 namespace {
 
-// Cycles per wavelet of one PE. The rows of the rectangle share the host's ports, the PEs of a row take turns.
+// Cycles per wavelet of one PE. The rows of the rectangle share the host's ports, the ports its network; the PEs of a
+// row take turns.
 double period_of(const Machine& m, Rect pes) {
   const double rows_at_once = std::min(pes.h, std::max(1, m.host.host_ports));
-  return double(pes.w) * pes.h / (rows_at_once * m.host.host_wavelets_per_cycle);
+  const double rate = std::min(rows_at_once * m.host.host_wavelets_per_cycle, system_wavelets_per_cycle(m));
+  return double(pes.w) * pes.h / rate;
 }
 
 // When the turn of the PE's column comes for the first time.

@@ -152,6 +152,19 @@ void add_host_time(KernelReport& k, const HostStep& step, const ModelRunResult& 
   }
 }
 
+HostUse host_use(const HostPart& host, const Machine& machine, const ModelRunResult& run) {
+  HostUse use;
+  if (run.host_spans.empty()) return use;
+  use.cores = machine.host.host_cores;
+  use.crossing_cycles = host_crossing_cycles(machine);
+  for (const HostSpan& s : run.host_spans) {
+    const HostStep& step = host.steps[s.step];
+    use.work.push_back(
+        {step.op, step.outputs.empty() ? "" : step.outputs.front(), s.sample, s.core, s.begin, s.end});
+  }
+  return use;
+}
+
 }  // namespace
 
 std::optional<double> KernelReport::estimate_ratio() const {
@@ -168,6 +181,12 @@ Estimates estimates_of(const std::vector<KernelReport>& kernels) {
     e.within += std::abs(*ratio - 1) <= kEstimateTolerance ? 1 : 0;
   }
   return e;
+}
+
+uint64_t HostUse::busy() const {
+  uint64_t sum = 0;
+  for (const HostWork& w : work) sum += w.end - w.begin;
+  return sum;
 }
 
 uint64_t PeTime::total() const { return active(*this) + idle; }
@@ -204,7 +223,8 @@ RunReport collect(const Engine& e, Cycle cycles) {
   return r;
 }
 
-void add_model_run(RunReport& r, const HostPart& host, const ModelRunResult& run) {
+void add_model_run(RunReport& r, const HostPart& host, const Machine& machine, const ModelRunResult& run) {
+  r.host = host_use(host, machine, run);
   r.iterations = run.samples;
   r.sample_end = run.sample_end;
   if (run.samples > 0) r.latency_cycles = run.latency_cycles;

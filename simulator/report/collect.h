@@ -11,8 +11,9 @@ namespace cs::sim {
 
 // `cycles` is the length of the run as reported: the window that busy, stalls and idle fill.
 RunReport collect(const Engine&, Cycle cycles);
-// Adds what the host saw of a model run: latency, interval, samples, times of host kernels.
-void add_model_run(RunReport&, const HostPart&, const ModelRunResult&);
+// Adds what the host saw of a model run: latency, interval, samples, times of host kernels, what its cores
+// did.
+void add_model_run(RunReport&, const HostPart&, const Machine&, const ModelRunResult&);
 // Cycles of every kernel from a run of exactly one sample.
 struct KernelSpan {
   std::string name;

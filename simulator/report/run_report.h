@@ -74,6 +74,18 @@ struct HotLink {  // the link with the most wavelets
   uint64_t wavelets = 0;
 };
 
+struct HostWork {  // a host operator at work on a sample
+  std::string op, makes;
+  int sample = 0, core = 0;
+  Cycle begin = 0, end = 0;
+};
+struct HostUse {
+  int cores = 0;  // 0: no operator runs on the host
+  Cycle crossing_cycles = 0;
+  std::vector<HostWork> work;
+  uint64_t busy() const;  // core cycles
+};
+
 struct TimelineBin {
   PeTime time;                        // of all PEs used, in this bin
   std::vector<uint64_t> kernel_busy;  // by kernel: busy PE cycles in this bin
@@ -116,6 +128,7 @@ struct RunReport {
   HotLink hot_link;
   std::vector<KernelReport> kernels;
   std::vector<OpRow> ops;
+  HostUse host;
   WaferMaps maps;
   Timeline timeline;
   std::string against;  // name of the other program

@@ -87,6 +87,17 @@ Json simulator_json(const RunReport& r) {
           {"threads", s.threads}};
 }
 
+Json host_json(const RunReport& r) {
+  const HostUse& h = r.host;
+  if (h.cores == 0) return nullptr;
+  const double core_cycles = double(h.cores) * double(r.cycles);
+  return {{"cores", h.cores},
+          {"crossing_cycles", h.crossing_cycles},
+          {"operators_run", h.work.size()},
+          {"busy", h.busy()},
+          {"utilisation", core_cycles > 0 ? double(h.busy()) / core_cycles : 0}};
+}
+
 const char* reason_name(StopReason r) {
   switch (r) {
     case StopReason::condition:
@@ -134,7 +145,8 @@ Json stats(const RunReport& r) {
            {"stalls", stalls_json(r.time)},
            {"idle", r.time.idle},
            {"memory_bytes_max", r.memory_bytes_max},
-           {"memory_bytes_have", r.memory_bytes_have}};
+           {"memory_bytes_have", r.memory_bytes_have},
+           {"host", host_json(r)}};
   out["kernels"] = Json::array();
   for (const KernelReport& k : r.kernels) out["kernels"].push_back(kernel_json(k));
   const Estimates e = estimates_of(r.kernels);
@@ -161,6 +173,18 @@ Json timeline_json(const Timeline& t) {
     bins.push_back({{"pe", bin}, {"kernels", b.kernel_busy}});
   }
   return {{"bin_cycles", t.bin_cycles}, {"bins", bins}};
+}
+
+Json host_work_json(const HostUse& h) {
+  Json work = Json::array();
+  for (const HostWork& w : h.work)
+    work.push_back({{"op", w.op},
+                    {"makes", w.makes},
+                    {"sample", w.sample},
+                    {"core", w.core},
+                    {"begin", w.begin},
+                    {"end", w.end}});
+  return work;
 }
 
 Json maps_json(const WaferMaps& m) {
@@ -191,6 +215,7 @@ std::string page_json(const RunReport& r) {
                  {"insights", found},
                  {"maps", maps_json(r.maps)},
                  {"timeline", timeline_json(r.timeline)},
+                 {"host_work", host_work_json(r.host)},
                  {"against", r.against},
                  {"against_note", r.against_note},
                  {"baselines_note", r.baselines_note},

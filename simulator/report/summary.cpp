@@ -58,6 +58,14 @@ std::string check_text(const RunReport& r) {
                      r.check->tolerance);
 }
 
+std::string host_text(const RunReport& r) {
+  if (r.host.cores == 0) return "";
+  const size_t per_sample = r.host.work.size() / size_t(std::max(1, r.iterations));
+  return fmt::format("  host          {} operator{} a sample on {} core{}, busy {}\n", per_sample,
+                     per_sample == 1 ? "" : "s", r.host.cores, r.host.cores == 1 ? "" : "s",
+                     share(r.host.busy(), uint64_t(r.host.cores) * r.cycles));
+}
+
 // How well the compiler's estimates hold, kernel by kernel of one sample.
 std::string estimates_text(const RunReport& r) {
   const Estimates e = estimates_of(r.kernels);
@@ -125,7 +133,7 @@ std::string one_line(const RunReport& r) {
 }
 
 std::string summary(const RunReport& r) {
-  std::string out = head(r) + figures(r);
+  std::string out = head(r) + figures(r) + host_text(r);
   if (r.check) out += "  check         " + check_text(r) + "\n";
   for (const auto& [fault, count] : r.allowed)
     out += fmt::format("  allowed       {} ({} times)\n", fault, count);

@@ -62,6 +62,14 @@ class Tracks {
     if (threads_.insert({slice.process, slice.thread}).second)
       metadata_ += event("thread_name", slice, fmt::format("P{}.{} {}", pe.x, pe.y, track_name(track)));
   }
+  // A core of the host; its process comes after those of kernels and rows.
+  void place_host(Slice& slice, int core) {
+    slice.process = int(program_.host->kernels.size()) + 1 + program_.fabric_height;
+    slice.thread = core + 1;
+    if (processes_.insert(slice.process).second) metadata_ += event("process_name", slice, "host");
+    if (threads_.insert({slice.process, slice.thread}).second)
+      metadata_ += event("thread_name", slice, fmt::format("core {}", core));
+  }
   const std::string& metadata() const { return metadata_; }
 
  private:
@@ -102,6 +110,15 @@ Slice slice_of(const WaveletEvent& e, bool in, Tracks& tracks) {
   return s;
 }
 
+Slice slice_of(const HostSpan& e, const Program& program, Tracks& tracks) {
+  const HostStep& step = program.host->steps[e.step];
+  Slice s{.ts = e.begin, .dur = e.end - e.begin, .name = step.op, .category = "host"};
+  s.args = fmt::format("\"sample\":{},\"makes\":{}", e.sample,
+                       quoted(step.outputs.empty() ? "" : step.outputs.front()));
+  tracks.place_host(s, e.core);
+  return s;
+}
+
 }  // namespace
 
 ChromeTrace::ChromeTrace(const Program& program, const Machine& machine, TraceFilter filter)
@@ -127,6 +144,11 @@ void ChromeTrace::wavelet(const WaveletEvent& e) {
   if (touches_ramp && room(e.pe, e.cycle, e.cycle)) wavelets_.push_back(e);
 }
 
+void ChromeTrace::host(const std::vector<HostSpan>& spans) {
+  for (const HostSpan& span : spans)
+    if (span.begin < filter_.end && span.end > filter_.begin) host_.push_back(span);
+}
+
 bool ChromeTrace::write(const std::string& path, Diag& diag) const {
   const TraceNames names(program_);
   Tracks tracks(program_, names);
@@ -138,6 +160,7 @@ bool ChromeTrace::write(const std::string& path, Diag& diag) const {
     if (e.from == Port::ramp) slices.push_back(slice_of(e, false, tracks));
     if ((e.to & port_bit(Port::ramp)) != 0) slices.push_back(slice_of(e, true, tracks));
   }
+  for (const HostSpan& e : host_) slices.push_back(slice_of(e, program_, tracks));
   std::stable_sort(slices.begin(), slices.end(), [](const Slice& a, const Slice& b) {
     if (a.process != b.process) return a.process < b.process;
     if (a.thread != b.thread) return a.thread < b.thread;

@@ -3,6 +3,7 @@
 //
 //   process   a kernel's rectangle ("fc1 (handwritten)"), or a row of PEs that belong to no kernel
 //   thread    a track of one PE: tasks, stalls, microthreads with their stalls, ramp in, ramp out
+//   host      a process of its own: a track per core, an event per operator and sample
 // While the simulation runs events are kept as ids; write() sorts them, resolves names and writes the file.
 // When the budget of the filter is used up, the trace ends there and says so in its metadata and through
 // `truncated_at`.
@@ -12,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/host/host_processor.h"
 #include "runtime/machine/machine.h"
 #include "runtime/program/program.h"
 #include "simulator/engine/trace.h"
@@ -26,8 +28,10 @@ class ChromeTrace : public TraceSink {
   void task(const TaskEvent&) override;
   void stall(const StallEvent&) override;
   void wavelet(const WaveletEvent&) override;
+  // What the host's cores did in a run of the Program's host part; known when the run is over.
+  void host(const std::vector<HostSpan>&);
 
-  size_t events() const { return tasks_.size() + stalls_.size() + wavelets_.size(); }
+  size_t events() const { return tasks_.size() + stalls_.size() + wavelets_.size() + host_.size(); }
   // First cycle that is missing because the budget was used up.
   std::optional<Cycle> truncated_at() const { return truncated_at_; }
   // PATH.gz is compressed. The file has its name only when it is complete.
@@ -42,6 +46,7 @@ class ChromeTrace : public TraceSink {
   std::vector<TaskEvent> tasks_;
   std::vector<StallEvent> stalls_;
   std::vector<WaveletEvent> wavelets_;  // those that touch a ramp
+  std::vector<HostSpan> host_;
   std::optional<Cycle> truncated_at_;
 };
 

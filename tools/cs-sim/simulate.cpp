@@ -152,7 +152,8 @@ bool Simulation::read_inputs() {
 // 0: as many samples as the inputs hold.
 int Simulation::iterations() const {
   if (o_.iterations > 0) return o_.iterations;
-  return !o_.report.empty() && is_model() ? kReportSamples : 0;
+  if (o_.report.empty() || !is_model()) return 0;
+  return std::max(kReportSamples, 4 * copies_over_samples(*loaded_.program.host, machine_));
 }
 
 int Simulation::samples_to_run() {
@@ -208,7 +209,7 @@ void Simulation::collect_figures() {
   sim::Timeline timeline = std::move(report_.timeline);
   report_ = sim::collect(device_->engine(), std::max(device_->now(), network_ ? network_->cycles : 0));
   report_.timeline = std::move(timeline);
-  if (network_) sim::add_model_run(report_, *loaded_.program.host, *network_);
+  if (network_) sim::add_model_run(report_, *loaded_.program.host, machine_, *network_);
   const bool streamed = is_model() && !has_copies(*loaded_.program.host);
   if (streamed && samples_to_run() == 1) sim::begin_with_input(report_, device_->engine());
   if (launches_) {
@@ -266,6 +267,7 @@ bool Simulation::keep_outputs() {
 }
 
 bool Simulation::write_traces() {
+  if (network_) traces_.add_host(network_->host_spans);
   device_->engine().set_trace(nullptr);
   device_->shell().close_waveform();
   return traces_.write(diag_, notes_);

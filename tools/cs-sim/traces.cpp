@@ -80,6 +80,10 @@ bool Traces::prepare(const Program& program, const Machine& machine, sim::ShellO
   return true;
 }
 
+void Traces::add_host(const std::vector<HostSpan>& spans) {
+  for (const auto& trace : chrome_) trace->host(spans);
+}
+
 void Traces::note(const std::string& file, size_t events, std::optional<Cycle> cut, const char* opens,
                   std::string& notes) const {
   notes += fmt::format("trace: {} ({} events; opens in {})\n", file, events, opens);

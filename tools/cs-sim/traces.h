@@ -23,6 +23,8 @@ class Traces {
   // One more listener, before the device is built.
   void add(sim::TraceSink* sink) { sinks_.add(sink); }
   sim::TraceSink* sink() { return sinks_.empty() ? nullptr : &sinks_; }
+  // What the host's cores did, when the run is over.
+  void add_host(const std::vector<HostSpan>&);
   // After the run (and after the waveform was closed): the files appear under their names. `notes` is for the
   // user.
   bool write(Diag&, std::string& notes);

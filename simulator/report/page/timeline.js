@@ -112,7 +112,29 @@ function oneSample() {
   return make('div', {className: 'figure'}, make('h3', {style: {marginTop: '20px'}}, 'One sample: when each kernel works on it'), canvas);
 }
 
+// A row per core of the host: what it worked on, whole run.
+function hostCores() {
+  if (data.host_work.length === 0) return null;
+  const row = 20, cores = stats.host.cores, cycles = binsCycles();
+  const [canvas, g] = surface(kChartWidth, cores * row + 30);
+  timeAxis(g, 4, cores * row, cycles);
+  for (let core = 0; core < cores; ++core) rowLabel(g, `host core ${core}`, 4 + core * row, row);
+  for (const w of data.host_work) {
+    const x = kLeft + w.begin / cycles * kPlot, width = Math.max(1, (w.end - w.begin) / cycles * kPlot - 0.5);
+    g.fillStyle = kOriginColors.host;
+    g.globalAlpha = w.sample % 2 === 0 ? 1 : 0.6;
+    g.fillRect(x, 4 + w.core * row + 3, width, row - 6);
+  }
+  g.globalAlpha = 1;
+  hover(canvas, e => {
+    const t = (e.offsetX - kLeft) / kPlot * cycles, core = Math.floor((e.offsetY - 4) / row);
+    const w = data.host_work.find(w => w.core === core && w.begin <= t && t < w.end);
+    return w ? `${w.op}, makes ${w.makes}\nsample ${w.sample}, cycles ${number(w.begin)} to ${number(w.end)}` : null;
+  });
+  return make('div', {className: 'figure'}, make('h3', {style: {marginTop: '20px'}}, `Operators on the host, ${percent(stats.host.busy, cores * stats.cycles)} of its cores' time`), canvas);
+}
+
 function timelineSection() {
-  const parts = [data.timeline.bins.length > 0 ? stackedStates() : null, data.timeline.bins.length > 0 ? activity() : null, oneSample()];
+  const parts = [data.timeline.bins.length > 0 ? stackedStates() : null, data.timeline.bins.length > 0 ? activity() : null, hostCores(), oneSample()];
   return make('div', {}, ...parts.filter(Boolean));
 }

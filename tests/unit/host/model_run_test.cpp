@@ -1,12 +1,17 @@
 // Pipelined runs over a device whose timing is known: latency, interval and values by hand.
 #include "runtime/host/model_run.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
+#include "runtime/host/port_rates.h"
 #include "tests/unit/host/fake_device.h"
 
 namespace cs {
 namespace {
+
+using ::testing::DoubleEq;
+using ::testing::DoubleNear;
+using ::testing::ElementsAre;
 
 // x[b, 4] -> wafer (doubles) -> v -> relu on the host -> y[b, 4]
 Program doubling_program() {
@@ -37,8 +42,12 @@ class ModelRun : public ::testing::Test {
   void SetUp() override {
     Diag diag;
     device_.load(doubling_program(), {}, diag);
-    device_.mutable_machine().host.host_gflops = 1;     // 4 operations: 4 ns = 4 cycles
-    device_.mutable_machine().host.host_gb_per_s = 32;  // 32 bytes in and out: 1 ns = 1 cycle
+    Machine::Host& host = device_.mutable_machine().host;
+    host.host_cores = 1;
+    host.host_gflops = 1;          // 4 operations: 4 ns = 4 cycles
+    host.host_gb_per_s = 32;       // 32 bytes in and out: 1 ns, hidden behind the operations
+    host.host_op_us = 0.001;       // 1 cycle
+    host.host_crossing_us = 0.02;  // 20 cycles
   }
   FakeDevice device_{100};
   Diag diag_;
@@ -56,13 +65,12 @@ TEST_F(ModelRun, ValuesAreThoseOfEverySample) {
 TEST_F(ModelRun, SamplesArePipelined) {
   const auto r = run_model(device_, {}, inputs(8), {}, diag_);
   ASSERT_TRUE(r);
-  // Sample s enters at 4s .. 4s+3 and has left the wafer at 4s + 3 + 100; it is on the host from the next
-  // cycle for 4 flops at 1 GFLOP/s and 32 bytes at 32 GB/s, 5 cycles. The host is slower (5) than the stream
-  // (4).
+  // Sample s enters at 4s .. 4s+3 and is at the edge from 4s + 4 + 100 on, 20 cycles later on the host, whose
+  // one core takes 5 for it. The host is slower (5) than the stream (4).
   EXPECT_EQ(r->first_input, 0u);
-  EXPECT_EQ(r->sample_end[0], 104u + 5);
-  EXPECT_EQ(r->latency_cycles, 109u);
-  for (size_t s = 0; s < 8; ++s) EXPECT_EQ(r->sample_end[s], 109u + 5 * s);
+  EXPECT_EQ(r->sample_end[0], 104u + 20 + 5);
+  EXPECT_EQ(r->latency_cycles, 129u);
+  for (size_t s = 0; s < 8; ++s) EXPECT_EQ(r->sample_end[s], 129u + 5 * s);
   ASSERT_TRUE(r->interval_cycles);
   EXPECT_EQ(*r->interval_cycles, 5.0);
   EXPECT_EQ(r->cycles, r->sample_end[7]);
@@ -106,14 +114,100 @@ TEST_F(ModelRun, WrongInputsSayWhatTheModelWants) {
   EXPECT_NE(shape.to_string().find("f32[1, 4]"), std::string::npos);
 }
 
-TEST(HostTime, IsOperationsOverRatePlusBytesOverBandwidth) {
+// Two cores with half the rate each: 8 cycles of operations and 1 on top. Operands arrive every 4 cycles from
+// 124 on.
+TEST_F(ModelRun, CoresShareTheSamples) {
+  device_.mutable_machine().host.host_cores = 2;
+  const auto r = run_model(device_, {}, inputs(8), {}, diag_);
+  ASSERT_TRUE(r);
+  EXPECT_EQ(r->sample_end, (std::vector<Cycle>{133, 137, 142, 146, 151, 155, 160, 164}));
+  EXPECT_EQ(r->host_spans[2], (HostSpan{.sample = 2, .step = 2, .core = 0, .begin = 133, .end = 142}));
+  ASSERT_TRUE(r->interval_cycles);  // four rounds of two samples
+  EXPECT_EQ(*r->interval_cycles, 4.5);
+}
+
+TEST_F(ModelRun, OfCopiesTheIntervalNeedsFourRounds) {
+  const std::vector<Cycle> ends{10, 10, 10, 20, 20, 20, 30, 30, 30, 40, 40, 40, 50};
+  EXPECT_EQ(interval_of(ends, 3), 10.0 / 3);  // from the sixth to the twelfth
+  EXPECT_FALSE(interval_of(ends, 4));
+  EXPECT_EQ(interval_of(std::span(ends).first(4), 1), 5.0);
+}
+
+// The host's result crosses to the edge: the operator ends at 5, its wavelets enter from 25 on.
+TEST_F(ModelRun, WhatTheHostMakesCrossesToTheWafer) {
+  Program p = doubling_program();
+  p.host->steps[2].inputs = {"x"}, p.host->steps[2].outputs = {"v"};
+  p.host->steps[0].tensor = "v", p.host->steps[1].tensor = "y";
+  std::swap(p.host->steps[0], p.host->steps[2]);
+  std::swap(p.host->steps[1], p.host->steps[2]);
+  device_.load(p, {}, diag_);
+  const auto r = run_model(device_, {}, inputs(2), {}, diag_);
+  ASSERT_TRUE(r) << diag_.to_string();
+  EXPECT_EQ(r->first_input, 25u);
+  EXPECT_EQ(r->sample_end, (std::vector<Cycle>{129, 134}));
+}
+
+// A program that computes on the wafer alone; its output gets another shape on the host.
+TEST_F(ModelRun, WithoutOperatorsTheHostsCostsDoNotCount) {
+  Program p = doubling_program();
+  p.host->steps[2].op = "reshape";
+  p.host->steps[2].attrs = {{"shape", std::vector<int64_t>{4, 1}}};
+  p.host->outputs[0].shape = {4, 1};
+  p.host->outputs[0].sample_dim = 1;
+  device_.load(p, {}, diag_);
+  Machine::Host& host = device_.mutable_machine().host;
+  host.host_op_us = host.host_crossing_us = 1000;
+  host.host_gflops = host.host_gb_per_s = 1e-3;
+  const auto r = run_model(device_, {}, inputs(2), {}, diag_);
+  ASSERT_TRUE(r) << diag_.to_string();
+  EXPECT_EQ(r->sample_end, (std::vector<Cycle>{104, 108}));
+  EXPECT_TRUE(r->host_spans.empty());
+}
+
+TEST(HostTime, IsAFixedPartPlusTheLargerOfOperationsAndBytes) {
   Machine m;
   m.clock_mhz = 1000;
+  m.host.host_cores = 4;
+  m.host.host_op_us = 0.05;
   m.host.host_gflops = 2;
   m.host.host_gb_per_s = 4;
-  // 2000 flops at 2 GFLOP/s: 1000 ns; 400 bytes at 4 GB/s: 100 ns; 1 ns per cycle.
-  EXPECT_EQ(host_op_cycles(m, 2000, 400), 1100u);
-  EXPECT_EQ(host_op_cycles(m, 0, 0), 1u);
+  // 2000 flops at a quarter of 2 GFLOP/s: 4000 ns; 400 bytes at a quarter of 4 GB/s: 400 ns; 1 ns per cycle.
+  EXPECT_EQ(host_op_cycles(m, 2000, 400), 4050u);
+  EXPECT_EQ(host_op_cycles(m, 20, 400), 450u);
+}
+
+TEST(HostProcessor, TakesTheEarliestSampleOfThoseThatAreReady) {
+  HostProcessor p(1);
+  p.add({.sample = 1, .step = 0, .ready = 0, .cycles = 10});
+  p.add({.sample = 0, .step = 1, .ready = 5, .cycles = 10});
+  p.add({.sample = 0, .step = 0, .ready = 0, .cycles = 4});
+  EXPECT_EQ(p.start_next(), (HostSpan{.sample = 0, .step = 0, .core = 0, .begin = 0, .end = 4}));
+  EXPECT_EQ(p.start_next(), (HostSpan{.sample = 1, .step = 0, .core = 0, .begin = 4, .end = 14}));
+  EXPECT_EQ(p.start_next(), (HostSpan{.sample = 0, .step = 1, .core = 0, .begin = 14, .end = 24}));
+  EXPECT_TRUE(p.idle());
+}
+
+// Of two input ports one carries seven times as much of a sample as the other.
+TEST(PortRates, ShareTheNetworkByWhatASampleBrings) {
+  Program p;
+  p.ports = {{"a", true, Port::west, 0, 1}, {"b", true, Port::west, 1, 1}, {"out", false, Port::east, 0, 2}};
+  HostPart h;
+  h.inputs = {{"x", DataType::f32, {1, 100}, 0}, {"y", DataType::f32, {1, 700}, 0}};
+  HostStep a, b;
+  a.kind = b.kind = HostStep::Kind::send;
+  a.port = "a", a.tensor = "x", b.port = "b", b.tensor = "y";
+  h.steps = {a, b};
+  p.host = h;
+  Machine m;
+  m.clock_mhz = 1000;
+  m.host.host_wavelets_per_cycle = 1;
+  m.host.system_gb_per_s = 3.2;  // 0.8 wavelets per cycle: 0.1 and 0.7
+  EXPECT_THAT(port_periods(p, m), ElementsAre(DoubleEq(10), DoubleEq(1 / 0.7), DoubleEq(1 / 0.8)));
+  m.host.system_gb_per_s =
+      4.8;  // 1.2: the larger share is beyond the port's rate, the other gets what is left
+  EXPECT_THAT(port_periods(p, m), ElementsAre(DoubleNear(5, 1e-9), 1, 1));
+  m.host.system_gb_per_s = 150;
+  EXPECT_THAT(port_periods(p, m), ElementsAre(1, 1, 1));
 }
 
 TEST_F(ModelRun, AnUnknownOperatorIsADiagnostic) {

@@ -128,7 +128,7 @@ TEST(Report, model_run_gives_latency_interval_and_throughput) {
   HostPart host;
   host.steps = {{.kind = HostStep::Kind::op, .op = "identity", .outputs = {"t"}}};
   run.host_steps = {{.name = "t", .busy = 80, .first_start = 5, .last_end = 99}};
-  add_model_run(r, host, run);
+  add_model_run(r, host, {}, run);
   EXPECT_EQ(r.kernels[0].cycles, 10.0);
   EXPECT_EQ(r.latency_cycles, 100u);
   EXPECT_DOUBLE_EQ(*r.samples_per_second, r.clock_mhz * 1e6 / 50);

@@ -102,6 +102,24 @@ TEST_F(TraceFiles, processes_are_kernels_where_there_are_some) {
   EXPECT_EQ(processes, (std::vector<std::string>{"receive (autogen)", "send (handwritten)"}));
 }
 
+TEST_F(TraceFiles, cores_of_the_host_have_tracks_of_their_own) {
+  Fabric f = one_hop_with_kernels();
+  HostStep relu{.op = "relu", .outputs = {"y"}};
+  f.p.host->steps = {relu};
+  ChromeTrace trace(f.p, f.machine, {.begin = 50});
+  trace.host({{.sample = 0, .step = 0, .core = 1, .begin = 10, .end = 40},  // before the window
+              {.sample = 1, .step = 0, .core = 1, .begin = 40, .end = 70}});
+  EXPECT_EQ(trace.events(), 1u);
+  Diag diag;
+  ASSERT_TRUE(trace.write(path_, diag)) << diag.to_string();
+  const json t = json::parse(read_text(path_));
+  EXPECT_EQ(slices(t, "core 1"), (std::vector<std::string>{"relu 40+30"}));
+  bool process = false;
+  for (const json& e : t.at("traceEvents"))
+    process |= e.at("name") == "process_name" && e.at("args").at("name") == "host";
+  EXPECT_TRUE(process);
+}
+
 TEST_F(TraceFiles, the_budget_ends_the_trace_and_says_where) {
   std::optional<Cycle> truncated;
   const json t = json::parse(trace(one_hop(), {.max_events = 3}, &truncated));

@@ -1,0 +1,58 @@
+// The inputs of a model run: how many samples they hold, and seeded ones where there are none.
+#include <fmt/format.h>
+
+#include "runtime/host/model_run.h"
+#include "runtime/host/samples.h"
+#include "runtime/support/rng.h"
+
+namespace cs {
+
+int samples_in(const HostPart& host, const std::vector<NamedArray>& inputs, Diag& diag) {
+  int64_t samples = 1;
+  bool fixed = false;
+  for (const HostTensor& t : host.inputs) {
+    const NamedArray* a = find_array(inputs, t.name);
+    if (a == nullptr) {
+      std::string names;
+      for (const NamedArray& x : inputs) names += (names.empty() ? "" : ", ") + x.name;
+      diag.error_at("inputs", "no array '" + t.name + "' for the model's input",
+                    "the arrays are: " + (names.empty() ? "none" : names));
+      return 0;
+    }
+    ops::TensorType expected = tensor_type(t);
+    ops::TensorType have = a->tensor.type;
+    if (t.sample_dim >= 0 && have.rank() == expected.rank()) {
+      const int64_t n = have.shape[size_t(t.sample_dim)];
+      if (n < 1 || n > 1'000'000 || (fixed && n != samples)) {
+        diag.error_at("inputs", fmt::format("array '{}' holds {} samples{}", t.name, n,
+                                            fixed ? fmt::format(", the ones before it {}", samples) : ""));
+        return 0;
+      }
+      samples = n;
+      fixed = true;
+      have.shape[size_t(t.sample_dim)] = expected.shape[size_t(t.sample_dim)];
+    }
+    // numpy has no bfloat16: its bits come as u16.
+    if (expected.dtype == DataType::bf16 && have.dtype == DataType::u16) have.dtype = DataType::bf16;
+    if (have != expected) {
+      diag.error_at("inputs", fmt::format("array '{}' is {}, the model's input is {}", t.name,
+                                          ops::type_text(a->tensor.type), ops::type_text(expected)),
+                    t.sample_dim >= 0 ? fmt::format("dimension {} counts samples and is free", t.sample_dim) : "");
+      return 0;
+    }
+  }
+  return int(samples);
+}
+
+std::vector<NamedArray> random_inputs(const HostPart& host, int samples, uint64_t seed) {
+  Rng rng(seed);
+  std::vector<NamedArray> out;
+  for (const HostTensor& t : host.inputs) {
+    NamedArray a{t.name, ops::Tensor(full_type(t, samples))};
+    for (int64_t i = 0; i < a.tensor.elements(); ++i) a.tensor.set(i, rng.uniform());
+    out.push_back(std::move(a));
+  }
+  return out;
+}
+
+}  // namespace cs
