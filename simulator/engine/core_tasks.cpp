@@ -236,6 +236,8 @@ void Core::sleep() {
       if (soon) thread = queue = -1;
     }
   }
+  // What the core has done ahead of time is work of cycles to come: the run does not end before them.
+  if (next == kNever && pe_.accounted > now_ + 1) next = pe_.accounted - 1;
   pe_.why = int8_t(why);
   pe_.why_thread = int8_t(thread);
   pe_.why_queue = int8_t(queue);

@@ -106,6 +106,22 @@ void collect_maps(RunReport& r, const Engine& e) {
   }
 }
 
+bool computes_in_half(const TileProgram& t) {
+  return std::any_of(t.code.begin(), t.code.end(), [](const isa::Inst& i) {
+    const isa::Row& row = isa::row(i.op);
+    return row.cost == isa::Cost::fp && (row.type == isa::Type::f16 || row.type == isa::Type::f16_f32);
+  });
+}
+
+// Flops per cycle and PE of the format that the program computes in, at the rate of its fastest operation.
+double peak_rate(const RunReport& r, const Engine& e) {
+  const auto& tiles = e.program().tiles;
+  const bool half =
+      r.dtype == "fp16" || r.dtype == "bf16" || std::any_of(tiles.begin(), tiles.end(), computes_in_half);
+  const Machine& m = e.machine();
+  return std::max(m.peak_flops_per_cycle(half), double(m.simd(half ? "faddh" : "fadds")));
+}
+
 void collect_totals(RunReport& r, const Engine& e) {
   for_each_pe(fabric_of(e.program()), [&](Coord pe) {
     const PeStats s = e.stats(pe);
@@ -117,8 +133,7 @@ void collect_totals(RunReport& r, const Engine& e) {
     add(r.time, s);
   });
   fill_idle(r.time, r.cycles * r.pes_used);
-  const bool half = r.dtype == "fp16" || r.dtype == "bf16";
-  const double peak = e.machine().peak_flops_per_cycle(half) * double(r.pes_used) * double(r.cycles);
+  const double peak = peak_rate(r, e) * double(r.pes_used) * double(r.cycles);
   r.utilisation = peak > 0 ? double(r.flops) / peak : 0;
 }
 
