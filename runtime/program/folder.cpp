@@ -1,7 +1,8 @@
-// The folder form of a Program: program.fb, weights.bin and manifest.json.
+// The folder form of a Program: program.fb, weights.bin, machine.yaml and manifest.json.
 //
 // Writing: everything into a temporary folder, then one rename. Reading: the manifest gives format and hashes, so that
-// any changed byte is a diagnostic before anything is interpreted; then unpack, find the machine, verify.
+// any changed byte is a diagnostic before anything is interpreted; then unpack, read the machine, verify. machine.yaml
+// is the machine that program.fb carries, for people and for -m.
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -19,6 +20,7 @@ using Json = nlohmann::ordered_json;
 constexpr const char* kFormat = "wafersmith-program/1";
 constexpr const char* kProgramFile = "program.fb";
 constexpr const char* kWeightsFile = "weights.bin";
+constexpr const char* kMachineFile = "machine.yaml";
 constexpr const char* kManifestFile = "manifest.json";
 
 // A folder that holds something else is never replaced.
@@ -43,7 +45,8 @@ std::string manifest_text(const Program& p, const Manifest& manifest, const std:
                      {"machine", p.machine},
                      {"files",
                       {{kProgramFile, {{"xxh3", program_hash}}},
-                       {kWeightsFile, {{"xxh3", weights_hash}, {"bytes", weights}}}}},
+                       {kWeightsFile, {{"xxh3", weights_hash}, {"bytes", weights}}},
+                       {kMachineFile, {{"xxh3", hash_text(p.machine_text)}}}}},
                      {"options", options}};
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
@@ -75,6 +78,7 @@ bool write_program(const std::string& folder, const Program& p, const std::vecto
   const std::string_view weight_bytes(reinterpret_cast<const char*>(weights.data()), weights.size());
   FolderWriter out(folder, diag);
   return out.write(kProgramFile, program) && out.write(kWeightsFile, weight_bytes) &&
+         out.write(kMachineFile, p.machine_text) &&
          out.write(kManifestFile, manifest_text(p, manifest, hash_text(program), hash_text(weight_bytes),
                                                 weights.size())) &&
          out.commit();
@@ -91,7 +95,8 @@ std::optional<LoadedProgram> read_program(const std::string& folder, Diag& diag)
   const auto manifest_bytes = read_file(path(kManifestFile), diag, 1 << 24);
   const auto program = read_file(path(kProgramFile), diag);
   const auto weights = read_file(path(kWeightsFile), diag);
-  if (!manifest_bytes || !program || !weights) return std::nullopt;
+  const auto machine_text = read_file(path(kMachineFile), diag, 1 << 24);
+  if (!manifest_bytes || !program || !weights || !machine_text) return std::nullopt;
   const Json manifest = Json::parse(*manifest_bytes, nullptr, false);
   if (manifest.is_discarded() || text_at(manifest, {"format"}) != kFormat) {
     diag.error_at(path(kManifestFile), fmt::format("is no manifest of the format {}", kFormat),
@@ -100,9 +105,14 @@ std::optional<LoadedProgram> read_program(const std::string& folder, Diag& diag)
   }
   const bool program_ok = check_hash(manifest, kProgramFile, path(kProgramFile), *program, diag);
   const bool weights_ok = check_hash(manifest, kWeightsFile, path(kWeightsFile), *weights, diag);
-  if (!program_ok || !weights_ok) return std::nullopt;
+  const bool machine_ok = check_hash(manifest, kMachineFile, path(kMachineFile), *machine_text, diag);
+  if (!program_ok || !weights_ok || !machine_ok) return std::nullopt;
   auto p = parse_program_bytes(*program, path(kProgramFile), diag);
   if (!p) return std::nullopt;
+  if (p->machine_text != *machine_text) {
+    diag.error_at(path(kMachineFile), "is not the machine that program.fb carries", "compile again for this machine");
+    return std::nullopt;
+  }
   const auto machine = program_machine(*p, diag);
   if (!machine || !verify(*p, *machine, diag) || !verify_weights(*p, weights->size(), diag)) return std::nullopt;
   return LoadedProgram{std::move(*p), {weights->begin(), weights->end()}};

@@ -31,22 +31,14 @@ std::string TileProgram::where(uint32_t inst) const {
 void set_program_machine(Program& p, const Machine& m) {
   p.machine = m.name;
   p.arch = m.arch;
-  Diag quiet;
-  const std::vector<std::string> shipped = machine_names();
-  const bool known = std::find(shipped.begin(), shipped.end(), m.name) != shipped.end();
-  const auto same = known ? load_machine(m.name, quiet) : std::nullopt;
-  p.machine_text = same && *same == m ? std::string() : machine_to_yaml(m);
+  p.machine_text = machine_to_yaml(m);
 }
 
 std::optional<Machine> program_machine(const Program& p, Diag& diag) {
   if (!p.machine_text.empty()) return parse_machine(p.machine_text, "machine of " + p.name, diag);
-  const std::vector<std::string> shipped = machine_names();
-  if (std::find(shipped.begin(), shipped.end(), p.machine) == shipped.end()) {
-    diag.error_at(p.name, fmt::format("was compiled for machine '{}', which is unknown here", p.machine),
-                  fmt::format("machines are read from {}", machines_directory()));
-    return std::nullopt;
-  }
-  return load_machine(p.machine, diag);
+  diag.error_at(p.name, fmt::format("does not say what its machine '{}' is like", p.machine),
+                "a program carries every value of its machine; compile again with these tools");
+  return std::nullopt;
 }
 
 std::string_view port_name(Port p) { return names::name(names::kPorts, size_t(p)); }

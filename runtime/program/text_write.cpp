@@ -130,6 +130,21 @@ void write_tile(TextWriter& w, const TileProgram& t, size_t index) {
   });
 }
 
+// One line per value, so that two machines can be compared with diff. A block must end in exactly one line break.
+void write_machine(TextWriter& w, const std::string& text) {
+  const bool lines = text.size() > 1 && text.back() == '\n' && text[text.size() - 2] != '\n' && text[0] != ' ';
+  if (!lines || text.find('\r') != std::string::npos) {
+    w.line("", fmt::format("machine_text: {}", yaml_quote(text)));
+    return;
+  }
+  w.line("", "machine_text: |");
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = text.find('\n', at);
+    w.line(end > at ? "  " : "", text.substr(at, end - at));
+    at = end + 1;
+  }
+}
+
 }  // namespace
 
 std::string program_text(const Program& p) {
@@ -139,7 +154,7 @@ std::string program_text(const Program& p) {
   w.line("", fmt::format("version: {}", Program::kFormatVersion));
   w.line("", fmt::format("program: {}", yaml_quote(p.name)));
   w.line("", fmt::format("machine: {}", yaml_quote(p.machine)));
-  if (!p.machine_text.empty()) w.line("", fmt::format("machine_text: {}", yaml_quote(p.machine_text)));
+  write_machine(w, p.machine_text);
   w.line("", fmt::format("arch: {}", arch_name(p.arch)));
   w.line("", fmt::format("fabric: [{}, {}]", p.fabric_width, p.fabric_height));
   w.line("", fmt::format("user: {}", rect_text(p.user)));

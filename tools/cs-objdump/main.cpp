@@ -20,7 +20,7 @@ namespace {
 struct Options {
   std::string input;
   std::vector<std::string> tiles;
-  bool text = false, colors = false, memory = false, symbols = false, routes = false, json = false;
+  bool text = false, machine = false, colors = false, memory = false, symbols = false, routes = false, json = false;
   int threads = 0;
   uint64_t seed = 0;
 };
@@ -69,13 +69,14 @@ void print_json(const Options& o, const Input& in, const std::vector<Coord>& pes
   if (o.symbols) out["symbols"] = symbols_json(in);
   if (o.routes) out["routes"] = routes_json(in);
   for (const Coord pe : pes) out["tiles"].push_back(tile_json(in, pe));
+  if (o.machine) out["machine"] = in.program.machine_text;
   if (o.text) out["text"] = program_text(in.program);
   std::cout << out.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << "\n";
 }
 
 void print_text(const Options& o, const Input& in, const std::vector<Coord>& pes) {
-  if (o.text) {
-    std::cout << program_text(in.program);
+  if (o.text || o.machine) {
+    std::cout << (o.text ? program_text(in.program) : in.program.machine_text);
     return;
   }
   if (!o.colors && !o.memory && !o.symbols && !o.routes && pes.empty()) std::cout << summary_text(in);
@@ -117,10 +118,12 @@ int main(int argc, char** argv) {
       "  cs-objdump net.csp                      summary: machine, rectangles, ports, kernels\n"
       "  cs-objdump net.csp --memory --colours   memory map of every tile program, use of the colours\n"
       "  cs-objdump net.csp --tile 4,1           code, tasks, queues and routes of the PE in column 4, row 1\n"
+      "  cs-objdump net.csp --machine            every value of the machine that it was compiled for\n"
       "  cs-objdump net.csp --text > net.csptext everything as text; cs-compile net.csptext reads it back\n\n"
       "Exit codes: 0 ok, 1 input error, 2 usage, 70 internal error"};
   app.add_option("PROGRAM", o.input, "folder that cs-compile -o wrote, or a .csptext file")->required();
   app.add_flag("--text", o.text, "the whole program as text, tile code as assembly");
+  app.add_flag("--machine", o.machine, "the machine that the program was compiled for, every value, as YAML");
   app.add_option("--tile", o.tiles, "one PE: X,Y in fabric coordinates; may be repeated")
       ->allow_extra_args(false)
       ->type_name("X,Y");

@@ -124,8 +124,7 @@ std::string summary_text(const Input& in) {
   for (const TileRect& r : p.rects) pes += r.rect.area();
   size_t instructions = 0;
   for (const TileProgram& t : p.tiles) instructions += t.code.size();
-  std::string text = fmt::format("program     {}\nmachine     {} ({}){}\n", p.name, p.machine, arch_name(p.arch),
-                                 p.machine_text.empty() ? "" : ", described in the program");
+  std::string text = fmt::format("program     {}\nmachine     {} ({})\n", p.name, p.machine, arch_name(p.arch));
   text += fmt::format("fabric      {} x {}, user rectangle {}{}\n", p.fabric_width, p.fabric_height, rect(p.user),
                       p.memcpy ? ", memcpy" : "");
   text += fmt::format("PEs         {} with code, {} tile programs, {} instructions\n", pes, p.tiles.size(),

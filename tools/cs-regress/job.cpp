@@ -57,7 +57,8 @@ std::vector<std::string> simulate_command(const Job& job, const RunOptions& o, c
   if (!job.inputs.empty()) argv.insert(argv.end(), {"--inputs", job.inputs});
   if (!job.check.empty()) argv.insert(argv.end(), {"--expect", job.check});
   if (!job.launch.empty()) argv.insert(argv.end(), {"--launch", job.launch});
-  if (job.silicon) argv.insert(argv.end(), {"--set", "machine.calibration.silicon_calibration=true"});
+  if (job.silicon)
+    argv.insert(argv.end(), {"--set", "machine.calibration.silicon_calibration=true", "--on-other-machine"});
   for (const std::string& fault : job.allow) argv.insert(argv.end(), {"--allow", fault});
   return argv;
 }

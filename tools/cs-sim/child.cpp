@@ -16,6 +16,7 @@ ChildRun run_child_sim(const SimOptions& o, const std::string& program,
   if (o.max_cycles > 0) argv.insert(argv.end(), {"--max-cycles", std::to_string(o.max_cycles)});
   if (o.max_seconds > 0) argv.insert(argv.end(), {"--max-seconds", fmt::format("{}", o.max_seconds)});
   for (const std::string& set : o.set) argv.insert(argv.end(), {"--set", set});
+  if (o.on_other_machine) argv.push_back("--on-other-machine");
   for (const std::string& fault : o.allow) argv.insert(argv.end(), {"--allow", fault});
   argv.insert(argv.end(), arguments.begin(), arguments.end());
   const ChildResult r = run_child(argv);

@@ -124,11 +124,16 @@ void add_options(CLI::App& app, SimOptions& o, LaterOptions& later) {
       ->check(CLI::Range(1, 1024))
       ->capture_default_str()
       ->group("Simulation");
-  app.add_option("-m,--machine", o.machine, "machine description (default: the program's)")
+  app.add_option("-m,--machine", o.machine,
+                 "machine description (default: the one that the program carries); an error if it differs")
       ->group("Simulation");
   app.add_option("--set", o.set,
-                 "machine.KEY=VALUE, for example machine.router.hop_cycles=2; may be repeated")
+                 "machine.KEY=VALUE, for example machine.router.hop_cycles=2; may be repeated; an error if it differs")
       ->allow_extra_args(false)
+      ->group("Simulation");
+  app.add_flag("--on-other-machine", o.on_other_machine,
+               "run on the machine of -m and --set although the program was compiled for another one; the\n"
+               "program is verified against it first")
       ->group("Simulation");
   app.add_option("--allow", o.allow,
                  "let this fault pass: out-of-bounds, uninitialised-read, colour-conflict, queue-conflict,\n"
@@ -157,7 +162,9 @@ int main(int argc, char** argv) {
       "  cs-sim net.csp --inputs in.npz --expect out.npz        values and figures\n"
       "  cs-sim net.csp --report report --against other.csp     eight samples, report/report.html\n"
       "  cs-sim net.csp --trace chrome=t.json.gz --trace-region 4,1,8,8 --trace-window 0:5000\n"
-      "  cs-sim kernel.csp --launch run --outputs out.npz       a CSL program without a host part\n\n"
+      "  cs-sim kernel.csp --launch run --outputs out.npz       a CSL program without a host part\n"
+      "  cs-sim net.csp --set machine.router.hop_cycles=4 --on-other-machine\n"
+      "                                                         the same code on slower links\n\n"
       "Exit codes: 0 ok, 1 input error, 2 usage, 3 the simulated program failed, 4 results differ, 70 "
       "internal error,\n"
       "130 interrupted"};

@@ -25,6 +25,7 @@ struct SimOptions {
   int block_width = 32, block_height = 32;
   int threads = 1;
   std::vector<std::string> set, allow;
+  bool on_other_machine = false;
   uint64_t seed = 0;
   bool json = false, quiet = false;
   bool serve = false;

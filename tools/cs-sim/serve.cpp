@@ -9,6 +9,7 @@
 
 #include "runtime/host/device_server.h"
 #include "tools/cs-sim/print_log.h"
+#include "tools/cs-sim/run_machine.h"
 #include "tools/cs-sim/sim_device.h"
 #include "tools/cs-sim/traces.h"
 
@@ -58,11 +59,8 @@ class Server {
 bool Server::load() {
   auto loaded = read_program(o_.program, diag_);
   if (!loaded) return false;
-  auto machine =
-      o_.machine.empty() ? program_machine(loaded->program, diag_) : load_machine(o_.machine, diag_);
+  const auto machine = machine_to_run_on(o_, loaded->program, diag_);
   if (!machine) return false;
-  for (const std::string& set : o_.set) set_machine_value(*machine, set, diag_);
-  if (!diag_.ok() || (!o_.set.empty() && !verify_machine(*machine, diag_))) return false;
   SimDeviceOptions options;
   options.engine = {o_.block_width, o_.block_height, o_.threads};
   options.engine.allow = o_.allow;

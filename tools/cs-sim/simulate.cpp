@@ -29,6 +29,7 @@
 #include "tools/cs-sim/launch_run.h"
 #include "tools/cs-sim/progress.h"
 #include "tools/cs-sim/report_files.h"
+#include "tools/cs-sim/run_machine.h"
 #include "tools/cs-sim/sim_device.h"
 #include "tools/cs-sim/traces.h"
 
@@ -59,6 +60,8 @@ class Simulation {
     seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     collect_figures();
     judge_leftovers();
+    CS_CHECK(!ended_well() || report_.utilisation <= 1,
+             "PEs did more work than their peak rate allows in these cycles");
     if (!keep_outputs() || !write_traces()) return fail();
     if (ended_well() && !add_other_runs()) return fail();
     const int code = exit_code();
@@ -120,11 +123,9 @@ bool Simulation::load() {
   auto loaded = read_program(o_.program, diag_);
   if (!loaded) return false;
   loaded_ = std::move(*loaded);
-  auto machine = load_machine(o_.machine.empty() ? loaded_.program.machine : o_.machine, diag_);
+  auto machine = machine_to_run_on(o_, loaded_.program, diag_);
   if (!machine) return false;
   machine_ = std::move(*machine);
-  for (const std::string& set : o_.set) set_machine_value(machine_, set, diag_);
-  if (!diag_.ok() || (!o_.set.empty() && !verify_machine(machine_, diag_))) return false;
   if (is_model() && !o_.launch.empty()) {
     diag_.error_at("--launch",
                    "is for programs without a host part; this one is a model and runs its samples by itself",

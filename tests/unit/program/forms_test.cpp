@@ -12,6 +12,7 @@ namespace cs {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 TEST(Bytes, ReadBackEqualAndAreTheSameEveryTime) {
@@ -178,8 +179,10 @@ TEST_F(Folder, ACustomMachineTravelsWithTheProgram) {
   const auto loaded = read_program(folder_, diag);
   ASSERT_TRUE(loaded) << diag.to_string();
   EXPECT_EQ(program_machine(loaded->program, diag), m);
-  set_program_machine(p, machine("wse2"));
-  EXPECT_EQ(p.machine_text, "");
+  std::ifstream in(folder_ + "/machine.yaml");
+  const std::string text(std::istreambuf_iterator<char>(in), {});
+  EXPECT_THAT(text, HasSubstr("  hop_cycles: 3\n"));
+  EXPECT_EQ(parse_machine(text, "machine.yaml", diag), m);
 }
 
 TEST_F(Folder, EveryKindOfDamageIsADiagnostic) {
@@ -207,6 +210,9 @@ TEST_F(Folder, EveryKindOfDamageIsADiagnostic) {
               HasSubstr("manifest says"));
   EXPECT_THAT(replace("program.fb", [](std::string& b) { b.clear(); }), HasSubstr("program.fb: error"));
   EXPECT_THAT(replace("weights.bin", [](std::string& b) { b += "x"; }), HasSubstr("weights.bin: error"));
+  EXPECT_THAT(replace("machine.yaml",
+                      [](std::string& b) { b.replace(b.find("hop_cycles: 1"), 13, "hop_cycles: 2"); }),
+              AllOf(HasSubstr("machine.yaml: error"), HasSubstr("manifest says")));
   EXPECT_THAT(replace("manifest.json", [](std::string& b) { b = "{"; }), HasSubstr("manifest.json: error"));
   write();
   fs::remove(folder_ + "/program.fb");

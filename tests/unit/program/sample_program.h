@@ -111,7 +111,7 @@ inline HostPart resident_host() {
 inline Program sample_program() {
   Program p;
   p.name = "sample";
-  p.machine = "wse2";
+  set_program_machine(p, machine("wse2"));
   p.fabric_width = 4;
   p.fabric_height = 3;
   p.user = {1, 1, 2, 1};

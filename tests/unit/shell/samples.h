@@ -33,7 +33,7 @@ inline Fabric one_hop() {
   f.route({0, 0, 1, 1}, 1, {"R>E"});
   f.route({1, 0, 1, 1}, 1, {"W>R"});
   f.p.name = "one_hop";
-  f.p.machine = "wse3";
+  set_program_machine(f.p, wse3());
   return f;
 }
 
