@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Checks what the compiler cannot: who may include whom, one home per third-party library, and the shape of files.
+"""Checks what the compiler cannot: who may include whom, one home per third-party library, the shape of files, and that
+design.md and tools.md name no flag, file or folder that does not exist.
 
 Usage: tools/check_style.py [ROOT]     prints FILE:LINE: problem; exit 1 if there is any.
 """
+import glob
 import os
 import re
 import sys
@@ -88,12 +90,122 @@ def check_file(root, path):
     return problems
 
 
+# ---- pages that must name what is there
+
+PAGES = ["docs/design.md", "docs/tools.md"]
+TOP = ["runtime", "compiler", "simulator", "models", "configs", "tests", "tools", "docs"]
+# Where the flags of a tool are declared.
+FLAGS_OF = {
+    "cs-compile": ["tools/cs-compile", "tools/cslc"], "cslc": ["tools/cslc"], "cs-sim": ["tools/cs-sim"],
+    "cs-objdump": ["tools/cs-objdump"], "cs-regress": ["tools/cs-regress"], "tools/replay": ["tools/replay"],
+    "tools/random_graphs": ["tools/random_graphs", "tools/graphs"],
+}
+FOREIGN = {"cmake", "ctest"}  # commands of others, whose flags are theirs
+DECLARED = re.compile(r"""["'](?:-\w,)*(--[a-z][\w-]*)(?:,-[\w,-]*)?["']|^\s*(--[a-z][\w-]*)\)""", re.M)
+FILE_NAME = re.compile(r"[\w*{},-]+\.(?:h|cpp|csl|py|md|yaml|def|fbs)")
+
+
+def declared_flags(root, places):
+    flags = {"--help", "--version"}
+    for place in places:
+        path = os.path.join(root, place)
+        files = [path] if os.path.isfile(path) else [os.path.join(folder, name) for folder, _, names in os.walk(path)
+                                                     for name in names]
+        for file in files:
+            with open(file, encoding="utf-8", errors="ignore") as f:
+                real = "".join(line for line in f if "not available in this version" not in line)
+            flags |= {a or b for a, b in DECLARED.findall(real)}
+    return flags
+
+
+def tree_names(root):
+    """Names of all files, of all folders below each top folder, and the text of the tools' and the host part's sources."""
+    files, folders, text = set(), {top: set() for top in TOP}, ""
+    for top in TOP:
+        for folder, names, here in os.walk(os.path.join(root, top)):
+            folders[top] |= set(names)
+            files |= set(here)
+            for name in here:
+                if name.endswith(SOURCE) and top in ("tools", "runtime", "compiler", "simulator"):
+                    with open(os.path.join(folder, name), encoding="utf-8") as f:
+                        text += f.read()
+    return files, folders, text
+
+
+def braces(path):
+    """a/{b,c}.h stands for a/b.h and a/c.h."""
+    inner = re.search(r"\{([^{}]*,[^{}]*)\}", path)
+    if not inner:
+        return [path]
+    return [p for choice in inner.group(1).split(",") for p in braces(path[:inner.start()] + choice + path[inner.end():])]
+
+
+class Page:
+    """Problems of one page, line by line: inside blocks of commands the tool of the line decides which flags there are."""
+
+    def __init__(self, root):
+        self.root = root
+        self.flags = {tool: declared_flags(root, places) for tool, places in FLAGS_OF.items()}
+        self.any_flag = declared_flags(root, ["tools", "tests/golden"])
+        self.files, self.folders, self.text = tree_names(root)
+
+    def check(self, page):
+        problems, block, tool, top = [], False, None, None
+        with open(os.path.join(self.root, page), encoding="utf-8") as f:
+            lines = f.read().split("\n")
+        for number, line in enumerate(lines, 1):
+            if line.startswith("```"):
+                block, tool, top = not block, None, None
+                continue
+            code = block or line.startswith("    ")
+            first = re.match(r"\s*(\S+)", line)
+            if code and first and not (block and line.startswith(" ")):
+                tool = first.group(1) if first.group(1) in self.flags or first.group(1) in FOREIGN else None
+                top = next((t for t in TOP if line.startswith(t + "/ ")), None)
+            problems += [(number, p) for p in self.line(line, code, tool if code else None, top if block else None)]
+        return problems
+
+    def line(self, line, code, tool, top):
+        for command in re.split(r"&&|`", line):
+            words = command.split()
+            known = self.flags.get(tool, self.any_flag)
+            if tool in FOREIGN or (words and words[0] in FOREIGN):
+                continue
+            for flag in re.findall(r"(?<![\w-])--[a-z][\w-]*", command):
+                if flag not in known:
+                    yield f"{tool or 'no tool'} has no flag {flag}" if tool else f"no tool has a flag {flag}"
+        quoted = re.findall(r"`([^`\s]+)`", line) + re.findall(r"\]\(([^)#:]+)\)", line)
+        for word in quoted + (line.split() if code else []):
+            yield from self.path(word.strip("(),;[]"))
+        if top:
+            for folder in re.findall(r"(?<![\w/.])([a-z][\w-]*)/", line):
+                if folder != top and folder not in self.folders[top]:
+                    yield f"there is no folder {folder} below {top}"
+
+    def path(self, word):
+        if re.search(r"[<>$=|]|[A-Z].*/", word) or word.startswith(("http", "--", "/")):
+            return
+        if word.split("/")[0] in TOP and "/" in word.rstrip("/"):
+            for path in braces(word.split(":")[0]):
+                if not glob.glob(os.path.join(self.root, path)):
+                    yield f"there is no {path}"
+        elif FILE_NAME.fullmatch(word.split("/")[-1]) and not re.search(r"[A-Z]{2}", word):
+            for name in braces(word.split("/")[-1]):
+                if not any(glob.fnmatch.fnmatch(file, name) for file in self.files) and name not in self.text:
+                    yield f"there is no file {name}, and no source writes one"
+
+
 def main():
     root = sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
     count = 0
     for path in sources(root):
         for line, problem in check_file(root, path):
             print(f"{path}:{line}: {problem}")
+            count += 1
+    page = Page(root)
+    for name in PAGES:
+        for line, problem in page.check(name):
+            print(f"{name}:{line}: {problem}")
             count += 1
     return 1 if count else 0
 

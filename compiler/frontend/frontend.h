@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "compiler/graph/graph.h"
+#include "compiler/graph/graph_yaml.h"
 #include "runtime/support/diag.h"
 
 namespace cs::frontend {
@@ -20,6 +20,9 @@ struct LoadOptions {
 
 // By extension: .onnx, .yaml, .yml. Weights of a YAML graph lie beside it.
 std::optional<graph::Graph> load_model(const std::string& path, const LoadOptions&, Diag&);
+
+// What a YAML file that is a plan says of the passes that made it; empty for other models.
+graph::PlanHeader plan_header(const std::string& path, Diag&);
 
 // `name` is what messages call the file.
 std::optional<graph::Graph> import_onnx(std::string_view bytes, const std::string& name, const LoadOptions&,

@@ -5,7 +5,6 @@
 
 #include "compiler/frontend/frontend.h"
 #include "compiler/frontend/model_config.h"
-#include "compiler/graph/graph_yaml.h"
 #include "compiler/graph/sample.h"
 #include "runtime/support/files.h"
 
@@ -59,6 +58,15 @@ std::optional<graph::Graph> load_model(const std::string& path, const LoadOption
                   "models are .onnx or .yaml");
   }
   return g;
+}
+
+graph::PlanHeader plan_header(const std::string& path, Diag& diag) {
+  const std::string extension = std::filesystem::path(path).extension().string();
+  if (extension != ".yaml" && extension != ".yml") return {};
+  Diag ignored;  // the model itself is read apart, with its complaints
+  const std::optional<YamlDoc> doc = YamlDoc::parse_file(path, ignored);
+  if (!doc || is_model_config(doc->root())) return {};
+  return graph::plan_header(*doc, diag);
 }
 
 }  // namespace cs::frontend

@@ -255,7 +255,8 @@ std::string config_policy(const std::string& path, const std::vector<std::string
   if (!path.ends_with(".yaml") && !path.ends_with(".yml")) return "";
   Diag ignored;  // the model itself is read later, with its complaints
   const auto doc = YamlDoc::parse_file(path, ignored);
-  if (!doc || !is_model_config(doc->root())) return "";
+  if (!doc) return "";
+  if (!is_model_config(doc->root())) return graph::plan_header(*doc, ignored).policy;
   auto config = ModelConfig::read(path, doc->root(), overrides, ignored);
   return config ? config->text("runconfig.autogen_policy", "") : "";
 }

@@ -20,7 +20,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/graph/graph.h"
+#include "compiler/graph/graph_yaml.h"
 #include "runtime/support/yaml.h"
 
 namespace cs::frontend {
@@ -71,7 +71,8 @@ std::optional<graph::Graph> build_model(ModelConfig&, Diag&);
 
 // A model file that is a configuration, not a graph.
 bool is_model_config(const YamlNode& root);
-// runconfig.autogen_policy of a configuration; empty if the file is none or does not say.
+// The policy that a file asks for: runconfig.autogen_policy of a configuration, that of a plan; empty if it
+// does not say.
 std::string config_policy(const std::string& path, const std::vector<std::string>& overrides);
 // The merged keys of a configuration (ModelConfig::print).
 std::optional<std::string> print_config(const std::string& path, const std::vector<std::string>& overrides,

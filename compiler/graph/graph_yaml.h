@@ -12,6 +12,11 @@
 //   outputs: [h]
 //
 // `outputs` of a node may be left out: its one result then has the node's name. `type` may be left out.
+//
+// A plan also says how far the passes have come and what they were told; the passes behind that one are still
+// to be run:
+//
+//   plan: {policy: medium, after: regions}
 #pragma once
 
 #include <cstdint>
@@ -25,13 +30,21 @@
 
 namespace cs::graph {
 
+// What a plan says beside its nodes; both empty in a graph that no pass has seen.
+struct PlanHeader {
+  std::string policy;  // that the passes followed
+  std::string after;   // the last pass that has been run
+};
+
 struct GraphText {
   std::string yaml;
   std::vector<uint8_t> weights;  // bytes of the .bin beside it; empty if every constant is inline
 };
 // `weights_file` is the name written under `weights:`.
-GraphText graph_text(const Graph&, const std::string& weights_file);
+GraphText graph_text(const Graph&, const std::string& weights_file, const PlanHeader& = {});
 // `weights` are the bytes of the file that `weights:` names (read_weights_name).
 std::optional<Graph> graph_from_yaml(const YamlDoc& doc, const std::vector<uint8_t>& weights, Diag&);
+// The key `plan` of a graph; empty without it.
+PlanHeader plan_header(const YamlDoc& doc, Diag&);
 
 }  // namespace cs::graph

@@ -33,6 +33,7 @@ class Reader {
     if (g_.name.empty()) g_.name = "graph";
     std::string weights_name;
     m.optional("weights", weights_name);
+    m.child("plan");  // plan_header reads it
     list(m, "inputs", [&](const YamlNode& n) { read_input(n); });
     list(m, "constants", [&](const YamlNode& n) { read_constant(n); });
     list(m, "nodes", [&](const YamlNode& n) { read_node(n); });
@@ -345,6 +346,18 @@ class Reader {
 };
 
 }  // namespace
+
+PlanHeader plan_header(const YamlDoc& doc, Diag& diag) {
+  PlanHeader plan;
+  const YamlNode* node = doc.root().is_map() ? doc.root().find("plan") : nullptr;
+  if (node == nullptr) return plan;
+  YamlMap m(*node, "plan", diag);
+  if (!m.valid()) return plan;
+  m.required("policy", plan.policy);
+  m.required("after", plan.after);
+  m.finish();
+  return plan;
+}
 
 std::optional<Graph> graph_from_yaml(const YamlDoc& doc, const std::vector<uint8_t>& weights, Diag& diag) {
   return Reader(weights, diag).run(doc.root());

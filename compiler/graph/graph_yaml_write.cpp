@@ -86,7 +86,7 @@ std::string node_line(const Graph& g, const Node& n) {
 
 }  // namespace
 
-GraphText graph_text(const Graph& g, const std::string& weights_file) {
+GraphText graph_text(const Graph& g, const std::string& weights_file, const PlanHeader& plan) {
   GraphText out;
   std::string constants;
   for (size_t i = 0; i < g.value_slots(); ++i) {
@@ -105,6 +105,9 @@ GraphText graph_text(const Graph& g, const std::string& weights_file) {
     }
   }
   out.yaml = "graph: " + yaml_quote(g.name) + "\n";
+  if (!plan.after.empty())
+    out.yaml +=
+        fmt::format("plan: {{policy: {}, after: {}}}\n", yaml_quote(plan.policy), yaml_quote(plan.after));
   if (!out.weights.empty()) out.yaml += "weights: " + yaml_quote(weights_file) + "\n";
   out.yaml += g.inputs.empty() ? "inputs: []\n" : "inputs:\n";
   for (ValueId id : g.inputs) {

@@ -53,6 +53,7 @@ struct PassRecord {
 };
 
 struct PipelineOptions {
+  std::string start_after;  // pass name: of a plan, passes up to this one have been run; map runs again
   std::string stop_after;  // pass name, empty: run all
   std::string dump_after;  // pass name, "all", "changed" or empty
   std::string dump_dir = ".";

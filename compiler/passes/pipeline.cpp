@@ -28,10 +28,11 @@ constexpr Pass kPasses[] = {
     {"map", "size, place, route and color the kernels, write their CSL", map_to_fabric},
 };
 
-bool dump(const graph::Graph& g, const PipelineOptions& options, size_t index, std::string_view pass,
-          Diag& diag) {
+bool dump(const graph::Graph& g, Policy policy, const PipelineOptions& options, size_t index,
+          std::string_view pass, Diag& diag) {
   std::string stem = fmt::format("{:02}-{}", index + 1, pass);
-  graph::GraphText text = graph::graph_text(g, stem + ".bin");
+  graph::GraphText text =
+      graph::graph_text(g, stem + ".bin", {std::string(policy_name(policy)), std::string(pass)});
   std::filesystem::path folder(options.dump_dir);
   std::error_code ignored;
   std::filesystem::create_directories(folder, ignored);
@@ -40,22 +41,40 @@ bool dump(const graph::Graph& g, const PipelineOptions& options, size_t index, s
   return text.weights.empty() || write_file_atomic((folder / (stem + ".bin")).string(), weights, diag);
 }
 
+size_t index_of(std::string_view name) {
+  size_t i = 0;
+  while (i < std::size(kPasses) && kPasses[i].name != name) ++i;
+  return i;
+}
+
+// Placement is no key that mapping reads, so that map runs whatever the plan says.
+size_t first_pass(const PipelineOptions& options, Diag& diag) {
+  constexpr size_t kMap = std::size(kPasses) - 1;
+  if (options.start_after.empty()) return 0;
+  const size_t done = index_of(options.start_after);
+  if (done > kMap) {
+    diag.error_at("plan", fmt::format("'after' names '{}', which is no pass", options.start_after),
+                  "cs-compile --list-passes lists them");
+  } else if (!options.stop_after.empty() && std::min(done + 1, kMap) > index_of(options.stop_after)) {
+    diag.error_at("plan", fmt::format("it is already past the pass '{}', at '{}'", options.stop_after,
+                                      options.start_after));
+  }
+  return std::min(done + 1, kMap);
+}
+
 }  // namespace
 
 std::span<const Pass> pass_table() { return kPasses; }
 
-bool is_pass(std::string_view name) {
-  for (const Pass& p : kPasses) {
-    if (p.name == name) return true;
-  }
-  return false;
-}
+bool is_pass(std::string_view name) { return index_of(name) < std::size(kPasses); }
 
 bool run_passes(graph::Graph& g, PassContext& context, const PipelineOptions& options,
                 std::vector<PassRecord>& records) {
   bool compare = !options.dump_after.empty();
   std::string before = compare ? graph::graph_text(g, "").yaml : "";
-  for (size_t i = 0; i < std::size(kPasses); ++i) {
+  const size_t first = first_pass(options, context.diag);
+  if (!context.diag.ok()) return false;
+  for (size_t i = first; i < std::size(kPasses); ++i) {
     const Pass& pass = kPasses[i];
     auto start = std::chrono::steady_clock::now();
     bool ok = pass.run(g, context) && graph::verify(g, context.diag);
@@ -70,7 +89,7 @@ bool run_passes(graph::Graph& g, PassContext& context, const PipelineOptions& op
     records.push_back(record);
     bool wanted = options.dump_after == "all" || options.dump_after == pass.name ||
                   (options.dump_after == "changed" && record.changed);
-    if (wanted && !dump(g, options, i, pass.name, context.diag)) return false;
+    if (wanted && !dump(g, context.policy, options, i, pass.name, context.diag)) return false;
     if (!ok) return false;
     if (options.stop_after == pass.name) break;
   }

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "compiler/csl/csl.h"
-#include "compiler/graph/graph.h"
+#include "compiler/graph/graph_yaml.h"
 #include "compiler/mapping/mapping.h"
 #include "compiler/passes/passes.h"
 #include "runtime/machine/machine.h"
@@ -58,6 +58,7 @@ struct CompiledBaseline {
 struct Compiled {
   Machine machine;
   std::optional<graph::Graph> graph;      // models
+  graph::PlanHeader plan;                 // of the graph: which passes it has been through
   std::optional<mapping::Mapped> mapped;  // models that were mapped
   std::optional<Program> program;
   std::vector<uint8_t> weights;
@@ -75,8 +76,8 @@ std::optional<Compiled> compile(const CompileOptions&, Diag&);
 bool write_compiled(const Compiled&, const std::string& folder, Diag&);
 // The folder of `--emit csl`: every CSL file, host.yaml, weights.bin.
 bool write_csl(const mapping::Mapped&, const std::string& folder, Diag&);
-// The text of `--emit graph|plan` with its weights beside it.
-bool write_graph(const graph::Graph&, const std::string& path, Diag&);
+// The text of `--emit graph|plan` with its weights beside it; a graph has no header.
+bool write_graph(const graph::Graph&, const graph::PlanHeader&, const std::string& path, Diag&);
 
 // compile_report.json: pass times, kernels with estimates, memory, flows.
 std::string compile_report(const Compiled&);

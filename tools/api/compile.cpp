@@ -88,14 +88,33 @@ bool build_baselines(const CompileOptions& options, const mapping::MapOptions& m
   return diag.ok();
 }
 
+// The policy is in the plan: passes that have been run followed it.
+bool check_plan(const CompileOptions& options, const graph::PlanHeader& plan, Diag& diag) {
+  if (plan.policy.empty() || plan.policy == options.policy_name) return true;
+  if (!passes::policy_from_name(plan.policy)) {
+    diag.error_at(options.input, fmt::format("the plan's policy '{}' is none", plan.policy),
+                  "disabled, medium or aggressive");
+    return false;
+  }
+  diag.error_at(options.input,
+                fmt::format("the plan was made with policy {}, not {}", plan.policy, options.policy_name),
+                "leave out --autogen-policy, or make the plan again with it");
+  return false;
+}
+
 bool compile_model(const CompileOptions& options, Compiled& out, Diag& diag) {
   Stopwatch frontend;
+  const graph::PlanHeader plan = frontend::plan_header(options.input, diag);
+  if (!diag.ok() || !check_plan(options, plan, diag)) return false;
   out.graph = frontend::load_model(options.input, {options.dims, options.set_config}, diag);
   if (!out.graph) return false;
   out.passes.push_back({"frontend", frontend.seconds()});
   mapping::MapOptions map = map_options(options, *out.graph);
   passes::PassContext context{out.machine, options.policy, map, diag, {}};
-  if (!passes::run_passes(*out.graph, context, options.pipeline, out.passes)) return false;
+  passes::PipelineOptions pipeline = options.pipeline;
+  pipeline.start_after = plan.after;
+  if (!passes::run_passes(*out.graph, context, pipeline, out.passes)) return false;
+  out.plan = {options.policy_name, out.passes.back().name};
   out.mapped = std::move(context.mapped);
   if (!out.mapped || options.only_passes) return true;
   if (options.baselines && !options.only_mapping) {

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "compiler/graph/graph_yaml.h"
 #include "runtime/support/files.h"
 #include "tools/api/api.h"
 #include "tools/api/vendor_files.h"
@@ -88,9 +87,9 @@ bool write_csl(const mapping::Mapped& mapped, const std::string& folder, Diag& d
          write_file_atomic((fs::path(folder) / "weights.bin").string(), view(mapped.weights), diag);
 }
 
-bool write_graph(const graph::Graph& g, const std::string& path, Diag& diag) {
+bool write_graph(const graph::Graph& g, const graph::PlanHeader& plan, const std::string& path, Diag& diag) {
   fs::path weights = fs::path(path).replace_extension(".bin");
-  graph::GraphText text = graph::graph_text(g, weights.filename().string());
+  graph::GraphText text = graph::graph_text(g, weights.filename().string(), plan);
   return write_file_atomic(path, text.yaml, diag) &&
          (text.weights.empty() || write_file_atomic(weights.string(), view(text.weights), diag));
 }

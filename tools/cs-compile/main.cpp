@@ -147,8 +147,9 @@ bool emit_graph(const api::Compiled& c, const Flags& f, Diag& diag) {
     return false;
   }
   if (f.emit == "dot") return put(graph::graph_dot(*c.graph), f.output, diag);
-  if (!f.output.empty()) return api::write_graph(*c.graph, f.output, diag);
-  std::cout << graph::graph_text(*c.graph, "weights.bin").yaml;
+  const graph::PlanHeader plan = f.emit == "graph" ? graph::PlanHeader{} : c.plan;
+  if (!f.output.empty()) return api::write_graph(*c.graph, plan, f.output, diag);
+  std::cout << graph::graph_text(*c.graph, "weights.bin", plan).yaml;
   return true;
 }
 
