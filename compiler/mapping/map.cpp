@@ -7,6 +7,7 @@
 
 #include "compiler/mapping/emit.h"
 #include "compiler/mapping/resident.h"
+#include "compiler/mapping/roof.h"
 
 namespace cs::mapping {
 
@@ -127,6 +128,7 @@ std::optional<Mapped> map_graph(const graph::Graph& g, const Machine& machine, c
   Parts parts;
   Extent fabric;
   if (!build_parts(g, options, machine, parts, diag)) return std::nullopt;
+  parts.host.roof = roof_of(parts, machine);
   times.mark("parts", mapped.seconds);
   if (options.resident) {
     if (!map_resident(g, parts, options, machine, mapped, diag)) return std::nullopt;

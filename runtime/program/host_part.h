@@ -4,6 +4,7 @@
 // Everything here is per sample: a run with b samples repeats the steps b times, pipelined.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -101,10 +102,21 @@ struct OpRow {                       // one operator of the model
   bool operator==(const OpRow&) const = default;
 };
 
+// What no program for this network can beat on the whole fabric of its machine, in cycles per sample.
+struct Roof {
+  double operations = 0;             // each at its own rate, on all PEs
+  double memory = 0;                 // every weight is read once, by all PEs together
+  double host = 0;                   // bytes of the model's inputs and outputs over the system's network
+  bool operator==(const Roof&) const = default;
+  double cycles() const { return std::max({operations, memory, host}); }
+  const char* largest() const { return host == cycles() ? "host" : operations == cycles() ? "operations" : "memory"; }
+};
+
 struct HostPart {
   std::string model;
   std::string policy;
   std::string dtype;                 // "fp32", "fp16": decides the tolerance
+  Roof roof;                         // all 0: not known
   std::vector<HostTensor> inputs, outputs;   // of the model
   std::vector<HostTensor> values;            // between steps
   std::vector<Constant> constants;

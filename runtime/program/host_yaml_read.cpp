@@ -104,6 +104,16 @@ void read_op(YamlMap& map, OpRow& o, Diag& diag) {
   map.required("where", o.where);
 }
 
+void read_roof(const YamlNode& node, Roof& roof, Diag& diag) {
+  YamlMap map(node, "roof", diag);
+  if (!map.valid()) return;
+  for (const auto& [key, value] : {std::pair{"operations", &roof.operations}, {"memory", &roof.memory}, {"host", &roof.host}}) {
+    map.required(key, *value);
+    if (!(*value >= 0 && *value < 1e18)) diag.error(map.loc(), fmt::format("'{}' is no number of cycles", key));
+  }
+  map.finish();
+}
+
 void read_port_fields(YamlMap& map, HostPort& p, Diag& diag) {
   map.required("name", p.name);
   read_word(map, "direction", p.input, names::kDirections, diag);
@@ -154,6 +164,7 @@ bool read_host_part(const YamlNode& node, HostPart& h, std::vector<HostPort>& po
   map.required("model", h.model);
   map.required("policy", h.policy);
   map.required("dtype", h.dtype);
+  if (const YamlNode* roof = map.child("roof")) read_roof(*roof, h.roof, diag);
   if (with_ports) read_list(map, "ports", ports, diag, [&](YamlMap& m, HostPort& p) { read_port_fields(m, p, diag); });
   read_list(map, "inputs", h.inputs, diag, tensor);
   read_list(map, "outputs", h.outputs, diag, tensor);

@@ -95,6 +95,8 @@ std::string host_part_lines(const HostPart& h, const std::vector<HostPort>& port
   line("model: " + yaml_quote(h.model));
   line("policy: " + yaml_quote(h.policy));
   line("dtype: " + yaml_quote(h.dtype));
+  if (h.roof != Roof{})
+    line(fmt::format("roof: {{operations: {}, memory: {}, host: {}}}", h.roof.operations, h.roof.memory, h.roof.host));
   if (with_ports) list("ports", ports, port_line);
   list("inputs", h.inputs, tensor);
   list("outputs", h.outputs, tensor);

@@ -187,6 +187,11 @@ std::optional<double> KernelReport::estimate_ratio() const {
   return row.estimated_cycles / *cycles;
 }
 
+std::optional<double> RunReport::efficiency() const {
+  if (!interval_cycles || *interval_cycles <= 0 || roof.cycles() <= 0) return std::nullopt;
+  return roof.cycles() / *interval_cycles;
+}
+
 Estimates estimates_of(const std::vector<KernelReport>& kernels) {
   Estimates e;
   for (const KernelReport& k : kernels) {
@@ -231,6 +236,7 @@ RunReport collect(const Engine& e, Cycle cycles) {
     r.policy = p.host->policy;
     r.dtype = p.host->dtype;
     r.ops = p.host->ops;
+    r.roof = p.host->roof;
     for (const KernelRow& row : p.host->kernels) r.kernels.push_back(collect_kernel(e, row, cycles));
   }
   collect_totals(r, e);

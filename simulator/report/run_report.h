@@ -122,6 +122,9 @@ struct RunReport {
   uint64_t flops = 0, wavelet_hops = 0, instructions = 0;
   uint64_t pes_used = 0;  // PEs that executed something
   double utilisation = 0;
+  Roof roof;  // of the network on the whole fabric of its machine; all 0: not known
+  // Roof over interval; nothing without a steady state.
+  std::optional<double> efficiency() const;
   uint32_t memory_bytes_max = 0;  // largest tile program
   int memory_bytes_have = 0;
   PeTime time;  // of the PEs used

@@ -44,6 +44,9 @@ std::string figures(const RunReport& r) {
                        r.interval_cycles ? fmt::format(", one every {:.1f} cycles", *r.interval_cycles) : "");
   out += fmt::format("  work          {} flops, {} wavelet hops, utilisation {:.2f} % of peak\n",
                      grouped(r.flops), grouped(r.wavelet_hops), 100 * r.utilisation);
+  if (r.efficiency())
+    out += fmt::format("  efficiency    {:.2g} % of what the whole wafer allows: {:.3g} cycles, by its {}\n",
+                       100 * *r.efficiency(), r.roof.cycles(), r.roof.largest());
   out += fmt::format("  PE cycles     busy {}", share(r.time.busy, r.time.total()));
   for (int i = 0; i < kStalls; ++i)
     if (r.time.stalls[size_t(i)] > 0)

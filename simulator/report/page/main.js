@@ -28,6 +28,7 @@ function summarySection() {
   if (stats.samples_per_second !== null) cards.push(card('Throughput', short(stats.samples_per_second), 'samples per second'));
   cards.push(card('PEs used', short(stats.pes_used), 'of ' + short(stats.fabric[0] * stats.fabric[1]) + ' simulated'));
   cards.push(card('Utilisation', number(100 * stats.utilisation, 2) + ' %', `of peak, ${short(stats.flops)} flops`));
+  if (stats.efficiency !== null) cards.push(card('Efficiency', (100 * stats.efficiency).toPrecision(2) + ' %', `of the whole wafer: ${stats.roof_cycles.toPrecision(3)} cycles`));
   cards.push(card('Wavelet hops', short(stats.wavelet_hops), number(stats.wavelet_hops / Math.max(1, stats.cycles), 1) + ' per cycle'));
   cards.push(card('Memory', short(stats.memory_bytes_max), `bytes in the fullest PE, ${percent(stats.memory_bytes_max, stats.memory_bytes_have, 0)}`));
   if (stats.check) cards.push(card('Check', stats.check.ok ? 'ok' : 'differs', `error ${stats.check.max_rel.toExponential(1)}, tolerance ${stats.check.tolerance.toExponential(0)}`));
