@@ -11,18 +11,18 @@ namespace {
 
 double percent(double part, double whole) { return whole > 0 ? 100 * part / whole : 0; }
 
-const char* stall_advice(Stall why) {
+const char* stall_meaning(Stall why) {
   switch (why) {
     case Stall::input:
-      return "PEs wait for wavelets: the producer is slower, or the path to it is long";
+      return "PEs wait for wavelets; the first and the last samples of a run, which fill and drain the pipeline, count";
     case Stall::output:
-      return "PEs are held back by full output queues: a link or a consumer downstream is the limit";
+      return "PEs are held back by full output queues: a link or a taker downstream has no room";
     case Stall::dependency:
-      return "Results, descriptors or jumps are waited for: longer vectors or unrolling would hide it";
+      return "Results, descriptors or jumps are waited for";
     case Stall::memory:
-      return "Operands share memory banks: shift one of the arrays by a few words";
+      return "Operands that are read in one cycle share a memory bank";
     case Stall::dispatch:
-      return "Starting tasks costs a lot: do more work per task";
+      return "Tasks are started and switched";
     case Stall::count:
       break;
   }
@@ -48,10 +48,8 @@ void slowest_kernel(const RunReport& r, std::vector<Insight>& out) {
       {fmt::format("{} takes longest: {:.0f} cycles for one sample ({:.0f} % of the sum over kernels)",
                    worst->row.name, *worst->cycles, percent(*worst->cycles, wafer)),
        worst->row.origin == Origin::host
-           ? "It runs on the host, transfers included: a generated kernel (autogen_policy: medium) would "
-             "stay on the wafer"
-           : fmt::format("{:.0f} % of the time of its {} PEs is busy; a larger rectangle or a faster kernel "
-                         "pays here first",
+           ? std::string("It runs on the host, transfers included")
+           : fmt::format("{:.0f} % of the time of its {} PEs is busy",
                          percent(double(worst->time.busy), double(worst->time.total())),
                          worst->row.rect.area())});
 }
@@ -62,7 +60,7 @@ void largest_stall(const RunReport& r, std::vector<Insight>& out) {
   if (share < 5) return;
   const Stall why = Stall(it - r.time.stalls.begin());
   out.push_back(
-      {fmt::format("{:.0f} % of all PE cycles are {} stalls", share, stall_name(why)), stall_advice(why)});
+      {fmt::format("{:.0f} % of all PE cycles are {} stalls", share, stall_name(why)), stall_meaning(why)});
 }
 
 void counterparts(const RunReport& r, std::vector<Insight>& out) {
@@ -97,20 +95,27 @@ void estimate_gap(const RunReport& r, std::vector<Insight>& out) {
   if (worst == nullptr) return;
   out.push_back({fmt::format("Estimate and simulation differ most for {}: {:.0f} estimated, {:.0f} simulated",
                              worst->row.name, worst->row.estimated_cycles, *worst->cycles),
-                 "Sizing trusts the estimate, so this kernel may have too many or too few PEs; time in "
-                 "which it waits for the rest of its input counts"});
+                 "Time in which it waits for the rest of its input counts"});
 }
 
+// Of the interval where there is a steady state: what fills and drains the pipeline says nothing about a link.
 void hot_link(const RunReport& r, std::vector<Insight>& out) {
-  const double load = percent(double(r.hot_link.wavelets), double(r.cycles));
+  if (r.iterations < 1 || !r.interval_cycles || *r.interval_cycles <= 0) return;
+  const double wavelets = double(r.hot_link.wavelets) / r.iterations;
+  const double load = percent(wavelets, *r.interval_cycles);
   if (load < 1) return;
   static constexpr const char* kPorts4[] = {"east", "west", "south", "north"};
-  out.push_back(
-      {fmt::format("The busiest link leaves PE ({}, {}) to the {}: {} wavelets, {:.0f} % of the cycles",
-                   r.hot_link.pe.x, r.hot_link.pe.y, kPorts4[size_t(r.hot_link.port)], r.hot_link.wavelets,
-                   load),
-       load > 60 ? "It is near its limit of one wavelet per cycle: spread the stream over more rows"
-                 : "There is room for more samples on it"});
+  out.push_back({fmt::format("The busiest link leaves PE ({}, {}) to the {}: {:.0f} wavelets per sample, {:.0f} % of the interval",
+                             r.hot_link.pe.x, r.hot_link.pe.y, kPorts4[size_t(r.hot_link.port)], wavelets, load),
+                 load > 90 ? "It bounds the interval: a link carries one wavelet per cycle" : "It does not bound the interval"});
+}
+
+void roof(const RunReport& r, std::vector<Insight>& out) {
+  if (!r.efficiency()) return;
+  out.push_back({fmt::format("The network runs at {:.2g} % of what the whole wafer allows", 100 * *r.efficiency()),
+                 fmt::format("{:.3g} cycles per sample for its operations on all PEs, {:.3g} for its weights, {:.3g} for inputs "
+                             "and outputs over the host's network; no program beats the largest of them",
+                             r.roof.operations, r.roof.memory, r.roof.host)});
 }
 
 void memory(const RunReport& r, std::vector<Insight>& out) {
@@ -118,8 +123,7 @@ void memory(const RunReport& r, std::vector<Insight>& out) {
   const double share = percent(r.memory_bytes_max, r.memory_bytes_have);
   out.push_back({fmt::format("The fullest PE uses {} of {} bytes ({:.0f} %)", r.memory_bytes_max,
                              r.memory_bytes_have, share),
-                 share > 90 ? "Little is left: a larger model needs more PEs per kernel"
-                            : "cs-objdump --memory shows what fills it"});
+                 "cs-objdump --memory shows what fills it"});
 }
 
 }  // namespace
@@ -127,6 +131,7 @@ void memory(const RunReport& r, std::vector<Insight>& out) {
 std::vector<Insight> insights(const RunReport& r) {
   std::vector<Insight> out;
   failed_run(r, out);
+  roof(r, out);
   slowest_kernel(r, out);
   largest_stall(r, out);
   counterparts(r, out);

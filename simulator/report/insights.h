@@ -1,4 +1,5 @@
-// Insights: what a reader should look at first, each with the number and a sentence of advice.
+// Insights: what a reader should look at first, each with the number and what it means. What to change is
+// said only where it was tried.
 #pragma once
 
 #include <string>

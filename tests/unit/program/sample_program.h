@@ -52,6 +52,7 @@ inline HostPart sample_host() {
   h.model = "two words: a model";
   h.policy = "medium";
   h.dtype = "fp32";
+  h.roof = {12.5, 0.25, 17.75};
   h.inputs = {{"in:0", DataType::f32, {1, 4}, 0}};
   h.outputs = {{"y", DataType::f32, {1, 4}, 0}};
   h.values = {{"v", DataType::f32, {4}, -1}};

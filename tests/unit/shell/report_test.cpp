@@ -151,12 +151,14 @@ TEST(Report, insights_name_the_fault_first_and_the_busiest_link) {
   RunReport r = SmallRun().report();
   r.status.fault = "deadlock";
   r.status.message = "PE (1, 0) waits";
+  r.iterations = 2;  // 8 wavelets are 4 per sample
+  r.interval_cycles = 5;
   const auto found = insights(r);
   ASSERT_GE(found.size(), 2u);
   EXPECT_THAT(found[0].title, testing::HasSubstr("deadlock"));
   bool link = false;
   for (const Insight& i : found)
-    link |= i.title.find("leaves PE (0, 0) to the east: 8 wavelets, 20 %") != std::string::npos;
+    link |= i.title.find("leaves PE (0, 0) to the east: 4 wavelets per sample, 80 % of the interval") != std::string::npos;
   EXPECT_TRUE(link);
 }
 
