@@ -14,7 +14,8 @@ double percent(double part, double whole) { return whole > 0 ? 100 * part / whol
 const char* stall_meaning(Stall why) {
   switch (why) {
     case Stall::input:
-      return "PEs wait for wavelets; the first and the last samples of a run, which fill and drain the pipeline, count";
+      return "PEs wait for wavelets; the first and the last samples of a run, which fill and drain the "
+             "pipeline, count";
     case Stall::output:
       return "PEs are held back by full output queues: a link or a taker downstream has no room";
     case Stall::dependency:
@@ -98,24 +99,30 @@ void estimate_gap(const RunReport& r, std::vector<Insight>& out) {
                  "Time in which it waits for the rest of its input counts"});
 }
 
-// Of the interval where there is a steady state: what fills and drains the pipeline says nothing about a link.
+// Of the interval where there is a steady state: what fills and drains the pipeline says nothing about a
+// link.
 void hot_link(const RunReport& r, std::vector<Insight>& out) {
   if (r.iterations < 1 || !r.interval_cycles || *r.interval_cycles <= 0) return;
   const double wavelets = double(r.hot_link.wavelets) / r.iterations;
   const double load = percent(wavelets, *r.interval_cycles);
   if (load < 1) return;
   static constexpr const char* kPorts4[] = {"east", "west", "south", "north"};
-  out.push_back({fmt::format("The busiest link leaves PE ({}, {}) to the {}: {:.0f} wavelets per sample, {:.0f} % of the interval",
-                             r.hot_link.pe.x, r.hot_link.pe.y, kPorts4[size_t(r.hot_link.port)], wavelets, load),
-                 load > 90 ? "It bounds the interval: a link carries one wavelet per cycle" : "It does not bound the interval"});
+  out.push_back(
+      {fmt::format("The busiest link leaves PE ({}, {}) to the {}: {:.0f} wavelets per sample, {:.0f} % of "
+                   "the interval",
+                   r.hot_link.pe.x, r.hot_link.pe.y, kPorts4[size_t(r.hot_link.port)], wavelets, load),
+       load > 90 ? "It bounds the interval: a link carries one wavelet per cycle"
+                 : "It does not bound the interval"});
 }
 
 void roof(const RunReport& r, std::vector<Insight>& out) {
   if (!r.efficiency()) return;
-  out.push_back({fmt::format("The network runs at {:.2g} % of what the whole wafer allows", 100 * *r.efficiency()),
-                 fmt::format("{:.3g} cycles per sample for its operations on all PEs, {:.3g} for its weights, {:.3g} for inputs "
-                             "and outputs over the host's network; no program beats the largest of them",
-                             r.roof.operations, r.roof.memory, r.roof.host)});
+  out.push_back(
+      {fmt::format("The network runs at {:.2g} % of what the whole wafer allows", 100 * *r.efficiency()),
+       fmt::format("{:.3g} cycles per sample for its operations on all PEs, {:.3g} for its weights, {:.3g} "
+                   "for inputs "
+                   "and outputs over the host's network; no program beats the largest of them",
+                   r.roof.operations, r.roof.memory, r.roof.host)});
 }
 
 void memory(const RunReport& r, std::vector<Insight>& out) {

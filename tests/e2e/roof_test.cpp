@@ -9,13 +9,15 @@ namespace {
 class Roof : public Scratch {};
 
 // 784-20-20-20-20-20-20-10, f32, on the 750 x 994 PEs of WSE-2 at 850 MHz:
-//   operations  2 (784 20 + 5 20 20 + 20 10) = 35,760 at 2 a cycle, and at most 4 for each of the 120 + 10 biases and LeakyReLUs
+//   operations  2 (784 20 + 5 20 20 + 20 10) = 35,760 at 2 a cycle, and at most 4 for each of the 120 + 10 biases
+//               and LeakyReLUs
 //   memory      18,010 weights and biases, 16 bytes a cycle
 //   host        784 words in (10 out) at 150 GB/s: 3136 / (150e9 / 850e6) = 17.771 cycles
 TEST_F(Roof, OfTheDigitClassifierIsItsInput) {
   const std::string model = kSource + "/models/mnist_mlp/";
   ASSERT_EQ(run("cs-compile", {model + "model.onnx", "-o", path("p.csp"), "--no-baselines"}).exit_code, 0);
-  const ChildResult r = run("cs-sim", {path("p.csp"), "--inputs", model + "inputs_4.npz", "--iterations", "8", "--json"});
+  const std::string inputs = model + "inputs_4.npz";
+  const ChildResult r = run("cs-sim", {path("p.csp"), "--inputs", inputs, "--iterations", "8", "--json"});
   const auto stats = nlohmann::json::parse(r.out, nullptr, false);
   ASSERT_TRUE(stats.is_object()) << r.out << r.err;
   const auto& roof = stats.at("roof");
