@@ -1,3 +1,4 @@
+// Adds up what the parts of a network take of the whole wafer.
 #include "compiler/mapping/roof.h"
 
 #include "runtime/numerics/data_type.h"
@@ -18,7 +19,8 @@ double bytes_of(const std::vector<HostTensor>& tensors) {
 
 // Cycles of one PE for all operations of the instance: the bound's share of the PEs of a rectangle of one.
 double operations_of(const Instance& inst, const Machine& machine) {
-  return inst.infrastructure ? 0 : kernels::ideal_bound(inst.work, inst.work.half ? 2 : 4, 1, 1, machine).compute;
+  return inst.infrastructure ? 0
+                             : kernels::ideal_bound(inst.work, inst.work.half ? 2 : 4, 1, 1, machine).compute;
 }
 
 double weights_of(const Instance& inst) {
@@ -39,7 +41,8 @@ Roof roof_of(const Parts& parts, const Machine& machine) {
   }
   // What runs on the host could as well run on the wafer.
   for (const KernelRow& row : parts.host.kernels) {
-    if (row.origin == Origin::host) roof.operations += double(row.flops) / (pes * machine.peak_flops_per_cycle(false));
+    if (row.origin == Origin::host)
+      roof.operations += double(row.flops) / (pes * machine.peak_flops_per_cycle(false));
   }
   roof.memory = weights / (pes * machine.core.read_bytes_per_cycle);
   const double bytes = std::max(bytes_of(parts.host.inputs), bytes_of(parts.host.outputs));  // full duplex

@@ -107,7 +107,9 @@ void read_op(YamlMap& map, OpRow& o, Diag& diag) {
 void read_roof(const YamlNode& node, Roof& roof, Diag& diag) {
   YamlMap map(node, "roof", diag);
   if (!map.valid()) return;
-  for (const auto& [key, value] : {std::pair{"operations", &roof.operations}, {"memory", &roof.memory}, {"host", &roof.host}}) {
+  const std::pair<const char*, double*> fields[] = {
+      {"operations", &roof.operations}, {"memory", &roof.memory}, {"host", &roof.host}};
+  for (const auto& [key, value] : fields) {
     map.required(key, *value);
     if (!(*value >= 0 && *value < 1e18)) diag.error(map.loc(), fmt::format("'{}' is no number of cycles", key));
   }
