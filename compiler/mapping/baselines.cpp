@@ -49,17 +49,32 @@ class Copier {
   }
 
  private:
+  // What the node takes: its source in the copy, as a view of it where it has another shape.
   ValueId operand(ValueId v) {
-    v = graph::source_of(g_, v);
-    auto it = result_.find(v);
-    if (it != result_.end()) return it->second;
+    const ValueId source = graph::source_of(g_, v);
+    auto it = result_.find(source);
+    if (it == result_.end()) it = result_.emplace(source, outside(source)).first;
+    const graph::Value& wanted = g_.value(v);
+    if (out_.value(it->second).type.shape == wanted.type.shape) return it->second;
+    graph::Node view;
+    view.name = out_.fresh_name(wanted.name + "_view");
+    view.op = "reshape";
+    view.inputs = {it->second};
+    view.attrs = {{"shape", std::vector<int64_t>(wanted.type.shape)}};
+    return typed(out_.add_result(out_.add_node(std::move(view)), out_.fresh_name(wanted.name)), wanted);
+  }
+  ValueId outside(ValueId v) {
     const graph::Value& value = g_.value(v);
-    ValueId made = value.is_constant() ? out_.add_constant(value.name, *g_.constant_of(v))
-                                       : out_.add_input(value.name, value.type, value.sample_dim);
-    return result_[v] = made;
+    return value.is_constant() ? out_.add_constant(value.name, *g_.constant_of(v))
+                               : out_.add_input(value.name, value.type, value.sample_dim);
+  }
+  ValueId typed(ValueId made, const graph::Value& like) {
+    out_.value(made).type = like.type;
+    out_.value(made).typed = true;
+    out_.value(made).sample_dim = like.sample_dim;
+    return made;
   }
 
-  // Views inside the group are transparent: an operand may have another shape than its source.
   ValueId copy(NodeId id, bool as_relu) {
     const graph::Node& from = g_.node(id);
     graph::Node node;
@@ -78,10 +93,7 @@ class Copier {
     }
     const graph::Value& value = g_.value(from.outputs[0]);
     NodeId made = out_.add_node(std::move(node));
-    ValueId result = out_.add_result(made, value.name);
-    out_.value(result).type = value.type;
-    out_.value(result).typed = true;
-    out_.value(result).sample_dim = value.sample_dim;
+    const ValueId result = typed(out_.add_result(made, value.name), value);
     std::string why;
     if (form_ == Form::composition)
       out_.node(made).assignment.kernel = autogen::generator_for(out_, made, why);
@@ -155,7 +167,7 @@ void name_baselines(const Graph& g, HostPart& host) {
 }
 
 std::vector<Baseline> make_baselines(const Graph& g, const Mapped& mapped, const Machine& machine,
-                                     const MapOptions& options, Diag& diag) {
+                                     const MapOptions& options, std::vector<MissingBaseline>& missing) {
   std::vector<Baseline> list;
   for (const KernelRow& row : mapped.host.kernels) {
     if (row.baseline.empty()) continue;
@@ -165,9 +177,14 @@ std::vector<Baseline> make_baselines(const Graph& g, const Mapped& mapped, const
     forced.fabric_width = forced.fabric_height = 0;
     forced.force_width = row.rect.w;
     forced.force_height = row.rect.h;
+    Diag diag;
     std::optional<Mapped> self = map_graph(Copier(g, nodes, Form::self).run(row.name), machine, forced, diag);
-    std::optional<Mapped> base = map_graph(Copier(g, nodes, other.form).run(row.name), machine, forced, diag);
-    if (!self || !base) continue;
+    std::optional<Mapped> base;
+    if (self) base = map_graph(Copier(g, nodes, other.form).run(row.name), machine, forced, diag);
+    if (!base) {
+      missing.push_back({row.name, other.name, diag.to_string()});
+      continue;
+    }
     Origin origin = other.form == Form::composition ? Origin::primitive : Origin::handwritten;
     list.push_back({row.name, other.name, origin, std::move(*self), std::move(*base)});
   }

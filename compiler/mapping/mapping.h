@@ -84,10 +84,15 @@ struct Baseline {
   Origin origin = Origin::handwritten;  // handwritten or primitive
   Mapped self, base;
 };
+struct MissingBaseline {
+  std::string kernel, counterpart;
+  std::string reason;  // the diagnostics of the one that could not be mapped or compiled
+};
 // One for every kernel row that names a baseline, which map_graph does wherever there is a counterpart: so
-// the Program is the same whether the baselines are made or not.
+// the Program is the same whether the baselines are made or not. One that cannot be made on the kernel's rectangle is
+// missing, which is no error: the network does not need it.
 std::vector<Baseline> make_baselines(const graph::Graph&, const Mapped&, const Machine&, const MapOptions&,
-                                     Diag&);
+                                     std::vector<MissingBaseline>&);
 void name_baselines(const graph::Graph&, HostPart&);
 
 }  // namespace cs::mapping

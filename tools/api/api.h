@@ -63,6 +63,7 @@ struct Compiled {
   std::optional<Program> program;
   std::vector<uint8_t> weights;
   std::vector<CompiledBaseline> baselines;
+  std::vector<mapping::MissingBaseline> missing_baselines;  // that could not be made, with the reason
   std::vector<passes::PassRecord> passes;  // with "machine", "frontend", "csl" and "baselines"
   Manifest manifest;
   // layouts: what --params and --colors gave

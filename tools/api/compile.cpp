@@ -59,33 +59,32 @@ mapping::MapOptions map_options(const CompileOptions& options, const graph::Grap
   return map;
 }
 
-bool build_baselines(const CompileOptions& options, const mapping::MapOptions& map, Compiled& out,
-                     Diag& diag) {
+void build_baselines(const CompileOptions& options, const mapping::MapOptions& map, Compiled& out) {
   std::vector<mapping::Baseline> list =
-      mapping::make_baselines(*out.graph, *out.mapped, out.machine, map, diag);
-  if (!diag.ok()) return false;
-  out.baselines.resize(list.size());
+      mapping::make_baselines(*out.graph, *out.mapped, out.machine, map, out.missing_baselines);
+  std::vector<CompiledBaseline> made(list.size());
   std::vector<Diag> diags(list.size());
   std::vector<char> ok(list.size(), 0);
   Workers(options.threads).for_each(list.size(), [&](size_t i) {
     std::optional<Program> self = build_program(list[i].self, out.machine, 1, diags[i]);
     std::optional<Program> base = build_program(list[i].base, out.machine, 1, diags[i]);
     if (!self || !base) return;
-    out.baselines[i] = {list[i].kernel,
-                        list[i].counterpart,
-                        list[i].origin,
-                        std::move(*self),
-                        std::move(*base),
-                        std::move(list[i].self.weights),
-                        std::move(list[i].base.weights)};
+    made[i] = {list[i].kernel,
+               list[i].counterpart,
+               list[i].origin,
+               std::move(*self),
+               std::move(*base),
+               std::move(list[i].self.weights),
+               std::move(list[i].base.weights)};
     ok[i] = 1;
   });
   for (size_t i = 0; i < list.size(); ++i) {
-    if (ok[i]) continue;
-    // A baseline is our own program: its failure is shown with the kernel it belongs to.
-    diag.error_at("baseline of " + list[i].kernel, "does not compile: " + diags[i].to_string());
+    if (ok[i]) {
+      out.baselines.push_back(std::move(made[i]));
+    } else {
+      out.missing_baselines.push_back({list[i].kernel, list[i].counterpart, diags[i].to_string()});
+    }
   }
-  return diag.ok();
 }
 
 // The policy is in the plan: passes that have been run followed it.
@@ -119,7 +118,7 @@ bool compile_model(const CompileOptions& options, Compiled& out, Diag& diag) {
   if (!out.mapped || options.only_passes) return true;
   if (options.baselines && !options.only_mapping) {
     Stopwatch watch;
-    if (!build_baselines(options, map, out, diag)) return false;
+    build_baselines(options, map, out);
     out.passes.push_back({"baselines", watch.seconds()});
   }
   if (options.only_mapping) return true;

@@ -179,6 +179,9 @@ std::string summary(const Compiled& c) {
     out += fmt::format("{}x{} PEs, {} tile programs, {} bytes of weights\n", c.program->fabric_width,
                        c.program->fabric_height, c.program->tiles.size(), c.weights.size());
   }
+  if (!c.missing_baselines.empty())
+    out += fmt::format("no baseline for {} of {} generated kernels, compile_report.json says why\n",
+                       c.missing_baselines.size(), c.missing_baselines.size() + c.baselines.size());
   return out;
 }
 

@@ -165,6 +165,8 @@ std::string compile_report(const Compiled& c) {
                                    {"counterpart", b.counterpart},
                                    {"origin", std::string(origin_name(b.origin))}});
   }
+  for (const mapping::MissingBaseline& b : c.missing_baselines)
+    report["baselines"].push_back({{"kernel", b.kernel}, {"counterpart", b.counterpart}, {"missing", b.reason}});
   return report.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
