@@ -13,6 +13,8 @@ namespace cs::autogen {
 
 namespace {
 
+constexpr int64_t kEndless = INT64_MAX;
+
 using ops::LoopAccess;
 using ops::LoopStatement;
 
@@ -156,7 +158,12 @@ class Sharder {
   void add(std::vector<Runs>& list, int buffer, const Runs& runs) const {
     size_t b = size_t(buffer);
     if (runs.empty()) return;
-    list[b] = whole_[b] ? interval(0, r_.program.buffers[b].type.elements() - 1) : hull(list[b], runs);
+    const int64_t elements = r_.program.buffers[b].type.elements();
+    // What comes in a stream, or from a table, ends with its last element; other arrays may be longer than
+    // needed.
+    const bool ends = r_.program.buffers[b].kind == ops::BufferKind::operand;
+    const bool whole = whole_[b] || (ends && runs.last() >= elements);
+    list[b] = whole ? interval(0, elements - 1) : hull(list[b], runs, ends ? elements : kEndless);
   }
 
   // Statements of a repeated block read what later ones of the round before wrote: until nothing changes.

@@ -175,7 +175,7 @@ Runs runs_of(int64_t offset, std::vector<Moves> axes, bool fine) {
   return r.empty() ? all : simplified(r);
 }
 
-Runs hull(const Runs& a, const Runs& b) {
+Runs hull(const Runs& a, const Runs& b, int64_t elements) {
   if (a.empty() || b.empty()) return a.empty() ? b : a;
   std::vector<int64_t> pa = periods_of(a), pb = periods_of(b), both = pa, common;
   both.insert(both.end(), pb.begin(), pb.end());
@@ -196,7 +196,8 @@ Runs hull(const Runs& a, const Runs& b) {
   for (std::vector<int64_t>& periods : candidates) {
     if (!chain(periods)) continue;
     Runs r = hull_with(a, b, periods);
-    if (r.empty() || r.levels.size() > kMaxLevels) continue;
+    // Digits that both fill may together lead beyond the end, where no stream has words.
+    if (r.empty() || r.levels.size() > kMaxLevels || r.last() >= elements) continue;
     auto cost = [](const Runs& x) { return std::pair(x.words(), x.levels.size()); };
     if (best.empty() || cost(r) < cost(best)) best = r;
   }

@@ -40,8 +40,8 @@ Runs interval(int64_t first, int64_t last);
 Runs runs_of(int64_t offset, std::vector<Moves> axes, bool fine);
 // The same with a level per period (from the largest, each a multiple of the next); empty if they do not fit.
 Runs cover(int64_t offset, std::vector<Moves> axes, const std::vector<int64_t>& periods);
-// The smallest of the sets considered that holds both.
-Runs hull(const Runs&, const Runs&);
+// The smallest of the sets considered that holds both, of addresses below `elements`.
+Runs hull(const Runs&, const Runs&, int64_t elements);
 // Levels that stand still, or are full, become one with their neighbours.
 Runs simplified(Runs);
 // Words of the set that lie between two multiples of the period.

@@ -2,8 +2,7 @@
 //
 //   feeder       one PE per operand, if the kernel has more than one PE
 //   contraction  first, middle (two: chain colors alternate) and last columns; PEs of the last column differ
-//   by their
-//                turn, those of the last row by their extent
+//                by their turn, those of the last row by their extent
 //   others       first, middle and last PE of the row
 #include <fmt/format.h>
 
@@ -393,6 +392,7 @@ class Maker {
 
 InstanceRoles roles_of(const Instance& inst, const InstanceFlows& flows, const std::vector<int>& in_colors,
                        const std::vector<int>& out_colors, const FlowPlan& plan, const Machine& machine) {
+  if (inst.slack > 0) return slack_roles(inst, flows, in_colors, out_colors, plan);
   if (inst.region) return region_roles(inst, flows, in_colors, out_colors, plan, machine);
   return Maker(inst, flows, in_colors, out_colors, plan, machine).run();
 }

@@ -55,7 +55,8 @@ struct Instance {
   std::string reason;
   Origin origin = Origin::autogen;
   const kernels::Row* row = nullptr;  // library kernel; null: generated
-  bool infrastructure = false;        // inserted by mapping (broadcast, relay)
+  bool infrastructure = false;        // inserted by mapping (broadcast, relay, slack)
+  int64_t slack = 0;                  // words that a slack buffer holds on all its PEs; 0: it is none
   std::vector<graph::NodeId> nodes;
   std::vector<graph::ValueId> operands;  // values streamed in
   std::vector<graph::ValueId> results;   // values streamed out
@@ -80,7 +81,7 @@ struct Instance {
   bool in_rows(const kernels::Cut& c) const { return region && c.h > 1; }
   bool in_rows() const { return in_rows(plan.cut); }
   int feeders(const kernels::Cut& c) const {
-    return region ? int(in_rows(c)) : c.w * c.h > 1 ? work.operands : 0;
+    return region ? int(in_rows(c)) : c.w * c.h > 1 && slack == 0 ? work.operands : 0;
   }
   int feeders() const { return feeders(plan.cut); }
   int collectors(const kernels::Cut& c) const { return int(in_rows(c)); }

@@ -8,6 +8,7 @@
 #include "compiler/mapping/emit.h"
 #include "compiler/mapping/resident.h"
 #include "compiler/mapping/roof.h"
+#include "compiler/mapping/slack.h"
 
 namespace cs::mapping {
 
@@ -54,11 +55,40 @@ bool place_and_route(Parts& parts, const PlanLists& plans, const MapOptions& opt
     last = {};
     if (!route_and_color(placed, options, machine, fabric, flows, last)) continue;
     parts = std::move(placed);
-    return verify_flows(flows, parts, fabric, machine, diag);
+    return verify_flows(flows, parts, fabric, machine, diag) && verify_waiting(parts, diag);
   }
   if (last.ok()) report_no_room(parts, plans, options, machine, diag);
   pass_on(last, diag);
   return false;
+}
+
+// With the buffers that let the network keep the pace of its slowest kernel, or without where they have no
+// room.
+bool place_with_slack(Parts& parts, const PlanLists& plans, const MapOptions& options, const Machine& machine,
+                      Extent& fabric, FlowPlan& flows, PlacementFigures& figures, Diag& diag) {
+  const Slack slack = plan_slack(parts, plans, machine);
+  if (!slack.empty()) {
+    Parts buffered = parts;
+    PlanLists lists = plans;
+    add_slack(buffered, lists, slack, machine, std::max(1, fabric_limit(options, machine).width / 2));
+    Diag no_room;
+    if (place_and_route(buffered, lists, options, machine, fabric, flows, figures, no_room)) {
+      parts = std::move(buffered);
+      return true;
+    }
+  }
+  return place_and_route(parts, plans, options, machine, fabric, flows, figures, diag);
+}
+
+NetworkEstimate estimate_network(const Parts& parts, const Machine& machine) {
+  NetworkEstimate e;
+  const auto interval = network_interval(parts, {}, machine, true);
+  if (!interval || interval->slowest_instance < 0) return e;
+  e.interval_cycles = interval->cycles;
+  e.slowest_cycles = interval->slowest;
+  e.slowest = parts.instances[size_t(interval->slowest_instance)].name;
+  for (int i : interval->instances) e.circle.push_back(parts.instances[size_t(i)].name);
+  return e;
 }
 
 // What PE files and generated modules import from the library.
@@ -145,8 +175,9 @@ std::optional<Mapped> map_graph(const graph::Graph& g, const Machine& machine, c
   }
   times.mark("size", mapped.seconds);
   FlowPlan plan;
-  if (!place_and_route(parts, plans, options, machine, fabric, plan, mapped.figures, diag))
+  if (!place_with_slack(parts, plans, options, machine, fabric, plan, mapped.figures, diag))
     return std::nullopt;
+  mapped.estimate = estimate_network(parts, machine);
   times.mark("place and route", mapped.seconds);
   mapped.layout = "layout.csl";
   std::vector<Role> roles = emit_roles(parts, plan, machine, mapped, diag);

@@ -50,6 +50,14 @@ struct PlacementFigures {
   double interval = 0, interval_bound = 0;
   double wire_length = 0;  // hops, if every taker had a stream of its own
 };
+// What the network is expected to do in steady state: the slowest kernel or stream, or kernels that wait for each other
+// where paths meet again (network_interval.h).
+struct NetworkEstimate {
+  double interval_cycles = 0;
+  double slowest_cycles = 0;  // of the slowest kernel alone
+  std::string slowest;
+  std::vector<std::string> circle;  // kernels that wait for each other, if that sets the interval
+};
 struct FlowReport {
   std::string name;  // "Gemm_0 -> Gemm_1"
   int color = 0;
@@ -65,6 +73,7 @@ struct Mapped {
   int fabric_width = 0, fabric_height = 0;
   std::vector<Placement> placement;
   PlacementFigures figures;
+  NetworkEstimate estimate;
   std::vector<FlowReport> flows;
   std::string floorplan;                                // ASCII picture
   std::string fit;                                      // memory by kernel, for --explain fit

@@ -96,5 +96,8 @@ bool color_flows(FlowPlan&, const Machine&, Diag&);
 // color has one configuration; every wavelet that can leave by a link is expected on the other side; switches
 // are on switchable colors; streams do not wait for each other in a circle. Reports all violations.
 bool verify_flows(const FlowPlan&, const Parts&, const Extent& fabric, const Machine&, Diag&);
+// Proves that no kernel waits for words that wait for it: from skews (skew.h), streams and buffers, knowing
+// nothing of how the buffers were chosen. Reports the operands that would stop, and what they lack.
+bool verify_waiting(const Parts&, Diag&);
 
 }  // namespace cs::mapping

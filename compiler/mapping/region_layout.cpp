@@ -71,9 +71,13 @@ class LayOut {
     for (size_t i = 0; i < r_.operands.size(); ++i) {
       int b = r_.operand_buffer[i];
       Runs all = autogen::interval(0, elements(r_, b) - 1), together;
-      for (const RegionShare& s : shares) together = autogen::hull(together, s.stored[size_t(b)]);
+      for (const RegionShare& s : shares)
+        together = autogen::hull(together, s.stored[size_t(b)], elements(r_, b));
       list.push_back(made_.in_rows() ? passable(together, shares, i) : all);
     }
+    // A row that computes from constants alone gets a word as well: it may not begin before the sample.
+    if (std::all_of(list.begin(), list.end(), [](const Runs& s) { return s.empty(); }))
+      list.front() = autogen::interval(0, 0);
     return list;
   }
   Runs passable(const Runs& together, const std::vector<RegionShare>& shares, size_t i) const {
@@ -128,8 +132,10 @@ class LayOut {
   void collector(int y) {
     StreamWords all;
     for (int b : r_.result_buffer) {
-      Turns t;
+      Turns t, second;
       turns_of(elements(r_, b), cut_, true, 0, y, t);
+      turns_of(elements(r_, b), cut_, true, 0, 1, second);
+      if (second.words == 0) t.inner_places = t.places = 1;  // the first row sends all: nobody takes turns
       all.push_back({uint32_t(t.words), uint32_t(t.turns), turn_word(t.inner_place, t.inner_places),
                      turn_word(t.place, t.places)});
     }

@@ -79,7 +79,8 @@ double row_words(const Region& r, const RegionCut& cut) {
   if (cut.h() > 1) first = shard_region(r, cut, 0, y), last = shard_region(r, cut, cut.w() - 1, y);
   for (int b : r.operand_buffer) {
     const size_t k = size_t(b);
-    all += double(cut.h() > 1 ? hull(first.stored[k], last.stored[k]).words() : elements(r, b));
+    all +=
+        double(cut.h() > 1 ? hull(first.stored[k], last.stored[k], elements(r, b)).words() : elements(r, b));
   }
   return all;
 }

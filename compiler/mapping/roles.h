@@ -72,6 +72,9 @@ InstanceRoles roles_of(const Instance&, const InstanceFlows&, const std::vector<
 InstanceRoles region_roles(const Instance&, const InstanceFlows&, const std::vector<int>& in_colors,
                            const std::vector<int>& out_colors, const FlowPlan&, const Machine&);
 
+InstanceRoles slack_roles(const Instance&, const InstanceFlows&, const std::vector<int>& in_colors,
+                          const std::vector<int>& out_colors, const FlowPlan&);
+
 // The control wavelet behind the part of the PE whose turn it is, of so many; and as a CSL literal.
 uint32_t turn_word(int turn, int turns);
 std::string turn_control(int turn, int turns);

@@ -69,7 +69,7 @@ class Planner {
     if (inst.in_rows()) return rows(inst, plan_.of_instance[i]);
     for (int k = 0; k < inst.feeders(); ++k) plan_.of_instance[i].scatter.push_back(scatter(inst, k));
     bool chains = inst.work.pattern == kernels::Pattern::contraction ||
-                  inst.work.pattern == kernels::Pattern::reduction;
+                  inst.work.pattern == kernels::Pattern::reduction || inst.slack > 0;
     for (int parity = 0; chains && parity < 2 && parity + 1 < inst.rect.w; ++parity) {
       plan_.of_instance[i].chain[parity] = chain(inst, parity);
     }

@@ -163,17 +163,15 @@ std::string summary(const Compiled& c) {
     std::string counts;
     for (const auto& [name, n] : origins)
       counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", n, name);
-    double slowest = 0;
-    std::string who;
-    for (const mapping::Placement& p : c.mapped ? c.mapped->placement : std::vector<mapping::Placement>{}) {
-      if (p.interval_cycles > slowest) {
-        slowest = p.interval_cycles;
-        who = p.name;
-      }
-    }
+    const mapping::NetworkEstimate e = c.mapped ? c.mapped->estimate : mapping::NetworkEstimate{};
     out += fmt::format("{} for {}: operators {}\n", host->model, c.machine.name, counts);
-    if (slowest > 0)
-      out += fmt::format("estimated interval {:.0f} cycles per sample, set by {}\n", slowest, who);
+    if (e.interval_cycles > 0)
+      out +=
+          fmt::format("estimated interval {:.0f} cycles per sample, set by {}\n", e.interval_cycles,
+                      e.circle.empty() ? e.slowest
+                                       : fmt::format("{}, which wait for each other (the slowest kernel, {}, "
+                                                     "takes {:.0f})",
+                                                     fmt::join(e.circle, ", "), e.slowest, e.slowest_cycles));
   }
   if (c.program) {
     out += fmt::format("{}x{} PEs, {} tile programs, {} bytes of weights\n", c.program->fabric_width,

@@ -155,6 +155,11 @@ std::string compile_report(const Compiled& c) {
                            {"interval_cycles", p.interval},
                            {"interval_bound", p.interval_bound},
                            {"wire_length", p.wire_length}};
+    const mapping::NetworkEstimate& e = c.mapped->estimate;
+    report["estimate"] = {{"interval_cycles", e.interval_cycles},
+                          {"slowest_cycles", e.slowest_cycles},
+                          {"slowest", e.slowest},
+                          {"circle", e.circle}};
     for (const mapping::FlowReport& f : c.mapped->flows) {
       report["flows"].push_back({{"name", f.name}, {"color", f.color}, {"hops", f.hops}});
     }

@@ -343,6 +343,17 @@ TEST(RegionShard, SlicesInTimeGiveTheWhole) {
   EXPECT_EQ(autogen::slice_region(r), 1);
 }
 
+// Words 0 to 28 and 94 to 111 of a stream of 112: two runs of 29 with 94 from one to the next would hold
+// both, but the second one would end with word 122, for which a PE would wait for ever.
+TEST(RegionShard, WhatIsKeptOfAStreamEndsWithTheStream) {
+  const Runs low = autogen::interval(0, 28), high = autogen::interval(94, 111);
+  EXPECT_EQ(autogen::hull(low, high, 1000).last(), 122);
+  const Runs both = autogen::hull(low, high, 112);
+  EXPECT_EQ(both.first(), 0);
+  EXPECT_EQ(both.last(), 111);
+  EXPECT_EQ(both.words(), 112);
+}
+
 // y = -x for 1 x 12 planes of 40 x 50: a part keeps the form of its planes, so it can be cut along both
 // sides.
 TEST(RegionShard, DimensionsOfOneDoNotHideThoseBehindThem) {

@@ -1,0 +1,252 @@
+// Events of streams and kernels, and the circle among them that sets the interval.
+#include "compiler/mapping/network_interval.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "compiler/algo/coloring.h"
+#include "compiler/algo/cycle_ratio.h"
+
+namespace cs::mapping {
+
+namespace {
+
+constexpr double kHopsUnplaced = 8;  // of a stream between neighbours
+
+class Events {
+ public:
+  Events(const Parts& parts, const Slack& slack, const Machine& machine, bool placed)
+      : parts_(parts), machine_(machine), placed_(placed) {
+    for (size_t s = 0; s < parts.streams.size(); ++s) made_by(s);
+    for (size_t s = 0; s < parts.streams.size(); ++s) taken_by(s, slack);
+    for (size_t i = 0; i < parts.instances.size(); ++i) instance(int(i));
+  }
+
+  std::optional<NetworkInterval> run() const {
+    if (!live()) return std::nullopt;
+    NetworkInterval n;
+    for (size_t i = 0; i < parts_.instances.size(); ++i) {
+      const double cycles = skews_[i].interval;
+      if (cycles > n.slowest) n.slowest = cycles, n.slowest_instance = int(i);
+    }
+    n.cycles = n.slowest;
+    const auto found = algo::maximum_cycle_ratio(vertices_, edges_);
+    if (!found || found->ratio <= n.slowest) return n;
+    n.cycles = found->ratio;
+    for (size_t e : found->edges) {
+      n.circle += edges_[e].delay;
+      n.samples += edges_[e].tokens;
+      if (wait_of_[e].first >= 0) n.waits.push_back(wait_of_[e]);
+      if (instance_of_[edges_[e].to] >= 0) n.instances.push_back(instance_of_[edges_[e].to]);
+    }
+    return n;
+  }
+
+ private:
+  struct Way {  // a stream, or a part of it in front of or behind a buffer
+    size_t first = 0, last = 0;
+  };
+
+  size_t event(int instance) {
+    instance_of_.push_back(instance);
+    return vertices_++;
+  }
+  Way way() {
+    const size_t first = event(-1);
+    return {first, event(-1)};
+  }
+  void after(size_t to, size_t from, double delay, int tokens, std::pair<int, int> wait = {-1, -1}) {
+    edges_.push_back({from, to, delay, tokens});
+    wait_of_.push_back(wait);
+  }
+
+  // ---- streams
+
+  void made_by(size_t s) {
+    if (skews_.empty()) {
+      for (const Instance& inst : parts_.instances) {
+        skews_.push_back(skew_of(inst));
+        takes_.emplace_back(size_t(inst.work.operands));
+        sends_.emplace_back(std::max<size_t>(1, inst.results.size()));
+      }
+    }
+    const Stream& stream = parts_.streams[s];
+    const Way w = way();
+    ways_.push_back(w);
+    after(w.last, w.first, double(stream.words), 0);
+    after(w.first, w.last, 0, 1);
+    if (stream.producer >= 0) sends_[size_t(stream.producer)][size_t(stream.result)] = w;
+  }
+
+  void taken_by(size_t s, const Slack& slack) {
+    const Stream& stream = parts_.streams[s];
+    for (const Taker& t : stream.takers) {
+      if (t.instance < 0) continue;
+      const auto found = slack.find({t.instance, t.operand});
+      Way w = ways_[s];
+      if (found != slack.end() && found->second > 0) w = buffered(w, stream.words, found->second);
+      takes_[size_t(t.instance)][size_t(t.operand)] = {w, hops(stream, t)};
+      // A taker that takes slowly could have the words from a buffer that took them at once.
+      const double taking = skews_[size_t(t.instance)].taking;
+      const bool slow = taking > double(stream.words);
+      after(w.last, w.first, taking, 0, slow ? std::pair{t.instance, t.operand} : std::pair{-1, -1});
+    }
+  }
+
+  // What leaves a buffer of so many samples. A word takes the datapath twice.
+  Way buffered(const Way& in, int64_t words, int64_t samples) {
+    const Way out = way();
+    buffer(in, out, words, samples);
+    return out;
+  }
+  void buffer(const Way& in, const Way& out, int64_t words, int64_t samples) {
+    const double pass = stage() + machine_.core.task_start_cycles;
+    after(out.first, in.first, pass, 0);
+    after(out.last, in.last, pass, 0);
+    after(out.last, out.first, double(words), 0);
+    after(out.first, out.last, 0, 1);
+    after(in.first, in.first, 2.0 * double(words), 1);
+    after(in.first, out.first, 0, int(samples));
+    after(in.last, out.last, 0, int(samples));
+  }
+
+  double stage() const {
+    return machine_.ramp.up_cycles + machine_.ramp.down_cycles + 1 + machine_.router.hop_cycles;
+  }
+  double hops(const Stream& s, const Taker& t) const {
+    double way = kHopsUnplaced;
+    if (placed_ && s.producer >= 0) {
+      const Coord from = parts_.instances[size_t(s.producer)].exit(),
+                  to = parts_.instances[size_t(t.instance)].entry(t.operand);
+      way = std::abs(from.x - to.x) + std::abs(from.y - to.y);
+    }
+    return stage() + way * machine_.router.hop_cycles;
+  }
+
+  // ---- kernels
+
+  void instance(int i) {
+    if (parts_.instances[size_t(i)].slack > 0) return slack(i);
+    if (skews_[size_t(i)].whole) {
+      whole(i);
+    } else {
+      in_parts(i);
+    }
+  }
+
+  // The next buffer of a line, -1 behind the last one.
+  int next_in_line(int i) const {
+    for (const Stream& s : parts_.streams) {
+      if (s.producer != i) continue;
+      const int next = s.takers.front().instance;
+      return next >= 0 && parts_.instances[size_t(next)].slack > 0 ? next : -1;
+    }
+    return -1;
+  }
+  // A line of buffers is one: the first of them speaks for all.
+  void slack(int i) {
+    const Way& in = takes_[size_t(i)][0].way;
+    for (const Stream& s : parts_.streams) {
+      const bool feeds = s.takers.size() == 1 && s.takers.front().instance == i;
+      if (feeds && s.producer >= 0 && parts_.instances[size_t(s.producer)].slack > 0) return;
+    }
+    int64_t size = 0;
+    int last = i;
+    for (int k = i; k >= 0; k = next_in_line(k)) size += parts_.instances[size_t(k)].slack, last = k;
+    const int64_t words = words_of(i);
+    buffer(in, sends_[size_t(last)][0], words, size / words);
+  }
+  int64_t words_of(int i) const {
+    for (const Stream& s : parts_.streams)
+      if (s.producer == i) return s.words;
+    return 1;
+  }
+
+  void whole(int i) {
+    const Skew& k = skews_[size_t(i)];
+    const size_t begin = event(i);
+    after(begin, begin, k.interval, 1);
+    for (size_t o = 0; o < takes_[size_t(i)].size(); ++o) {
+      const Taken& t = takes_[size_t(i)][o];
+      after(begin, t.way.last, t.hops, 0);
+      after(t.way.first, begin, k.again - t.hops, 1, {i, int(o)});
+    }
+    size_t before = begin;
+    double first = k.until_first, last = k.until_last;
+    for (const Way& out : sends_[size_t(i)]) {
+      after(out.first, before, first, 0);
+      after(out.last, before, last, 0);
+      before = out.last;
+      first = last = 0;
+    }
+    sending(i, begin);
+  }
+  // While a PE sends it computes nothing. Of several in turn the first one is done when it has sent its
+  // share, and the last one computes before the others have sent theirs.
+  void sending(int i, size_t begin) {
+    const Skew& k = skews_[size_t(i)];
+    const std::vector<Way>& out = sends_[size_t(i)];
+    const double share = double(parts_.instances[size_t(i)].work.words_out()) * k.busy_sending;
+    if (k.busy_sending == 1) return after(begin, out.back().last, 0, 1);
+    after(begin, out.front().first, share, 1);
+    after(out.back().last, out.back().last, k.until_first + share, 1);
+  }
+
+  void in_parts(int i) {
+    const Skew& k = skews_[size_t(i)];
+    for (size_t o = 0; o < takes_[size_t(i)].size(); ++o) {
+      const Taken& t = takes_[size_t(i)][o];
+      after(t.way.first, t.way.first, k.interval, 1);
+      const double part = double(k.first[o]);
+      for (const Way& out : sends_[size_t(i)]) {
+        after(out.first, t.way.first, t.hops + part + k.until_first, 0);
+        after(out.last, t.way.last, t.hops + k.until_last, 0);
+        if (k.holds[o] < k.words[o]) after(t.way.last, out.first, -t.hops, 0, {i, int(o)});
+        after(t.way.last, out.last, -t.hops, 1, {i, int(o)});
+        after(t.way.first, out.last, -t.hops - k.until_last, 1, {i, int(o)});
+      }
+    }
+  }
+
+  // No event waits for itself within a sample.
+  bool live() const {
+    std::vector<algo::Edge> same;
+    for (const algo::TimedEdge& e : edges_) {
+      if (e.tokens == 0) same.push_back({e.from, e.to});
+      if (e.tokens == 0 && e.from == e.to) return false;
+    }
+    const std::vector<int> component = algo::strong_components(vertices_, same);
+    std::vector<bool> seen(vertices_, false);
+    for (int c : component) {
+      if (seen[size_t(c)]) return false;
+      seen[size_t(c)] = true;
+    }
+    return true;
+  }
+
+  struct Taken {
+    Way way;
+    double hops = 0;
+  };
+
+  const Parts& parts_;
+  const Machine& machine_;
+  bool placed_;
+  size_t vertices_ = 0;
+  std::vector<int> instance_of_;  // by event
+  std::vector<algo::TimedEdge> edges_;
+  std::vector<std::pair<int, int>> wait_of_;  // by edge
+  std::vector<Skew> skews_;
+  std::vector<Way> ways_;                  // by stream
+  std::vector<std::vector<Taken>> takes_;  // by instance, by operand
+  std::vector<std::vector<Way>> sends_;    // by instance, by result
+};
+
+}  // namespace
+
+std::optional<NetworkInterval> network_interval(const Parts& parts, const Slack& slack,
+                                                const Machine& machine, bool placed) {
+  return Events(parts, slack, machine, placed).run();
+}
+
+}  // namespace cs::mapping

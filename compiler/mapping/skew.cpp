@@ -1,0 +1,100 @@
+// Skews of all kinds of kernels, from their plans.
+#include "compiler/mapping/skew.h"
+
+#include <algorithm>
+
+namespace cs::mapping {
+
+namespace {
+
+using kernels::Pattern;
+
+std::vector<int64_t> operand_words(const Instance& inst) {
+  std::vector<int64_t> list;
+  if (inst.region) {
+    for (int b : inst.region->operand_buffer)
+      list.push_back(inst.work.rows * inst.region->program.buffers[size_t(b)].type.elements());
+  } else {
+    list.assign(size_t(inst.work.operands), inst.work.rows * inst.work.n);
+  }
+  return list;
+}
+
+// Of a kernel that does its work in `rounds` parts, each of which is taken whole.
+void in_parts(Skew& s, int64_t rounds, int64_t parts_held, double latency) {
+  s.whole = false;
+  s.first.clear();
+  s.holds.clear();
+  for (int64_t words : s.words) {
+    s.first.push_back(words / rounds);
+    s.holds.push_back(words / rounds * parts_held);
+  }
+  const double round = s.interval / double(rounds), words = double(s.first.front());
+  s.taking = std::max(double(s.words.front()), s.interval - round + words);
+  // What the last part takes from its first word on, behind which it ends.
+  const double last = latency - round * double(rounds - 1);
+  s.until_last = std::max(0.0, last - words);
+  s.until_first = s.until_last;
+}
+
+void passing(Skew& s, double latency) {
+  s.whole = false;
+  s.first.assign(s.words.size(), 1);
+  s.holds.assign(s.words.size(), 0);
+  s.taking = s.interval;
+  s.until_first = s.until_last = std::max(0.0, latency - s.interval);
+}
+
+// A PE alone sends what it has computed of a sample: row by row, or part by part where the last instruction
+// sends.
+double parts_sent(const Instance& inst) {
+  const kernels::Cut& cut = inst.plan.cut;
+  if (cut.w * cut.h > 1) return 1;
+  if (inst.work.pattern == Pattern::rows && !inst.work.half) return double(inst.work.n / inst.work.row);
+  if (inst.work.pattern == Pattern::elementwise && inst.work.chain.to_fabric)
+    return double((inst.work.n + kernels::part_of(cut.n_slice) - 1) / kernels::part_of(cut.n_slice));
+  return 1;
+}
+
+}  // namespace
+
+Skew skew_of(const Instance& inst) {
+  const kernels::Work& work = inst.work;
+  const kernels::Plan& plan = inst.plan;
+  const double pes = double(plan.cut.w) * plan.cut.h, out = double(work.words_out());
+  Skew s;
+  s.words = s.first = s.holds = operand_words(inst);
+  const double in = double(*std::max_element(s.words.begin(), s.words.end()));
+  s.interval = plan.interval_cycles;
+  s.taking = in;
+  s.until_last = std::max(0.0, plan.latency_cycles - in);
+  s.until_first = std::max(0.0, s.until_last - out) / parts_sent(inst);
+  s.busy_sending = 1 / pes;
+  switch (work.pattern) {
+    case Pattern::relay:
+      // A word that is kept takes the datapath twice.
+      s.interval = double(s.words.front()) * (inst.slack > 0 ? 2 : 1);
+      passing(s, s.interval + 8);
+      s.holds.front() = inst.slack;
+      break;
+    case Pattern::broadcast:
+      passing(s, s.interval);
+      break;
+    case Pattern::elementwise:
+      if (work.through) passing(s, plan.latency_cycles);
+      break;
+    case Pattern::reduction:
+    case Pattern::contraction:
+    case Pattern::rows:
+      // One round is computed while the next one comes.
+      if (work.rows > 1) in_parts(s, work.rows, 2, plan.latency_cycles);
+      break;
+    case Pattern::region:
+      s.again = std::max(0.0, s.until_first);
+      if (work.rows > 1) in_parts(s, work.rows, 1, plan.latency_cycles);
+      break;
+  }
+  return s;
+}
+
+}  // namespace cs::mapping

@@ -1,0 +1,191 @@
+// Which streams get a buffer, and how large: the circle that sets the interval gets as many samples more as
+// it lacks, where they take fewest words, as long as that helps.
+#include "compiler/mapping/slack.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include <fmt/format.h>
+
+namespace cs::mapping {
+
+namespace {
+
+constexpr double kNear = 1.02;  // of the slowest kernel's interval: good enough
+constexpr double kGain = 1.01;  // what a buffer must bring
+constexpr int kMostBuffers = 256;
+constexpr double kShare = 0.25;        // of the kernels' PEs, what all buffers may take
+constexpr int64_t kFewPes = 64;        // that they may take anyway
+constexpr int64_t kCodeBytes = 1024;   // of slack.csl, with descriptors and what the PE keeps for itself
+constexpr int64_t kMostWords = 16384;  // of one FIFO, and of one instruction
+
+int64_t words_per_pe(const Machine& machine) {
+  return std::clamp<int64_t>((machine.core.memory_bytes - kCodeBytes) / 4, 1, kMostWords);
+}
+
+// Plans as the placer prefers them: the fewest PEs at which the slowest kernel is not slower.
+Parts with_plans(const Parts& parts, const PlanLists& plans) {
+  constexpr double kSlower = 1.02;
+  Parts planned;
+  planned.instances = parts.instances;
+  planned.streams = parts.streams;
+  double goal = 0;
+  for (const auto& list : plans) {
+    double best = std::numeric_limits<double>::infinity();
+    for (const RegionPlan& p : list) best = std::min(best, p.plan.interval_cycles);
+    goal = std::max(goal, best * kSlower);
+  }
+  for (size_t i = 0; i < plans.size(); ++i) {
+    const RegionPlan* chosen = nullptr;
+    auto pes = [](const RegionPlan& p) { return int64_t(p.plan.cut.w) * p.plan.cut.h; };
+    for (const RegionPlan& p : plans[i]) {
+      if (p.plan.interval_cycles <= goal && (chosen == nullptr || pes(p) < pes(*chosen))) chosen = &p;
+    }
+    Instance& inst = planned.instances[i];
+    inst.plan = chosen->plan;
+    inst.cut = chosen->cut;
+    inst.work = inst.work.in_rounds(chosen->rounds);
+  }
+  return planned;
+}
+
+class Slackener {
+ public:
+  Slackener(const Parts& parts, const Machine& machine) : parts_(parts), machine_(machine) {
+    double area = 0;
+    for (const Instance& inst : parts.instances) area += double(inst.plan.cut.w) * inst.plan.cut.h;
+    room_ = std::max(kFewPes, int64_t(area * kShare));
+  }
+
+  Slack run() {
+    auto now = network_interval(parts_, slack_, machine_, false);
+    for (int k = 0; now && k < kMostBuffers && now->cycles > now->slowest * kNear; ++k) {
+      const auto next = widen(*now);
+      if (!next) break;
+      now = next;
+    }
+    return slack_;
+  }
+
+ private:
+  int64_t words(const std::pair<int, int>& at) const {
+    for (const Stream& s : parts_.streams) {
+      for (const Taker& t : s.takers) {
+        if (t.instance == at.first && t.operand == at.second) return s.words;
+      }
+    }
+    return 0;
+  }
+
+  // The interval is better, or another circle just like this one sets it: layers are alike.
+  static bool helps(const NetworkInterval& next, const NetworkInterval& now,
+                    const std::pair<int, int>& place) {
+    const bool here = std::find(next.waits.begin(), next.waits.end(), place) != next.waits.end();
+    return next.cycles * kGain < now.cycles || (next.cycles <= now.cycles && !here);
+  }
+
+  int64_t pes() const {
+    int64_t sum = 0;
+    for (const auto& [place, samples] : slack_)
+      sum += (samples * words(place) + words_per_pe(machine_) - 1) / words_per_pe(machine_);
+    return sum;
+  }
+
+  // More samples for the circle; nothing if no buffer helps.
+  std::optional<NetworkInterval> widen(const NetworkInterval& now) {
+    std::vector<std::pair<int, int>> at = now.waits;
+    std::sort(at.begin(), at.end());
+    at.erase(std::unique(at.begin(), at.end()), at.end());
+    std::stable_sort(at.begin(), at.end(), [&](const auto& a, const auto& b) { return words(a) < words(b); });
+    const int64_t lacking =
+        std::max<int64_t>(1, int64_t(std::ceil(now.circle / (now.slowest * kNear))) - now.samples);
+    for (const auto& place : at) {
+      if (useless_.count(place) > 0) continue;
+      const Slack before = slack_;
+      slack_[place] += lacking;
+      const auto next = network_interval(parts_, slack_, machine_, false);
+      if (pes() <= room_ && next && helps(*next, now, place)) return next;
+      slack_ = before;
+      useless_.insert(place);
+    }
+    return std::nullopt;
+  }
+
+  const Parts& parts_;
+  const Machine& machine_;
+  int64_t room_ = 0;  // PEs
+  Slack slack_;
+  std::set<std::pair<int, int>> useless_;
+};
+
+Instance buffer(const std::string& name, int64_t words, int64_t size) {
+  Instance b;
+  b.name = name;
+  b.title = name;
+  b.op = b.kernel = "slack";
+  b.origin = Origin::handwritten;
+  b.reason = fmt::format("holds {} words until the other operand is there", size);
+  b.infrastructure = true;
+  b.slack = size;
+  b.work.pattern = kernels::Pattern::relay;
+  b.work.n = b.work.m = std::min(words, kMostWords);
+  return b;
+}
+
+RegionPlan plan_of(const Instance& b, int64_t words, const Machine& machine) {
+  RegionPlan p;
+  p.plan.cut.w = int((b.slack + words_per_pe(machine) - 1) / words_per_pe(machine));
+  p.plan.memory.users = {{"buffer", uint32_t(4 * ((b.slack + p.plan.cut.w - 1) / p.plan.cut.w))},
+                         {"code", uint32_t(kCodeBytes)}};
+  p.plan.memory.total = p.plan.memory.users[0].second + p.plan.memory.users[1].second;
+  p.plan.interval_cycles = 2.0 * double(words);
+  p.plan.latency_cycles = 2.0 * double(words) + 8 * p.plan.cut.w;
+  return p;
+}
+
+// "a -> b, c" with another name for one of the takers.
+std::string taker_renamed(std::string name, const std::string& from, const std::string& to) {
+  const size_t arrow = name.find(" -> "), at = arrow == std::string::npos ? arrow : name.find(from, arrow);
+  return at == std::string::npos ? name : name.replace(at, from.size(), to);
+}
+
+}  // namespace
+
+Slack plan_slack(const Parts& parts, const PlanLists& plans, const Machine& machine) {
+  return Slackener(with_plans(parts, plans), machine).run();
+}
+
+void add_slack(Parts& parts, PlanLists& plans, const Slack& slack, const Machine& machine, int widest) {
+  for (const auto& [at, samples] : slack) {
+    size_t s = 0;
+    auto is_taker = [&](const Taker& t) { return t.instance == at.first && t.operand == at.second; };
+    while (std::none_of(parts.streams[s].takers.begin(), parts.streams[s].takers.end(), is_taker)) ++s;
+    const std::string name = parts.instances[size_t(at.first)].name;
+    const int64_t words = parts.streams[s].words;
+    int64_t left = samples * words;
+    for (int k = 0; left > 0; ++k) {
+      const int64_t size = std::min(left, widest * words_per_pe(machine));
+      left -= size;
+      Instance b = buffer(fmt::format("{}_slack{}{}", name, at.second, k > 0 ? fmt::format("_{}", k) : ""),
+                          words, size);
+      const int index = int(parts.instances.size());
+      for (Taker& t : parts.streams[s].takers) {
+        if (is_taker(t)) t = {index, 0};
+      }
+      parts.streams[s].name = taker_renamed(parts.streams[s].name, name, b.name);
+      Stream out;
+      out.name = fmt::format("{} -> {}", b.name, name);
+      out.producer = index;
+      out.words = words;
+      out.takers = {{at.first, at.second}};
+      plans.push_back({plan_of(b, words, machine)});
+      parts.instances.push_back(std::move(b));
+      s = parts.streams.size();
+      parts.streams.push_back(std::move(out));
+    }
+  }
+}
+
+}  // namespace cs::mapping

@@ -1,0 +1,145 @@
+// The verifier of waiting: proves from kernels, streams and buffers alone that nothing in the network can
+// stop.
+//
+// One sample is sent through the empty network. Every stream brings as many words as its producer has made
+// and as all of its takers have room for; whoever has nothing more to take or to send waits. If all words of
+// all streams arrive, the network is as empty as before and can do the same for ever; if not, it stops,
+// whatever the cycles of its kernels are.
+#include <algorithm>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "compiler/mapping/plan.h"
+#include "compiler/mapping/skew.h"
+
+namespace cs::mapping {
+
+namespace {
+
+constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max() / 4;
+
+class Waiting {
+ public:
+  explicit Waiting(const Parts& parts) : parts_(parts), sent_(parts.streams.size(), 0) {
+    for (const Instance& inst : parts.instances) {
+      skews_.push_back(skew_of(inst));
+      operands_.emplace_back(size_t(inst.work.operands), -1);
+      results_.emplace_back(std::max<size_t>(1, inst.results.size()), -1);
+    }
+    for (size_t s = 0; s < parts.streams.size(); ++s) {
+      const Stream& stream = parts.streams[s];
+      if (stream.producer >= 0) results_[size_t(stream.producer)][size_t(stream.result)] = int(s);
+      for (const Taker& t : stream.takers) {
+        if (t.instance >= 0) operands_[size_t(t.instance)][size_t(t.operand)] = int(s);
+      }
+    }
+  }
+
+  // Until nothing moves any more.
+  void run() {
+    for (bool moved = true; moved;) {
+      moved = false;
+      room_.assign(sent_.size(), -1);
+      for (size_t s = 0; s < sent_.size(); ++s) {
+        const int64_t words = std::min({parts_.streams[s].words, made(s), room(int(s))});
+        if (words <= sent_[s]) continue;
+        sent_[s] = words;
+        room_.assign(sent_.size(), -1);
+        moved = true;
+      }
+    }
+  }
+
+  bool complete(size_t s) const { return sent_[s] == parts_.streams[s].words; }
+  int64_t sent(size_t s) const { return sent_[s]; }
+  // What the producer has, whether or not it could send it.
+  int64_t made(size_t s) const {
+    const Stream& stream = parts_.streams[s];
+    if (stream.producer < 0) return stream.words;
+    const size_t p = size_t(stream.producer);
+    for (int j = 0; j < stream.result; ++j) {  // one result after the other
+      const int before = results_[p][size_t(j)];
+      if (before >= 0 && !complete(size_t(before))) return 0;
+    }
+    return scaled(parts_taken(p, -1), parts_of(p), stream.words);
+  }
+  // Words that all takers of a stream would take now.
+  int64_t room(int s) {
+    int64_t& known = room_[size_t(s)];
+    if (known >= 0) return known;
+    int64_t least = kUnlimited;
+    for (const Taker& t : parts_.streams[size_t(s)].takers) {
+      if (t.instance >= 0) least = std::min(least, room_of(t));
+    }
+    return room_[size_t(s)] = least;
+  }
+  int64_t room_of(const Taker& t) {
+    const size_t i = size_t(t.instance);
+    const Skew& k = skews_[i];
+    const int64_t words = k.words[size_t(t.operand)];
+    if (k.whole) return words;
+    int64_t done = parts_taken(i, t.operand);
+    for (int r : results_[i]) {
+      if (r >= 0) done = std::min(done, scaled(room(r), parts_.streams[size_t(r)].words, parts_of(i)));
+    }
+    return std::min(words, scaled(done, parts_of(i), words) + k.holds[size_t(t.operand)]);
+  }
+
+ private:
+  // The same share of another number of words or parts, rounded down.
+  static int64_t scaled(int64_t value, int64_t of, int64_t to) { return value >= of ? to : value * to / of; }
+  // Parts in which an instance takes its sample: those of its finest operand.
+  int64_t parts_of(size_t i) const {
+    if (skews_[i].whole) return 1;
+    int64_t parts = 1;
+    for (size_t o = 0; o < operands_[i].size(); ++o)
+      parts = std::max(parts, skews_[i].words[o] / std::max<int64_t>(1, skews_[i].first[o]));
+    return parts;
+  }
+  // Those of which every operand, but for one, has come.
+  int64_t parts_taken(size_t i, int without) const {
+    const int64_t parts = parts_of(i);
+    int64_t least = parts;
+    for (size_t o = 0; o < operands_[i].size(); ++o) {
+      if (int(o) == without || operands_[i][o] < 0) continue;
+      const int64_t first = std::max<int64_t>(1, skews_[i].first[o]);
+      const int64_t whole = skews_[i].words[o] / first;
+      const int64_t have = sent_[size_t(operands_[i][o])] / first;
+      least = std::min(least, have >= whole ? parts : have * (parts / whole));
+    }
+    return least;
+  }
+
+  const Parts& parts_;
+  std::vector<int64_t> sent_, room_;
+  std::vector<Skew> skews_;
+  std::vector<std::vector<int>> operands_, results_;  // streams, by instance
+};
+
+}  // namespace
+
+bool verify_waiting(const Parts& parts, Diag& diag) {
+  const size_t before = diag.errors();
+  Waiting waiting(parts);
+  waiting.run();
+  for (size_t s = 0; s < parts.streams.size(); ++s) {
+    if (waiting.complete(s) || waiting.made(s) <= waiting.sent(s)) continue;
+    for (const Taker& t : parts.streams[s].takers) {
+      if (t.instance < 0) continue;
+      const int64_t room = waiting.room_of(t), words = parts.streams[s].words;
+      if (room > waiting.sent(s)) continue;
+      const Instance& inst = parts.instances[size_t(t.instance)];
+      diag.error_at(
+          inst.title,
+          fmt::format(
+              "waits for itself: it takes {} of {} words of operand {} before it needs another operand, "
+              "which the rest of this one has to come before",
+              room, words, t.operand),
+          fmt::format("a buffer of {} words more on this stream would do", words - room));
+    }
+  }
+  return diag.errors() == before;
+}
+
+}  // namespace cs::mapping

@@ -1,0 +1,171 @@
+// Skews, the interval of networks whose paths meet again, slack buffers, and the proof that nothing can stop:
+// against calculations by hand.
+#include <gtest/gtest.h>
+
+#include "compiler/algo/cycle_ratio.h"
+#include "compiler/mapping/network_interval.h"
+#include "compiler/mapping/slack.h"
+#include "tests/unit/mapping/harness.h"
+
+namespace cs::test {
+namespace {
+
+using mapping::Instance;
+using mapping::Parts;
+using mapping::Skew;
+
+TEST(CycleRatio, IsThatOfTheWorstCircle) {
+  // 0 -> 1 -> 0 takes 3 + 4 cycles with one token, 1 -> 2 -> 1 takes 20 with four, and 3 is in none.
+  const std::vector<algo::TimedEdge> edges = {
+      {0, 1, 3, 0}, {1, 0, 4, 1}, {1, 2, 5, 0}, {2, 1, 15, 4}, {2, 3, 99, 1}};
+  const auto found = algo::maximum_cycle_ratio(4, edges);
+  ASSERT_TRUE(found);
+  EXPECT_DOUBLE_EQ(found->ratio, 7);
+  EXPECT_EQ(found->edges.size(), 2U);
+  // With two tokens the second one is worse: 20 / 4 against 7 / 2.
+  std::vector<algo::TimedEdge> slower = edges;
+  slower[1].tokens = 2;
+  EXPECT_DOUBLE_EQ(algo::maximum_cycle_ratio(4, slower)->ratio, 5);
+  EXPECT_FALSE(algo::maximum_cycle_ratio(2, {{0, 1, 3, 0}}));
+}
+
+// A kernel on one PE that takes `words` of every operand and sends as many.
+Instance kernel(const std::string& name, int operands, int64_t words, double interval, double latency) {
+  Instance inst;
+  inst.name = inst.title = name;
+  inst.work.operands = operands;
+  inst.work.n = inst.work.m = words;
+  inst.plan.interval_cycles = interval;
+  inst.plan.latency_cycles = latency;
+  return inst;
+}
+
+mapping::Stream stream(int producer, int64_t words, std::vector<mapping::Taker> takers) {
+  mapping::Stream s;
+  s.producer = producer;
+  s.words = words;
+  s.takers = std::move(takers);
+  return s;
+}
+
+TEST(Skews, OfAKernelThatTakesAWholeSample) {
+  const Skew s = mapping::skew_of(kernel("k", 2, 10, 25, 40));
+  EXPECT_TRUE(s.whole);
+  EXPECT_EQ(s.words, (std::vector<int64_t>{10, 10}));
+  EXPECT_EQ(s.first, s.words);
+  // 40 cycles, of which 10 bring the words and the last 10 the results.
+  EXPECT_DOUBLE_EQ(s.until_last, 30);
+  EXPECT_DOUBLE_EQ(s.until_first, 20);
+}
+
+TEST(Skews, OfAProductThatTakesRowAfterRow) {
+  Instance gemm = kernel("k", 1, 8, 4 * 50, 3 * 50 + 60);
+  gemm.work.pattern = kernels::Pattern::contraction;
+  gemm.work.rows = 4;
+  const Skew s = mapping::skew_of(gemm);
+  EXPECT_FALSE(s.whole);
+  EXPECT_EQ(s.words, std::vector<int64_t>{32});
+  EXPECT_EQ(s.first, std::vector<int64_t>{8});
+  EXPECT_EQ(s.holds, std::vector<int64_t>{16});  // one row is computed while the next one comes
+  EXPECT_DOUBLE_EQ(s.taking, 3 * 50 + 8);        // the last row can come when the three before are done
+  EXPECT_DOUBLE_EQ(s.until_last, 60 - 8);
+}
+
+// x goes to `join` and, through `slow`, to `join` again.
+Parts residual(int64_t words, const Instance& slow, const Instance& join) {
+  Parts parts;
+  parts.instances = {slow, join};
+  parts.streams = {stream(-1, words, {{0, 0}, {1, 1}}), stream(0, words, {{1, 0}}),
+                   stream(1, words, {{-1, 0}})};
+  return parts;
+}
+
+TEST(NetworkInterval, OfAResidualIsTheLatencyOfTheLongPath) {
+  const Machine m = machine("wse2");
+  const Parts parts = residual(10, kernel("slow", 1, 10, 100, 10 + 90), kernel("join", 2, 10, 20, 30));
+  // A sample: 10 words of x, a way of 14 (stage 6 and 8 hops), 90 cycles until the last word has left `slow`,
+  // a way of 14 again; then `join` takes the next word of x, on its way for 14.
+  auto now = network_interval(parts, {}, m, false);
+  ASSERT_TRUE(now);
+  EXPECT_DOUBLE_EQ(now->slowest, 100);
+  EXPECT_DOUBLE_EQ(now->cycles, 10 + 14 + 90 + 14 - 14);
+  EXPECT_EQ(now->samples, 1);
+  ASSERT_FALSE(now->waits.empty());
+  EXPECT_EQ(now->waits[0], (std::pair<int, int>{1, 1}));
+  // A buffer for one sample: two are under way, and the slowest kernel sets the pace.
+  now = network_interval(parts, {{{1, 1}, 1}}, m, false);
+  EXPECT_DOUBLE_EQ(now->cycles, 100);
+}
+
+TEST(Slack, IsWhatTheSlowestKernelNeedsAndNoMore) {
+  const Machine m = machine("wse2");
+  // Five kernels of 100 cycles one behind the other: about 5 x (90 + 14) cycles until x is wanted, so five or
+  // six samples are under way, of which `join` has one.
+  Parts parts;
+  mapping::PlanLists plans;
+  constexpr int kDeep = 5;
+  for (int i = 0; i < kDeep; ++i) parts.instances.push_back(kernel("k", 1, 10, 100, 100));
+  parts.instances.push_back(kernel("join", 2, 10, 20, 30));
+  parts.streams.push_back(stream(-1, 10, {{0, 0}, {kDeep, 1}}));
+  for (int i = 0; i < kDeep; ++i) parts.streams.push_back(stream(i, 10, {{i + 1, 0}}));
+  parts.streams.push_back(stream(kDeep, 10, {{-1, 0}}));
+  for (const Instance& inst : parts.instances) plans.push_back({mapping::RegionPlan{inst.plan, {}, 1}});
+
+  const double before = network_interval(parts, {}, m, false)->cycles;
+  EXPECT_GT(before, 500);
+  const mapping::Slack slack = mapping::plan_slack(parts, plans, m);
+  ASSERT_EQ(slack.size(), 1U);
+  EXPECT_EQ(slack.begin()->first, (std::pair<int, int>{kDeep, 1}));
+  EXPECT_GE(slack.begin()->second, 4);
+  EXPECT_LE(slack.begin()->second, 6);
+
+  add_slack(parts, plans, slack, m, 8);
+  ASSERT_EQ(parts.instances.size(), size_t(kDeep) + 2);
+  EXPECT_EQ(parts.instances.back().slack, slack.begin()->second * 10);
+  parts.instances.back().plan = plans.back()[0].plan;
+  EXPECT_LT(network_interval(parts, {}, m, false)->cycles, 103);
+}
+
+// `join` takes x and what is made of it, 100 words each, in ten parts: the first of one goes with the first
+// of the other.
+Parts in_step(bool buffered) {
+  Instance join = kernel("join", 2, 10, 500, 520);
+  join.work.rows = 10;
+  join.work.pattern = kernels::Pattern::region;
+  join.region.emplace();
+  join.region->program.buffers.resize(2);
+  for (auto& b : join.region->program.buffers) b.type = {DataType::f32, {10}};
+  join.region->operand_buffer = {0, 1};
+  Parts parts = residual(100, kernel("slow", 1, 100, 300, 320), join);
+  if (!buffered) return parts;
+  Instance slack = kernel("slack", 1, 100, 200, 208);
+  slack.work.pattern = kernels::Pattern::relay;
+  slack.slack = 100;
+  parts.instances.push_back(slack);
+  parts.streams[0].takers[1] = {2, 0};
+  parts.streams.push_back(stream(2, 100, {{1, 1}}));
+  return parts;
+}
+
+TEST(VerifyWaiting, AnEarlyOperandNeedsRoomUntilTheOtherOneComes) {
+  Diag diag;
+  EXPECT_TRUE(mapping::verify_waiting(in_step(true), diag)) << diag.to_string();
+  // Without the buffer `slow` waits for the rest of x, which waits behind the first part in front of `join`.
+  EXPECT_FALSE(mapping::verify_waiting(in_step(false), diag));
+  EXPECT_NE(diag.to_string().find("join"), std::string::npos) << diag.to_string();
+  EXPECT_NE(diag.to_string().find("10 of 100 words"), std::string::npos) << diag.to_string();
+  EXPECT_FALSE(network_interval(in_step(false), {}, machine("wse2"), false));
+  EXPECT_TRUE(network_interval(in_step(true), {}, machine("wse2"), false));
+}
+
+TEST(VerifyWaiting, ABufferThatIsTooSmallIsNoBuffer) {
+  Parts parts = in_step(true);
+  parts.instances.back().slack = 80;  // 90 words have to wait, and two PEs hold no more than this one
+  Diag diag;
+  EXPECT_FALSE(mapping::verify_waiting(parts, diag));
+  parts.instances.back().slack = 90;
+  EXPECT_TRUE(mapping::verify_waiting(parts, diag));
+}
+
+}  // namespace
+}  // namespace cs::test
