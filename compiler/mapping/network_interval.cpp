@@ -16,7 +16,11 @@ constexpr double kHopsUnplaced = 8;  // of a stream between neighbours
 class Events {
  public:
   Events(const Parts& parts, const Slack& slack, const Machine& machine, bool placed)
-      : parts_(parts), machine_(machine), placed_(placed) {
+      : parts_(parts), machine_(machine), placed_(placed), skews_(skews_of(parts)) {
+    for (const Instance& inst : parts.instances) {
+      takes_.emplace_back(size_t(inst.work.operands));
+      sends_.emplace_back(std::max<size_t>(1, inst.results.size()));
+    }
     for (size_t s = 0; s < parts.streams.size(); ++s) made_by(s);
     for (size_t s = 0; s < parts.streams.size(); ++s) taken_by(s, slack);
     for (size_t i = 0; i < parts.instances.size(); ++i) instance(int(i));
@@ -63,13 +67,6 @@ class Events {
   // ---- streams
 
   void made_by(size_t s) {
-    if (skews_.empty()) {
-      for (const Instance& inst : parts_.instances) {
-        skews_.push_back(skew_of(inst));
-        takes_.emplace_back(size_t(inst.work.operands));
-        sends_.emplace_back(std::max<size_t>(1, inst.results.size()));
-      }
-    }
     const Stream& stream = parts_.streams[s];
     const Way w = way();
     ways_.push_back(w);

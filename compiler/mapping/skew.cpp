@@ -97,4 +97,23 @@ Skew skew_of(const Instance& inst) {
   return s;
 }
 
+std::vector<Skew> skews_of(const Parts& parts) {
+  std::vector<int64_t> passed(parts.instances.size(), 0);
+  for (const Stream& s : parts.streams) {
+    if (s.producer >= 0) passed[size_t(s.producer)] = s.words;
+  }
+  std::vector<Skew> list;
+  for (size_t i = 0; i < parts.instances.size(); ++i) {
+    Instance inst;
+    const bool passes = parts.instances[i].work.pattern == Pattern::relay;
+    if (passes) {
+      inst.work = parts.instances[i].work;
+      inst.work.n = inst.work.m = passed[i];
+      inst.slack = parts.instances[i].slack;
+    }
+    list.push_back(skew_of(passes ? inst : parts.instances[i]));
+  }
+  return list;
+}
+
 }  // namespace cs::mapping

@@ -33,5 +33,8 @@ struct Skew {
 };
 
 Skew skew_of(const Instance&);
+// Of all instances. Relays and buffers pass what their streams bring, whatever one of their instructions
+// moves.
+std::vector<Skew> skews_of(const Parts&);
 
 }  // namespace cs::mapping

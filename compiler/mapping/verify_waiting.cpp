@@ -21,9 +21,9 @@ constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max() / 4;
 
 class Waiting {
  public:
-  explicit Waiting(const Parts& parts) : parts_(parts), sent_(parts.streams.size(), 0) {
+  explicit Waiting(const Parts& parts)
+      : parts_(parts), sent_(parts.streams.size(), 0), skews_(skews_of(parts)) {
     for (const Instance& inst : parts.instances) {
-      skews_.push_back(skew_of(inst));
       operands_.emplace_back(size_t(inst.work.operands), -1);
       results_.emplace_back(std::max<size_t>(1, inst.results.size()), -1);
     }
