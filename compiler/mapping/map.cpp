@@ -62,22 +62,50 @@ bool place_and_route(Parts& parts, const PlanLists& plans, const MapOptions& opt
   return false;
 }
 
+// What instances have that were placed, without the buffers behind them.
+PlanLists plans_of(const Parts& placed, const Parts& parts) {
+  PlanLists lists;
+  for (size_t i = 0; i < parts.instances.size(); ++i) {
+    const Instance& inst = placed.instances[i];
+    lists.push_back({{inst.plan, inst.cut, inst.work.rows / parts.instances[i].work.rows}});
+  }
+  return lists;
+}
+
 // With the buffers that let the network keep the pace of its slowest kernel, or without where they have no
 // room.
 bool place_with_slack(Parts& parts, const PlanLists& plans, const MapOptions& options, const Machine& machine,
                       Extent& fabric, FlowPlan& flows, PlacementFigures& figures, Diag& diag) {
-  const Slack slack = plan_slack(parts, plans, machine);
-  if (!slack.empty()) {
+  constexpr int kRounds = 2;      // the second one knows which plans are chosen
+  constexpr double kNear = 1.05;  // of the slowest kernel's interval
+  const int widest = std::max(1, fabric_limit(options, machine).width / 2);
+  std::optional<Parts> best;
+  double best_interval = 0;
+  PlanLists chosen = plans;
+  for (int round = 0; round < kRounds; ++round) {
+    const Slack slack = plan_slack(parts, chosen, machine);
+    if (slack.empty() && round == 0) break;
     Parts buffered = parts;
-    PlanLists lists = plans;
-    add_slack(buffered, lists, slack, machine, std::max(1, fabric_limit(options, machine).width / 2));
+    PlanLists lists = chosen;
+    add_slack(buffered, lists, slack, machine, widest);
+    Extent extent;
+    FlowPlan plan;
+    PlacementFigures found;
     Diag no_room;
-    if (place_and_route(buffered, lists, options, machine, fabric, flows, figures, no_room)) {
-      parts = std::move(buffered);
-      return true;
-    }
+    if (!place_and_route(buffered, lists, options, machine, extent, plan, found, no_room)) break;
+    const auto interval = network_interval(buffered, {}, machine, true);
+    if (!interval) break;
+    chosen = plans_of(buffered, parts);
+    if (best && interval->cycles >= best_interval) break;
+    fabric = extent;
+    flows = std::move(plan);
+    figures = found;
+    best = std::move(buffered);
+    best_interval = interval->cycles;
+    if (interval->cycles <= interval->slowest * kNear) break;
   }
-  return place_and_route(parts, plans, options, machine, fabric, flows, figures, diag);
+  if (best) parts = std::move(*best);
+  return best || place_and_route(parts, plans, options, machine, fabric, flows, figures, diag);
 }
 
 NetworkEstimate estimate_network(const Parts& parts, const Machine& machine) {

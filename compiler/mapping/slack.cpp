@@ -38,12 +38,15 @@ Parts with_plans(const Parts& parts, const PlanLists& plans) {
     goal = std::max(goal, best * kSlower);
   }
   for (size_t i = 0; i < plans.size(); ++i) {
-    const RegionPlan* chosen = nullptr;
-    auto pes = [](const RegionPlan& p) { return int64_t(p.plan.cut.w) * p.plan.cut.h; };
-    for (const RegionPlan& p : plans[i]) {
-      if (p.plan.interval_cycles <= goal && (chosen == nullptr || pes(p) < pes(*chosen))) chosen = &p;
-    }
     Instance& inst = planned.instances[i];
+    const RegionPlan* chosen = nullptr;
+    auto cost = [&](const RegionPlan& p) {
+      const kernels::Cut& c = p.plan.cut;
+      return std::pair(int64_t(inst.feeders(c) + c.w + inst.collectors(c)) * c.h, p.plan.interval_cycles);
+    };
+    for (const RegionPlan& p : plans[i]) {
+      if (p.plan.interval_cycles <= goal && (chosen == nullptr || cost(p) < cost(*chosen))) chosen = &p;
+    }
     inst.plan = chosen->plan;
     inst.cut = chosen->cut;
     inst.work = inst.work.in_rounds(chosen->rounds);

@@ -376,8 +376,10 @@ TEST(Map, BaselinesStandOnTheSameRectangle) {
   Diag diag;
   std::optional<mapping::Mapped> m = mapping::map_graph(g, machine, {}, diag);
   ASSERT_TRUE(m) << diag.to_string();
-  std::vector<mapping::Baseline> list = mapping::make_baselines(g, *m, machine, {}, diag);
-  ASSERT_EQ(list.size(), 1U) << diag.to_string();
+  std::vector<mapping::MissingBaseline> missing;
+  std::vector<mapping::Baseline> list = mapping::make_baselines(g, *m, machine, {}, missing);
+  EXPECT_TRUE(missing.empty());
+  ASSERT_EQ(list.size(), 1U);
   EXPECT_EQ(m->host.kernels[0].baseline, list[0].kernel);
   EXPECT_EQ(list[0].counterpart, "gemv + relu");
   EXPECT_EQ(list[0].self.host.kernels[0].origin, Origin::autogen);
