@@ -109,7 +109,10 @@ class Slackener {
       const Slack before = slack_;
       slack_[place] += lacking;
       const auto next = network_interval(parts_, slack_, machine_, false);
-      if (pes() <= room_ && next && helps(*next, now, place)) return next;
+      if (pes() <= room_ && next && helps(*next, now, place)) {
+        useless_.clear();  // where it did not help it may now
+        return next;
+      }
       slack_ = before;
       useless_.insert(place);
     }
