@@ -48,6 +48,7 @@ class Job:
     folder: str
     machine: str
     policy: str
+    flags: tuple = ()  # of cs-compile, besides those in the folder's `options`
 
 
 def command(argv, seconds):
@@ -68,7 +69,7 @@ def compile_argv(tools, job, out):
     options = os.path.join(job.folder, "options")
     extra = open(options, encoding="ascii").read().split() if os.path.exists(options) else []
     return [os.path.join(tools, "cs-compile"), os.path.join(job.folder, "model.onnx"), "-m", job.machine, "--autogen-policy",
-            job.policy, *extra, "-q", "-o", out]
+            job.policy, *extra, *job.flags, "-q", "-o", out]
 
 
 def simulate_argv(tools, job, out):
@@ -103,19 +104,21 @@ def run_job(tools, job, seconds=60):
     work = tempfile.mkdtemp(prefix="graph-")
     try:
         out = os.path.join(work, "p.csp")
-        return judge_compile(*command(compile_argv(tools, job, out), seconds)) or \
+        outcome = judge_compile(*command(compile_argv(tools, job, out), seconds)) or \
             judge_simulation(*command(simulate_argv(tools, job, out), seconds))
+        outcome.message = outcome.message.replace(job.folder + os.sep, "").replace(work + os.sep, "")
+        return outcome
     finally:
         shutil.rmtree(work, ignore_errors=True)
 
 
-def jobs_of(folders, per_policy):
+def jobs_of(folders, per_policy, flags=()):
     """Every policy of every graph on `per_policy` of the machines, which ones rotates with the graph."""
     jobs = []
     for number, folder in enumerate(folders):
         for p, policy in enumerate(POLICIES):
             for k in range(per_policy):
-                jobs.append(Job(folder, MACHINES[(number + p + k) % len(MACHINES)], policy))
+                jobs.append(Job(folder, MACHINES[(number + p + k) % len(MACHINES)], policy, flags))
     return jobs
 
 
@@ -132,5 +135,6 @@ def run_all(tools, jobs, threads, seconds, progress=lambda done, failed: None):
 
 def shell(job, tools=""):
     """The two commands that show a failure."""
-    short = Job(os.path.basename(job.folder), job.machine, job.policy)
-    return " ".join(compile_argv(tools, short, "p.csp")) + "\n" + " ".join(simulate_argv(tools, short, "p.csp")) + "\n"
+    short = Job(job.folder, job.machine, job.policy, job.flags)
+    text = " ".join(compile_argv(tools, short, "p.csp")) + "\n" + " ".join(simulate_argv(tools, short, "p.csp")) + "\n"
+    return text.replace(job.folder, os.path.basename(job.folder))

@@ -24,7 +24,7 @@ class Shrinker:
         folder = tempfile.mkdtemp(prefix="shrink-")
         try:
             graphs.write(graph, folder, "small")
-            outcome = run.run_job(self.tools, run.Job(folder, self.job.machine, self.job.policy), self.seconds)
+            outcome = run.run_job(self.tools, run.Job(folder, self.job.machine, self.job.policy, self.job.flags), self.seconds)
         except (ValueError, IndexError, KeyError, TypeError, NotImplementedError, StopIteration, np.linalg.LinAlgError):
             return False
         finally:
