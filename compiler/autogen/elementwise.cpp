@@ -212,7 +212,7 @@ std::string through_module(const ElementwiseSpec& spec, const Machine& machine) 
          "param x0_color: color;\nparam x0_queue: input_queue;\n"
          "param y_color: color;\nparam y_queue: output_queue;\n"
          "param send_control: bool;\nparam control: u32;\nparam send_id: local_task_id;\n" +
-         constant_parameters(spec.constants, spec.n) +
+         constant_parameters(spec.constants, spec.n) + declare_temporaries(result.code) +
          fmt::format(
              "\nconst x0_in = @get_dsd(fabin_dsd, .{{ .extent = {0}, .fabric_color = x0_color, "
              ".input_queue = x0_queue }});\n"

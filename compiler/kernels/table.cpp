@@ -62,7 +62,9 @@ std::optional<Work> contraction(const graph::Graph& g, const graph::Node& node, 
       why = "the bias is not constant";
       return std::nullopt;
     }
-    if (bias.type.elements() != 1 && bias.type.elements() != work.m) {
+    // As many elements as columns, in a column: one per row.
+    const bool per_column = bias.type.elements() == work.m && bias.type.shape.back() == work.m;
+    if (bias.type.elements() != 1 && !per_column) {
       why = "the bias differs from row to row";
       return std::nullopt;
     }

@@ -151,7 +151,13 @@ std::string layout_text(const std::string& model, const Extent& fabric, const st
         names += fmt::format("  @export_name(\"{}_{}\", [*]i32, true);\n", inst.name, symbol);
       }
     }
-    for (const PackedConstant& c : inst.constants) {
+    for (size_t k = 0; k < inst.constants.size(); ++k) {
+      const PackedConstant& c = inst.constants[k];
+      // Of a region's constant, the parts of no PE may need anything.
+      const std::vector<RegionPe>& pes = inst.layout.pes;
+      if (inst.region &&
+          std::all_of(pes.begin(), pes.end(), [&](const RegionPe& p) { return p.constants[k].empty(); }))
+        continue;
       names += fmt::format("  @export_name(\"{}_{}\", [*]{}, true);\n", inst.name, c.name,
                            c.integer ? "i32" : "f32");
     }

@@ -77,6 +77,7 @@ class Builder {
     const ops::Tensor& t = *g_.constant_of(v);
     HostConstant c;
     c.tensor = host_tensor(g_, v);
+    c.tensor.sample_dim = -1;  // one for all samples
     c.offset = parts_.weights.size();
     parts_.weights.insert(parts_.weights.end(), t.bytes.begin(), t.bytes.end());
     c.bytes = parts_.weights.size() - c.offset;
@@ -153,6 +154,13 @@ class Builder {
     kernels_of_[id] = {node.name};
   }
 
+  // No other result of the model has the same elements.
+  bool only_result(ValueId v) const {
+    return std::none_of(g_.outputs.begin(), g_.outputs.end(), [&](ValueId other) {
+      return other != v && graph::source_of(g_, other) == graph::source_of(g_, v);
+    });
+  }
+
   void outputs() {
     for (ValueId v : g_.outputs) {
       HostTensor t = host_tensor(g_, v);
@@ -160,7 +168,8 @@ class Builder {
         parts_.host.outputs.push_back(t);
       }
       ValueId source = graph::source_of(g_, v);
-      if (source != v && from_wafer(source) && !on_host_.count(source) && !on_host_.count(v)) {
+      if (source != v && from_wafer(source) && !on_host_.count(source) && !on_host_.count(v) &&
+          only_result(v)) {
         // Only its shape differs from what arrives: receive it under the output's name.
         on_host_.insert(v);
         received_as_view_.insert(source);

@@ -66,8 +66,11 @@ std::optional<std::vector<std::string>> activations_of(const ShapeContext& c, st
   for (std::string word; names >> word;) words.push_back(word);
   const size_t functions = c.op.name == "rnn" ? 1 : c.op.name == "gru" ? 2 : 3;
   const bool both = attr_text(c.op, c.attrs, "direction") == "bidirectional";
-  if (both && find_attr(c.attrs, "activations") == nullptr)
-    words.insert(words.end(), words.begin(), words.end());
+  // The row's default says those of one direction.
+  if (both && find_attr(c.attrs, "activations") == nullptr) {
+    words.reserve(2 * words.size());
+    for (size_t k = 0; k < functions; ++k) words.push_back(words[k]);
+  }
   if (words.size() != functions * (both ? 2 : 1)) {
     error = fmt::format("{} activations, {} needs {}", words.size(), c.op.name, functions * (both ? 2 : 1));
     return std::nullopt;

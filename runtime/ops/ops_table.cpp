@@ -39,6 +39,8 @@ void add_arithmetic(std::vector<OpDef>& t) {
   t.push_back(unary("sqrt", {"Sqrt"}, {}, "sqrt(x)", "0.5 / y", 1));
   t.push_back(unary("rsqrt", {}, {}, "1 / sqrt(x)", "-0.5 * y / x", 2));
   t.push_back(unary("reciprocal", {"Reciprocal"}, {}, "1 / x", "-y * y", 1));
+  t.push_back(noted(unary("one_if_zero", {}, {}, "select(x == 0, 1, x)", "x != 0", 0),
+                    "the divisor of a norm: what is divided by a norm of 0 is 0 and stays it"));
   t.push_back(unary("floor", {"Floor"}, {}, "floor(x)", "0", 0));
   t.push_back(unary("ceil", {"Ceil"}, {}, "ceil(x)", "0", 0));
   t.push_back(unary("round", {"Round"}, {}, "round(x)", "0", 0));

@@ -14,6 +14,21 @@ bool integer_indices(const ShapeContext& c, size_t k, std::string& error) {
               fmt::format("operand '{}' is {}; indices are i32 or i64", c.op.operands[k], type_text(t)));
 }
 
+bool indices_in_range(const ShapeContext& c, size_t k, int axis, int64_t extent, std::string& error,
+                      int64_t column) {
+  const Tensor* index = c.value(k);
+  if (index == nullptr) return true;
+  const int64_t step = column < 0 ? 1 : index->type.shape.back();
+  for (int64_t i = std::max<int64_t>(0, column); i < index->elements(); i += step) {
+    const int64_t v = index->get_int(i);
+    if (v >= -extent && v < extent) continue;
+    return fail(
+        error, fmt::format("index {} (element {} of '{}') is out of range: axis {} of {} has extent {}", v, i,
+                           c.op.operands[k], axis, type_text(*c.inputs[0]), extent));
+  }
+  return true;
+}
+
 LoopAccess at_index(LoopAccess a, int load, int64_t stride, int64_t extent) {
   a.index = load;
   a.index_stride = stride;
@@ -50,6 +65,7 @@ bool shape_gather(const ShapeContext& c, std::vector<TensorType>& outputs, std::
   const TensorType &x = *c.inputs[0], &index = *c.inputs[1];
   if (x.shape[size_t(*axis)] == 0 && index.elements() > 0)
     return fail(error, fmt::format("{} has nothing along axis {}", type_text(x), *axis));
+  if (!indices_in_range(c, 1, *axis, x.shape[size_t(*axis)], error)) return false;
   Shape out(x.shape.begin(), x.shape.begin() + *axis);
   out.insert(out.end(), index.shape.begin(), index.shape.end());
   out.insert(out.end(), x.shape.begin() + *axis + 1, x.shape.end());
@@ -77,7 +93,9 @@ bool loops_gather(const ShapeContext& c, std::span<const TensorType> outputs, Lo
 bool shape_gather_elements(const ShapeContext& c, std::vector<TensorType>& outputs, std::string& error) {
   std::optional<int> axis = axis_of(c, "axis", error);
   if (!axis || !integer_indices(c, 1, error)) return false;
-  if (!indices_fit(c, *axis, error)) return false;
+  if (!indices_fit(c, *axis, error) ||
+      !indices_in_range(c, 1, *axis, c.inputs[0]->shape[size_t(*axis)], error))
+    return false;
   outputs = {{c.inputs[0]->dtype, c.inputs[1]->shape}};
   return true;
 }
@@ -106,6 +124,10 @@ bool shape_gather_nd(const ShapeContext& c, std::vector<TensorType>& outputs, st
   if (!fits)
     return fail(error, fmt::format("indices {} with {} batch dimensions do not fit {}", type_text(index),
                                    batch, type_text(x)));
+  for (int64_t k = 0; k < width; ++k) {
+    const int64_t axis = batch + k;
+    if (!indices_in_range(c, 1, int(axis), x.shape[size_t(axis)], error, k)) return false;
+  }
   Shape out(index.shape.begin(), index.shape.end() - 1);
   out.insert(out.end(), x.shape.begin() + batch + width, x.shape.end());
   outputs = {{x.dtype, std::move(out)}};

@@ -214,9 +214,9 @@ bool steps_lp_norm(const ShapeContext& c, std::vector<DecompositionStep>& steps,
   int64_t p = attr_int(c.op, c.attrs, "p");
   if (p != 1 && p != 2) return fail(error, fmt::format("p is {}, must be 1 or 2", p));
   Steps s(steps);
-  s.result("y", "div",
-           {"x", s.add(p == 1 ? "reduce_l1" : "reduce_l2", {"x"},
-                       {{"axes", std::vector<int64_t>{attr_int(c.op, c.attrs, "axis")}}})});
+  const std::string norm = s.add(p == 1 ? "reduce_l1" : "reduce_l2", {"x"},
+                                 {{"axes", std::vector<int64_t>{attr_int(c.op, c.attrs, "axis")}}});
+  s.result("y", "div", {"x", s.add("one_if_zero", {norm})});
   return true;
 }
 

@@ -26,7 +26,8 @@ std::optional<Combine> reduction_of(const ShapeContext& c, std::string& error) {
 
 bool shape_scatter_elements(const ShapeContext& c, std::vector<TensorType>& outputs, std::string& error) {
   std::optional<int> axis = axis_of(c, "axis", error);
-  if (!axis || !reduction_of(c, error) || !integer_indices(c, 1, error) || !indices_fit(c, *axis, error))
+  if (!axis || !reduction_of(c, error) || !integer_indices(c, 1, error) || !indices_fit(c, *axis, error) ||
+      !indices_in_range(c, 1, *axis, c.inputs[0]->shape[size_t(*axis)], error))
     return false;
   const TensorType &x = *c.inputs[0], &updates = *c.inputs[2];
   if (updates.shape != c.inputs[1]->shape || updates.dtype != x.dtype)
@@ -62,6 +63,9 @@ bool shape_scatter_nd(const ShapeContext& c, std::vector<TensorType>& outputs, s
   if (width < 1 || width > x.rank() || updates.shape != want || updates.dtype != x.dtype)
     return fail(error, fmt::format("indices {} and updates {} do not fit {}", type_text(index),
                                    type_text(updates), type_text(x)));
+  for (int64_t k = 0; k < width; ++k) {
+    if (!indices_in_range(c, 1, int(k), x.shape[size_t(k)], error, k)) return false;
+  }
   outputs = {x};
   return true;
 }
