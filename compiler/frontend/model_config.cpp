@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "compiler/frontend/model_config_keys.h"
 #include "runtime/support/files.h"
 
 namespace cs::frontend {
@@ -14,66 +15,6 @@ namespace cs::frontend {
 namespace {
 
 constexpr int kDeepestInclude = 8;
-
-// Keys of the zoo that say nothing about the forward graph. Whole sections end with a point.
-const char* const kWithoutEffect[] = {"eval_input.",
-                                      "predict_input.",
-                                      "csconfig.",
-                                      "optimizer.",
-                                      "runconfig.",
-                                      "trainer.",
-                                      "description",
-                                      "tag",
-                                      "train_input.data_processor",
-                                      "train_input.data_dir",
-                                      "train_input.batch_size",
-                                      "train_input.micro_batch_size",
-                                      "train_input.shuffle",
-                                      "train_input.shuffle_seed",
-                                      "train_input.num_workers",
-                                      "train_input.prefetch_factor",
-                                      "train_input.persistent_workers",
-                                      "train_input.drop_last",
-                                      "train_input.num_samples",
-                                      "train_input.vocab_file",
-                                      "train_input.vocab_size",
-                                      "train_input.mixed_precision",
-                                      "train_input.to_float16",
-                                      "train_input.use_bfloat16",
-                                      "train_input.num_classes",
-                                      "train_input.dynamic_loss_weight",
-                                      "train_input.do_lower",
-                                      "train_input.add_special_tokens",
-                                      "train_input.src_vocab_file",
-                                      "train_input.tgt_vocab_file",
-                                      "train_input.max_predictions_per_seq",
-                                      "train_input.short_seq_prob",
-                                      "train_input.mask_whole_word",
-                                      "train_input.disable_nsp",
-                                      "model.dropout_rate",
-                                      "model.dropout",
-                                      "model.attention_dropout_rate",
-                                      "model.embedding_dropout_rate",
-                                      "model.residual_dropout_rate",
-                                      "model.boundary_casting",
-                                      "model.tf_summary",
-                                      "model.to_float16",
-                                      "model.loss_scaling",
-                                      "model.loss_weight",
-                                      "model.initializer.",
-                                      "model.initializer",
-                                      "model.embedding_initializer.",
-                                      "model.embedding_initializer",
-                                      "model.output_layer_initializer.",
-                                      "model.output_layer_initializer",
-                                      "model.initializer_range",
-                                      "model.attention_softmax_fp32",
-                                      "model.lm_loss_weight",
-                                      "model.mlm_loss_weight",
-                                      "model.mlm_loss_scaling",
-                                      "model.label_smoothing",
-                                      "model.enable_vts",
-                                      "model.scale_attn_by_inverse_layer_idx"};
 
 std::string lower(std::string s) {
   for (char& c : s) c = char(std::tolower(static_cast<unsigned char>(c)));
@@ -90,12 +31,6 @@ constexpr std::pair<std::string_view, std::string_view> kTrainerSections[] = {
     {"trainer.fit.train_dataloader.", "train_input."},
     {"trainer.validate.val_dataloader.", "eval_input."},
 };
-
-bool without_effect(const std::string& key) {
-  return std::any_of(std::begin(kWithoutEffect), std::end(kWithoutEffect), [&](std::string_view known) {
-    return key == known || (known.back() == '.' && key.starts_with(known));
-  });
-}
 
 }  // namespace
 
@@ -169,6 +104,10 @@ void ModelConfig::error(const std::string& key, const std::string& message, cons
     diag_->error_at(path_, key + ": " + message, help);
 }
 
+void ModelConfig::warning(const std::string& key, const std::string& message, const std::string& help) {
+  if (const YamlNode* node = find(key)) diag_->warning(node->loc(), key + ": " + message, help);
+}
+
 int64_t ModelConfig::integer(const std::string& key, int64_t otherwise) {
   const YamlNode* node = find(key);
   if (node != nullptr) node->read(otherwise, key, *diag_);
@@ -220,9 +159,9 @@ std::vector<int64_t> ModelConfig::extents(const std::string& key, std::vector<in
 
 void ModelConfig::report_unknown() {
   std::vector<std::string> known(asked_.begin(), asked_.end());
-  for (const char* k : kWithoutEffect) known.emplace_back(k);
+  for (std::string& k : keys_without_effect()) known.push_back(std::move(k));
   for (const auto& [key, node] : values_) {
-    if (asked_.contains(key) || without_effect(key)) continue;
+    if (asked_.contains(key) || is_key_without_effect(key)) continue;
     const std::string close = nearest(key, known);
     diag_->warning(node.loc(), "unknown key '" + key + "': it changes nothing",
                    close.empty() ? "" : "did you mean '" + close + "'?");

@@ -43,6 +43,8 @@ class ModelConfig {
   std::string text(const std::string& key, const std::string& otherwise);  // in lower case
   std::vector<int64_t> extents(const std::string& key, std::vector<int64_t> otherwise);
   void error(const std::string& key, const std::string& message, const std::string& help = {});
+  void warning(const std::string& key, const std::string& message, const std::string& help = {});
+  const std::map<std::string, YamlNode>& values() const { return values_; }
   // Warns about every key that nobody asked for and that the zoo's conventions do not know.
   void report_unknown();
 

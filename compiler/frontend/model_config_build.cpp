@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "compiler/frontend/model_config_keys.h"
 #include "compiler/frontend/model_config_net.h"
 #include "compiler/graph/sample.h"
 
@@ -59,6 +60,7 @@ std::optional<graph::Graph> build_model(ModelConfig& c, Diag& diag) {
   if (policy != "default" && policy != "disabled" && policy != "medium" && policy != "aggressive")
     c.error("runconfig.autogen_policy",
             "unknown policy '" + policy + "'; there are disabled, default, medium and aggressive");
+  check_training_keys(c);
   c.report_unknown();
   if (!diag.ok()) return std::nullopt;
   if (!graph::verify(b.graph, diag) || !graph::propagate_samples(b.graph, diag)) return std::nullopt;

@@ -11,6 +11,7 @@ namespace cs::e2e {
 namespace {
 
 using nlohmann::json;
+using ::testing::HasSubstr;
 
 class Network : public Scratch {
  protected:
@@ -110,9 +111,19 @@ TEST_F(Network, ObjdumpTextReadsBackToTheSameProgram) {
   const ChildResult text = run("cs-objdump", {direct, "--text"});
   ASSERT_EQ(text.exit_code, 0) << text.err;
   const std::string file = write("p.csptext", text.out);
-  const ChildResult r = run("cs-compile", {file, "-m", "wse2", "-o", path("back.csp")});
+  // The text has no weights, and no zeros take their place.
+  const ChildResult none = run("cs-compile", {file, "-o", path("back.csp")});
+  EXPECT_EQ(none.exit_code, 1);
+  EXPECT_THAT(none.err, HasSubstr("bytes of weights"));
+  write("weights.bin", slurp(direct + "/weights.bin"));
+  const ChildResult r = run("cs-compile", {file, "-o", path("back.csp")});
   ASSERT_EQ(r.exit_code, 0) << r.err;
   EXPECT_EQ(slurp(direct + "/program.fb"), slurp(path("back.csp/program.fb")));
+  EXPECT_EQ(slurp(direct + "/weights.bin"), slurp(path("back.csp/weights.bin")));
+  // It names its machine.
+  const ChildResult other = run("cs-compile", {file, "-m", "wse3", "-o", path("other.csp")});
+  EXPECT_EQ(other.exit_code, 1);
+  EXPECT_THAT(other.err, HasSubstr("is of a program for wse2"));
 }
 
 TEST_F(Network, ReportHasEveryGeneratedKernelBesideItsCounterpart) {

@@ -26,6 +26,7 @@ struct CompileOptions {
   std::string input;
   std::string machine = "wse2";             // name or path
   std::vector<std::string> set;             // machine.key=value
+  bool machine_given = false;               // a Program's text, which names its machine, must be for this one
   std::vector<std::string> set_config;      // section.key=value of a model configuration
   int fabric_width = 0, fabric_height = 0;  // 0: the machine's (models), rectangle and margins (CSL)
   int rect_width = 0, rect_height = 0;      // of every kernel (models); 0: sized

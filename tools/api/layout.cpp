@@ -28,16 +28,16 @@ uint64_t weights_needed(const HostPart& host) {
   return need;
 }
 
-bool read_weights(const fs::path& folder, Compiled& out, bool required, Diag& diag) {
+// Weights are in no text: they lie in the folder of the host part or of the Program's text.
+bool read_weights(const fs::path& folder, Compiled& out, Diag& diag) {
   uint64_t need = out.program->host ? weights_needed(*out.program->host) : 0;
   fs::path file = folder / "weights.bin";
   std::error_code ignored;
   if (need == 0) return true;
-  if (!fs::exists(file, ignored) && !required) {
-    diag.warning({}, fmt::format("there is no {}; all weights are zero", file.string()),
-                 "copy weights.bin of the program beside its text");
-    out.weights.assign(need, 0);
-    return true;
+  if (!fs::exists(file, ignored)) {
+    diag.error_at(file.string(), fmt::format("no such file, and the program needs {} bytes of weights", need),
+                  "copy weights.bin of the program beside its text");
+    return false;
   }
   std::optional<std::string> bytes = read_file(file.string(), diag);
   if (!bytes) return false;
@@ -93,15 +93,26 @@ bool compile_layout(const CompileOptions& options, Compiled& out, Diag& diag) {
   out.program->host = std::move(host);
   name_program(*out.program, options.input);
   return verify(*out.program, out.machine, diag) &&
-         read_weights(fs::path(options.host_file).parent_path(), out, true, diag);
+         read_weights(fs::path(options.host_file).parent_path(), out, diag);
 }
 
 bool compile_text(const CompileOptions& options, Compiled& out, Diag& diag) {
   std::optional<std::string> text = read_file(options.input, diag, uint64_t(1) << 31);
   if (!text) return false;
   out.program = parse_program_text(std::move(*text), options.input, diag);
-  if (!out.program || !verify(*out.program, out.machine, diag)) return false;
-  return read_weights(fs::path(options.input).parent_path(), out, false, diag);
+  if (!out.program) return false;
+  std::optional<Machine> own = program_machine(*out.program, diag);
+  if (!own) return false;
+  if (options.machine_given && !(*own == out.machine)) {
+    diag.error_at(options.input,
+                  fmt::format("the text is of a program for {}, and the machine asked for is {}{}", own->name,
+                              out.machine.name, own->name == out.machine.name ? " with other values" : ""),
+                  "leave -m and --set out, or compile the program's source again for that machine");
+    return false;
+  }
+  out.machine = std::move(*own);
+  if (!verify(*out.program, out.machine, diag)) return false;
+  return read_weights(fs::path(options.input).parent_path(), out, diag);
 }
 
 }  // namespace cs::api

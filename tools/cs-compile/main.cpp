@@ -91,8 +91,10 @@ bool is_config_key(const std::string& set) {
 
 void apply(const Flags& f, bool machine_given, api::CompileOptions& o) {
   if (!f.start_from.empty()) o.input = f.start_from;
+  o.machine_given = machine_given;
   if (!f.layout.arch().empty() && !machine_given) o.machine = f.layout.arch();
   for (const std::string& set : f.set) (is_config_key(set) ? o.set_config : o.set).push_back(set);
+  o.machine_given = o.machine_given || !o.set.empty();
   // A policy that does not exist is reported when the model is read.
   const auto policy =
       passes::policy_from_name(f.policy.empty() ? frontend::config_policy(o.input, o.set_config) : f.policy);
@@ -126,7 +128,10 @@ void apply(const Flags& f, bool machine_given, api::CompileOptions& o) {
     if (!ok) throw UsageError{fmt::format("--dim takes NAME=N with N > 0, got '{}'", dim)};
     o.dims.emplace_back(dim.substr(0, sign), n);
   }
-  if (!f.fabric.empty()) std::tie(o.fabric_width, o.fabric_height) = two_numbers(f.fabric, "--fabric");
+  if (!f.fabric.empty()) {
+    std::tie(o.fabric_width, o.fabric_height) = two_numbers(f.fabric, "--fabric");
+    if (o.fabric_width < 1 || o.fabric_height < 1) throw UsageError{"--fabric takes WxH with at least one PE"};
+  }
   if (!f.rect.empty()) {
     std::tie(o.rect_width, o.rect_height) = two_numbers(f.rect, "--rect");
     if (o.rect_width < 1 || o.rect_height < 1) throw UsageError{"--rect takes WxH with at least one PE"};

@@ -90,6 +90,19 @@ TEST_F(ModelConfigFile, UnknownKeysAreWarningsWithTheNearestKnownOne) {
                                       HasSubstr("did you mean 'model.hidden_size'")));
 }
 
+TEST_F(ModelConfigFile, KeysOfTrainingAreKnownOnesToo) {
+  const std::string file = write("model.yaml",
+                                 "model: {name: mlp}\n"
+                                 "optimizer:\n  optimizer_type: SGD\n  learing_rate: 0.1\n"
+                                 "runconfig:\n  max_steps: 3\n  autogen_polcy: disabled\n  mode: train\n");
+  Diag diag;
+  ASSERT_TRUE(load_model(file, {}, diag)) << diag.to_string();
+  EXPECT_EQ(diag.warnings(), 3u) << diag.to_string();
+  EXPECT_THAT(diag.to_string(), AllOf(HasSubstr("did you mean 'optimizer.learning_rate'"),
+                                      HasSubstr("did you mean 'runconfig.autogen_policy'"),
+                                      HasSubstr("training is not built")));
+}
+
 TEST_F(ModelConfigFile, ValuesOfTheWrongKindAreNamedWithTheirLine) {
   EXPECT_THAT(complaint("model:\n  name: mlp\n  depth: many\n"),
               AllOf(HasSubstr("model.yaml:3"), HasSubstr("model.depth")));
@@ -100,6 +113,12 @@ TEST_F(ModelConfigFile, ValuesOfTheWrongKindAreNamedWithTheirLine) {
               AllOf(HasSubstr("model.name"), HasSubstr("set it to one of")));
   EXPECT_THAT(complaint("model: {name: mlp}\nrunconfig: {autogen_policy: mild}\n"),
               HasSubstr("unknown policy 'mild'"));
+  EXPECT_THAT(complaint("model: {name: mlp}\noptimizer: {learning_rate: -1}\n"),
+              HasSubstr("-1 is not a learning rate"));
+  EXPECT_THAT(complaint("model: {name: mlp}\noptimizer:\n  learning_rate: [{scheduler: Linear, steps: 3, "
+                        "initial_learning_rate: -0.5}]\n"),
+              HasSubstr("-0.5 is not a learning rate"));
+  EXPECT_THAT(complaint("model: {name: mlp}\nrunconfig: {mode: trian}\n"), HasSubstr("unknown mode 'trian'"));
   EXPECT_THAT(
       complaint("model: {name: gpt2, hidden_size: 10, num_heads: 3, vocab_size: 5, num_hidden_layers: 1}\n"),
       HasSubstr("3 heads do not divide hidden_size 10"));

@@ -1,0 +1,272 @@
+// Keys of the zoo's conventions without effect on the forward graph. Sources: the schema of `runconfig` and
+// the configurations of the zoo's releases 1.6 to 2.10.
+#include "compiler/frontend/model_config_keys.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+namespace cs::frontend {
+
+namespace {
+
+// Whole sections end with a point.
+constexpr const char* kKeys[] = {"eval_input.",
+                                 "predict_input.",
+                                 "csconfig.",
+                                 "trainer.",
+                                 "description",
+                                 "tag",
+                                 "train_input.data_processor",
+                                 "train_input.data_dir",
+                                 "train_input.batch_size",
+                                 "train_input.micro_batch_size",
+                                 "train_input.shuffle",
+                                 "train_input.shuffle_seed",
+                                 "train_input.num_workers",
+                                 "train_input.prefetch_factor",
+                                 "train_input.persistent_workers",
+                                 "train_input.drop_last",
+                                 "train_input.num_samples",
+                                 "train_input.vocab_file",
+                                 "train_input.vocab_size",
+                                 "train_input.mixed_precision",
+                                 "train_input.to_float16",
+                                 "train_input.use_bfloat16",
+                                 "train_input.num_classes",
+                                 "train_input.dynamic_loss_weight",
+                                 "train_input.do_lower",
+                                 "train_input.add_special_tokens",
+                                 "train_input.src_vocab_file",
+                                 "train_input.tgt_vocab_file",
+                                 "train_input.max_predictions_per_seq",
+                                 "train_input.short_seq_prob",
+                                 "train_input.mask_whole_word",
+                                 "train_input.disable_nsp",
+                                 "model.dropout_rate",
+                                 "model.dropout",
+                                 "model.attention_dropout_rate",
+                                 "model.embedding_dropout_rate",
+                                 "model.residual_dropout_rate",
+                                 "model.boundary_casting",
+                                 "model.tf_summary",
+                                 "model.to_float16",
+                                 "model.loss_scaling",
+                                 "model.loss_weight",
+                                 "model.initializer.",
+                                 "model.initializer",
+                                 "model.embedding_initializer.",
+                                 "model.embedding_initializer",
+                                 "model.output_layer_initializer.",
+                                 "model.output_layer_initializer",
+                                 "model.initializer_range",
+                                 "model.attention_softmax_fp32",
+                                 "model.lm_loss_weight",
+                                 "model.mlm_loss_weight",
+                                 "model.mlm_loss_scaling",
+                                 "model.label_smoothing",
+                                 "model.enable_vts",
+                                 "model.scale_attn_by_inverse_layer_idx"};
+
+constexpr const char* kRunKeys[] = {"act_memory_gi",
+                                    "autogen_policy",
+                                    "autoload_last_checkpoint",
+                                    "check_loss_values",
+                                    "checkpoint_path",
+                                    "checkpoint_steps",
+                                    "cmd_memory_gi",
+                                    "compile_crd_memory_gi",
+                                    "compile_dir",
+                                    "compile_only",
+                                    "credentials_path",
+                                    "cs_ip",
+                                    "debug_args_path",
+                                    "disable_strict_checkpoint_loading",
+                                    "disable_version_check",
+                                    "dist_addr",
+                                    "dist_backend",
+                                    "drop_data",
+                                    "dump_activations",
+                                    "enable_distributed",
+                                    "enable_gpu_optimizations",
+                                    "enable_summaries",
+                                    "eval_frequency",
+                                    "eval_steps",
+                                    "execute_crd_memory_gi",
+                                    "execution_strategy",
+                                    "experimental_api",
+                                    "init_method",
+                                    "is_pretrained_checkpoint",
+                                    "job_labels",
+                                    "job_time_sec",
+                                    "keep_checkpoint_max",
+                                    "load_checkpoint_states",
+                                    "log_initialization",
+                                    "log_input_summaries",
+                                    "log_step_count_steps",
+                                    "log_steps",
+                                    "logging",
+                                    "main_process_id",
+                                    "max_checkpoints",
+                                    "max_steps",
+                                    "mgmt_address",
+                                    "mgmt_namespace",
+                                    "mode",
+                                    "model_dir",
+                                    "mount_dirs",
+                                    "multireplica",
+                                    "num_act_servers",
+                                    "num_csx",
+                                    "num_epochs",
+                                    "num_replicas",
+                                    "num_steps",
+                                    "num_wgt_servers",
+                                    "num_workers_per_csx",
+                                    "precision_opt_level",
+                                    "python_paths",
+                                    "retrace_every_iteration",
+                                    "save_checkpoint_steps",
+                                    "save_checkpoints_steps",
+                                    "save_initial_checkpoint",
+                                    "save_losses",
+                                    "save_stream_size",
+                                    "save_summary_steps",
+                                    "seed",
+                                    "service_dir",
+                                    "show_debug_metrics",
+                                    "skip_train_recv_activations",
+                                    "steps_per_epoch",
+                                    "summary_dir",
+                                    "sync_batchnorm",
+                                    "target_device",
+                                    "tf_random_seed",
+                                    "throttle_secs",
+                                    "transfer_processes",
+                                    "use_appliance_data",
+                                    "use_cs_grad_accum",
+                                    "use_cstorch_optimizer_step",
+                                    "validate_only",
+                                    "wgt_memory_gi",
+                                    "wrk_memory_gi"};
+
+constexpr const char* kOptimizerKeys[] = {"adjust_learning_rate",
+                                          "adjust_learning_rate.",
+                                          "alpha",
+                                          "amsgrad",
+                                          "beta1",
+                                          "beta2",
+                                          "beta_1",
+                                          "beta_2",
+                                          "betas",
+                                          "clip_threshold",
+                                          "correct_bias",
+                                          "decay_rate",
+                                          "disable_lr_steps_reset",
+                                          "eps",
+                                          "epsilon",
+                                          "initial_loss_scale",
+                                          "learning_rate",
+                                          "learning_rate.",
+                                          "log_grads",
+                                          "log_hists",
+                                          "log_summaries",
+                                          "loss_scaling_factor",
+                                          "lr",
+                                          "lr_decay",
+                                          "max_gradient_norm",
+                                          "max_gradient_value",
+                                          "max_loss_scale",
+                                          "min_loss_scale",
+                                          "momentum",
+                                          "name",
+                                          "nesterov",
+                                          "optimizer_type",
+                                          "params",
+                                          "relative_step",
+                                          "scale_parameter",
+                                          "steps_per_increase",
+                                          "use_bias_correction",
+                                          "warmup_init",
+                                          "weight_decay",
+                                          "weight_decay_rate",
+                                          "ws_summary"};
+
+// The later style names the optimizer by a section: optimizer.AdamW.betas.
+constexpr std::array<std::string_view, 9> kOptimizers = {
+    "sgd", "adam", "adamw", "adamax", "adagrad", "adafactor", "adadelta", "rmsprop", "lamb"};
+
+std::string lower(std::string s) {
+  for (char& c : s) c = char(std::tolower(static_cast<unsigned char>(c)));
+  return s;
+}
+
+template <size_t N>
+bool one_of(const char* const (&list)[N], const std::string& key) {
+  return std::any_of(std::begin(list), std::end(list), [&](std::string_view known) {
+    return key == known || (known.back() == '.' && key.starts_with(known));
+  });
+}
+
+// "AdamW.betas" -> "betas"
+std::string without_optimizer(const std::string& key) {
+  const size_t point = key.find('.');
+  const std::string first = lower(key.substr(0, point));
+  if (std::find(kOptimizers.begin(), kOptimizers.end(), first) == kOptimizers.end()) return key;
+  return point == std::string::npos ? "name" : key.substr(point + 1);
+}
+
+// A rate, or the rates of a list of schedulers.
+void check_rate(ModelConfig& c, const std::string& key, const YamlNode& node) {
+  if (node.is_sequence()) {
+    for (const YamlNode& item : node.items()) {
+      if (!item.is_map()) continue;
+      for (const auto& [name, value] : item.entries()) {
+        if (name.text().ends_with("learning_rate")) check_rate(c, key, value);
+      }
+    }
+    return;
+  }
+  double rate = 0;
+  if (node.is_scalar() && node.read(rate, key, c.diag()) && !(rate >= 0))
+    c.diag().error(node.loc(),
+                   fmt::format("{}: {} is not a learning rate; it must not be negative", key, rate));
+}
+
+void check_mode(ModelConfig& c) {
+  const std::string mode = c.text("runconfig.mode", "");
+  constexpr std::array<std::string_view, 7> kModes = {"",      "train",          "eval",     "eval_all",
+                                                      "infer", "train_and_eval", "inference"};
+  if (std::find(kModes.begin(), kModes.end(), mode) == kModes.end()) {
+    c.error("runconfig.mode", fmt::format("unknown mode '{}'", mode),
+            "there are train, eval, eval_all, train_and_eval and inference");
+  } else if (mode.starts_with("train")) {
+    c.warning("runconfig.mode", "training is not built: the forward graph is compiled, as for eval");
+  }
+}
+
+}  // namespace
+
+bool is_key_without_effect(const std::string& key) {
+  constexpr std::string_view kRun = "runconfig.", kOptimizer = "optimizer.";
+  if (key.starts_with(kRun)) return one_of(kRunKeys, key.substr(kRun.size()));
+  if (key.starts_with(kOptimizer))
+    return one_of(kOptimizerKeys, without_optimizer(key.substr(kOptimizer.size())));
+  return one_of(kKeys, key);
+}
+
+std::vector<std::string> keys_without_effect() {
+  std::vector<std::string> all(std::begin(kKeys), std::end(kKeys));
+  for (const char* k : kRunKeys) all.push_back(std::string("runconfig.") + k);
+  for (const char* k : kOptimizerKeys) all.push_back(std::string("optimizer.") + k);
+  return all;
+}
+
+void check_training_keys(ModelConfig& c) {
+  check_mode(c);
+  for (const auto& [key, node] : c.values()) {
+    if (key.starts_with("optimizer.") && key.ends_with("learning_rate")) check_rate(c, key, node);
+  }
+}
+
+}  // namespace cs::frontend
