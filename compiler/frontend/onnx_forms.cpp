@@ -50,7 +50,7 @@ int64_t opset_of(const onnx::ModelProto& model) {
 }
 
 bool Importer::adapt(int i, const ops::OpDef*& row, std::vector<ValueId>& operands, Attrs& attrs) {
-  const std::string& op = proto_.node(i).op_type();
+  const std::string& op = node(i).op_type();
   if (op == "Gelu") {
     row = ops::find_op(take_text(attrs, "approximate") == "tanh" ? "gelu_tanh" : "gelu");
   } else if (op == "Mod") {
@@ -65,7 +65,7 @@ bool Importer::adapt(int i, const ops::OpDef*& row, std::vector<ValueId>& operan
     return fill_value(i, attrs);
   } else if (op == "Split" && ops::find_attr(attrs, "split") == nullptr) {
     if (ops::find_attr(attrs, "num_outputs") == nullptr)
-      ops::set_attr(attrs, "num_outputs", int64_t(proto_.node(i).output_size()));
+      ops::set_attr(attrs, "num_outputs", int64_t(node(i).output_size()));
   } else if (op == "BatchNormalization") {
     if (take_integer(attrs, "spatial", 1) == 0) return bad(i, "spatial = 0 is not supported");
     take(attrs, "is_test");
@@ -79,7 +79,7 @@ bool Importer::adapt(int i, const ops::OpDef*& row, std::vector<ValueId>& operan
 
 // The value is a tensor of one element, whose type is that of the result.
 bool Importer::fill_value(int i, Attrs& attrs) {
-  for (const onnx::AttributeProto& a : proto_.node(i).attribute()) {
+  for (const onnx::AttributeProto& a : node(i).attribute()) {
     if (!a.has_t()) continue;
     std::string error = "its value must have one element";
     std::optional<ops::Tensor> t = onnx_tensor(a.t(), error);
@@ -93,7 +93,7 @@ bool Importer::fill_value(int i, Attrs& attrs) {
 // Before opset 7 the second operand of an elementwise operator lay at `axis` of the first; later it lies at
 // the end. Slopes of PRelu lay along the channels.
 bool Importer::align_operand(int i, std::vector<ValueId>& operands, Attrs& attrs) {
-  const ops::OpDef* row = ops::find_onnx_op(proto_.node(i).op_type());
+  const ops::OpDef* row = ops::find_onnx_op(node(i).op_type());
   if (row == nullptr || row->kind != ops::OpKind::elementwise || operands.size() != 2) return true;
   take(attrs, "broadcast");
   int64_t axis = take_integer(attrs, "axis", row->name == "prelu" ? 1 : -1);
@@ -106,9 +106,9 @@ bool Importer::align_operand(int i, std::vector<ValueId>& operands, Attrs& attrs
 }
 
 bool Importer::add_folded(int i, const ops::OpDef& row, const std::vector<ValueId>& operands) {
-  const std::string& result = proto_.node(i).output(0);
+  const std::string& result = node(i).output(0);
   if (operands.empty()) return bad(i, "the node has no operands");
-  bool mean = proto_.node(i).op_type() == "Mean";
+  bool mean = node(i).op_type() == "Mean";
   ValueId acc = operands[0];
   for (size_t k = 1; k < operands.size(); ++k) {
     bool last = k + 1 == operands.size() && !mean;
@@ -126,7 +126,7 @@ bool Importer::add_folded(int i, const ops::OpDef& row, const std::vector<ValueI
 }
 
 bool Importer::add_softmax(int i, const ops::OpDef& row, const std::vector<ValueId>& operands, Attrs attrs) {
-  const std::string &result = proto_.node(i).output(0), &name = names_[size_t(i)];
+  const std::string &result = node(i).output(0), &name = names_[size_t(i)];
   if (operands.size() != 1 || !operands[0].valid()) return bad(i, "softmax needs 1 operand");
   ops::TensorType type = g_.value(operands[0]).type;
   int64_t axis = opset_ >= 13 ? -1 : 1;

@@ -2,9 +2,8 @@
 //
 //   1. parse; damaged or truncated bytes end here
 //   2. list every operator without a row at once, with the names of its nodes
-//   3. shapes of the inputs: the sample dimension (a symbol that is the first dimension of every input and
-//   output)
-//      gets extent 1, other symbols need --dim
+//   3. shapes of the inputs: the sample dimension (a symbol that every input has) gets extent 1, other
+//      symbols need --dim
 //   4. initializers become constants; nodes are added in order, each typed at once by its row
 //   5. an input that must be constant (the shape of Reshape) becomes an attribute, folding what leads to it
 //   6. outputs; samples are followed through the graph
@@ -15,20 +14,33 @@
 #include <fmt/ranges.h>
 
 #include "compiler/frontend/onnx_importer.h"
+#include "compiler/frontend/onnx_samples.h"
 #include "compiler/graph/sample.h"
 
 namespace cs::frontend {
 
 using graph::ValueId;
 
-std::optional<graph::Graph> Importer::run() {
+namespace {
+
+constexpr int64_t kNewestOperators = 25;
+
+}  // namespace
+
+std::optional<graph::Graph> Importer::import() {
   size_t before = diag_.errors();
   size_t slash = file_.find_last_of('/');
   std::string base = slash == std::string::npos ? file_ : file_.substr(slash + 1);
   g_.name = proto_.name().empty() ? base.substr(0, base.find('.')) : proto_.name();
   opset_ = opset_of(model_);
-  if (opset_ == 0) fail("the model does not say which operator set it uses", "");
+  if (opset_ < 1) fail("the model does not say which operator set it uses", "");
+  if (opset_ > kNewestOperators)
+    diag_.warning({},
+                  fmt::format("{}: operator set {} is newer than {}, the newest that is known; operators are "
+                              "read as there",
+                              file_, opset_, kNewestOperators));
   name_nodes();
+  note_uses(proto_);
   check_support();
   sample_ = sample_symbol(proto_, options_.dims);
   add_inputs();
@@ -37,9 +49,33 @@ std::optional<graph::Graph> Importer::run() {
   for (int i = 0; i < proto_.node_size() && !diag_.full(); ++i) add_node(i);
   if (diag_.errors() == before) add_outputs();
   if (diag_.errors() != before) return std::nullopt;
+  if (sample_ && !fold_small(g_, diag_)) return std::nullopt;
   g_.remove_dead();
-  if (!graph::propagate_samples(g_, diag_) || !graph::verify(g_, diag_)) return std::nullopt;
   return std::move(g_);
+}
+
+std::optional<graph::Graph> Importer::run() {
+  std::optional<graph::Graph> g = import();
+  if (!g) return std::nullopt;
+  g_ = std::move(*g);
+  if (!(sample_ ? settle() : graph::propagate_samples(g_, diag_)) || !graph::verify(g_, diag_))
+    return std::nullopt;
+  return std::move(g_);
+}
+
+bool Importer::settle() {
+  Diag quiet;
+  std::optional<graph::Graph> two = Importer(model_, file_, options_, quiet, 2).import(), three;
+  if (two) three = Importer(model_, file_, options_, quiet, 3).import();
+  if (!two || !three) {
+    const std::string why = quiet.all().empty() ? "" : ": " + quiet.all()[0].message;
+    diag_.error_at(quiet.all().empty() ? file_ : quiet.all()[0].where,
+                   fmt::format("the model is for one sample only: with {} it fails{}", two ? 3 : 2, why),
+                   fmt::format("compile it for one: --dim {}=1", *sample_));
+    return false;
+  }
+  return settle_samples(g_, *two, *three, diag_) && graph::propagate_samples(g_, diag_) &&
+         check_samples(g_, *two, diag_);
 }
 
 void Importer::name_nodes() {
@@ -56,7 +92,8 @@ void Importer::check_support() {
   std::map<std::string, std::vector<std::string>> missing;
   for (int i = 0; i < proto_.node_size(); ++i) {
     const onnx::NodeProto& n = proto_.node(i);
-    if (default_domain(n.domain()) && row_of(n.op_type(), opset_) != nullptr) continue;
+    if (default_domain(n.domain()) && (has_body(n.op_type()) || row_of(n.op_type(), opset_) != nullptr))
+      continue;
     std::string op = default_domain(n.domain()) ? n.op_type() : n.domain() + "." + n.op_type();
     missing[op].push_back(names_[size_t(i)]);
   }
@@ -88,14 +125,18 @@ void Importer::add_inputs() {
     for (int d = 0; d < tensor.shape().dim_size(); ++d) {
       const auto& dim = tensor.shape().dim(d);
       int64_t extent = is_symbolic(dim) ? -1 : dim.dim_value();
-      if (extent < 0) {
+      if (dim.has_dim_value() && dim.dim_value() < 0) {
+        fail(fmt::format("dimension {} of input '{}' is {}", d, v.name(), dim.dim_value()),
+             "an extent is not negative; a symbolic dimension has a name (dim_param)");
+        extent = 1;
+      } else if (extent < 0) {
         std::string s = symbol_of(dim);
         if (std::optional<int64_t> value = value_of(options_.dims, s)) {
           extent = *value;
           used[s] = true;
-        } else if (d == 0 && sample_ == s) {
-          extent = 1;
-          sample_dim = 0;
+        } else if (sample_dim < 0 && sample_ == s) {
+          extent = samples_;
+          sample_dim = d;
         } else {
           fail(fmt::format("dimension {} of input '{}' is the symbol '{}'", d, v.name(), s),
                fmt::format("give its value: --dim {}=N", s));

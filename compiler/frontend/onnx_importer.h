@@ -1,6 +1,8 @@
 // The ONNX importer's state. Internal to the frontend; the steps are told in onnx_import.cpp.
 #pragma once
 
+#include <deque>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -13,8 +15,15 @@ namespace cs::frontend {
 
 class Importer {
  public:
-  Importer(const onnx::ModelProto& model, const std::string& file, const LoadOptions& options, Diag& diag)
-      : model_(model), proto_(model.graph()), file_(file), options_(options), diag_(diag) {}
+  // `samples`: extent of the sample dimension.
+  Importer(const onnx::ModelProto& model, const std::string& file, const LoadOptions& options, Diag& diag,
+           int64_t samples = 1)
+      : model_(model),
+        proto_(model.graph()),
+        file_(file),
+        options_(options),
+        diag_(diag),
+        samples_(samples) {}
   std::optional<graph::Graph> run();
 
  private:
@@ -22,7 +31,15 @@ class Importer {
     diag_.error_at(file_, std::move(message), std::move(help));
   }
   std::string where(int i) const {
-    return fmt::format("{}: node {} ({})", file_, names_[size_t(i)], proto_.node(i).op_type());
+    return fmt::format("{}: node {} ({})", file_, names_[size_t(i)], node(i).op_type());
+  }
+  // The graph before samples are followed through it.
+  std::optional<graph::Graph> import();
+  // How the graph depends on the number of samples, from imports for more of them.
+  bool settle();
+  // Nodes of the model's graph, then those of bodies that were written out.
+  const onnx::NodeProto& node(int i) const {
+    return i < proto_.node_size() ? proto_.node(i) : bodies_[size_t(i - proto_.node_size())];
   }
   void name_nodes();
   void check_support();
@@ -38,7 +55,23 @@ class Importer {
     return false;
   }
   bool add_operator(int i);
-  bool is_used(const std::string& value) const;
+  bool is_used(const std::string& value) const { return used_.count(value) > 0; }
+  void note_uses(const onnx::GraphProto&);
+
+  // -- operators with bodies (onnx_bodies.cpp)
+  using Scope = std::map<std::string, std::string>;  // names inside of a body -> names of values
+  bool add_body_node(int i);
+  bool add_if(int i);
+  bool add_loop(int i);
+  bool add_scan(int i);
+  // Adds the nodes of a body; what it gives.
+  bool write_body(int i, const onnx::GraphProto& body, const std::string& prefix, Scope scope,
+                  std::vector<graph::ValueId>& results);
+  bool copy(int i, graph::ValueId from, const std::string& to);
+  bool stack(int i, const std::vector<graph::ValueId>& parts, int64_t axis, const std::string& to);
+  const ops::Tensor* constant_operand(int i, graph::ValueId, const char* what);
+  Scope scope_of(int i) const;
+
   bool attributes_of(int i, const ops::OpDef& row, Attrs& attrs);
   // Folds what leads to operands whose values the shape rule needs.
   bool known_operands(int i, const ops::OpDef& row, std::vector<graph::ValueId>& operands);
@@ -69,8 +102,12 @@ class Importer {
   const std::string& file_;
   const LoadOptions& options_;
   Diag& diag_;
+  int64_t samples_;
   graph::Graph g_;
   std::vector<std::string> names_;
+  std::deque<onnx::NodeProto> bodies_;
+  std::map<int, Scope> scopes_;   // of nodes of bodies that have bodies themselves
+  std::set<std::string> used_;    // names that are operands or results of a graph
   std::set<std::string> failed_;  // results of nodes that were refused: their users are silent
   std::optional<std::string> sample_;
   int64_t opset_ = 0;
@@ -78,6 +115,8 @@ class Importer {
 
 // The row that an operator of the default domain becomes, before its attributes are looked at; null: none.
 const ops::OpDef* row_of(const std::string& op_type, int64_t opset);
+// If, Loop, Scan.
+bool has_body(const std::string& op_type);
 // The version of the default domain's operators; 0: not said.
 int64_t opset_of(const onnx::ModelProto&);
 

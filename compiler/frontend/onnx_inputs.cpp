@@ -7,10 +7,24 @@ namespace cs::frontend {
 
 namespace {
 
-std::optional<std::string> first_symbol(const onnx::ValueInfoProto& v) {
-  const auto& shape = v.type().tensor_type().shape();
-  if (shape.dim_size() == 0 || !is_symbolic(shape.dim(0))) return std::nullopt;
-  return symbol_of(shape.dim(0));
+// How often an input has the symbol.
+int count_of(const onnx::ValueInfoProto& v, const std::string& symbol) {
+  int n = 0;
+  for (const auto& dim : v.type().tensor_type().shape().dim()) n += is_symbolic(dim) && symbol_of(dim) == symbol;
+  return n;
+}
+
+// The first dimension of all inputs.
+std::optional<std::string> first_symbol(const onnx::GraphProto& graph, const Dims& given) {
+  std::optional<std::string> found;
+  for (const onnx::ValueInfoProto* v : runtime_inputs(graph)) {
+    const auto& shape = v->type().tensor_type().shape();
+    if (shape.dim_size() == 0 || !is_symbolic(shape.dim(0))) return std::nullopt;
+    const std::string s = symbol_of(shape.dim(0));
+    if (value_of(given, s) || (found && *found != s)) return std::nullopt;
+    found = s;
+  }
+  return found;
 }
 
 }  // namespace
@@ -37,19 +51,17 @@ std::optional<int64_t> value_of(const Dims& given, const std::string& symbol) {
 }
 
 std::optional<std::string> sample_symbol(const onnx::GraphProto& graph, const Dims& given) {
-  std::optional<std::string> found;
+  std::optional<std::string> found = first_symbol(graph, given);
+  if (found) return found;
   for (const onnx::ValueInfoProto* v : runtime_inputs(graph)) {
-    std::optional<std::string> s = first_symbol(*v);
-    if (!s || value_of(given, *s) || (found && *found != *s)) return std::nullopt;
-    found = s;
-  }
-  if (!found) return std::nullopt;
-  for (const onnx::ValueInfoProto& v : graph.output()) {
-    // An output without a shape is taken to have it; propagate_samples() decides.
-    if (v.type().tensor_type().has_shape() && v.type().tensor_type().shape().dim_size() > 0) {
-      std::optional<std::string> s = first_symbol(v);
-      if (!s || (*s != *found && *s != "?")) return std::nullopt;
+    for (const auto& dim : v->type().tensor_type().shape().dim()) {
+      if (!is_symbolic(dim) || value_of(given, symbol_of(dim))) continue;
+      if (found && *found != symbol_of(dim)) return std::nullopt;
+      found = symbol_of(dim);
     }
+  }
+  for (const onnx::ValueInfoProto* v : runtime_inputs(graph)) {
+    if (found && count_of(*v, *found) != 1) return std::nullopt;
   }
   return found;
 }

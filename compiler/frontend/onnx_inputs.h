@@ -23,7 +23,9 @@ inline bool is_symbolic(const onnx::TensorShapeProto::Dimension& d) {
 std::string symbol_of(const onnx::TensorShapeProto::Dimension&);
 std::optional<int64_t> value_of(const Dims& given, const std::string& symbol);
 
-// The first dimension of all inputs and outputs, if it is one symbol without a given value: the samples.
+// What counts the samples: the symbol without a given value that is the first dimension of all inputs, else the
+// only one if every input has it once. Outputs may call it by other names; whether they have it is judged by what
+// the model computes.
 std::optional<std::string> sample_symbol(const onnx::GraphProto&, const Dims& given);
 
 }  // namespace cs::frontend

@@ -39,7 +39,7 @@ std::optional<ops::Tensor> from_attr(const AttrValue& v) {
 }  // namespace
 
 bool Importer::operands_of(int i, std::vector<ValueId>& operands) {
-  for (const std::string& name : proto_.node(i).input()) {
+  for (const std::string& name : node(i).input()) {
     if (name.empty()) {
       operands.push_back(ValueId{});
       continue;
@@ -56,13 +56,15 @@ bool Importer::operands_of(int i, std::vector<ValueId>& operands) {
 }
 
 void Importer::add_node(int i) {
-  const onnx::NodeProto& n = proto_.node(i);
-  bool ok = n.op_type() == "Constant" ? add_constant(i) : add_operator(i);
+  const onnx::NodeProto& n = node(i);
+  bool ok = n.op_type() == "Constant" ? add_constant(i)
+            : has_body(n.op_type())   ? add_body_node(i)
+                                      : add_operator(i);
   if (!ok) failed_.insert(n.output().begin(), n.output().end());
 }
 
 bool Importer::add_constant(int i) {
-  const onnx::NodeProto& n = proto_.node(i);
+  const onnx::NodeProto& n = node(i);
   if (n.attribute_size() != 1 || n.output_size() != 1)
     return bad(i, "a constant needs one attribute and one result");
   const onnx::AttributeProto& a = n.attribute(0);
@@ -80,7 +82,7 @@ bool Importer::add_constant(int i) {
 }
 
 bool Importer::add_operator(int i) {
-  const onnx::NodeProto& n = proto_.node(i);
+  const onnx::NodeProto& n = node(i);
   const ops::OpDef* row = row_of(n.op_type(), opset_);
   CS_CHECK(row != nullptr, "unsupported operators were listed before");
   std::vector<ValueId> operands;
@@ -100,7 +102,7 @@ bool Importer::add_operator(int i) {
 }
 
 bool Importer::result_names(int i, const ops::OpDef& row, std::vector<std::string>& results) {
-  const onnx::NodeProto& n = proto_.node(i);
+  const onnx::NodeProto& n = node(i);
   for (int k = 0; k < n.output_size(); ++k) {
     const bool used = !n.output(k).empty() && is_used(n.output(k));
     if (used && size_t(k) >= row.results.size() && !row.variadic_results)
@@ -127,20 +129,8 @@ bool Importer::known_operands(int, const ops::OpDef& row, std::vector<ValueId>& 
   return true;
 }
 
-bool Importer::is_used(const std::string& value) const {
-  for (const onnx::NodeProto& n : proto_.node()) {
-    for (const std::string& in : n.input()) {
-      if (in == value) return true;
-    }
-  }
-  for (const onnx::ValueInfoProto& v : proto_.output()) {
-    if (v.name() == value) return true;
-  }
-  return false;
-}
-
 bool Importer::attributes_of(int i, const ops::OpDef& row, Attrs& attrs) {
-  for (const onnx::AttributeProto& a : proto_.node(i).attribute()) {
+  for (const onnx::AttributeProto& a : node(i).attribute()) {
     if (a.name() == "consumed_inputs" || (row.name == "constant_of_shape" && a.has_t())) continue;
     std::optional<AttrValue> v = onnx_attr(a);
     std::string name = snake_case(a.name());
@@ -205,7 +195,7 @@ ValueId Importer::emit(int i, const std::string& name, const ops::OpDef& row, st
   n.attrs = std::move(attrs);
   // The artefact names the file, not where it lay: equal models give equal bytes.
   n.where = fmt::format("{}: node {} ({})", std::filesystem::path(file_).filename().string(),
-                        names_[size_t(i)], proto_.node(i).op_type());
+                        names_[size_t(i)], node(i).op_type());
   NodeId id = g_.add_node(std::move(n));
   for (const std::string& result : results)
     g_.add_result(id, result.empty() ? g_.fresh_name(name + "_unused") : result);

@@ -43,7 +43,8 @@ std::set<std::string> must_be_constant(const onnx::GraphProto& graph, int64_t op
                                         [&](const ops::OnnxInputAttr& a) { return a.input == i; });
       const bool value =
           row != nullptr && std::count(row->constant_operands.begin(), row->constant_operands.end(), i) > 0;
-      (attribute || value ? constant : other).insert(n.input(i));
+      const bool trips = (n.op_type() == "If" && i == 0) || (n.op_type() == "Loop" && i < 2);
+      (attribute || value || trips ? constant : other).insert(n.input(i));
     }
   }
   for (const std::string& name : other) constant.erase(name);
@@ -71,7 +72,7 @@ void add_dims(const onnx::ValueInfoProto& input, const ops::Tensor& value,
               const std::optional<std::string>& sample, Dims& dims) {
   const auto& shape = input.type().tensor_type().shape();
   for (int d = 0; d < shape.dim_size() && d < value.type.rank(); ++d) {
-    if (!is_symbolic(shape.dim(d)) || (d == 0 && sample == symbol_of(shape.dim(d)))) continue;
+    if (!is_symbolic(shape.dim(d)) || sample == symbol_of(shape.dim(d))) continue;
     const std::string name = symbol_of(shape.dim(d));
     if (!value_of(dims, name)) dims.emplace_back(name, value.type.shape[size_t(d)]);
   }

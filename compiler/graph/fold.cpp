@@ -29,7 +29,10 @@ bool fold_node(Graph& g, NodeId id, Diag& diag) {
   for (size_t k = 0; k < outputs.size(); ++k) {
     std::string name = g.value(outputs[k]).name;
     g.rename(outputs[k], g.fresh_name(name + "_folded"));
-    g.replace_uses(outputs[k], g.add_constant(name, std::move(results[k])));
+    ValueId folded = g.add_constant(name, std::move(results[k]));
+    g.value(folded).sample_dim = g.value(outputs[k]).sample_dim;
+    g.value(folded).sample_stride = g.value(outputs[k]).sample_stride;
+    g.replace_uses(outputs[k], folded);
   }
   g.erase(id);
   return true;

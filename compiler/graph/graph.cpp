@@ -102,6 +102,7 @@ void Graph::replace_uses(ValueId from, ValueId to) {
   values_[from].is_output = false;
   values_[to].is_output = true;
   values_[to].sample_dim = values_[from].sample_dim;
+  values_[to].sample_stride = values_[from].sample_stride;
   rename(from, fresh_name(name + "_old"));
   rename(to, name);
 }

@@ -33,7 +33,10 @@ struct Value {
   std::string name;      // unique in the graph
   ops::TensorType type;  // of one sample; meaningful if `typed`
   bool typed = false;
-  int sample_dim = -1;        // which dimension counts samples; -1: none
+  int sample_dim = -1;  // which dimension counts samples; -1: none
+  // Elements between one sample and the next if the dimension also counts something else, as [steps *
+  // samples] does; 0: it counts samples alone, and has extent 1.
+  int64_t sample_stride = 0;
   NodeId producer;            // invalid for inputs and constants
   int result = 0;             // which output of the producer
   std::vector<NodeId> users;  // one entry per use, in order of use

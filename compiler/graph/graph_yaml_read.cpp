@@ -115,6 +115,8 @@ class Reader {
     std::string name;
     m.required("name", name);
     std::optional<ops::TensorType> type = read_type(m, true);
+    // What every sample finds the same is held once.
+    const int sample_dim = read_sample_dim(m, type ? &*type : nullptr);
     const YamlNode* value = m.child("value");
     int64_t offset = -1;
     m.optional("offset", offset);
@@ -125,7 +127,7 @@ class Reader {
       return;
     }
     if (value != nullptr) {
-      read_elements(name, *type, *value);
+      if (read_elements(name, *type, *value)) g_.value(*g_.find_value(name)).sample_dim = sample_dim;
       return;
     }
     int64_t need = type->bytes(), have = int64_t(weights_.size());
@@ -137,15 +139,15 @@ class Reader {
     }
     ops::Tensor t(*type);
     std::copy_n(weights_.begin() + offset, need, t.bytes.begin());
-    g_.add_constant(name, std::move(t));
+    g_.value(g_.add_constant(name, std::move(t))).sample_dim = sample_dim;
   }
 
-  void read_elements(const std::string& name, const ops::TensorType& type, const YamlNode& value) {
+  bool read_elements(const std::string& name, const ops::TensorType& type, const YamlNode& value) {
     std::vector<YamlNode> items = value.is_sequence() ? value.items() : std::vector<YamlNode>{value};
     if (int64_t(items.size()) != type.elements()) {
       diag_.error(value.loc(), fmt::format("constant '{}' needs {} elements, has {}", name, type.elements(),
                                            items.size()));
-      return;
+      return false;
     }
     ops::Tensor t(type);
     for (size_t i = 0; i < items.size(); ++i) {
@@ -156,10 +158,11 @@ class Reader {
         t.set(int64_t(i), *d);
       } else {
         diag_.error(items[i].loc(), fmt::format("'{}' is not a number", text));
-        return;
+        return false;
       }
     }
     g_.add_constant(name, std::move(t));
+    return true;
   }
 
   void read_node(const YamlNode& node) {

@@ -5,6 +5,10 @@
 //   the operator is written down for 2 and for 3 samples (so that nothing is taken for a broadcast of one);
 //   the axis of a statement that grew walks over the samples, a buffer that grew holds samples;
 //   every access to such a buffer must advance by one sample along that axis, and by none along the others
+//
+// The dimension may count something else as well, as [steps * samples, features] and [samples * heads, …] do
+// in exported attention: then samples are a digit of it, with a certain number of elements between one and
+// the next. A view keeps that number, and the loops of an operator say it of results.
 #include "compiler/graph/sample.h"
 
 #include <algorithm>
@@ -24,32 +28,18 @@ struct Context {
   const Value& in(size_t i) const { return g.value(n.inputs[i]); }
   const Value& out() const { return g.value(n.outputs[0]); }
   int sample(size_t i) const { return n.inputs[i].valid() ? in(i).sample_dim : -1; }
-  int mixes(const std::string& how) {
-    error = fmt::format("{} would mix samples: {}", n.op, how);
-    return -1;
+  // Elements from one sample of an operand to the next; 0: it has none.
+  int64_t stride(size_t i) const {
+    if (sample(i) < 0) return 0;
+    return in(i).sample_stride > 0 ? in(i).sample_stride : inner(in(i).type.shape, sample(i));
   }
+  static int64_t inner(const ops::Shape& shape, int dim) {
+    int64_t n = 1;
+    for (size_t d = size_t(dim) + 1; d < shape.size(); ++d) n *= shape[d];
+    return n;
+  }
+  void mixes(const std::string& how) { error = fmt::format("{} would mix samples: {}", n.op, how); }
 };
-
-// A view keeps the C order, so the sample dimension stays a dimension only if nothing but ones lie before it.
-int of_view(Context& c) {
-  int s = c.sample(0);
-  if (s < 0 || c.in(0).type.shape == c.out().type.shape) return s;
-  const ops::Shape &from = c.in(0).type.shape, &to = c.out().type.shape;
-  // How many elements lie before it: that many must lie before it in the result as well.
-  int64_t before = 1;
-  for (int d = 0; d < s; ++d) before *= from[size_t(d)];
-  int ones = 0;
-  for (int d = 0; d < s; ++d) ones += from[size_t(d)] == 1;
-  int64_t at = 1;
-  int best = -1;
-  for (size_t d = 0; d < to.size(); ++d) {
-    if (at == before && to[d] == 1) {
-      if (best < 0 || ones-- > 0) best = int(d);
-    }
-    at *= to[d];
-  }
-  return best >= 0 ? best : c.mixes("the result has no dimension of its own for samples");
-}
 
 // The operator for `samples` samples.
 struct Written {
@@ -61,7 +51,7 @@ bool write_for(Context& c, int64_t samples, Written& w) {
   std::vector<const ops::TensorType*> types;
   for (size_t i = 0; i < c.n.inputs.size(); ++i) {
     w.inputs.push_back(c.n.inputs[i].valid() ? c.in(i).type : ops::TensorType{});
-    if (c.sample(i) >= 0) w.inputs[i].shape[size_t(c.sample(i))] = samples;
+    if (c.sample(i) >= 0) w.inputs[i].shape[size_t(c.sample(i))] *= samples;
   }
   for (size_t i = 0; i < c.n.inputs.size(); ++i)
     types.push_back(c.n.inputs[i].valid() ? &w.inputs[i] : nullptr);
@@ -74,25 +64,96 @@ bool write_for(Context& c, int64_t samples, Written& w) {
   return true;
 }
 
-// Compares the loops for 2 and 3 samples.
+// The one dimension that grew from 2 to 3 samples; `one` is of one sample. -1: none; -2: not one.
+int grown(const ops::Shape& one, const ops::Shape& two, const ops::Shape& three) {
+  int dim = -1;
+  if (one.size() != two.size() || one.size() != three.size()) return -2;
+  for (size_t d = 0; d < one.size(); ++d) {
+    if (two[d] == three[d] && two[d] == one[d]) continue;
+    if (dim >= 0 || two[d] != 2 * one[d] || three[d] != 3 * one[d]) return -2;
+    dim = int(d);
+  }
+  return dim;
+}
+
+// Where the samples of one value lie.
+struct Place {
+  int dim = -1;
+  int64_t stride = 0;
+};
+
+// The shape that a view states is that of one sample: a dimension of extent 1 with as many elements before
+// it.
+Place of_stated_view(Context& c) {
+  const ops::Shape &from = c.in(0).type.shape, &to = c.out().type.shape;
+  if (from == to) return {c.sample(0), c.stride(0)};
+  int64_t before = 1, at = 1;
+  int ones = 0, best = -1;
+  for (int d = 0; d < c.sample(0); ++d) {
+    before *= from[size_t(d)];
+    ones += from[size_t(d)] == 1;
+  }
+  for (size_t d = 0; d < to.size(); ++d) {
+    if (at == before && to[d] == 1 && (best < 0 || ones-- > 0)) best = int(d);
+    at *= to[d];
+  }
+  if (best < 0 || from[size_t(c.sample(0))] != 1)
+    return c.mixes("the result has no dimension of its own for samples"), Place{};
+  return {best, c.stride(0)};
+}
+
+// A view keeps the C order, and with it the elements between samples; they must lie in the dimension that
+// grows.
+Place of_view(Context& c) {
+  if (c.sample(0) < 0) return {};
+  Written two, three;
+  if (!write_for(c, 2, two) || !write_for(c, 3, three)) {
+    c.error.clear();
+    return of_stated_view(c);
+  }
+  const ops::Shape& shape = c.out().type.shape;
+  const int dim = grown(shape, two.outputs[0].shape, three.outputs[0].shape);
+  const int64_t stride = c.stride(0);
+  if (dim >= 0) {
+    const int64_t inner = Context::inner(shape, dim), extent = shape[size_t(dim)];
+    if (stride > 0 && stride % inner == 0 && extent % (stride / inner) == 0) return {dim, stride};
+  }
+  return c.mixes("the result has no dimension of its own for samples"), Place{};
+}
+
+// Compares the loops for 2 and 3 samples. `known`: elements between samples of the operands.
 class Judge {
  public:
-  Judge(const ops::LoopProgram& two, const ops::LoopProgram& three) : two_(two), three_(three) {
+  Judge(const ops::LoopProgram& two, const ops::LoopProgram& three, std::span<const int64_t> known)
+      : two_(two), three_(three) {
+    size_t operand = 0;
     for (size_t b = 0; b < two.buffers.size(); ++b) {
       const ops::Shape &s = two.buffers[b].type.shape, &t = three.buffers[b].type.shape;
       int64_t stride = 0, inner = 1;
       for (size_t d = s.size(); d-- > 0; inner *= s[d]) {
-        if (d < t.size() && s[d] != t[d]) stride = s[d] == 2 && stride == 0 ? inner : -1;
+        if (d < t.size() && s[d] != t[d])
+          stride = 3 * s[d] == 2 * t[d] && stride == 0 ? inner * (s[d] / 2) : -1;
+        if (stride > 0 && s[d] != 2 && s[d] != t[d]) stride = kUnknown;
+      }
+      if (two.buffers[b].kind == ops::BufferKind::operand) {
+        const int64_t given = known[operand++];
+        if ((given > 0) != (stride != 0)) stride = -1;
+        if (stride != -1) stride = given;
       }
       stride_.push_back(stride);
     }
   }
 
-  bool keeps_apart(std::string& why) const {
+  bool keeps_apart(std::string& why) {
     if (two_.blocks.size() != three_.blocks.size()) return fail(why);
+    // What a statement writes has its samples where those that it reads have them.
     for (size_t k = 0; k < two_.blocks.size(); ++k) {
       const auto &a = two_.blocks[k].statements, &b = three_.blocks[k].statements;
       if (a.size() != b.size() || two_.blocks[k].steps != three_.blocks[k].steps) return fail(why);
+      for (size_t i = 0; i < a.size(); ++i) place(a[i], b[i]);
+    }
+    for (size_t k = 0; k < two_.blocks.size(); ++k) {
+      const auto &a = two_.blocks[k].statements, &b = three_.blocks[k].statements;
       for (size_t i = 0; i < a.size(); ++i) {
         if (!statement(a[i], b[i], two_.blocks[k].steps)) return fail(why);
       }
@@ -100,20 +161,62 @@ class Judge {
     return true;
   }
 
+  // Elements between samples of result k.
+  int64_t stride_of_result(size_t k) const {
+    for (size_t b = 0; b < two_.buffers.size(); ++b) {
+      if (two_.buffers[b].kind == ops::BufferKind::result && k-- == 0) return stride_[b];
+    }
+    return 0;
+  }
+
  private:
+  static constexpr int64_t kUnknown = -2;
+
   static bool fail(std::string& why) {
     why = "an element of its result depends on more than one";
     return false;
   }
 
-  bool statement(const ops::LoopStatement& s, const ops::LoopStatement& t, int64_t steps) const {
+  // The axis that grew: -1 none, -2 more than one.
+  static int axis_of(const ops::LoopStatement& s, const ops::LoopStatement& t) {
     int axis = -1;
-    if (s.extents.size() != t.extents.size() || s.loads.size() != t.loads.size()) return false;
+    if (s.extents.size() != t.extents.size() || s.loads.size() != t.loads.size()) return -2;
     for (size_t d = 0; d < s.extents.size(); ++d) {
       if (s.extents[d] == t.extents[d]) continue;
-      if (axis >= 0 || s.extents[d] != 2) return false;
+      if (axis >= 0 || 3 * s.extents[d] != 2 * t.extents[d] || s.extents[d] % 2 != 0) return -2;
       axis = int(d);
     }
+    return axis;
+  }
+
+  // How many points of the axis lie between two samples, by an access to a buffer whose place is known; 0 if
+  // they do not lie along it.
+  int64_t points(const ops::LoopStatement& s, const ops::LoopAccess& a, int axis) const {
+    const int64_t stride = a.buffer == ops::kCounter ? 0 : stride_[size_t(a.buffer)];
+    const int64_t along = a.strides[size_t(axis)], one = s.extents[size_t(axis)] / 2;
+    if (stride <= 0 || along <= 0 || stride % along != 0 || one % (stride / along) != 0) return 0;
+    return stride / along;
+  }
+
+  void place(const ops::LoopStatement& s, const ops::LoopStatement& t) {
+    const int axis = axis_of(s, t);
+    if (axis < 0) return;
+    int64_t between = 0;
+    for (const ops::LoopAccess& a : s.loads) between = std::max(between, points(s, a, axis));
+    if (between == 0) between = points(s, s.out, axis);
+    if (between == 0) return;
+    auto take = [&](const ops::LoopAccess& a) {
+      if (a.buffer != ops::kCounter && stride_[size_t(a.buffer)] == kUnknown && a.strides[size_t(axis)] > 0)
+        stride_[size_t(a.buffer)] = between * a.strides[size_t(axis)];
+    };
+    take(s.out);
+    for (const ops::LoopAccess& a : s.loads) take(a);
+  }
+
+  bool statement(const ops::LoopStatement& s, const ops::LoopStatement& t, int64_t steps) const {
+    const int axis = axis_of(s, t);
+    if (axis == -2) return false;
+    int64_t between = 0;
     bool reads = false;
     for (const ops::LoopAccess& a : s.loads) {
       if (a.buffer == ops::kCounter) {
@@ -121,26 +224,29 @@ class Judge {
         continue;
       }
       reads = reads || stride_[size_t(a.buffer)] != 0;
-      if (!access(s, a, axis, steps)) return false;
+      if (!access(s, a, axis, steps, between)) return false;
     }
     // A result without samples must not come from one that has them; one with samples needs the axis.
-    return (stride_[size_t(s.out.buffer)] != 0 || !reads) && access(s, s.out, axis, steps);
+    return (stride_[size_t(s.out.buffer)] != 0 || !reads) && access(s, s.out, axis, steps, between);
   }
 
-  // Along `axis` the access goes to the next sample; everything else stays inside of one.
-  bool access(const ops::LoopStatement& s, const ops::LoopAccess& a, int axis, int64_t steps) const {
+  // Along `axis` the access goes to the next sample after `between` points, as all of the statement do;
+  // everything else stays inside of one.
+  bool access(const ops::LoopStatement& s, const ops::LoopAccess& a, int axis, int64_t steps,
+              int64_t& between) const {
     int64_t stride = stride_[size_t(a.buffer)];
     if (stride == 0) return axis < 0 || a.strides[size_t(axis)] == 0;
-    if (stride < 0 || axis < 0 || a.strides[size_t(axis)] != stride) return false;
+    if (stride < 0 || axis < 0) return false;
+    const int64_t own = points(s, a, axis);
+    if (own == 0 || (between != 0 && own != between)) return false;
+    between = own;
     int64_t block = 2 * stride, low = a.offset % block, high = low;
     if (a.offset < 0) return false;
     auto add = [&](int64_t by, int64_t extent) {
       if (by % block != 0) (by < 0 ? low : high) += by * (extent - 1);
     };
     add(a.step, steps);
-    for (size_t d = 0; d < a.strides.size(); ++d) {
-      if (int(d) != axis) add(a.strides[d], s.extents[d]);
-    }
+    for (size_t d = 0; d < a.strides.size(); ++d) add(a.strides[d], int(d) == axis ? own : s.extents[d]);
     if (a.index >= 0) add(a.index_stride, a.index_extent);
     return low >= 0 && high < stride;
   }
@@ -149,25 +255,40 @@ class Judge {
   std::vector<int64_t> stride_;  // elements between samples; 0: no samples, -1: not along one dimension
 };
 
-// Sample dimensions of all results.
-std::vector<int> of_loops(Context& c) {
-  std::vector<int> dims(c.n.outputs.size(), -1);
+// Places of the samples in all results.
+std::vector<Place> of_loops(Context& c) {
+  std::vector<Place> places(c.n.outputs.size());
   bool any = false;
-  for (size_t i = 0; i < c.n.inputs.size(); ++i) any = any || c.sample(i) >= 0;
-  Written two, three;
-  std::string why;
-  if (!any || !write_for(c, 2, two) || !write_for(c, 3, three)) return dims;
-  if (!Judge(two.loops, three.loops).keeps_apart(why)) c.mixes(why);
-  for (size_t k = 0; k < two.outputs.size(); ++k) {
-    const ops::Shape &s = two.outputs[k].shape, &t = three.outputs[k].shape;
-    for (size_t d = 0; d < s.size() && s.size() == t.size(); ++d) {
-      if (s[d] == t[d]) continue;
-      if (dims[k] >= 0 || c.g.value(c.n.outputs[k]).type.shape[d] != 1)
-        c.mixes("its result has more than one sample");
-      dims[k] = int(d);
-    }
+  std::vector<int64_t> strides;
+  for (size_t i = 0; i < c.n.inputs.size(); ++i) {
+    any = any || c.sample(i) >= 0;
+    if (c.n.inputs[i].valid()) strides.push_back(c.stride(i));
   }
-  return dims;
+  Written two, three;
+  if (!any || !write_for(c, 2, two) || !write_for(c, 3, three)) return places;
+  Judge judge(two.loops, three.loops, strides);
+  std::string why;
+  if (!judge.keeps_apart(why)) c.mixes(why);
+  for (size_t k = 0; k < two.outputs.size(); ++k) {
+    const ops::Shape& one = c.g.value(c.n.outputs[k]).type.shape;
+    const int dim = grown(one, two.outputs[k].shape, three.outputs[k].shape);
+    if (dim == -2) c.mixes("its result has more than one dimension of samples");
+    if (dim >= 0) places[k] = {dim, judge.stride_of_result(k)};
+    if (dim >= 0 && places[k].stride <= 0 && c.error.empty()) c.mixes("it is not clear where they lie");
+  }
+  return places;
+}
+
+// The samples of an output are put one after another along their dimension, so they must begin it.
+bool begins_dimension(const Value& v) {
+  return v.sample_stride == 0 ||
+         v.sample_stride == Context::inner(v.type.shape, v.sample_dim) * v.type.shape[size_t(v.sample_dim)];
+}
+
+void settle(Value& v, const Place& place) {
+  v.sample_dim = place.dim;
+  const bool alone = place.dim < 0 || v.type.shape[size_t(place.dim)] == 1;
+  v.sample_stride = alone ? 0 : place.stride;
 }
 
 }  // namespace
@@ -179,22 +300,29 @@ bool propagate_samples(Graph& g, Diag& diag) {
     const Node& n = g.node(id);
     if (n.outputs.empty()) continue;
     Context c{g, n, g.op(id), {}};
-    std::vector<int> dims(n.outputs.size(), -1);
+    std::vector<Place> places(n.outputs.size());
     if (any && c.row.kind == ops::OpKind::view) {
-      dims[0] = of_view(c);
+      places[0] = of_view(c);
     } else if (any && !c.row.types_only) {
-      dims = of_loops(c);
+      places = of_loops(c);
     }
     if (!c.error.empty()) {
       node_error(g, id, diag, c.error,
                  "give the number of samples: --dim NAME=N compiles the model for N at once");
       ok = false;
     }
-    for (size_t k = 0; k < dims.size(); ++k) g.value(n.outputs[k]).sample_dim = dims[k];
+    for (size_t k = 0; k < places.size(); ++k) settle(g.value(n.outputs[k]), places[k]);
   }
   for (ValueId v : g.outputs) {
     if (ok && any && g.value(v).sample_dim < 0) {
       diag.error_at(g.name, fmt::format("output '{}' does not depend on the sample", g.value(v).name));
+      ok = false;
+    } else if (ok && any && !begins_dimension(g.value(v))) {
+      diag.error_at(
+          g.name,
+          fmt::format("output '{}' would mix samples: its dimension {} counts something else before them",
+                      g.value(v).name, g.value(v).sample_dim),
+          "give the number of samples: --dim NAME=N compiles the model for N at once");
       ok = false;
     }
   }

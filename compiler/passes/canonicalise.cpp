@@ -2,6 +2,7 @@
 //   identity, dropout          their operand takes their place
 //   gemm with alpha, beta      the factors go into constant weights and bias
 //   matmul + constant vector   a gemm with a bias (also gemm without bias + constant vector)
+//   dequantize(quantize(x))    one operator in floating point
 #include <fmt/format.h>
 
 #include "compiler/passes/passes.h"
@@ -24,7 +25,10 @@ bool can_bypass(const Graph& g, NodeId id) {
 ValueId scaled(Graph& g, ValueId constant, double factor, const std::string& name) {
   ops::Tensor t = *g.constant_of(constant);
   for (int64_t i = 0; i < t.elements(); ++i) t.set(i, t.get(i) * factor);
-  return g.add_constant(g.fresh_name(name), std::move(t));
+  const int sample_dim = g.value(constant).sample_dim;
+  ValueId made = g.add_constant(g.fresh_name(name), std::move(t));
+  g.value(made).sample_dim = sample_dim;
+  return made;
 }
 
 void fold_factors(Graph& g, NodeId id) {
@@ -84,6 +88,28 @@ bool absorb_bias(Graph& g, NodeId add) {
   return false;
 }
 
+bool same_constant(const Graph& g, const graph::Node& a, const graph::Node& b, size_t k) {
+  const bool first = k < a.inputs.size() && a.inputs[k].valid(),
+             second = k < b.inputs.size() && b.inputs[k].valid();
+  if (!first || !second) return first == second;
+  const ops::Tensor *t = g.constant_of(a.inputs[k]), *u = g.constant_of(b.inputs[k]);
+  return t != nullptr && u != nullptr && t->type == u->type && t->bytes == u->bytes;
+}
+
+// dequantize(quantize(x)) with one scale and zero point stays in floating point: the numbers between are
+// whole and small.
+void join_quantisation(Graph& g, NodeId id) {
+  const NodeId from = g.value(g.node(id).inputs[0]).producer;
+  if (!from.valid() || g.node(from).op != "quantize_linear") return;
+  const graph::Node &q = g.node(from), &d = g.node(id);
+  const bool same = same_constant(g, q, d, 1) && same_constant(g, q, d, 2) &&
+                    ops::attr_int(g.op(from), q.attrs, "axis") == ops::attr_int(g.op(id), d.attrs, "axis");
+  if (!same || g.value(q.inputs[0]).type != g.value(d.outputs[0]).type) return;
+  const std::vector<ValueId> operands = q.inputs;
+  g.set_inputs_of(id, operands);
+  g.node(id).op = "quantize_dequantize";
+}
+
 // A sum, mean, maximum, minimum or product over no axis.
 bool reduces_nothing(const Graph& g, NodeId id) {
   const ops::OpDef& op = g.op(id);
@@ -105,6 +131,8 @@ bool canonicalise(Graph& g, PassContext&) {
       fold_factors(g, id);
     } else if (op == "add") {
       absorb_bias(g, id);
+    } else if (op == "dequantize_linear") {
+      join_quantisation(g, id);
     }
   }
   g.remove_dead();

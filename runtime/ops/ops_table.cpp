@@ -315,6 +315,7 @@ std::vector<OpDef> make_table() {
   add_data_dependent(t);
   add_recurrences(t);
   add_resizes(t);
+  add_quantisations(t);
   add_algebra(t);
   for (OpDef& d : t) {
     if (!d.expression.empty()) d.flops = count_operations(d);

@@ -54,6 +54,7 @@ void add_sources(Rows&);            // rows_source.cpp: constants, ranges, shape
 void add_data_dependent(Rows&);     // rows_data.cpp: results whose shape depends on values
 void add_recurrences(Rows&);        // rows_recurrent.cpp
 void add_resizes(Rows&);            // rows_resize.cpp
+void add_quantisations(Rows&);      // rows_quantize.cpp
 void add_algebra(Rows&);            // rows_algebra.cpp: einsum, determinant
 
 }  // namespace cs::ops

@@ -245,6 +245,55 @@ TEST(Samples, LoopsTellWhichOperatorsKeepSamplesApart) {
   }
 }
 
+// [steps * samples, features], as exported attention has it: samples are a digit of a dimension.
+TEST(Samples, OneDimensionMayCountSamplesAndSomethingElse) {
+  const std::string head =
+      "inputs:\n  - {name: x, type: \"f32[1, 4, 3]\", sample_dim: 0}\n"
+      "constants:\n  - {name: w, type: \"f32[3, 2]\", value: [1, 2, 3, 4, 5, 6]}\n"
+      "outputs: [y]\nnodes:\n"
+      "  - {name: t, op: transpose, inputs: [x], attrs: {perm: [1, 0, 2]}}\n"
+      "  - {name: f, op: reshape, inputs: [t], attrs: {shape: [-1, 3]}}\n"
+      "  - {name: m, op: gemm, inputs: [f, w]}\n";
+  Graph g = parse(head +
+                  "  - {name: b, op: reshape, inputs: [m], attrs: {shape: [4, -1, 2]}}\n"
+                  "  - {name: y, op: transpose, inputs: [b], attrs: {perm: [1, 0, 2]}}\n");
+  EXPECT_EQ(g.value(*g.find_value("m")).sample_dim, 0);
+  EXPECT_EQ(g.value(*g.find_value("m")).sample_stride, 2);  // a sample's features, then the next sample's
+  EXPECT_EQ(g.value(*g.find_value("y")).sample_dim, 0);
+  EXPECT_EQ(g.value(*g.find_value("y")).sample_stride, 0);
+  // Over the dimension; over a part of it that does not end where samples do; as a result with samples
+  // inside.
+  EXPECT_THAT(complaint(head + "  - {name: y, op: softmax, inputs: [m], attrs: {axis: 0}}\n"),
+              HasSubstr("mix samples"));
+  EXPECT_THAT(complaint(head + "  - {name: y, op: reshape, inputs: [m], attrs: {shape: [2, -1, 2, 2]}}\n"),
+              HasSubstr("mix samples"));
+  EXPECT_THAT(complaint(head + "  - {name: y, op: identity, inputs: [m]}\n"),
+              HasSubstr("its dimension 0 counts something else before them"));
+}
+
+// All of a sample's elements in one dimension that samples share: nothing may be summed over it.
+TEST(Samples, ADimensionOfAllSamplesIsNotSummed) {
+  const std::string head =
+      "inputs:\n  - {name: x, type: \"f32[1, 4]\", sample_dim: 0}\noutputs: [y]\nnodes:\n"
+      "  - {name: f, op: reshape, inputs: [x], attrs: {shape: [1, -1]}}\n";
+  EXPECT_THAT(complaint(head + "  - {name: y, op: reduce_sum, inputs: [f], attrs: {axes: [1]}}\n"),
+              HasSubstr("mix samples"));
+  Graph g = parse(head +
+                  "  - {name: r, op: relu, inputs: [f]}\n"
+                  "  - {name: y, op: reshape, inputs: [r], attrs: {shape: [-1, 4]}}\n");
+  EXPECT_EQ(g.value(*g.find_value("y")).sample_dim, 0);
+}
+
+// A constant of which every sample has its own, equal part, as zeros for a state.
+TEST(Samples, ConstantsMayHaveSamplesToo) {
+  Graph g = parse(
+      "inputs:\n  - {name: x, type: \"f32[1, 2]\", sample_dim: 0}\n"
+      "constants:\n  - {name: c, type: \"f32[1, 1]\", sample_dim: 0, value: [3]}\n"
+      "outputs: [y]\nnodes:\n  - {name: y, op: concat, inputs: [x, c], attrs: {axis: 1}}\n");
+  EXPECT_EQ(g.value(*g.find_value("y")).sample_dim, 0);
+  EXPECT_THAT(graph_text(g, "").yaml, HasSubstr("{name: c, type: \"f32[1, 1]\", sample_dim: 0, value: [3]}"));
+}
+
 TEST(Dot, NamesAreQuoted) {
   Graph g = parse(kChain);
   std::string dot = graph_dot(g);

@@ -64,7 +64,7 @@ inline std::string integers(const std::string& name, const std::vector<int64_t>&
 inline std::string value(int field, const std::string& name, const std::vector<std::string>& dims) {
   std::string shape;
   for (const std::string& d : dims) {
-    bool digits = d.find_first_not_of("0123456789") == std::string::npos;
+    bool digits = d.find_first_not_of("-0123456789") == std::string::npos;
     shape += bytes(1, digits ? number(1, std::stoll(d)) : bytes(2, d));
   }
   return bytes(field, bytes(1, name) + bytes(2, bytes(1, number(1, 1) + bytes(2, shape))));

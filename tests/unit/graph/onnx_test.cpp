@@ -36,11 +36,11 @@ const std::string kX = input("x", {"N", "4"});
 const std::string kY = output("y", {"N", "4"});
 
 TEST(Onnx, EveryUnsupportedNodeIsListedAtOnce) {
-  std::string text =
-      complaint(model(kX + kY + node("Loop", "first", {"x"}, {"a"}) + node("Relu", "fine", {"a"}, {"b"}) +
-                      node("Loop", "second", {"b"}, {"c"}) + node("Frobnicate", "", {"c"}, {"y"})));
-  EXPECT_THAT(text, AllOf(HasSubstr("3 nodes"), HasSubstr("Loop (first, second)"), HasSubstr("Frobnicate_3"),
-                          HasSubstr("m.onnx")));
+  std::string text = complaint(
+      model(kX + kY + node("Bernoulli", "first", {"x"}, {"a"}) + node("Relu", "fine", {"a"}, {"b"}) +
+            node("Bernoulli", "second", {"b"}, {"c"}) + node("Frobnicate", "", {"c"}, {"y"})));
+  EXPECT_THAT(text, AllOf(HasSubstr("3 nodes"), HasSubstr("Bernoulli (first, second)"),
+                          HasSubstr("Frobnicate_3"), HasSubstr("m.onnx")));
 }
 
 TEST(Onnx, ClipTakesItsLimitsFromAttributesOrConstantInputs) {
@@ -156,13 +156,30 @@ TEST(Onnx, TheSampleDimensionIsTheSymbolSharedByInputsAndOutputs) {
   EXPECT_THAT(fixed.value(fixed.inputs[0]).type.shape, ElementsAre(3, 4));
 }
 
+// Steps first, as recurrent layers have it: samples lie along the second dimension.
+TEST(Onnx, TheOnlySymbolOfAllInputsCountsSamplesWhereverItStands) {
+  graph::Graph g =
+      import(model(input("x", {"4", "N"}) + output("y", {"4", "out_dim"}) + node("Relu", "r", {"x"}, {"y"})));
+  EXPECT_EQ(g.value(g.inputs[0]).sample_dim, 1);
+  EXPECT_EQ(g.value(g.outputs[0]).sample_dim, 1);
+}
+
 TEST(Onnx, OtherSymbolsNeedAValue) {
   std::string bytes =
-      model(input("x", {"4", "T"}) + output("y", {"4", "T"}) + node("Relu", "r", {"x"}, {"y"}));
+      model(input("x", {"N", "T"}) + output("y", {"N", "T"}) + node("Relu", "r", {"x"}, {"y"}));
   EXPECT_THAT(complaint(bytes), AllOf(HasSubstr("'T'"), HasSubstr("--dim T=N")));
   EXPECT_THAT(complaint(bytes, {{{"T", 2}, {"U", 3}}}), HasSubstr("--dim U"));
   EXPECT_THAT(import(bytes, {{{"T", 2}}}).value(*import(bytes, {{{"T", 2}}}).find_value("y")).type.shape,
-              ElementsAre(4, 2));
+              ElementsAre(1, 2));
+  EXPECT_THAT(complaint(model(input("x", {"-1", "4"}) + kY + node("Relu", "r", {"x"}, {"y"}))),
+              AllOf(HasSubstr("dimension 0 of input 'x' is -1"), HasSubstr("has a name")));
+}
+
+TEST(Onnx, ANewerOperatorSetThanIsKnownIsAWarning) {
+  Diag diag;
+  EXPECT_TRUE(import_onnx(model(kX + kY + node("Relu", "r", {"x"}, {"y"}), 99), "m.onnx", {}, diag));
+  EXPECT_EQ(diag.warnings(), 1u);
+  EXPECT_THAT(diag.to_string(), HasSubstr("m.onnx: operator set 99 is newer than"));
 }
 
 TEST(Onnx, DamagedFilesAreRefusedAtEveryLength) {

@@ -117,7 +117,8 @@ TEST(Rows, Normalizations) {
        {x, floats({2}, {1, 3}), floats({2}, {0, 1})},
        {floats({1, 2, 2}, {-1, 1, -2, 4})}},
       {"mean_variance_norm", {{"axes", Ints{2}}}, {x}, {floats({1, 2, 2}, {-1, 1, -1, 1})}},
-      {"lp_norm", {}, {floats({1, 2}, {3, 4})}, {floats({1, 2}, {0.6F, 0.8F})}},
+      {"lp_norm", {}, {floats({2, 2}, {3, 4, 0, 0})}, {floats({2, 2}, {0.6F, 0.8F, 0, 0})}},
+      {"one_if_zero", {}, {floats({3}, {0, -2, 1e-30F})}, {floats({3}, {1, -2, 1e-30F})}},
       // Windows of 3 channels: 1 + 4, 1 + 4 + 9, 4 + 9; x / (1 + sum).
       {"lrn",
        {{"alpha", 3.0}, {"beta", 1.0}, {"size", int64_t(3)}},
@@ -284,6 +285,35 @@ TEST(Rows, CompoundsHaveLoops) {
   EXPECT_EQ(r.text.find("= x0[2*i + j]\n"), std::string::npos) << r.text;
 }
 
+// Halves go to the even neighbour; what does not fit is held; the zero point is added after rounding.
+TEST(Rows, Quantisations) {
+  const Tensor scale = floats({}, {0.5F}), zero = ints({}, {3}, DataType::u8);
+  const Tensor scales = floats({2}, {1, 2}), zeros = ints({2}, {0, -1}, DataType::i8);
+  const Attrs rows = {{"axis", int64_t(0)}};
+  check({
+      {"quantize_linear",
+       {},
+       {floats({5}, {0.25F, 0.75F, -1, -9, 200}), scale, zero},
+       {ints({5}, {3, 5, 1, 0, 255}, DataType::u8)}},
+      {"quantize_linear",
+       rows,
+       {floats({2, 2}, {2.5F, -200, 3, 300}), scales, zeros},
+       {ints({2, 2}, {2, -128, 1, 127}, DataType::i8)}},
+      {"dequantize_linear",
+       {},
+       {ints({3}, {0, 3, 255}, DataType::u8), scale, zero},
+       {floats({3}, {-1.5F, 0, 126})}},
+      {"dequantize_linear",
+       rows,
+       {ints({2, 1}, {-128, 127}, DataType::i8), scales, zeros},
+       {floats({2, 1}, {-128, 256})}},
+      {"quantize_dequantize",
+       {},
+       {floats({3}, {0.6F, -9, 200}), scale, zero},
+       {floats({3}, {0.5F, -1.5F, 126})}},
+  });
+}
+
 TEST(Rows, RefusalsSayWhatDoesNotFit) {
   auto complaint = [](const char* name, const Attrs& attrs, const std::vector<TensorType>& operands) {
     std::vector<const TensorType*> types;
@@ -312,7 +342,11 @@ TEST(Rows, IndicesAreCheckedWhileRunning) {
   Diag diag;
   std::vector<Tensor> out;
   EXPECT_FALSE(evaluate(*find_op("gather"), {}, {ramp({3}), ints({1}, {3})}, out, diag));
-  EXPECT_THAT(diag.to_string(), HasSubstr("index 3 is out of range"));
+  EXPECT_THAT(diag.to_string(),
+              HasSubstr("index 3 (element 0 of 'indices') is out of range: axis 0 of f32[3] has extent 3"));
+  EXPECT_FALSE(evaluate(*find_op("scatter_nd"), {}, {ramp({2, 2}), ints({1, 2}, {1, -3}), floats({1}, {0})},
+                        out, diag));
+  EXPECT_THAT(diag.to_string(), HasSubstr("index -3 (element 1 of 'indices') is out of range: axis 1"));
 }
 
 }  // namespace
