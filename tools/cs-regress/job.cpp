@@ -12,6 +12,7 @@
 
 #include "runtime/host/npz.h"
 #include "runtime/ops/ops.h"
+#include "runtime/support/files.h"
 #include "tools/cs-regress/child_process.h"
 #include "tools/cs-regress/expression.h"
 
@@ -57,6 +58,7 @@ std::vector<std::string> simulate_command(const Job& job, const RunOptions& o, c
   if (!job.inputs.empty()) argv.insert(argv.end(), {"--inputs", job.inputs});
   if (!job.check.empty()) argv.insert(argv.end(), {"--expect", job.check});
   if (!job.launch.empty()) argv.insert(argv.end(), {"--launch", job.launch});
+  if (job.iterations > 0) argv.insert(argv.end(), {"--iterations", std::to_string(job.iterations)});
   if (job.silicon)
     argv.insert(argv.end(), {"--set", "machine.calibration.silicon_calibration=true", "--on-other-machine"});
   for (const std::string& fault : job.allow) argv.insert(argv.end(), {"--allow", fault});
@@ -106,6 +108,15 @@ std::string host_reason(const json& stats) {
     if (k.value("origin", "") == "host")
       return k.value("op", "?") + ": " + k.value("reason", "no reason given");
   return "no kernel";
+}
+
+// The interval that the compiler expects of the network.
+double estimated_interval(const std::string& compile_report) {
+  Diag diag;
+  const auto text = read_file(compile_report, diag);
+  const json report = json::parse(text.value_or(""), nullptr, false);
+  return report.is_object() && report.contains("estimate") ? number(report["estimate"], "interval_cycles")
+                                                           : 0;
 }
 
 // The 16-bit words of an array in memory order.
@@ -175,6 +186,9 @@ Result run_job(const Job& given, const RunOptions& options) {
   result.point = job.point;
   result.kernel_case = job.kernel_case;
   result.group = job.group;
+  result.network = job.network;
+  result.joins = job.joins;
+  result.baseline_interval = job.baseline_interval;
   result.expect = job.expect;
   result.skipped = job.skipped;
   std::string folder = job.name;
@@ -194,6 +208,8 @@ Result run_job(const Job& given, const RunOptions& options) {
   const json stats = json::parse(simulated.out, nullptr, false);
   if (!stats.is_discarded() && stats.is_object())
     result.figures = figures_from(stats, job.kernel_case && job.kernel_case->resident);
+  if (result.figures && job.network)
+    result.figures->estimated = estimated_interval(out + "/compile_report.json");
   if (simulated.exit_code != 0)
     result.message = describe_failure("cs-sim", simulated);
   else if (!result.figures)

@@ -17,6 +17,7 @@ struct Figures {
   std::string origins;      // "handwritten 7, autogen 6, host 0" over the operators
   bool uses_host = false;   // an operator is computed by the host
   double measured = 0;      // `measure`, where it is not one of these; else 0
+  double estimated = 0;     // interval that the compiler expects; of rows of networks
   bool operator==(const Figures&) const = default;
 };
 
@@ -35,6 +36,8 @@ struct Result {
   std::optional<double> measured;  // value of `measure`
   std::optional<Expectation> expect;
   std::optional<KernelCase> kernel_case;  // of rows with `op`
+  bool network = false, joins = false;    // as the job's
+  double baseline_interval = 0;
   std::optional<KernelFigures> kernel;
   std::optional<CheckFigures> check;  // of jobs with a judge of their own
   int skipped = 0;                    // expected tensors that were not compared

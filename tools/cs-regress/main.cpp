@@ -23,6 +23,7 @@
 #include "tools/cs-regress/kernel_table.h"
 #include "tools/cs-regress/kgraph.h"
 #include "tools/cs-regress/model_dir.h"
+#include "tools/cs-regress/network_table.h"
 #include "tools/cs-regress/onnx_table.h"
 #include "tools/cs-regress/suite.h"
 #include "tools/cs-regress/table.h"
@@ -101,10 +102,10 @@ std::string fidelity_text(const std::vector<Result>& results) {
 std::string figures_text(const std::vector<Result>& results) {
   size_t width = 4;
   for (const Result& r : results)
-    if (!r.expect && !r.kernel_case) width = std::max(width, r.name.size());
+    if (!r.expect && !r.kernel_case && !r.network) width = std::max(width, r.name.size());
   std::string out;
   for (const Result& r : results) {
-    if (r.expect || r.kernel_case) continue;
+    if (r.expect || r.kernel_case || r.network) continue;
     if (out.empty())
       out = fmt::format("{:<{}}  {:>10} {:>10} {:>8} {:>6}  {}\n", "name", width, "cycles", "interval",
                         "bytes/PE", "colors", "origins");
@@ -129,6 +130,10 @@ nlohmann::json to_json(const std::vector<Result>& results) {
                         {"colors", r.figures->colors},
                         {"origins", r.figures->origins}};
     if (r.measured) row["measured"] = *r.measured;
+    if (r.network) {
+      row["baseline_interval"] = r.baseline_interval;
+      if (r.figures) row["figures"]["estimated_interval_cycles"] = r.figures->estimated;
+    }
     if (r.kernel)
       row["kernel"] = {{"origin", r.kernel->origin},       {"kernel", r.kernel->kernel},
                        {"cycles", r.kernel->cycles},       {"ideal", r.kernel->ideal},
@@ -236,7 +241,8 @@ int run(const Options& o) {
   if (o.json) {
     std::cout << json.dump(1) << "\n";
   } else {
-    std::cout << (o.golden.empty() ? figures_text(results) + fidelity_text(results) + kernel_text(results)
+    std::cout << (o.golden.empty() ? figures_text(results) + network_text(results) + fidelity_text(results) +
+                                         kernel_text(results)
                                    : golden::table_text(results))
               << fmt::format("{} passed, {} failed\n", results.size() - failed, failed);
   }

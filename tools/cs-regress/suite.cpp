@@ -100,7 +100,10 @@ bool read_row(const YamlNode& node, const std::filesystem::path& folder, Row& ro
        map.optional("check", check) && ok;
   ok = map.optional("fabric", row.job.fabric) && map.optional("launch", row.job.launch) && ok;
   ok = map.optional("measure", row.job.measure) && map.optional("allow", row.job.allow) && ok;
-  ok = map.optional("reason", reason) && ok;
+  ok = map.optional("reason", reason) && map.optional("iterations", row.job.iterations) && ok;
+  row.job.network = map.child("baseline_interval") != nullptr;
+  ok = map.optional("baseline_interval", row.job.baseline_interval) && map.optional("joins", row.job.joins) &&
+       ok;
   if (const YamlNode* n = map.child("machine"))
     ok = read_one_or_many(*n, "machine", row.machines, diag) && ok;
   if (const YamlNode* n = map.child("policy")) ok = read_one_or_many(*n, "policy", row.policies, diag) && ok;

@@ -10,6 +10,9 @@
 //       group: smoke                 # for --group
 //       params: {width: 8}           # LAYOUT.csl: its parameters; may hold lists: one job per combination
 //       fabric: 16x16
+//       iterations: 8                # samples, the inputs again and again: what an interval needs
+//       baseline_interval: 26767.8   # cycles per sample of an earlier build (network_table.h)
+//       joins: true                  # the network branches
 //       launch: main                 # LAYOUT.csl: exported function(s) to launch
 //       measure: cycles              # or interval, or an expression over exported symbols (expression.h)
 //       expect: {value: 3128, tolerance: 2%, source: "where the number comes from"}
@@ -62,6 +65,9 @@ struct Job {
   JudgeJob judge;       // null: `measure`, `expect` and `result_measure`
   std::string machine = "wse2", policy = "medium", fabric, inputs, check, launch, measure = "cycles";
   std::map<std::string, std::string> params;
+  int iterations = 0;                                 // of cs-sim; 0: what the inputs hold
+  double baseline_interval = 0;                       // cycles; 0: none, the build of then could not run it
+  bool network = false, joins = false;                // a row of the table of networks; one that branches
   std::vector<std::pair<std::string, int64_t>> dims;  // values of symbolic dimensions
   std::vector<std::string> allow;
   std::optional<Expectation> expect;

@@ -52,6 +52,7 @@ std::optional<Table> read_table(const std::string& path, Diag& diag) {
     row.required("colors", f.colors);
     row.required("origins", f.origins);
     row.optional("measured", f.measured);
+    row.optional("estimated", f.estimated);
     row.finish();
     table[name] = f;
   }
@@ -66,9 +67,10 @@ bool write_table(const std::string& path, const Table& table, Diag& diag) {
   for (const auto& [name, f] : table)
     text += fmt::format(
         "  - {{name: {}, cycles: {:.0f}, interval: {:.1f}, samples_per_second: {:.1f}, bytes_per_pe: {:.0f}, "
-        "colors: {}, origins: {}{}}}\n",
+        "colors: {}, origins: {}{}{}}}\n",
         yaml_quote(name), f.cycles, f.interval, f.samples_per_second, f.bytes_per_pe, f.colors,
-        yaml_quote(f.origins), f.measured != 0 ? fmt::format(", measured: {:.8g}", f.measured) : "");
+        yaml_quote(f.origins), f.measured != 0 ? fmt::format(", measured: {:.8g}", f.measured) : "",
+        f.estimated != 0 ? fmt::format(", estimated: {:.0f}", f.estimated) : "");
   return write_file_atomic(path, text, diag);
 }
 
@@ -77,6 +79,7 @@ std::string compare_figures(const Figures& before, const Figures& now) {
   compare("cycles", before.cycles, now.cycles, out);
   compare("measured", before.measured, now.measured, out);
   compare("interval", before.interval, now.interval, out);
+  compare("estimated interval", before.estimated, now.estimated, out);
   compare("samples/s", before.samples_per_second, now.samples_per_second, out);
   compare("bytes/PE", before.bytes_per_pe, now.bytes_per_pe, out);
   const char* comma = out.empty() ? "" : ", ";
