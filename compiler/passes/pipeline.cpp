@@ -9,6 +9,7 @@
 #include "compiler/graph/sample.h"
 #include "compiler/passes/passes.h"
 #include "runtime/support/files.h"
+#include "runtime/support/progress.h"
 
 namespace cs::passes {
 
@@ -77,6 +78,8 @@ bool run_passes(graph::Graph& g, PassContext& context, const PipelineOptions& op
   for (size_t i = first; i < std::size(kPasses); ++i) {
     const Pass& pass = kPasses[i];
     auto start = std::chrono::steady_clock::now();
+    const double most = 0.07 / double(std::size(kPasses)), from = 0.03 + double(i) * most;
+    progress::stage(pass.name, from, pass.run == map_to_fabric ? 0.4 : from + most);
     bool ok = pass.run(g, context) && graph::verify(g, context.diag);
     PassRecord record{std::string(pass.name)};
     if (pass.run == map_to_fabric && context.mapped) record.steps = context.mapped->seconds;

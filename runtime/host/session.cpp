@@ -2,10 +2,13 @@
 #include "runtime/host/session.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+
+#include "runtime/support/yaml.h"
 
 namespace cs {
 namespace {
@@ -20,6 +23,16 @@ const TileProgram* tile_at(const Program& p, Coord pe) {
 }
 
 std::string rect_text(Rect r) { return fmt::format("({}, {}) {}x{}", r.x, r.y, r.w, r.h); }
+
+// What can be launched instead.
+std::string function_help(const Program& p, const std::string& wrong) {
+  std::vector<std::string> names;
+  for (const ExportedName& e : p.exports)
+    if (e.is_function) names.push_back(e.name);
+  if (names.empty()) return "@export_symbol in the PE's program and @export_name in the layout make it visible";
+  const std::string near = nearest(wrong, names);
+  return (near.empty() ? "" : "did you mean '" + near + "'? ") + fmt::format("it exports {}", fmt::join(names, ", "));
+}
 
 // The PEs of the host array: those that take part; one column of them if every row shares its data, one row if every
 // column does.
@@ -130,8 +143,7 @@ bool Session::check(const HostCommand& c, Diag& diag) const {
     for (const ExportedName& e : device_.program().exports)
       if (e.is_function && e.name == c.name) return true;
     if (device_.program().exports.empty()) return true;  // the device reports it by its own table
-    diag.error_at(c.name, "the program exports no function of this name",
-                  "@export_symbol in the PE's program and @export_name in the layout make it visible");
+    diag.error_at(c.name, "the program exports no function of this name", function_help(device_.program(), c.name));
     return false;
   }
   if (!check_rect(c.pes, subject(c), diag)) return false;

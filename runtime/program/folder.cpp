@@ -3,13 +3,12 @@
 // Writing: everything into a temporary folder, then one rename. Reading: the manifest gives format and hashes, so that
 // any changed byte is a diagnostic before anything is interpreted; then unpack, read the machine, verify. machine.yaml
 // is the machine that program.fb carries, for people and for -m.
+#include "runtime/program/folder.h"
+
 #include <filesystem>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-
-#include "runtime/program/program.h"
-#include "runtime/support/files.h"
 
 namespace cs {
 namespace {
@@ -22,17 +21,6 @@ constexpr const char* kProgramFile = "program.fb";
 constexpr const char* kWeightsFile = "weights.bin";
 constexpr const char* kMachineFile = "machine.yaml";
 constexpr const char* kManifestFile = "manifest.json";
-
-// A folder that holds something else is never replaced.
-bool may_replace(const std::string& folder, Diag& diag) {
-  std::error_code ec;
-  if (!fs::exists(folder, ec)) return true;
-  if (fs::is_directory(folder, ec) && (fs::is_empty(folder, ec) || fs::exists(folder + "/" + kManifestFile, ec))) {
-    return true;
-  }
-  diag.error_at(folder, "exists and is no compiled program, so it is not replaced", "choose another name or remove it");
-  return false;
-}
 
 std::string manifest_text(const Program& p, const Manifest& manifest, const std::string& program_hash,
                           const std::string& weights_hash, size_t weights) {
@@ -71,17 +59,31 @@ bool check_hash(const Json& manifest, const char* file, const std::string& path,
 
 }  // namespace
 
-bool write_program(const std::string& folder, const Program& p, const std::vector<uint8_t>& weights,
-                   const Manifest& manifest, Diag& diag) {
-  if (!may_replace(folder, diag)) return false;
+bool may_replace_program(const std::string& folder, Diag& diag) {
+  std::error_code ec;
+  if (!fs::exists(folder, ec)) return true;
+  if (fs::is_directory(folder, ec) && (fs::is_empty(folder, ec) || fs::exists(folder + "/" + kManifestFile, ec))) {
+    return true;
+  }
+  diag.error_at(folder, "exists and is no compiled program, so it is not replaced", "choose another name or remove it");
+  return false;
+}
+
+bool write_program_files(FolderWriter& out, const std::string& below, const Program& p,
+                         const std::vector<uint8_t>& weights, const Manifest& manifest) {
   const std::string program = program_bytes(p);
   const std::string_view weight_bytes(reinterpret_cast<const char*>(weights.data()), weights.size());
+  return out.write(below + kProgramFile, program) && out.write(below + kWeightsFile, weight_bytes) &&
+         out.write(below + kMachineFile, p.machine_text) &&
+         out.write(below + kManifestFile,
+                   manifest_text(p, manifest, hash_text(program), hash_text(weight_bytes), weights.size()));
+}
+
+bool write_program(const std::string& folder, const Program& p, const std::vector<uint8_t>& weights,
+                   const Manifest& manifest, Diag& diag) {
+  if (!may_replace_program(folder, diag)) return false;
   FolderWriter out(folder, diag);
-  return out.write(kProgramFile, program) && out.write(kWeightsFile, weight_bytes) &&
-         out.write(kMachineFile, p.machine_text) &&
-         out.write(kManifestFile, manifest_text(p, manifest, hash_text(program), hash_text(weight_bytes),
-                                                weights.size())) &&
-         out.commit();
+  return write_program_files(out, "", p, weights, manifest) && out.commit();
 }
 
 std::optional<LoadedProgram> read_program(const std::string& folder, Diag& diag) {

@@ -1,11 +1,10 @@
-// Whole-file reading, atomic writing by rename, content hashes, version.
-//
-// Names of temporaries carry the process id, so that two tools that write the same output do not meet; the rename
-// decides who was last.
+// Whole-file reading, atomic writing by rename (temporaries.h), content hashes, version.
 #include "runtime/support/files.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -51,65 +50,66 @@ std::optional<std::string> read_file(const std::string& path, Diag& diag, uint64
   return bytes;
 }
 
-static bool write_plain(const std::string& path, std::string_view bytes, Diag& diag) {
-  errno = 0;
-  std::ofstream out(path, std::ios::binary | std::ios::trunc);
-  out.write(bytes.data(), std::streamsize(bytes.size()));
-  out.close();
-  if (out) return true;
-  diag.error_at(path, fmt::format("cannot be written: {}", std::strerror(errno)),
+namespace {
+
+bool cannot_write(const std::string& path, int error, Diag& diag) {
+  diag.error_at(path, fmt::format("cannot be written: {}", std::strerror(error)),
                 "check that the folder exists, may be written and has room");
   return false;
 }
 
+bool write_all(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = write(fd, bytes.data(), std::min<size_t>(bytes.size(), size_t(1) << 30));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return false;
+    bytes.remove_prefix(size_t(n));
+  }
+  return true;
+}
+
+// Messages name `path`, the name that the user knows.
+bool write_plain(const std::string& file, std::string_view bytes, const std::string& path, Diag& diag) {
+  const int fd = open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (fd < 0) return cannot_write(path, errno, diag);
+  const int error = write_all(fd, bytes) ? 0 : errno;
+  if (close(fd) != 0 && error == 0) return cannot_write(path, errno, diag);
+  return error == 0 || cannot_write(path, error, diag);
+}
+
+}  // namespace
+
 bool write_file_atomic(const std::string& path, std::string_view bytes, Diag& diag) {
   std::error_code ec;
-  if (fs::exists(path, ec) && !fs::is_regular_file(path, ec)) return write_plain(path, bytes, diag);  // /dev/stdout
-  const std::string temporary = fmt::format("{}.tmp{}", path, getpid());
-  if (!write_plain(temporary, bytes, diag)) {
-    fs::remove(temporary, ec);
-    return false;
-  }
-  fs::rename(temporary, path, ec);
-  if (!ec) return true;
-  diag.error_at(path, fmt::format("cannot be written: {}", ec.message()));
-  fs::remove(temporary, ec);
+  const bool device = fs::exists(path, ec) && !fs::is_regular_file(path, ec);  // /dev/stdout
+  if (device) return write_plain(path, bytes, path, diag);
+  Temporary temporary(path);
+  if (!write_plain(temporary.path(), bytes, path, diag)) return false;
+  std::string why;
+  if (temporary.put_in_place(why)) return true;
+  diag.error_at(path, "cannot be written: " + why);
   return false;
 }
 
-FolderWriter::FolderWriter(std::string folder, Diag& diag) : folder_(std::move(folder)), diag_(diag) {
-  while (folder_.size() > 1 && folder_.back() == '/') folder_.pop_back();
-  temporary_ = fmt::format("{}.tmp{}", folder_, getpid());
+FolderWriter::FolderWriter(const std::string& folder, Diag& diag) : name_(folder), temporary_(folder), diag_(diag) {
   std::error_code ec;
-  fs::remove_all(temporary_, ec);
-  valid_ = fs::create_directories(temporary_, ec) && !ec;
-  if (!valid_) diag_.error_at(folder_, fmt::format("the folder cannot be made: {}", ec.message()));
-}
-
-FolderWriter::~FolderWriter() {
-  std::error_code ec;
-  if (!committed_) fs::remove_all(temporary_, ec);
+  valid_ = fs::create_directories(temporary_.path(), ec) && !ec;
+  if (!valid_) diag_.error_at(name_, fmt::format("the folder cannot be made: {}", ec.message()));
 }
 
 bool FolderWriter::write(const std::string& name, std::string_view bytes) {
-  return valid_ && write_plain(temporary_ + "/" + name, bytes, diag_);
+  const fs::path inside = fs::path(temporary_.path()) / name;
+  std::error_code ec;
+  if (valid_) fs::create_directories(inside.parent_path(), ec);
+  return valid_ && write_plain(inside.string(), bytes, (fs::path(name_) / name).string(), diag_);
 }
 
 bool FolderWriter::commit() {
   if (!valid_ || committed_) return false;
-  std::error_code ec;
-  const std::string old = temporary_ + ".old";
-  const bool replaces = fs::exists(folder_, ec);
-  if (replaces) fs::rename(folder_, old, ec);
-  if (!ec) fs::rename(temporary_, folder_, ec);
-  if (ec) {
-    diag_.error_at(folder_, fmt::format("the folder cannot be put in place: {}", ec.message()));
-    if (replaces) fs::rename(old, folder_, ec);
-    return false;
-  }
-  committed_ = true;
-  if (replaces) fs::remove_all(old, ec);
-  return true;
+  std::string why;
+  committed_ = temporary_.put_in_place(why);
+  if (!committed_) diag_.error_at(name_, "the folder cannot be put in place: " + why);
+  return committed_;
 }
 
 uint64_t hash_bytes(std::string_view bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }

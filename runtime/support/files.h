@@ -1,6 +1,6 @@
 // Files and folders as tools need them: read whole, write atomically, hash; and the version every tool prints.
 //
-// Atomic: the text goes to a temporary name in the same folder and is renamed when complete, so that an
+// Atomic: the text goes to a temporary name in the same folder and is renamed when complete (temporaries.h), so that an
 // interrupted tool never leaves half a file, and a reader never sees one.
 #pragma once
 
@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "runtime/support/diag.h"
+#include "runtime/support/temporaries.h"
 
 namespace cs {
 
@@ -18,21 +19,18 @@ std::optional<std::string> read_file(const std::string& path, Diag&, uint64_t ma
 bool write_file_atomic(const std::string& path, std::string_view bytes, Diag&);
 
 // A folder that appears complete or not at all:
-//   FolderWriter out("net.csp", diag);  write files below out.path();  out.commit();
+//   FolderWriter out("net.csp", diag);  out.write("a/b.txt", text);  out.commit();
 // Without commit the temporary folder is removed. An existing folder of that name is replaced.
 class FolderWriter {
  public:
-  FolderWriter(std::string folder, Diag&);
-  ~FolderWriter();
-  FolderWriter(const FolderWriter&) = delete;
-  FolderWriter& operator=(const FolderWriter&) = delete;
+  FolderWriter(const std::string& folder, Diag&);
   bool valid() const { return valid_; }
-  const std::string& path() const { return temporary_; }   // write here
   bool write(const std::string& name, std::string_view bytes);
   bool commit();
 
  private:
-  std::string folder_, temporary_;
+  std::string name_;
+  Temporary temporary_;
   Diag& diag_;
   bool valid_ = false, committed_ = false;
 };

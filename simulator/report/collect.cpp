@@ -2,6 +2,8 @@
 // run.
 #include "simulator/report/collect.h"
 
+#include "runtime/program/tile_bytes.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -54,12 +56,6 @@ Rect area_in_use(const Engine& e) {
   for (const TileRect& r : e.program().rects) include(r.rect);
   if (right < 0) return e.program().user;
   return {left, top, right - left, bottom - top};
-}
-
-uint32_t tile_bytes(const TileProgram& t) {
-  uint32_t sum = 0;
-  for (const Section& s : t.sections) sum += s.bytes;
-  return sum;
 }
 
 class MapBuilder {
@@ -140,11 +136,6 @@ void collect_totals(RunReport& r, const Engine& e) {
 KernelReport collect_kernel(const Engine& e, const KernelRow& row, Cycle cycles) {
   KernelReport k;
   k.row = row;
-  // What the linker laid out, rather than what was planned for.
-  uint32_t bytes = 0;
-  for (const TileRect& r : e.program().rects)
-    if (r.rect.intersects(row.rect)) bytes = std::max(bytes, tile_bytes(e.program().tiles[r.tile]));
-  if (bytes > 0) k.row.bytes_per_pe = bytes;
   k.time = time_of(e, row.rect, cycles);
   for_each_pe(row.rect, [&](Coord pe) {
     const PeStats s = e.stats(pe);

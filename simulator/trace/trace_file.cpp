@@ -4,15 +4,18 @@
 #include <zlib.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
+
+#include "runtime/support/temporaries.h"
 
 namespace cs::sim {
 
 struct TraceFile::Impl {
+  explicit Impl(const std::string& path) : temporary(path) {}
+  Temporary temporary;
   gzFile file = nullptr;
   std::string buffer;
-  bool failed = false, committed = false;
+  bool failed = false;
 
   void flush() {
     if (file != nullptr && !buffer.empty() && gzwrite(file, buffer.data(), unsigned(buffer.size())) <= 0)
@@ -22,16 +25,15 @@ struct TraceFile::Impl {
 };
 
 TraceFile::TraceFile(std::string path, Diag& diag)
-    : path_(std::move(path)), diag_(diag), impl_(std::make_unique<Impl>()) {
+    : path_(std::move(path)), diag_(diag), impl_(std::make_unique<Impl>(path_)) {
   const bool compress = path_.ends_with(".gz");
   errno = 0;
-  impl_->file = gzopen((path_ + ".part").c_str(), compress ? "wb6" : "wbT");
+  impl_->file = gzopen(impl_->temporary.path().c_str(), compress ? "wb6" : "wbT");
   if (impl_->file == nullptr) fail("cannot be written");
 }
 
 TraceFile::~TraceFile() {
   if (impl_->file != nullptr) gzclose(impl_->file);
-  if (!impl_->committed) std::remove((path_ + ".part").c_str());
 }
 
 bool TraceFile::ok() const { return impl_->file != nullptr && !impl_->failed; }
@@ -55,12 +57,10 @@ bool TraceFile::commit() {
     fail("could not be written completely");
     return false;
   }
-  if (std::rename((path_ + ".part").c_str(), path_.c_str()) != 0) {
-    fail("cannot be given its final name");
-    return false;
-  }
-  impl_->committed = true;
-  return true;
+  std::string why;
+  if (impl_->temporary.put_in_place(why)) return true;
+  diag_.error_at(path_, "cannot be given its final name: " + why);
+  return false;
 }
 
 }  // namespace cs::sim

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/cs-regress/child_process.h"
+#include "tools/cli/child_process.h"
 
 namespace cs::e2e {
 

@@ -1,12 +1,15 @@
 // compile(): which way an input takes, and the way of a model from graph to Program.
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 
 #include <fmt/format.h>
 
 #include "compiler/frontend/frontend.h"
+#include "runtime/program/tile_bytes.h"
 #include "runtime/support/files.h"
 #include "runtime/support/parallel.h"
+#include "runtime/support/progress.h"
 #include "tools/api/api.h"
 #include "tools/api/layout.h"
 
@@ -37,6 +40,7 @@ std::optional<Program> build_program(const mapping::Mapped& mapped, const Machin
   std::optional<Program> program = csl::compile_csl(options, machine, diag);
   if (!program) return std::nullopt;
   mapping::attach(mapped, *program);
+  set_kernel_bytes(*program);
   name_program(*program, mapped.layout);
   if (!verify(*program, machine, diag)) return std::nullopt;
   return program;
@@ -65,7 +69,10 @@ void build_baselines(const CompileOptions& options, const mapping::MapOptions& m
   std::vector<CompiledBaseline> made(list.size());
   std::vector<Diag> diags(list.size());
   std::vector<char> ok(list.size(), 0);
+  progress::stage("baselines", 0.4, 0.7);
+  std::atomic<size_t> done = 0;
   Workers(options.threads).for_each(list.size(), [&](size_t i) {
+    progress::part("baselines", done++, list.size());
     std::optional<Program> self = build_program(list[i].self, out.machine, 1, diags[i]);
     std::optional<Program> base = build_program(list[i].base, out.machine, 1, diags[i]);
     if (!self || !base) return;
@@ -103,6 +110,7 @@ bool check_plan(const CompileOptions& options, const graph::PlanHeader& plan, Di
 
 bool compile_model(const CompileOptions& options, Compiled& out, Diag& diag) {
   Stopwatch frontend;
+  progress::stage("model", 0, 0.03);
   const graph::PlanHeader plan = frontend::plan_header(options.input, diag);
   if (!diag.ok() || !check_plan(options, plan, diag)) return false;
   out.graph = frontend::load_model(options.input, {options.dims, options.set_config}, diag);
@@ -123,6 +131,7 @@ bool compile_model(const CompileOptions& options, Compiled& out, Diag& diag) {
   }
   if (options.only_mapping) return true;
   out.weights = std::move(out.mapped->weights);
+  progress::stage("csl", 0.7, 1);
   Stopwatch watch;
   out.program = build_program(*out.mapped, out.machine, options.threads, diag);
   out.passes.push_back({"csl", watch.seconds()});

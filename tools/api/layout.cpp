@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "runtime/program/tile_bytes.h"
 #include "runtime/support/files.h"
 
 namespace cs::api {
@@ -91,6 +92,7 @@ bool compile_layout(const CompileOptions& options, Compiled& out, Diag& diag) {
   if (!out.program) return false;
   set_program_machine(*out.program, out.machine);
   out.program->host = std::move(host);
+  set_kernel_bytes(*out.program);
   name_program(*out.program, options.input);
   return verify(*out.program, out.machine, diag) &&
          read_weights(fs::path(options.host_file).parent_path(), out, diag);

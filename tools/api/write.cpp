@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "runtime/support/files.h"
+#include "runtime/program/folder.h"
 #include "tools/api/api.h"
 #include "tools/api/vendor_files.h"
 
@@ -19,17 +19,15 @@ std::string_view view(const std::vector<uint8_t>& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-bool write_baselines(const Compiled& c, const std::string& folder, Diag& diag) {
+bool write_baselines(const Compiled& c, FolderWriter& out) {
   for (const CompiledBaseline& b : c.baselines) {
-    fs::path dir = fs::path(folder) / "baselines" / b.kernel;
-    std::error_code ignored;
-    fs::create_directories(dir, ignored);
+    const std::string below = "baselines/" + b.kernel + "/";
     Manifest manifest = c.manifest;
     manifest.entries.emplace_back("baseline_of", b.kernel);
     manifest.entries.emplace_back("counterpart", b.counterpart);
     std::sort(manifest.entries.begin(), manifest.entries.end());
-    if (!write_program((dir / "this.csp").string(), b.self, b.self_weights, manifest, diag) ||
-        !write_program((dir / "base.csp").string(), b.base, b.base_weights, manifest, diag)) {
+    if (!write_program_files(out, below + "this.csp/", b.self, b.self_weights, manifest) ||
+        !write_program_files(out, below + "base.csp/", b.base, b.base_weights, manifest)) {
       return false;
     }
   }
@@ -53,38 +51,44 @@ Json kernel_json(const KernelRow& k) {
 }
 
 // A program without a host part is driven by a host program, which looks for these.
-bool write_vendor_files(const Compiled& c, const fs::path& folder, Diag& diag) {
+bool write_vendor_files(const Compiled& c, FolderWriter& out) {
   if (c.program->host) return true;
-  std::error_code ignored;
-  fs::create_directories(folder / "bin", ignored);
-  return write_file_atomic((folder / "out.json").string(), out_json(c), diag) &&
-         write_file_atomic((folder / "bin/out_rpc.json").string(), out_rpc_json(*c.program), diag);
+  return out.write("out.json", out_json(c)) && out.write("bin/out_rpc.json", out_rpc_json(*c.program));
+}
+
+// A folder with anything that --emit csl does not write is never replaced.
+bool may_replace_csl(const std::string& folder, Diag& diag) {
+  std::error_code ec;
+  if (!fs::exists(folder, ec)) return true;
+  std::string other = fs::is_directory(folder, ec) ? "" : folder;
+  for (const auto& entry : fs::recursive_directory_iterator(folder, ec)) {
+    const std::string name = entry.path().filename().string();
+    if (!entry.is_directory(ec) && !name.ends_with(".csl") && name != "host.yaml" && name != "weights.bin")
+      other = name;
+  }
+  if (other.empty()) return true;
+  diag.error_at(folder, fmt::format("holds {}, which --emit csl did not write, so it is not replaced", other),
+                "choose another name or remove it");
+  return false;
 }
 
 }  // namespace
 
 bool write_compiled(const Compiled& c, const std::string& folder, Diag& diag) {
   CS_CHECK(c.program.has_value(), "nothing was compiled");
-  return write_program(folder, *c.program, c.weights, c.manifest, diag) && write_baselines(c, folder, diag) &&
-         write_vendor_files(c, folder, diag) &&
-         write_file_atomic((fs::path(folder) / "compile_report.json").string(), compile_report(c), diag);
+  if (!may_replace_program(folder, diag)) return false;
+  FolderWriter out(folder, diag);
+  return write_program_files(out, "", *c.program, c.weights, c.manifest) && write_baselines(c, out) &&
+         write_vendor_files(c, out) && out.write("compile_report.json", compile_report(c)) && out.commit();
 }
 
 bool write_csl(const mapping::Mapped& mapped, const std::string& folder, Diag& diag) {
-  std::error_code ec;
-  fs::create_directories(folder, ec);
-  if (ec) {
-    diag.error_at(folder, "cannot be created: " + ec.message());
-    return false;
-  }
-  for (const auto& [name, text] : mapped.files) {
-    fs::path path = fs::path(folder) / name;
-    fs::create_directories(path.parent_path(), ec);
-    if (!write_file_atomic(path.string(), text, diag)) return false;
-  }
-  return write_file_atomic((fs::path(folder) / "host.yaml").string(),
-                           host_part_to_yaml(mapped.host, mapped.ports), diag) &&
-         write_file_atomic((fs::path(folder) / "weights.bin").string(), view(mapped.weights), diag);
+  if (!may_replace_csl(folder, diag)) return false;
+  FolderWriter out(folder, diag);
+  for (const auto& [name, text] : mapped.files)
+    if (!out.write(name, text)) return false;
+  return out.write("host.yaml", host_part_to_yaml(mapped.host, mapped.ports)) &&
+         out.write("weights.bin", view(mapped.weights)) && out.commit();
 }
 
 bool write_graph(const graph::Graph& g, const graph::PlanHeader& plan, const std::string& path, Diag& diag) {

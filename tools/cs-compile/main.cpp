@@ -3,13 +3,9 @@
 //   1. read the command line; usage errors exit with 2
 //   2. lists (--list-ops ...) need no input
 //   3. compile through tools/api, print diagnostics (exit 1) or what was asked for
-#include <unistd.h>
-
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 
 #include <fmt/format.h>
@@ -18,14 +14,17 @@
 #include "compiler/graph/graph_yaml.h"
 #include "runtime/support/files.h"
 #include "compiler/frontend/model_config.h"
+#include "runtime/support/progress.h"
 #include "tools/api/api.h"
+#include "tools/cli/tool.h"
 #include "tools/cslc/layout_flags.h"
 
 namespace cs {
 namespace {
 
 constexpr const char* kExamples = R"(Examples:
-  cs-compile model.onnx -m wse2 -o net.csp                      compile a trained network
+  cs-compile model.onnx                                         compile a trained network to model.csp, for wse2
+  cs-compile model.onnx -m wse3 -o net.csp                      for another machine, to another name
   cs-compile model.onnx --autogen-policy aggressive -o net.csp  generate every kernel that can be generated
   cs-compile model.onnx --explain origins --explain placement   show which kernel each operator got, why, and where
   cs-compile model.onnx --emit csl -o net.csl                   write the CSL program that it becomes
@@ -52,16 +51,16 @@ void model_flags(CLI::App& app, Flags& f, api::CompileOptions& o) {
   app.add_option("--operands", f.operands,
                  "Operands and results of a graph of one kernel: streamed, or resident on its PEs (copied and launched "
                  "by the host)")
-      ->check(CLI::IsMember({"streamed", "resident"}))
+      ->check(cli::one_of({"streamed", "resident"}))
       ->default_str("streamed");
   app.add_option("--autogen-policy", f.policy, "When to generate kernels")
-      ->check(CLI::IsMember({"disabled", "default", "medium", "aggressive"}))
+      ->check(cli::one_of({"disabled", "default", "medium", "aggressive"}))
       ->default_str("runconfig.autogen_policy of the model, else default");
   app.add_option("--dim", f.dims, "Value of a symbolic dimension, NAME=N");
   app.add_option("--set", f.set,
                  "Machine value, machine.KEY=VALUE, or key of a model configuration, model.KEY=VALUE");
   app.add_option("--emit", f.emit, "Write this instead of a Program")
-      ->check(CLI::IsMember({"graph", "plan", "csl", "dot", "asm"}));
+      ->check(cli::one_of({"graph", "plan", "csl", "dot", "asm"}));
   app.add_option("--dump-after", o.pipeline.dump_after, "Write the graph after PASS, all, or changed");
   app.add_option("--dump-dir", o.pipeline.dump_dir, "Folder of the dumps");
   app.add_option("--stop-after", o.pipeline.stop_after, "Stop after this pass and write the plan");
@@ -72,7 +71,7 @@ void model_flags(CLI::App& app, Flags& f, api::CompileOptions& o) {
   app.add_flag("--list-kernels", f.list_kernels, "Handwritten kernels");
   app.add_flag("--list-machine", f.list_machine, "Every value of the machine (-m), as YAML");
   app.add_option("--explain", f.explain, "Print why: origins, placement, fit; and how long each of the passes took")
-      ->check(CLI::IsMember({"origins", "placement", "fit", "passes"}));
+      ->check(cli::one_of({"origins", "placement", "fit", "passes"}));
   app.add_flag("--no-baselines", f.no_baselines, "No stand-alone programs to compare generated kernels with");
 }
 
@@ -87,6 +86,12 @@ bool is_config_key(const std::string& set) {
   for (const char* section : {"model.", "train_input.", "eval_input.", "optimizer.", "runconfig."})
     if (set.rfind(section, 0) == 0) return true;
   return false;
+}
+
+std::string unknown_pass(const std::string& name) {
+  std::vector<std::string> names;
+  for (const passes::Pass& p : passes::pass_table()) names.emplace_back(p.name);
+  return fmt::format("there is no pass '{}'; --list-passes lists them{}", name, cli::did_you_mean(name, names));
 }
 
 void apply(const Flags& f, bool machine_given, api::CompileOptions& o) {
@@ -106,15 +111,15 @@ void apply(const Flags& f, bool machine_given, api::CompileOptions& o) {
   o.only_mapping = f.emit == "csl";
   if (f.emit == "graph" && o.pipeline.stop_after.empty()) o.pipeline.stop_after = "shapes";
   if (!o.pipeline.stop_after.empty() && !passes::is_pass(o.pipeline.stop_after)) {
-    throw UsageError{fmt::format("there is no pass '{}'; --list-passes lists them", o.pipeline.stop_after)};
+    throw cli::Usage{unknown_pass(o.pipeline.stop_after)};
   }
   const std::string& dump = o.pipeline.dump_after;
   if (!dump.empty() && dump != "all" && dump != "changed" && !passes::is_pass(dump)) {
-    throw UsageError{fmt::format("there is no pass '{}'; --list-passes lists them", dump)};
+    throw cli::Usage{unknown_pass(dump)};
   }
   for (const std::string& set : o.set) {
     if (set.rfind("machine.", 0) != 0)
-      throw UsageError{fmt::format("--set takes machine.KEY=VALUE or model.KEY=VALUE, got '{}'", set)};
+      throw cli::Usage{fmt::format("--set takes machine.KEY=VALUE or model.KEY=VALUE, got '{}'", set)};
   }
   for (const std::string& dim : f.dims) {
     size_t sign = dim.find('=');
@@ -125,7 +130,7 @@ void apply(const Flags& f, bool machine_given, api::CompileOptions& o) {
       auto r = std::from_chars(dim.data() + sign + 1, end, n);
       ok = r.ec == std::errc() && r.ptr == end && n > 0;
     }
-    if (!ok) throw UsageError{fmt::format("--dim takes NAME=N with N > 0, got '{}'", dim)};
+    if (!ok) throw cli::Usage{fmt::format("--dim takes NAME=N with N > 0, got '{}'", dim)};
     o.dims.emplace_back(dim.substr(0, sign), n);
   }
   if (!f.fabric.empty()) {
@@ -134,33 +139,34 @@ void apply(const Flags& f, bool machine_given, api::CompileOptions& o) {
   }
   if (!f.rect.empty()) {
     std::tie(o.rect_width, o.rect_height) = two_numbers(f.rect, "--rect");
-    if (o.rect_width < 1 || o.rect_height < 1) throw UsageError{"--rect takes WxH with at least one PE"};
+    if (o.rect_width < 1 || o.rect_height < 1) throw cli::Usage{"--rect takes WxH with at least one PE"};
   }
   f.layout.apply(o);
 }
 
 // Text goes to -o or, without one, to stdout.
-bool put(const std::string& text, const std::string& output, Diag& diag) {
+bool put(const std::string& text, const std::string& output, cli::Reply& reply, Diag& diag) {
   if (!output.empty()) return write_file_atomic(output, text, diag);
-  std::cout << text;
+  reply.text(text);
   return true;
 }
 
-bool emit_graph(const api::Compiled& c, const Flags& f, Diag& diag) {
+bool emit_graph(const api::Compiled& c, const Flags& f, cli::Reply& reply, Diag& diag) {
   if (!c.graph) {
     diag.error_at(f.emit, "only models have a graph");
     return false;
   }
-  if (f.emit == "dot") return put(graph::graph_dot(*c.graph), f.output, diag);
+  if (f.emit == "dot") return put(graph::graph_dot(*c.graph), f.output, reply, diag);
   const graph::PlanHeader plan = f.emit == "graph" ? graph::PlanHeader{} : c.plan;
   if (!f.output.empty()) return api::write_graph(*c.graph, plan, f.output, diag);
-  std::cout << graph::graph_text(*c.graph, "weights.bin", plan).yaml;
+  reply.text(graph::graph_text(*c.graph, "weights.bin", plan).yaml);
   return true;
 }
 
-bool emit_results(const api::Compiled& c, const api::CompileOptions& o, const Flags& f, Diag& diag) {
+bool emit_results(const api::Compiled& c, const api::CompileOptions& o, const Flags& f, cli::Reply& reply,
+                  Diag& diag) {
   bool stopped = c.graph && !c.mapped && !o.pipeline.stop_after.empty();
-  if (stopped || f.emit == "graph" || f.emit == "plan" || f.emit == "dot") return emit_graph(c, f, diag);
+  if (stopped || f.emit == "graph" || f.emit == "plan" || f.emit == "dot") return emit_graph(c, f, reply, diag);
   if (f.emit == "csl") {
     if (!c.mapped) {
       diag.error_at(o.input, "--emit csl needs a model");
@@ -168,7 +174,7 @@ bool emit_results(const api::Compiled& c, const api::CompileOptions& o, const Fl
     }
     return api::write_csl(*c.mapped, f.output, diag);
   }
-  if (f.emit == "asm") return put(program_text(*c.program), f.output, diag);
+  if (f.emit == "asm") return put(program_text(*c.program), f.output, reply, diag);
   return f.output.empty() || api::write_compiled(c, f.output, diag);
 }
 
@@ -188,48 +194,60 @@ void talk(const api::Compiled& c, const Flags& f, std::ostream& out) {
   if (!f.output.empty()) to << f.output << "\n";
 }
 
-int list_machine(const api::CompileOptions& o) {
+int list_machine(const api::CompileOptions& o, cli::Reply& reply) {
   Diag diag;
   const std::optional<Machine> machine = load_machine(o.machine, diag);
-  diag.print(std::cerr, isatty(2) != 0);
-  if (!machine) return 1;
-  std::cout << machine_to_yaml(*machine);
-  return 0;
+  reply.show(diag);
+  if (!machine) return kInputError;
+  reply.text(machine_to_yaml(*machine));
+  return kOk;
 }
 
-int print_config(const Flags& f, const api::CompileOptions& o) {
+int print_config(const Flags& f, const api::CompileOptions& o, cli::Reply& reply) {
   Diag diag;
   const auto text = frontend::print_config(o.input, o.set_config, diag);
-  diag.print(std::cerr, isatty(2) != 0);
-  if (!text) return 1;
-  std::cout << *text << "# policy in effect: " << o.policy_name
-            << (f.policy.empty() ? "\n" : ", from --autogen-policy\n");
-  return 0;
+  reply.show(diag);
+  if (!text) return kInputError;
+  reply.text(*text);
+  reply.text("# policy in effect: " + o.policy_name + (f.policy.empty() ? "\n" : ", from --autogen-policy\n"));
+  return kOk;
 }
 
-int run(const Flags& f, const api::CompileOptions& o) {
-  if (f.list_ops || f.list_kernels || f.list_passes) {
-    if (f.list_ops) std::cout << api::list_ops();
-    if (f.list_kernels) std::cout << api::list_kernels();
-    if (f.list_passes) std::cout << api::list_passes();
-    return 0;
-  }
-  if (f.list_machine) return list_machine(o);
-  if (o.input.empty()) throw UsageError{"a model, a layout or a Program's text is needed"};
-  if (f.print_config) return print_config(f, o);
-  if (f.output.empty() && f.emit == "csl") throw UsageError{"--emit csl needs -o FOLDER"};
-  bool prints = !f.explain.empty() || !f.emit.empty() || !o.pipeline.stop_after.empty() || f.json;
-  if (f.output.empty() && !prints) throw UsageError{"say where the Program goes: -o OUT"};
+// NAME.csp, or NAME.csl for --emit csl, where the user is; nothing where something is printed instead.
+void name_output(Flags& f, const api::CompileOptions& o) {
+  const bool prints = !f.explain.empty() || !f.emit.empty() || !o.pipeline.stop_after.empty() || f.json;
+  if (!f.output.empty() || (prints && f.emit != "csl")) return;
+  f.output = std::filesystem::path(o.input).stem().string() + (f.emit == "csl" ? ".csl" : ".csp");
+}
+
+int compile(const Flags& f, const api::CompileOptions& o, cli::Reply& reply) {
+  if (!f.quiet) reply.show_progress();
   Diag diag;
   std::optional<api::Compiled> compiled = api::compile(o, diag);
   if (compiled) f.layout.check(diag);
-  bool ok = compiled.has_value() && diag.ok() && emit_results(*compiled, o, f, diag) &&
-            f.layout.write_extras(*compiled, f.output.empty() ? "out" : f.output, diag);
-  diag.print(std::cerr, isatty(2) != 0);
-  if (!ok) return 1;
+  std::string extras;
+  bool ok = compiled.has_value() && diag.ok() && emit_results(*compiled, o, f, reply, diag) &&
+            f.layout.write_extras(*compiled, f.output.empty() ? "out" : f.output, extras, diag);
+  reply.show(diag);
+  if (!ok) return kInputError;
+  reply.text(extras);
   talk(*compiled, f, f.json ? std::cerr : std::cout);
-  if (f.json) std::cout << api::compile_report(*compiled);
-  return 0;
+  if (f.json) reply.object(api::compile_report(*compiled));
+  return kOk;
+}
+
+int run(Flags& f, const api::CompileOptions& o, cli::Reply& reply) {
+  if (f.list_ops || f.list_kernels || f.list_passes) {
+    if (f.list_ops) reply.text(api::list_ops());
+    if (f.list_kernels) reply.text(api::list_kernels());
+    if (f.list_passes) reply.text(api::list_passes());
+    return kOk;
+  }
+  if (f.list_machine) return list_machine(o, reply);
+  if (o.input.empty()) throw cli::Usage{"a model, a layout or a Program's text is needed"};
+  if (f.print_config) return print_config(f, o, reply);
+  name_output(f, o);
+  return compile(f, o, reply);
 }
 
 int main_of_tool(int argc, char** argv) {
@@ -243,26 +261,19 @@ int main_of_tool(int argc, char** argv) {
   CLI::Option* machine =
       app.add_option("-m,--machine", o.machine, "Machine: a name in configs/machines or a path")
           ->default_str("wse2");
-  app.add_option("-o,--output", f.output, "Folder (or file, for --emit) to write");
+  app.add_option("-o,--output", f.output,
+                 "Folder (or file, for --emit) to write (default: INPUT's name with .csp, in the present folder)");
   app.add_option("-j,--threads", o.threads, "Threads")->check(CLI::Range(1, 1024));
   app.add_option("--seed", f.seed, "Accepted by every tool; compiling needs no random numbers");
   app.add_flag("--json", f.json, "One JSON object on stdout");
   app.add_flag("-q,--quiet", f.quiet, "Print nothing but errors");
   model_flags(app, f, o);
   layout_flags(app, f, o);
-  try {
-    app.parse(argc, argv);
+  cli::Reply reply("cs-compile");
+  return cli::run_tool(reply, app, argc, argv, cli::Interrupt::ends, [&] {
     apply(f, machine->count() > 0, o);
-    return run(f, o);
-  } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? 0 : 2;
-  } catch (const UsageError& e) {
-    std::cerr << "cs-compile: " << e.message << "\nRun with --help for more information.\n";
-    return 2;
-  } catch (const std::exception& e) {
-    std::cerr << "cs-compile: internal error: " << e.what() << "\n";
-    return 70;
-  }
+    return run(f, o, reply);
+  });
 }
 
 }  // namespace

@@ -2,16 +2,13 @@
 //
 // Reads a program folder (or a .csptext file), verifies it, prints the sections that were asked for. --text is the
 // whole program in the form that cs-compile reads back.
-#include <unistd.h>
-
-#include <CLI/CLI.hpp>
 #include <charconv>
-#include <iostream>
 #include <nlohmann/json.hpp>
 
 #include <fmt/format.h>
 
 #include "runtime/support/files.h"
+#include "tools/cli/tool.h"
 #include "tools/cs-objdump/sections.h"
 
 namespace cs::objdump {
@@ -62,7 +59,7 @@ std::optional<Coord> parse_pe(const std::string& text, const Program& p, Diag& d
   return pe;
 }
 
-void print_json(const Options& o, const Input& in, const std::vector<Coord>& pes) {
+std::string json_of(const Options& o, const Input& in, const std::vector<Coord>& pes) {
   nlohmann::ordered_json out = {{"schema", "wafersmith-objdump/1"}, {"summary", summary_json(in)}};
   if (o.colors) out["colors"] = colors_json(in);
   if (o.memory) out["memory"] = memory_json(in);
@@ -71,23 +68,22 @@ void print_json(const Options& o, const Input& in, const std::vector<Coord>& pes
   for (const Coord pe : pes) out["tiles"].push_back(tile_json(in, pe));
   if (o.machine) out["machine"] = in.program.machine_text;
   if (o.text) out["text"] = program_text(in.program);
-  std::cout << out.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << "\n";
+  return out.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
-void print_text(const Options& o, const Input& in, const std::vector<Coord>& pes) {
-  if (o.text || o.machine) {
-    std::cout << (o.text ? program_text(in.program) : in.program.machine_text);
-    return;
-  }
-  if (!o.colors && !o.memory && !o.symbols && !o.routes && pes.empty()) std::cout << summary_text(in);
-  if (o.colors) std::cout << colors_text(in);
-  if (o.memory) std::cout << memory_text(in);
-  if (o.symbols) std::cout << symbols_text(in);
-  if (o.routes) std::cout << routes_text(in);
-  for (const Coord pe : pes) std::cout << tile_text(in, pe);
+std::string text_of(const Options& o, const Input& in, const std::vector<Coord>& pes) {
+  if (o.text || o.machine) return o.text ? program_text(in.program) : in.program.machine_text;
+  std::string out;
+  if (!o.colors && !o.memory && !o.symbols && !o.routes && pes.empty()) out += summary_text(in);
+  if (o.colors) out += colors_text(in);
+  if (o.memory) out += memory_text(in);
+  if (o.symbols) out += symbols_text(in);
+  if (o.routes) out += routes_text(in);
+  for (const Coord pe : pes) out += tile_text(in, pe);
+  return out;
 }
 
-int run(const Options& o) {
+int run(const Options& o, cli::Reply& reply) {
   Diag diag;
   const auto in = load(o.input, diag);
   std::vector<Coord> pes;
@@ -96,15 +92,13 @@ int run(const Options& o) {
       if (const auto pe = parse_pe(tile, in->program, diag)) pes.push_back(*pe);
     }
   }
-  diag.print(std::cerr, isatty(2) != 0);
-  if (!diag.ok()) return 1;
-  if (o.json) {
-    print_json(o, *in, pes);
-  } else {
-    print_text(o, *in, pes);
-  }
-  std::cout.flush();
-  return std::cout.good() ? 0 : 1;
+  reply.show(diag);
+  if (!diag.ok()) return kInputError;
+  if (o.json)
+    reply.object(json_of(o, *in, pes));
+  else
+    reply.text(text_of(o, *in, pes));
+  return kOk;
 }
 
 }  // namespace
@@ -120,7 +114,7 @@ int main(int argc, char** argv) {
       "  cs-objdump net.csp --tile 4,1           code, tasks, queues and routes of the PE in column 4, row 1\n"
       "  cs-objdump net.csp --machine            every value of the machine that it was compiled for\n"
       "  cs-objdump net.csp --text > net.csptext everything as text; cs-compile net.csptext reads it back\n\n"
-      "Exit codes: 0 ok, 1 input error, 2 usage, 70 internal error"};
+      "Exit codes: 0 ok, 1 input error, 2 usage, 70 internal error, 130 interrupted"};
   app.add_option("PROGRAM", o.input, "folder that cs-compile -o wrote, or a .csptext file")->required();
   app.add_flag("--text", o.text, "the whole program as text, tile code as assembly");
   app.add_flag("--machine", o.machine, "the machine that the program was compiled for, every value, as YAML");
@@ -135,16 +129,7 @@ int main(int argc, char** argv) {
   app.add_option("-j,--threads", o.threads, "accepted for uniformity; this tool runs on one thread");
   app.add_option("--seed", o.seed, "accepted for uniformity; nothing here is random");
   app.set_version_flag("--version", cs::version_string("cs-objdump"));
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    const int code = app.exit(e);
-    return code == 0 ? 0 : 2;
-  }
-  try {
-    return cs::objdump::run(o);
-  } catch (const std::exception& e) {
-    std::cerr << "cs-objdump: internal error: " << e.what() << "\n";
-    return 70;
-  }
+  cs::cli::Reply reply("cs-objdump");
+  return cs::cli::run_tool(reply, app, argc, argv, cs::cli::Interrupt::ends,
+                           [&] { return cs::objdump::run(o, reply); });
 }

@@ -13,7 +13,7 @@
 #include "runtime/host/npz.h"
 #include "runtime/ops/ops.h"
 #include "runtime/support/files.h"
-#include "tools/cs-regress/child_process.h"
+#include "tools/cli/child_process.h"
 #include "tools/cs-regress/expression.h"
 
 namespace cs {

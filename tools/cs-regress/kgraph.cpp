@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "compiler/mapping/kgraph.h"
 #include "runtime/support/files.h"
+#include "runtime/support/progress.h"
 
 namespace cs {
 namespace {
@@ -108,7 +108,7 @@ nlohmann::json json_of(const std::vector<Row>& rows) {
 
 }  // namespace
 
-int run_kgraphs(const KgraphOptions& o, Diag& diag) {
+int run_kgraphs(const KgraphOptions& o, std::string& out, Diag& diag) {
   namespace fs = std::filesystem;
   std::vector<fs::path> files;
   std::error_code ec;
@@ -120,12 +120,13 @@ int run_kgraphs(const KgraphOptions& o, Diag& diag) {
     return 1;
   }
   std::vector<Row> rows;
-  for (const fs::path& file : files) rows.push_back(run_one(file, o, diag));
+  progress::stage("", 0, 1);
+  for (const fs::path& file : files) {
+    rows.push_back(run_one(file, o, diag));
+    progress::part("", rows.size(), files.size());
+  }
   if (!diag.ok()) return 1;
-  if (o.json)
-    std::cout << json_of(rows).dump(1) << "\n";
-  else
-    std::cout << text_of(rows);
+  out = o.json ? json_of(rows).dump(1) : text_of(rows);
   return std::all_of(rows.begin(), rows.end(), [](const Row& r) { return r.ok(); }) ? 0 : 4;
 }
 

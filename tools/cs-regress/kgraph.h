@@ -16,7 +16,8 @@ struct KgraphOptions {
   bool json = false;
 };
 
-// Prints a line per graph. Exit code: 0 all legal, 1 input error, 4 a graph without a legal placement.
-int run_kgraphs(const KgraphOptions&, Diag&);
+// A line per graph in `out`, or the JSON object. Exit code: 0 all legal, 1 input error, 4 a graph without a
+// legal placement.
+int run_kgraphs(const KgraphOptions&, std::string& out, Diag&);
 
 }  // namespace cs

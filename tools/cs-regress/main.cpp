@@ -1,13 +1,7 @@
 // cs-regress: runs suites of programs in parallel and compares values, cycles and origins with what was
 // expected.
-#include <unistd.h>
-
-#include <CLI/CLI.hpp>
 #include <atomic>
-#include <cstdio>
 #include <filesystem>
-#include <iostream>
-#include <mutex>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
@@ -16,7 +10,9 @@
 #include <fmt/format.h>
 
 #include "runtime/support/files.h"
-#include "tools/cs-regress/child_process.h"
+#include "runtime/support/progress.h"
+#include "tools/cli/tool.h"
+#include "tools/cli/child_process.h"
 #include "tools/cs-regress/golden.h"
 #include "tools/cs-regress/html.h"
 #include "tools/cs-regress/job.h"
@@ -41,28 +37,25 @@ struct Options {
   double timeout = 600;
 };
 
-// Runs the jobs on `threads` workers; results come back in job order. Progress goes to stderr.
+// Runs the jobs on `threads` workers; results come back in job order.
 std::vector<Result> run_all(const std::vector<Job>& jobs, const RunOptions& run, int threads) {
   std::vector<Result> results(jobs.size());
   std::atomic<size_t> next = 0;
-  std::mutex screen;
-  size_t done = 0, failed = 0;
-  const bool terminal = isatty(2) != 0;
+  std::atomic<size_t> done = 0, failed = 0;
+  progress::stage("", 0, 1);
   const auto worker = [&] {
     for (size_t i = next++; i < jobs.size(); i = next++) {
       results[i] = run_job(jobs[i], run);
-      const std::lock_guard lock(screen);
       failed += results[i].ok ? 0 : 1;
-      ++done;
-      if (terminal)
-        std::cerr << fmt::format("\r[{}/{}] {} failed  {:<60.60}", done, jobs.size(), failed, jobs[i].name);
+      progress::part("", ++done, jobs.size());
+      progress::note(
+          fmt::format("{} of {}, {} failed  {}", done.load(), jobs.size(), failed.load(), jobs[i].name));
     }
   };
   std::vector<std::jthread> pool;
   for (int t = 1; t < threads; ++t) pool.emplace_back(worker);
   worker();
   pool.clear();
-  if (terminal) std::cerr << "\r" << std::string(90, ' ') << "\r";
   return results;
 }
 
@@ -206,53 +199,74 @@ int threads_of(const Options& o) {
   return o.threads > 0 ? o.threads : std::max(1, int(std::thread::hardware_concurrency()));
 }
 
-int run(const Options& o) {
+// Rows of a suite or of a folder of models, or nothing with what is wrong; the committed table of a suite.
+struct Work {
+  std::vector<Job> jobs;
+  Table table;
+  std::string table_file;  // empty: there is none
+};
+
+std::optional<Work> collect(const Options& o, Diag& diag) {
+  Work work;
+  auto jobs = collect_jobs(o, diag);
+  if (!jobs) return std::nullopt;
+  work.jobs = std::move(*jobs);
+  if (o.suite.empty()) return work;
+  work.table_file = table_path(o.suite);
+  auto table = read_table(work.table_file, diag);
+  if (!table) return std::nullopt;
+  work.table = std::move(*table);
+  return work;
+}
+
+std::vector<Result> run_work(const Options& o, Work& work, Diag& diag) {
+  const Temporary folder((std::filesystem::temp_directory_path() / "cs-regress").string());
+  std::filesystem::create_directories(folder.path());
+  auto results = run_all(work.jobs, {executable_folder(), folder.path(), o.timeout}, threads_of(o));
+  judge_kernels(results);
+  if (work.table_file.empty()) return results;
+  judge_against_table(o, results, work.table);
+  if (!o.update) return results;
+  for (const Result& r : results)
+    if (r.ok) work.table[r.name] = *r.figures;
+  write_table(work.table_file, work.table, diag);
+  return results;
+}
+
+int run(const Options& o, cli::Reply& reply) {
+  if (!o.suite.empty() + !o.onnx.empty() + !o.golden.empty() + !o.kgraph.empty() != 1)
+    throw cli::Usage{"give one of SUITE, --onnx DIR, --golden DIR and --kgraph DIR"};
+  reply.show_progress();
   Diag diag;
   if (!o.kgraph.empty()) {
-    const int code = run_kgraphs({o.kgraph, o.paint, o.moves, o.seed, threads_of(o), o.json}, diag);
-    diag.print(std::cerr, isatty(2) != 0);
+    std::string out;
+    const int code = run_kgraphs({o.kgraph, o.paint, o.moves, o.seed, threads_of(o), o.json}, out, diag);
+    reply.show(diag);
+    o.json ? reply.object(out) : reply.text(out);
     return code;
   }
-  const auto jobs = collect_jobs(o, diag);
-  const bool has_table = !o.suite.empty();
-  const std::string table_file = has_table ? table_path(o.suite) : "";
-  std::optional<Table> table = jobs && has_table ? read_table(table_file, diag) : Table{};
-  if (!jobs || !table) {
-    diag.print(std::cerr, isatty(2) != 0);
-    return 1;
+  auto work = collect(o, diag);
+  if (!work) {
+    reply.show(diag);
+    return kInputError;
   }
-  const auto work = std::filesystem::temp_directory_path() / fmt::format("cs-regress-{}", getpid());
-  std::filesystem::create_directories(work);
-  auto results = run_all(*jobs, {executable_folder(), work.string(), o.timeout}, threads_of(o));
-  std::error_code ec;
-  std::filesystem::remove_all(work, ec);
-
-  judge_kernels(results);
-  if (has_table) judge_against_table(o, results, *table);
-  if (o.update && has_table) {
-    for (const Result& r : results)
-      if (r.ok) (*table)[r.name] = *r.figures;
-    if (!write_table(table_file, *table, diag)) diag.print(std::cerr, isatty(2) != 0);
-  }
+  const auto results = run_work(o, *work, diag);
   const size_t failed =
       size_t(std::count_if(results.begin(), results.end(), [](const Result& r) { return !r.ok; }));
   const nlohmann::json json = o.golden.empty() ? to_json(results) : golden::to_json(results);
   if (!o.html.empty()) write_file_atomic(o.html, html_summary(o.suite + o.onnx + o.golden, json), diag);
-  if (o.json) {
-    std::cout << json.dump(1) << "\n";
-  } else {
-    std::cout << (o.golden.empty() ? figures_text(results) + network_text(results) + fidelity_text(results) +
-                                         kernel_text(results)
-                                   : golden::table_text(results))
-              << fmt::format("{} passed, {} failed\n", results.size() - failed, failed);
-  }
   // What fails is in the table; only a difference from it counts.
-  if (!o.table.empty()) {
-    const bool same = judge_onnx_table(o, results, diag);
-    diag.print(std::cerr, isatty(2) != 0);
-    return same ? 0 : 4;
-  }
-  return !diag.ok() ? 1 : failed > 0 ? 4 : 0;
+  const bool same = o.table.empty() || judge_onnx_table(o, results, diag);
+  reply.show(diag);
+  if (o.json)
+    reply.object(json.dump(1));
+  else
+    reply.text((o.golden.empty() ? figures_text(results) + network_text(results) + fidelity_text(results) +
+                                       kernel_text(results)
+                                 : golden::table_text(results)) +
+               fmt::format("{} passed, {} failed\n", results.size() - failed, failed));
+  if (!o.table.empty()) return same ? kOk : kDiffers;
+  return !diag.ok() ? kInputError : failed > 0 ? kDiffers : kOk;
 }
 
 }  // namespace
@@ -270,7 +284,7 @@ int main(int argc, char** argv) {
       "  cs-regress --onnx /usr/share/libonnx-testdata/data --table docs/onnx.md\n"
       "  cs-regress --golden tests/golden/ops --group softmax,layer_norm\n"
       "  cs-regress --kgraph ispd2020 --paint placements\n\n"
-      "Exit codes: 0 all passed, 1 input error, 2 usage, 4 a row failed, 70 internal error"};
+      "Exit codes: 0 all passed, 1 input error, 2 usage, 4 a row failed, 70 internal error, 130 interrupted"};
   app.add_option("SUITE", o.suite, "suite file (configs/suites/*.yaml)");
   app.add_option("--onnx", o.onnx, "run every model below this folder with its input and expected sets");
   app.add_option("--table", o.table,
@@ -284,11 +298,12 @@ int main(int argc, char** argv) {
   app.add_option("--group", o.group,
                  "only rows of this group; --golden: only these groups or operations, with commas");
   app.add_option("--dtype", o.dtype, "--golden: fp32, fp16 (cases on that grid) or all")
-      ->check(CLI::IsMember({"fp32", "fp16", "all"}))
+      ->check(cs::cli::one_of({"fp32", "fp16", "all"}))
       ->capture_default_str();
   app.add_option("--sources", o.sources, "folder of public checkouts: also run the rows that need one");
   app.add_option("-m,--machine", o.machine, "machine for --onnx and --golden")->capture_default_str();
   app.add_option("-p,--policy,--autogen-policy", o.policy, "AutoGen policy for --onnx and --golden")
+      ->check(cs::cli::one_of({"disabled", "default", "medium", "aggressive"}))
       ->capture_default_str();
   app.add_option("-j,--threads", o.threads, "jobs at a time; 0: one per core")->capture_default_str();
   app.add_option("--timeout", o.timeout, "seconds per tool run")->capture_default_str();
@@ -297,20 +312,7 @@ int main(int argc, char** argv) {
   app.add_flag("--json", o.json, "one JSON object on stdout");
   app.add_option("--html", o.html, "write the summary as a page, failures first");
   app.set_version_flag("--version", cs::version_string("cs-regress"));
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    const int code = app.exit(e);
-    return code == 0 ? 0 : 2;
-  }
-  if (!o.suite.empty() + !o.onnx.empty() + !o.golden.empty() + !o.kgraph.empty() != 1) {
-    std::cerr << "cs-regress: give one of SUITE, --onnx DIR, --golden DIR and --kgraph DIR (see --help)\n";
-    return 2;
-  }
-  try {
-    return cs::run(o);
-  } catch (const std::exception& e) {
-    std::cerr << "cs-regress: internal error: " << e.what() << "\n";
-    return 70;
-  }
+  cs::cli::Reply reply("cs-regress");
+  return cs::cli::run_tool(reply, app, argc, argv, cs::cli::Interrupt::ends,
+                           [&] { return cs::run(o, reply); });
 }

@@ -3,10 +3,10 @@
 #include "tools/cs-sim/against.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <filesystem>
 
+#include "runtime/support/temporaries.h"
 #include "tools/cs-sim/check.h"
 #include "tools/cs-sim/child.h"
 
@@ -58,17 +58,15 @@ std::string compare_values(const Program& p, const std::vector<NamedArray>& outp
 
 bool run_against(const SimOptions& o, const Program& p, const std::vector<NamedArray>& outputs,
                  sim::RunReport& r, Diag& diag) {
-  const std::string file =
-      (std::filesystem::temp_directory_path() / fmt::format("cs-sim-against-{}.npz", getpid())).string();
+  const Temporary outputs_of_it((std::filesystem::temp_directory_path() / "cs-sim-against.npz").string());
+  const std::string& file = outputs_of_it.path();
   std::vector<std::string> arguments{"--quiet", "--outputs", file, "--iterations",
                                      std::to_string(std::max(1, r.iterations))};
   if (!o.inputs.empty()) arguments.insert(arguments.end(), {"--inputs", o.inputs});
   for (const std::string& function : o.launch) arguments.insert(arguments.end(), {"--launch", function});
   const ChildRun base = run_child_sim(o, o.against, arguments);
-  std::error_code ec;
   if (base.exit_code != kOk) {
     diag.error_at(o.against, "the program to compare with does not run", base.error);
-    std::filesystem::remove(file, ec);
     return false;
   }
   r.against = base.stats.value("model", "");
@@ -77,7 +75,6 @@ bool run_against(const SimOptions& o, const Program& p, const std::vector<NamedA
     r.against += " (" + policy + ")";
   compare_figures(r, base.stats);
   r.against_note = compare_values(p, outputs, file, r.iterations);
-  std::filesystem::remove(file, ec);
   return true;
 }
 

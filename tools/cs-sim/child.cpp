@@ -3,7 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "tools/cs-regress/child_process.h"
+#include "tools/cli/child_process.h"
+#include "tools/cli/interrupt.h"
 
 namespace cs {
 
@@ -19,7 +20,7 @@ ChildRun run_child_sim(const SimOptions& o, const std::string& program,
   if (o.on_other_machine) argv.push_back("--on-other-machine");
   for (const std::string& fault : o.allow) argv.insert(argv.end(), {"--allow", fault});
   argv.insert(argv.end(), arguments.begin(), arguments.end());
-  const ChildResult r = run_child(argv);
+  const ChildResult r = run_child(argv, 0, &cli::interrupted());
   ChildRun out;
   out.exit_code = r.exit_code;
   out.stats = nlohmann::json::parse(r.out, nullptr, false);

@@ -156,6 +156,20 @@ std::optional<LaunchRun> run_launches(Device& device, const std::vector<Launch>&
   return run;
 }
 
+std::string launchable(const Program& p) {
+  std::string list;
+  for (const ExportedName& e : p.exports) {
+    const auto tile = std::find_if(p.tiles.begin(), p.tiles.end(),
+                                   [&](const TileProgram& t) { return t.function(e.name) != nullptr; });
+    if (!e.is_function || tile == p.tiles.end()) continue;
+    std::string types;
+    for (const auto& parameter : tile->function(e.name)->parameters)
+      types += (types.empty() ? "" : ", ") + std::string(data_type_name(parameter.type));
+    list += (list.empty() ? "" : ", ") + e.name + (types.empty() ? "" : "(" + types + ")");
+  }
+  return list;
+}
+
 std::vector<NamedArray> read_exports(Device& device) {
   const Program& p = device.program();
   std::vector<NamedArray> out;

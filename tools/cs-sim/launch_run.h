@@ -34,6 +34,8 @@ std::optional<std::vector<Launch>> read_launches(const std::vector<std::string>&
 // more. Copies and launches take host time. Nothing is returned for bad input (reported).
 std::optional<LaunchRun> run_launches(Device&, const std::vector<Launch>& functions, int rounds,
                                       const std::vector<NamedArray>& inputs, Cycle max_cycles, Diag&);
+// The functions that PEs have and --launch takes, as "run, init(i16, f32)"; empty if there is none.
+std::string launchable(const Program&);
 // All exported variables at the present cycle; takes no time.
 std::vector<NamedArray> read_exports(Device&);
 

@@ -1,33 +1,14 @@
 // cs-sim: runs a compiled Program on the simulated wafer.
-#include <unistd.h>
-
-#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <atomic>
 #include <charconv>
-#include <csignal>
-#include <iostream>
 
 #include "runtime/support/files.h"
-#include "runtime/support/yaml.h"
+#include "tools/cli/interrupt.h"
 #include "tools/cs-sim/serve.h"
 #include "tools/cs-sim/simulate.h"
 
 namespace cs {
 namespace {
-
-// A signal handler can reach nothing else.
-std::atomic<bool> interrupted = false;
-
-void on_interrupt(int) { interrupted = true; }
-
-void catch_interrupts() {
-  struct sigaction action = {};
-  action.sa_handler = on_interrupt;
-  action.sa_flags = int(SA_RESETHAND);  // a second one ends the process at once
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
-}
 
 struct LaterOptions {  // accepted by name, so that the message can say more than "unknown option"
   std::string model = "engine", checkpoint, restore, data;
@@ -70,9 +51,7 @@ std::string usage_problem(SimOptions& o, const LaterOptions& later) {
   if (!parse_block(o)) return "--block must be WxH with numbers from 1 to 4096, got '" + o.block + "'";
   for (const std::string& fault : o.allow) {
     if (!contains(kFaults, fault)) {
-      const std::string near = nearest(fault, kFaults);
-      return "--allow: unknown fault '" + fault + "'" +
-             (near.empty() ? "" : "; did you mean '" + near + "'?");
+      return "--allow: unknown fault '" + fault + "'" + cli::did_you_mean(fault, kFaults);
     }
     if (!contains(kAllowable, fault))
       return "--allow " + fault + ": a program cannot go on after this fault";
@@ -169,22 +148,11 @@ int main(int argc, char** argv) {
       "internal error,\n"
       "130 interrupted"};
   cs::add_options(app, o, later);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? cs::kOk : cs::kUsage;
-  }
-  if (const std::string problem = cs::usage_problem(o, later); !problem.empty()) {
-    std::cerr << "cs-sim: " << problem << "\n";
-    return cs::kUsage;
-  }
   std::string command = "cs-sim";
   for (int i = 1; i < argc; ++i) command += std::string(" ") + argv[i];
-  cs::catch_interrupts();
-  try {
-    return o.serve ? cs::serve(o, cs::interrupted) : cs::simulate(o, command, cs::interrupted);
-  } catch (const std::exception& e) {
-    std::cerr << "cs-sim: internal error: " << e.what() << "\n";
-    return cs::kInternal;
-  }
+  cs::cli::Reply reply("cs-sim");
+  return cs::cli::run_tool(reply, app, argc, argv, cs::cli::Interrupt::asked, [&] {
+    if (const std::string problem = cs::usage_problem(o, later); !problem.empty()) throw cs::cli::Usage{problem};
+    return o.serve ? cs::serve(o, cs::cli::interrupted()) : cs::simulate(o, command, reply);
+  });
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/host/device.h"
+#include "tools/cli/exit_code.h"
 
 namespace cs {
 
@@ -30,17 +31,6 @@ struct SimOptions {
   bool json = false, quiet = false;
   bool serve = false;
   bool child = false;  // internal: started by another cs-sim, starts none itself
-};
-
-// Exit codes of all tools.
-enum ExitCode {
-  kOk = 0,
-  kInputError = 1,
-  kUsage = 2,
-  kSimulatedFailure = 3,
-  kDiffers = 4,
-  kInternal = 70,
-  kInterrupted = 130
 };
 
 }  // namespace cs

@@ -2,38 +2,57 @@
 #include "tools/cs-sim/progress.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <iostream>
+#include <functional>
+#include <numeric>
 
+#include "runtime/support/progress.h"
 #include "simulator/report/summary.h"
 
 namespace cs {
+namespace {
 
-Progress::Progress(bool quiet)
-    : quiet_(quiet), terminal_(isatty(2) != 0), start_(Clock::now()), last_(start_) {}
+constexpr double kPeriod = 0.2;  // seconds
 
-void Progress::operator()(Cycle now) {
-  if (quiet_) return;
-  const auto time = Clock::now();
-  const double seconds = std::chrono::duration<double>(time - last_).count();
-  if (seconds < (terminal_ ? 0.2 : 30)) return;
-  const double speed = double(now - last_cycle_) / seconds;
-  const std::string line = fmt::format("[sim] {} cycles  {:.2f} Mcycles/s  {:.0f} s", sim::grouped(now),
-                                       speed / 1e6, std::chrono::duration<double>(time - start_).count());
-  if (terminal_) {
-    std::cerr << "\r" << fmt::format("{:<70}", line) << std::flush;
-  } else {
-    std::cerr << line << "\n";
-  }
-  shown_ = true;
-  last_ = time;
-  last_cycle_ = now;
+int port_index(const Program& p, const std::string& name) {
+  for (size_t i = 0; i < p.ports.size(); ++i)
+    if (p.ports[i].name == name) return int(i);
+  return -1;
 }
 
-void Progress::end() {
-  if (shown_ && terminal_) std::cerr << "\r" << std::string(72, ' ') << "\r" << std::flush;
-  shown_ = false;
+size_t elements_of(const HostPart& host, const std::string& tensor) {
+  for (const auto* list : {&host.inputs, &host.outputs, &host.values})
+    for (const HostTensor& t : *list)
+      if (t.name == tensor)
+        return size_t(std::accumulate(t.shape.begin(), t.shape.end(), int64_t(1), std::multiplies<>()));
+  return 0;
+}
+
+}  // namespace
+
+std::vector<std::pair<int, size_t>> words_to_come(const Program& p, int samples) {
+  std::vector<std::pair<int, size_t>> words;
+  for (const HostStep& step : p.host->steps) {
+    const int port = step.kind == HostStep::Kind::receive ? port_index(p, step.port) : -1;
+    if (port >= 0) words.emplace_back(port, elements_of(*p.host, step.tensor) * size_t(samples));
+  }
+  return words;
+}
+
+void Progress::operator()(const Device& device, Cycle now) {
+  const auto time = Clock::now();
+  const double seconds = std::chrono::duration<double>(time - last_).count();
+  if (seconds < kPeriod) return;
+  size_t received = 0, all = 0;
+  for (const auto& [port, words] : expected_) {
+    received += device.received(port).size();
+    all += words;
+  }
+  progress::part("", received, all);
+  progress::note(fmt::format("{} cycles  {:.2f} Mcycles/s", sim::grouped(now),
+                             double(now - last_cycle_) / seconds / 1e6));
+  last_ = time;
+  last_cycle_ = now;
 }
 
 }  // namespace cs

@@ -1,7 +1,9 @@
-// Progress: one line that is rewritten on a terminal, a plain line every 30 seconds elsewhere.
+// How far a simulation is: words that have come back of those that will, cycles and their speed.
 #pragma once
 
 #include <chrono>
+#include <utility>
+#include <vector>
 
 #include "runtime/host/device.h"
 
@@ -9,16 +11,18 @@ namespace cs {
 
 class Progress {
  public:
-  explicit Progress(bool quiet);
-  void operator()(Cycle now);
-  // Removes the line from the terminal.
-  void end();
+  // What will have come out of each port at the end; empty where nobody knows.
+  void expect(std::vector<std::pair<int, size_t>> words) { expected_ = std::move(words); }
+  void operator()(const Device&, Cycle now);
 
  private:
   using Clock = std::chrono::steady_clock;
-  bool quiet_, terminal_, shown_ = false;
-  Clock::time_point start_, last_;
+  std::vector<std::pair<int, size_t>> expected_;
+  Clock::time_point last_ = Clock::now();
   Cycle last_cycle_ = 0;
 };
+
+// Words that `samples` samples of a network send to the host, by port.
+std::vector<std::pair<int, size_t>> words_to_come(const Program&, int samples);
 
 }  // namespace cs

@@ -8,7 +8,6 @@
 #include "tools/cs-sim/simulate.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -18,10 +17,12 @@
 #include "runtime/host/copy_run.h"
 #include "runtime/host/model_run.h"
 #include "runtime/support/files.h"
+#include "runtime/support/progress.h"
 #include "simulator/report/collect.h"
 #include "simulator/report/summary.h"
 #include "simulator/report/stats_json.h"
 #include "simulator/report/timeline.h"
+#include "tools/cli/interrupt.h"
 #include "tools/cs-sim/against.h"
 #include "tools/cs-sim/baselines.h"
 #include "tools/cs-sim/check.h"
@@ -40,22 +41,14 @@ constexpr int kReportSamples = 8;
 
 class Simulation {
  public:
-  Simulation(const SimOptions& o, const std::string& command, const std::atomic<bool>& interrupted)
-      : o_(o),
-        command_(command),
-        interrupted_(interrupted),
-        progress_(o.quiet),
-        traces_(o, usage_error_),
-        print_(o.print) {}
+  Simulation(const SimOptions& o, const std::string& command, cli::Reply& reply)
+      : o_(o), command_(command), reply_(reply), traces_(o, usage_error_), print_(o.print) {}
 
   int run() {
-    if (!usage_error_.empty()) {
-      std::cerr << "cs-sim: " << usage_error_ << "\n";
-      return kUsage;
-    }
+    if (!usage_error_.empty()) throw cli::Usage{usage_error_};
+    if (!o_.quiet) reply_.show_progress();
     const auto start = std::chrono::steady_clock::now();
     const bool ran = load() && build_device() && run_program();
-    progress_.end();
     if (!ran) return fail();
     seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     collect_figures();
@@ -63,7 +56,8 @@ class Simulation {
     CS_CHECK(!ended_well() || report_.utilisation <= 1,
              "PEs did more work than their peak rate allows in these cycles");
     if (!keep_outputs() || !write_traces()) return fail();
-    if (ended_well() && !add_other_runs()) return fail();
+    if (ended_well() && (!add_other_runs() || cli::interrupted())) return fail();
+    reply_.end_progress();
     const int code = exit_code();
     if (!o_.report.empty() && !write_report(o_, record(code), report_, diag_)) return fail();
     print();
@@ -72,8 +66,9 @@ class Simulation {
 
  private:
   int fail() {
-    diag_.print(std::cerr, isatty(2) != 0);
-    return kInputError;
+    reply_.show(diag_);
+    if (cli::interrupted()) reply_.error("interrupted");
+    return cli::interrupted() ? kInterrupted : kInputError;
   }
   bool load();
   bool read_inputs();
@@ -98,7 +93,7 @@ class Simulation {
 
   const SimOptions& o_;
   std::string command_;
-  const std::atomic<bool>& interrupted_;
+  cli::Reply& reply_;
   Progress progress_;
   std::string usage_error_;
   Traces traces_;
@@ -169,8 +164,10 @@ bool Simulation::build_device() {
   if (!traces_.prepare(loaded_.program, machine_, options.shell, diag_)) return false;
   if (o_.max_cycles > 0) options.max_cycles = o_.max_cycles;
   options.max_seconds = o_.max_seconds;
-  options.interrupted = &interrupted_;
-  options.progress = [this](Cycle now) { progress_(now); };
+  options.interrupted = &cli::interrupted();
+  progress::stage("", 0, 1);
+  if (is_model()) progress_.expect(words_to_come(loaded_.program, samples_to_run()));
+  options.progress = [this](Cycle now) { progress_(*device_, now); };
   device_ = std::make_unique<SimDevice>(machine_, options);
   device_->engine().set_trace(traces_.sink());
   device_->engine().set_print(print_.sink());
@@ -201,6 +198,12 @@ bool Simulation::run_exports() {
   launches_ = run_launches(*device_, *launches, std::max(1, iterations()), inputs_, limit, diag_);
   if (!launches_) return false;
   status_ = launches_->status;
+  if (const std::string functions = launchable(loaded_.program);
+      launches->empty() && device_->now() == 0 && status_.reason == StopReason::idle && !functions.empty()) {
+    diag_.error_at(o_.program, "nothing in this program runs by itself, and no function was launched",
+                   "--launch takes, with commas between several: " + functions);
+    return false;
+  }
   outputs_ = read_exports(*device_);
   return true;
 }
@@ -314,18 +317,14 @@ sim::RunRecord Simulation::record(int code) const {
 
 void Simulation::print() const {
   if (!status_.fault.empty())
-    std::cerr << fmt::format("cs-sim: {} at cycle {}\n{}\n", status_.fault, report_.status.now,
-                             status_.message);
+    reply_.error(fmt::format("{} at cycle {}\n{}", status_.fault, report_.status.now, status_.message));
   if (status_.reason == StopReason::interrupted)
-    std::cerr << fmt::format("cs-sim: interrupted at cycle {}\n", report_.status.now);
-  if (report_.check && !report_.check->ok)
-    std::cerr << "cs-sim: results differ: " << report_.check->mismatch << "\n";
-  if (o_.json) {
-    std::cout << sim::stats_json(report_) << "\n";
-  } else {
-    std::cout << (o_.quiet ? sim::one_line(report_) : sim::summary(report_));
-  }
-  std::cout.flush();
+    reply_.error(fmt::format("interrupted at cycle {}", report_.status.now));
+  if (report_.check && !report_.check->ok) reply_.error("results differ: " + report_.check->mismatch);
+  if (o_.json)
+    reply_.object(sim::stats_json(report_));
+  else
+    reply_.text(o_.quiet ? sim::one_line(report_) : sim::summary(report_));
   std::ostream& talk = o_.json ? std::cerr : std::cout;
   if (o_.quiet) return;
   talk << notes_;
@@ -334,8 +333,8 @@ void Simulation::print() const {
 
 }  // namespace
 
-int simulate(const SimOptions& o, const std::string& command, const std::atomic<bool>& interrupted) {
-  return Simulation(o, command, interrupted).run();
+int simulate(const SimOptions& o, const std::string& command, cli::Reply& reply) {
+  return Simulation(o, command, reply).run();
 }
 
 }  // namespace cs

@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <fstream>
 
+#include "tools/cli/tool.h"
+
 namespace cs {
 namespace {
 
@@ -38,9 +40,15 @@ Traces::Traces(const SimOptions& o, std::string& error) {
     } else if (kind == "perfetto") {
       error = "--trace perfetto: this kind comes with a later version; there are chrome, simlog and vcd";
     } else {
-      error = fmt::format("--trace: unknown kind '{}'; there are chrome, simlog and vcd", kind);
+      error = fmt::format("--trace: unknown kind '{}'; there are chrome, simlog and vcd{}", kind,
+                          cli::did_you_mean(kind, {"chrome", "simlog", "vcd"}));
     }
   }
+}
+
+// What SystemC was writing when the run failed.
+Traces::~Traces() {
+  if (vcd_temporary_) std::remove((vcd_temporary_->path() + ".vcd").c_str());
 }
 
 bool Traces::prepare(const Program& program, const Machine& machine, sim::ShellOptions& shell, Diag& diag) {
@@ -70,7 +78,8 @@ bool Traces::prepare(const Program& program, const Machine& machine, sim::ShellO
   }
   for (int y = r.y; y < r.y + r.h; ++y)
     for (int x = r.x; x < r.x + r.w; ++x) shell.probes.push_back({x, y});
-  shell.waveform = vcd_file_ + ".part";
+  vcd_temporary_.emplace(vcd_file_);
+  shell.waveform = vcd_temporary_->path();  // SystemC appends ".vcd"
   shell.window_begin = filter_.begin;
   shell.window_end = filter_.end;
   if (!std::ofstream(shell.waveform + ".vcd")) {
@@ -107,8 +116,10 @@ bool Traces::write(Diag& diag, std::string& notes) {
     else
       ok = false;
   if (vcd_file_.empty()) return ok;
-  if (std::rename((vcd_file_ + ".part.vcd").c_str(), vcd_file_.c_str()) != 0) {
-    diag.error_at(vcd_file_, "the waveform cannot be given its final name");
+  std::string why = "the waveform was not written";
+  if (std::rename((vcd_temporary_->path() + ".vcd").c_str(), vcd_temporary_->path().c_str()) != 0 ||
+      !vcd_temporary_->put_in_place(why)) {
+    diag.error_at(vcd_file_, why);
     return false;
   }
   notes += fmt::format("trace: {} (waveform, 1 ns is one cycle)\n", vcd_file_);

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "runtime/support/temporaries.h"
 #include "simulator/systemc/shell.h"
 #include "simulator/trace/chrome_trace.h"
 #include "simulator/trace/fan_out.h"
@@ -17,6 +19,8 @@ class Traces {
  public:
   // Reads the options; `error` is what is wrong with them (a usage error), empty if nothing.
   Traces(const SimOptions&, std::string& error);
+
+  ~Traces();
 
   // Before the device is built: which PEs and where to, for the waveform.
   bool prepare(const Program&, const Machine&, sim::ShellOptions&, Diag&);
@@ -35,6 +39,7 @@ class Traces {
 
   std::vector<std::string> chrome_files_, simlog_files_;
   std::string vcd_file_;
+  std::optional<Temporary> vcd_temporary_;
   sim::TraceFilter filter_;
   std::vector<std::unique_ptr<sim::ChromeTrace>> chrome_;
   std::vector<std::unique_ptr<sim::SimlogTrace>> simlog_;

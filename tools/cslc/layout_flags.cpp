@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <iostream>
 #include <sstream>
 
 #include "runtime/support/files.h"
@@ -21,7 +20,7 @@ void add_pairs(const std::vector<std::string>& texts, const char* flag, Pairs& t
     for (std::string item; std::getline(in, item, ',');) {
       const size_t colon = item.find(':');
       if (colon == std::string::npos || colon == 0)
-        throw UsageError{fmt::format("{} takes NAME:VALUE,...; got '{}'", flag, item)};
+        throw cli::Usage{fmt::format("{} takes NAME:VALUE,...; got '{}'", flag, item)};
       to.emplace_back(item.substr(0, colon), item.substr(colon + 1));
     }
   }
@@ -38,7 +37,7 @@ std::pair<int, int> two_numbers(const std::string& text, const char* flag) {
     const auto second = std::from_chars(first.ptr + 1, end, b);
     ok = second.ec == std::errc() && second.ptr == end && a >= 0 && b >= 0;
   }
-  if (!ok) throw UsageError{fmt::format("{} takes two numbers, X,Y; got '{}'", flag, text)};
+  if (!ok) throw cli::Usage{fmt::format("{} takes two numbers, X,Y; got '{}'", flag, text)};
   return {a, b};
 }
 
@@ -49,7 +48,7 @@ void LayoutFlags::declare(CLI::App& app, api::CompileOptions& o, const std::stri
   const auto flag = [&](const char* name, bool& value, const char* text) {
     app.add_flag(name, value, text)->group(group);
   };
-  option("--arch", arch_, "wse2 (default) or wse3")->check(CLI::IsMember({"wse2", "wse3"}));
+  option("--arch", arch_, "wse2 (default) or wse3")->check(cli::one_of({"wse2", "wse3"}));
   option("--fabric-dims", dims_, "W,H (default: the rectangle and what memcpy needs around it)");
   option("--fabric-offsets", offsets_, "X,Y of the rectangle");
   option("--params", params_, "Parameters of the layout, NAME:VALUE,...; may be repeated");
@@ -60,7 +59,7 @@ void LayoutFlags::declare(CLI::App& app, api::CompileOptions& o, const std::stri
       ->check(CLI::Range(0, 1024));
   option("--width-east-buf", o.east_buffer, "Columns left free east of it")->check(CLI::Range(0, 1024));
   option("--fp16-format", fp16_, "What f16 means: f16, bf16 or cb16")
-      ->check(CLI::IsMember({"f16", "fp16", "bf16", "cb16"}));
+      ->check(cli::one_of({"f16", "fp16", "bf16", "cb16"}));
   option("--max-inlined-iterations", o.csl.max_inlined_iterations, "Limit of unrolled loops");
   option("--comptime-func-depth-limit", o.csl.comptime_depth_limit, "Limit of nested comptime calls");
   option("--lomem-reservation-end,--link-section-start-address-bytes", o.low_memory_end,
@@ -94,8 +93,9 @@ void LayoutFlags::check(Diag& diag) const {
     diag.error_at("--warnings-as-errors", fmt::format("there were {} warnings", diag.warnings()));
 }
 
-bool LayoutFlags::write_extras(const api::Compiled& c, const std::string& output, Diag& diag) const {
-  if (out_routes_ && c.program) std::cout << api::routes_text(*c.program);
+bool LayoutFlags::write_extras(const api::Compiled& c, const std::string& output, std::string& text,
+                               Diag& diag) const {
+  if (out_routes_ && c.program) text += api::routes_text(*c.program);
   if (json_option_->count() == 0 || !c.program) return true;
   return write_file_atomic(output_json_.empty() ? output + ".json" : output_json_, api::out_json(c), diag);
 }

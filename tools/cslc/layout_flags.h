@@ -7,22 +7,19 @@
 #include <vector>
 
 #include "tools/api/api.h"
+#include "tools/cli/tool.h"
 
 namespace cs {
-
-struct UsageError {
-  std::string message;
-};
 
 class LayoutFlags {
  public:
   // `group` is their heading in --help.
   void declare(CLI::App&, api::CompileOptions&, const std::string& group);
-  // After parsing; throws UsageError.
+  // After parsing; throws cli::Usage.
   void apply(api::CompileOptions&) const;
-  // What the flags ask for beside the folder: routes on stdout, the parameters as JSON. `output` is the
-  // folder's name.
-  bool write_extras(const api::Compiled&, const std::string& output, Diag&) const;
+  // What the flags ask for beside the folder: routes, as text for stdout, the parameters as JSON. `output` is
+  // the folder's name.
+  bool write_extras(const api::Compiled&, const std::string& output, std::string& text, Diag&) const;
   // Warnings about flags that change nothing here; warnings become errors if that was asked for.
   void check(Diag&) const;
 

@@ -3,14 +3,7 @@
 //   1. read the command line; usage errors exit with 2
 //   2. compile through tools/api (the same path as cs-compile LAYOUT.csl)
 //   3. write the folder, print diagnostics
-#include <unistd.h>
-
-#include <CLI/CLI.hpp>
-#include <charconv>
 #include <iostream>
-#include <sstream>
-
-#include <fmt/format.h>
 
 #include "runtime/support/files.h"
 #include "tools/api/api.h"
@@ -23,7 +16,7 @@ constexpr const char* kExamples = R"(Examples:
   cslc layout.csl --fabric-dims=8,3 --fabric-offsets=4,1 --params=M:4,N:6 --memcpy --channels=1 -o out
   cslc layout.csl --arch=wse3 -o out       the fabric is the rectangle and what memcpy needs around it
 
-Exit codes: 0 ok, 1 input error, 2 usage, 70 internal error.)";
+Exit codes: 0 ok, 1 input error, 2 usage, 70 internal error, 130 interrupted.)";
 
 struct Flags {
   std::string machine, output = "out";
@@ -51,17 +44,20 @@ void apply(Flags& f, api::CompileOptions& o) {
   f.layout.apply(o);
 }
 
-int run(const Flags& f, const api::CompileOptions& o) {
+int run(const Flags& f, const api::CompileOptions& o, cli::Reply& reply) {
+  reply.show_progress();
   Diag diag;
   std::optional<api::Compiled> compiled = api::compile(o, diag);
   if (compiled) f.layout.check(diag);
+  std::string extras;
   bool ok = compiled && diag.ok() && api::write_compiled(*compiled, f.output, diag) &&
-            f.layout.write_extras(*compiled, f.output, diag);
-  diag.print(std::cerr, isatty(2) != 0);
-  if (!ok) return 1;
+            f.layout.write_extras(*compiled, f.output, extras, diag);
+  reply.show(diag);
+  if (!ok) return kInputError;
+  reply.text(extras);
   if (f.layout.verbose()) std::cerr << api::summary(*compiled);
-  if (f.json) std::cout << api::compile_report(*compiled);
-  return 0;
+  if (f.json) reply.object(api::compile_report(*compiled));
+  return kOk;
 }
 
 int main_of_tool(int argc, char** argv) {
@@ -71,19 +67,11 @@ int main_of_tool(int argc, char** argv) {
   Flags f;
   api::CompileOptions o;
   declare(app, f, o);
-  try {
-    app.parse(argc, argv);
+  cli::Reply reply("cslc");
+  return cli::run_tool(reply, app, argc, argv, cli::Interrupt::ends, [&] {
     apply(f, o);
-    return run(f, o);
-  } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? 0 : 2;
-  } catch (const UsageError& e) {
-    std::cerr << "cslc: " << e.message << "\nRun with --help for more information.\n";
-    return 2;
-  } catch (const std::exception& e) {
-    std::cerr << "cslc: internal error: " << e.what() << "\n";
-    return 70;
-  }
+    return run(f, o, reply);
+  });
 }
 
 }  // namespace

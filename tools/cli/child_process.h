@@ -1,6 +1,7 @@
 // Runs another program to its end and keeps what it printed.
 #pragma once
 
+#include <atomic>
 #include <string>
 #include <vector>
 
@@ -13,8 +14,13 @@ struct ChildResult {
   double seconds = 0;
 };
 
-// argv[0] is the program (a path, no search). After `timeout_seconds` it is killed; 0: no limit.
-ChildResult run_child(const std::vector<std::string>& argv, double timeout_seconds = 0);
+// argv[0] is the program (a path, no search). After `timeout_seconds` it is killed; 0: no limit. Once `stop`
+// is true it gets SIGINT, and is killed if it does not end.
+ChildResult run_child(const std::vector<std::string>& argv, double timeout_seconds = 0,
+                      const std::atomic<bool>* stop = nullptr);
+
+// For a process that is about to end by a signal: ends all children, and no new one can be started.
+void stop_children();
 
 // The folder that holds the running executable: sibling tools lie there, in the build tree and when
 // installed.

@@ -1,0 +1,16 @@
+// Ctrl-C and SIGTERM.
+#pragma once
+
+#include <atomic>
+#include <functional>
+
+namespace cs::cli {
+
+// Set by the signal where a tool asked for it (Interrupt::asked).
+const std::atomic<bool>& interrupted();
+void ask_for_interrupts();
+// From now on a thread of its own waits for the signal, calls `last_words` and ends the process with 130.
+// Before any other thread is started.
+void end_on_interrupt(std::function<void()> last_words);
+
+}  // namespace cs::cli
