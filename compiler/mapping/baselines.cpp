@@ -13,7 +13,9 @@
 #include <fmt/format.h>
 
 #include "compiler/autogen/autogen.h"
+#include "compiler/graph/graph_yaml.h"
 #include "compiler/mapping/mapping.h"
+#include "runtime/support/files.h"
 
 namespace cs::mapping {
 
@@ -30,6 +32,11 @@ class Copier {
  public:
   Copier(const Graph& g, const std::vector<NodeId>& nodes, Form form)
       : g_(g), nodes_(nodes), form_(form), base_(form == Form::handwritten) {}
+  // Numbers instead of names and places: equal kernels give equal graphs.
+  Copier& without_names() {
+    named_ = false;
+    return *this;
+  }
 
   Graph run(const std::string& name) {
     out_.name = name;
@@ -49,6 +56,8 @@ class Copier {
   }
 
  private:
+  std::string name(const std::string& own) { return named_ ? own : fmt::format("v{}", numbers_++); }
+
   // What the node takes: its source in the copy, as a view of it where it has another shape.
   ValueId operand(ValueId v) {
     const ValueId source = graph::source_of(g_, v);
@@ -57,16 +66,16 @@ class Copier {
     const graph::Value& wanted = g_.value(v);
     if (out_.value(it->second).type.shape == wanted.type.shape) return it->second;
     graph::Node view;
-    view.name = out_.fresh_name(wanted.name + "_view");
+    view.name = out_.fresh_name(name(wanted.name + "_view"));
     view.op = "reshape";
     view.inputs = {it->second};
     view.attrs = {{"shape", std::vector<int64_t>(wanted.type.shape)}};
-    return typed(out_.add_result(out_.add_node(std::move(view)), out_.fresh_name(wanted.name)), wanted);
+    return typed(out_.add_result(out_.add_node(std::move(view)), out_.fresh_name(name(wanted.name))), wanted);
   }
   ValueId outside(ValueId v) {
     const graph::Value& value = g_.value(v);
-    return value.is_constant() ? out_.add_constant(value.name, *g_.constant_of(v))
-                               : out_.add_input(value.name, value.type, value.sample_dim);
+    return value.is_constant() ? out_.add_constant(name(value.name), *g_.constant_of(v))
+                               : out_.add_input(name(value.name), value.type, value.sample_dim);
   }
   ValueId typed(ValueId made, const graph::Value& like) {
     out_.value(made).type = like.type;
@@ -78,9 +87,9 @@ class Copier {
   ValueId copy(NodeId id, bool as_relu) {
     const graph::Node& from = g_.node(id);
     graph::Node node;
-    node.name = from.name;
+    node.name = name(from.name);
     node.op = as_relu ? "relu" : from.op;
-    node.where = from.where;
+    if (named_) node.where = from.where;
     node.assignment.origin = base_ ? Origin::handwritten : from.assignment.origin;
     node.assignment.reason = form_ != Form::self ? "counterpart" : from.assignment.reason;
     if (form_ == Form::self) node.assignment.kernel = from.assignment.kernel;
@@ -93,7 +102,7 @@ class Copier {
     }
     const graph::Value& value = g_.value(from.outputs[0]);
     NodeId made = out_.add_node(std::move(node));
-    const ValueId result = typed(out_.add_result(made, value.name), value);
+    const ValueId result = typed(out_.add_result(made, name(value.name)), value);
     std::string why;
     if (form_ == Form::composition)
       out_.node(made).assignment.kernel = autogen::generator_for(out_, made, why);
@@ -111,7 +120,8 @@ class Copier {
   const Graph& g_;
   const std::vector<NodeId>& nodes_;
   Form form_;
-  bool base_;
+  bool base_, named_ = true;
+  int numbers_ = 0;
   Graph out_;
   std::map<ValueId, ValueId> result_;
 };
@@ -157,12 +167,30 @@ std::vector<NodeId> nodes_of(const Graph& g, const KernelRow& row) {
   return nodes;
 }
 
+// Kernels with the same text take the same cycles: operators, types, small constants and the rectangle are in
+// it, of large constants the values only where they are indices.
+std::string text_of(const Graph& g, const std::vector<NodeId>& nodes, const KernelRow& row) {
+  const Graph copy = Copier(g, nodes, Form::self).without_names().run("");
+  bool indices = false;
+  for (NodeId id : copy.nodes())
+    for (ValueId v : copy.node(id).inputs)
+      indices = indices ||
+                (v.valid() && copy.value(v).is_constant() && !data_type_is_float(copy.value(v).type.dtype));
+  const graph::GraphText text = graph::graph_text(copy, "");
+  const std::string_view bytes(reinterpret_cast<const char*>(text.weights.data()), text.weights.size());
+  return fmt::format("{} x {} {}\n{}", row.rect.w, row.rect.h, indices ? hash_text(bytes) : "", text.yaml);
+}
+
 }  // namespace
 
+// Equal kernels share the baseline of the first of them.
 void name_baselines(const Graph& g, HostPart& host) {
+  std::map<std::string, std::string> first;
   for (KernelRow& row : host.kernels) {
     if (row.origin != Origin::autogen || row.nodes.empty()) continue;
-    if (!counterpart(g, nodes_of(g, row)).name.empty()) row.baseline = row.name;
+    const std::vector<NodeId> nodes = nodes_of(g, row);
+    if (counterpart(g, nodes).name.empty()) continue;
+    row.baseline = first.emplace(text_of(g, nodes, row), row.name).first->second;
   }
 }
 
@@ -170,7 +198,7 @@ std::vector<Baseline> make_baselines(const Graph& g, const Mapped& mapped, const
                                      const MapOptions& options, std::vector<MissingBaseline>& missing) {
   std::vector<Baseline> list;
   for (const KernelRow& row : mapped.host.kernels) {
-    if (row.baseline.empty()) continue;
+    if (row.baseline != row.name) continue;  // none, or that of another one
     std::vector<NodeId> nodes = nodes_of(g, row);
     Counterpart other = counterpart(g, nodes);
     MapOptions forced = options;

@@ -6,13 +6,13 @@
 
 #include "compiler/mapping/mapping.h"
 #include "compiler/mapping/plan.h"
-#include "compiler/mapping/roles.h"
+#include "compiler/mapping/share.h"
 
 namespace cs::mapping {
 
 // layout.csl: which PE runs which file, what every router does, which names the host may use.
-std::string layout_text(const std::string& model, const Extent& fabric, const std::vector<Role>& roles,
-                        const FlowPlan&, const Parts&);
+std::string layout_text(const std::string& model, const Extent& fabric, const SharedRoles&, const FlowPlan&,
+                        const Parts&);
 // Appends the instance's constants as its PEs hold them, with one row per rectangle of equal extents.
 void pack_constants(const Instance&, std::vector<uint8_t>& weights, std::vector<Constant>& rows);
 void pack_region(const Instance&, std::vector<uint8_t>& weights, std::vector<Constant>& rows);

@@ -1,6 +1,7 @@
 // Text of layout.csl.
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -131,26 +132,17 @@ std::vector<Run> runs_of(const std::vector<RouterKey>& pes) {
   return done;
 }
 
-std::string layout_text(const std::string& model, const Extent& fabric, const std::vector<Role>& roles,
-                        const FlowPlan& plan, const Parts& parts) {
-  std::string out = fmt::format(
-      "// layout.csl: {}, placed on {} x {} PEs.\n//\n// Which PE runs which file, and what every router "
-      "does with "
-      "every color.\n\nlayout {{\n  @set_rectangle({}, {});\n\n",
-      model, fabric.width, fabric.height, fabric.width, fabric.height);
-  for (const Role& role : roles) {
-    for (const Run& run : role.runs) {
-      out += loops(run, fmt::format("@set_tile_code({{x}}, {{y}}, \"{}.csl\", .{{}});", role.name));
-    }
-  }
-  for (const Flow& f : plan.flows) out += flow_text(f);
-  std::string names;
+// The names that the host may use, each once with its type.
+static std::string export_text(const Parts& parts, const SharedRoles& shared) {
+  std::set<std::string> known;
+  std::string out;
+  const auto add = [&](const std::string& symbol, const char* type) {
+    const std::string& name = shared.exported(symbol);
+    if (known.insert(name).second) out += fmt::format("  @export_name(\"{}\", [*]{}, true);\n", name, type);
+  };
   for (const Instance& inst : parts.instances) {
-    if (inst.region) {
-      for (const std::string& symbol : region_symbols(inst)) {
-        names += fmt::format("  @export_name(\"{}_{}\", [*]i32, true);\n", inst.name, symbol);
-      }
-    }
+    if (inst.region)
+      for (const std::string& symbol : region_symbols(inst)) add(inst.name + "_" + symbol, "i32");
     for (size_t k = 0; k < inst.constants.size(); ++k) {
       const PackedConstant& c = inst.constants[k];
       // Of a region's constant, the parts of no PE may need anything.
@@ -158,10 +150,26 @@ std::string layout_text(const std::string& model, const Extent& fabric, const st
       if (inst.region &&
           std::all_of(pes.begin(), pes.end(), [&](const RegionPe& p) { return p.constants[k].empty(); }))
         continue;
-      names += fmt::format("  @export_name(\"{}_{}\", [*]{}, true);\n", inst.name, c.name,
-                           c.integer ? "i32" : "f32");
+      add(inst.name + "_" + c.name, c.integer ? "i32" : "f32");
     }
   }
+  return out;
+}
+
+std::string layout_text(const std::string& model, const Extent& fabric, const SharedRoles& shared,
+                        const FlowPlan& plan, const Parts& parts) {
+  std::string out = fmt::format(
+      "// layout.csl: {}, placed on {} x {} PEs.\n//\n// Which PE runs which file, and what every router "
+      "does with "
+      "every color.\n\nlayout {{\n  @set_rectangle({}, {});\n\n",
+      model, fabric.width, fabric.height, fabric.width, fabric.height);
+  for (const Role& role : shared.roles()) {
+    for (const Run& run : role.runs) {
+      out += loops(run, fmt::format("@set_tile_code({{x}}, {{y}}, \"{}.csl\", .{{}});", role.name));
+    }
+  }
+  for (const Flow& f : plan.flows) out += flow_text(f);
+  const std::string names = export_text(parts, shared);
   if (!names.empty()) out += "\n" + names;
   return out + "}\n";
 }

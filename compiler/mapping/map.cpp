@@ -1,6 +1,7 @@
 // The driver of mapping: see mapping.h for the steps.
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -128,39 +129,50 @@ void add_library(Mapped& mapped) {
   for (std::string_view file : imported) mapped.files[std::string(file)] = std::string(kernels::source(file));
 }
 
-std::vector<Role> emit_roles(const Parts& parts, const FlowPlan& plan, const Machine& machine, Mapped& mapped,
-                             Diag& diag) {
-  std::vector<Role> roles;
+// Colors of the streams that each instance takes and gives, by operand and by result.
+struct StreamColors {
+  std::vector<int> in, out;
+};
+
+std::vector<StreamColors> stream_colors(const Parts& parts, const FlowPlan& plan) {
+  std::vector<StreamColors> colors;
+  for (const Instance& inst : parts.instances)
+    colors.push_back({std::vector<int>(size_t(inst.work.operands), 0),
+                      std::vector<int>(std::max<size_t>(1, inst.results.size()), 0)});
+  for (size_t s = 0; s < parts.streams.size(); ++s) {
+    const Stream& stream = parts.streams[s];
+    const int f = plan.of_stream[s], color = f < 0 ? 0 : plan.flows[size_t(f)].color;
+    if (stream.producer >= 0) colors[size_t(stream.producer)].out[size_t(stream.result)] = color;
+    for (const Taker& t : stream.takers)
+      if (t.instance >= 0) colors[size_t(t.instance)].in[size_t(t.operand)] = color;
+  }
+  return colors;
+}
+
+SharedRoles emit_roles(const Parts& parts, const FlowPlan& plan, const Machine& machine, Mapped& mapped,
+                       Diag& diag) {
+  SharedRoles shared;
+  const std::vector<StreamColors> colors = stream_colors(parts, plan);
   for (size_t i = 0; i < parts.instances.size(); ++i) {
     const Instance& inst = parts.instances[i];
-    std::vector<int> in(size_t(inst.work.operands), 0);
-    std::vector<int> out(std::max<size_t>(1, inst.results.size()), 0);
-    for (size_t s = 0; s < parts.streams.size(); ++s) {
-      int f = plan.of_stream[s];
-      int color = f < 0 ? 0 : plan.flows[size_t(f)].color;
-      if (parts.streams[s].producer == int(i)) out[size_t(parts.streams[s].result)] = color;
-      for (const Taker& t : parts.streams[s].takers) {
-        if (t.instance == int(i)) in[size_t(t.operand)] = color;
-      }
-    }
-    InstanceRoles made = roles_of(inst, plan.of_instance[i], in, out, plan, machine);
-    for (Role& role : made.roles) {
-      if (!allocate_role(role, machine, diag) || !verify_role(role, machine, diag)) continue;
-      mapped.files[role.name + ".csl"] = role_text(role);
-      roles.push_back(std::move(role));
-    }
-    mapped.files.merge(made.files);
+    InstanceRoles made = roles_of(inst, plan.of_instance[i], colors[i].in, colors[i].out, plan, machine);
+    bool ok = true;
+    for (Role& role : made.roles)
+      ok = allocate_role(role, machine, diag) && verify_role(role, machine, diag) && ok;
+    if (ok) shared.add(inst.name, std::move(made));
   }
+  mapped.files = shared.files();
   add_library(mapped);
-  return roles;
+  return shared;
 }
 
 void add_graph_nodes(const graph::Graph& g, const Parts& parts, HostPart& host) {
+  std::map<std::string_view, const Instance*> by_name;
+  for (const Instance& inst : parts.instances) by_name[inst.name] = &inst;
   for (KernelRow& row : host.kernels) {
-    for (const Instance& inst : parts.instances) {
-      if (inst.name != row.name || row.origin == Origin::host) continue;
-      for (graph::NodeId id : inst.nodes) row.nodes.push_back(g.node(id).name);
-    }
+    const auto it = by_name.find(row.name);
+    if (row.origin == Origin::host || it == by_name.end()) continue;
+    for (graph::NodeId id : it->second->nodes) row.nodes.push_back(g.node(id).name);
   }
 }
 
@@ -208,15 +220,16 @@ std::optional<Mapped> map_graph(const graph::Graph& g, const Machine& machine, c
   mapped.estimate = estimate_network(parts, machine);
   times.mark("place and route", mapped.seconds);
   mapped.layout = "layout.csl";
-  std::vector<Role> roles = emit_roles(parts, plan, machine, mapped, diag);
+  const SharedRoles shared = emit_roles(parts, plan, machine, mapped, diag);
   if (!diag.ok()) return std::nullopt;
-  mapped.files[mapped.layout] = layout_text(g.name, fabric, roles, plan, parts);
+  mapped.files[mapped.layout] = layout_text(g.name, fabric, shared, plan, parts);
   mapped.host = parts.host;
   mapped.weights = parts.weights;
   for (Instance& inst : parts.instances) {
     pack_constants(inst, mapped.weights, mapped.host.constants);
     inst.constants.clear();  // a network's weights need not be in memory twice
   }
+  for (Constant& c : mapped.host.constants) c.symbol = shared.exported(c.symbol);
   mapped.ports = plan.ports;
   mapped.fabric_width = fabric.width;
   mapped.fabric_height = fabric.height;

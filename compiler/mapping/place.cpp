@@ -24,6 +24,9 @@ constexpr double kFirstRoom = 1.1, kMoreRoom = 1.2;
 // On the whole fabric: gaps to the bound that are tried, each twice the one before.
 constexpr double kFirstGap = 0.025, kMostGap = 2;
 constexpr int64_t kMovesPerKernel = 3000, kMostMoves = 300'000;
+// A move takes time in proportion to the kernels, so beyond so many there are fewer moves; of thousands of
+// kernels the first arrangement decides, which follows the dataflow to and fro.
+constexpr double kManyKernels = 200;
 // What the wires weigh against the interval where both could be better.
 constexpr double kWireShare = 0.2;
 
@@ -97,7 +100,9 @@ class Placer {
     set_fabric({std::max(1, box.width - margin), std::max(1, box.height - margin)});
     FloorplanOptions options;
     options.threads = threads;
-    options.moves = std::min(kMostMoves, kMovesPerKernel * int64_t(problem_.kernels.size()));
+    const double kernels = double(problem_.kernels.size()),
+                 share = std::min(1.0, kManyKernels / std::max(1.0, kernels));
+    options.moves = std::min(int64_t(double(kMostMoves) * share * share), kMovesPerKernel * int64_t(kernels));
     if (!whole) {
       options.max_cost = goal_;
       return place_kernels(problem_, options);

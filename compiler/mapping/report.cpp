@@ -10,19 +10,21 @@ namespace cs::mapping {
 
 namespace {
 
-std::vector<int> colors_of(size_t i, const Parts& parts, const FlowPlan& plan) {
-  std::set<int> colors;
-  const InstanceFlows& own = plan.of_instance[i];
-  for (int f : own.scatter) colors.insert(plan.flows[size_t(f)].color);
-  for (int f : own.chain) {
-    if (f >= 0) colors.insert(plan.flows[size_t(f)].color);
+// Colors of every instance: of the flows inside it, of the streams that it takes and gives.
+std::vector<std::set<int>> colors_of(const Parts& parts, const FlowPlan& plan) {
+  std::vector<std::set<int>> colors(parts.instances.size());
+  const auto add = [&](int instance, int flow) {
+    if (instance >= 0 && flow >= 0) colors[size_t(instance)].insert(plan.flows[size_t(flow)].color);
+  };
+  for (size_t i = 0; i < parts.instances.size(); ++i) {
+    for (int f : plan.of_instance[i].scatter) add(int(i), f);
+    for (int f : plan.of_instance[i].chain) add(int(i), f);
   }
   for (size_t s = 0; s < parts.streams.size(); ++s) {
-    bool mine = parts.streams[s].producer == int(i);
-    for (const Taker& t : parts.streams[s].takers) mine = mine || t.instance == int(i);
-    if (mine && plan.of_stream[s] >= 0) colors.insert(plan.flows[size_t(plan.of_stream[s])].color);
+    add(parts.streams[s].producer, plan.of_stream[s]);
+    for (const Taker& t : parts.streams[s].takers) add(t.instance, plan.of_stream[s]);
   }
-  return {colors.begin(), colors.end()};
+  return colors;
 }
 
 KernelRow kernel_row(const Instance& inst, const Machine& machine) {
@@ -81,10 +83,11 @@ std::string fit_table(const Parts& parts, const Machine& machine) {
 
 void fill_reports(const Parts& parts, const FlowPlan& plan, const Extent& fabric, const Machine& machine,
                   Mapped& mapped) {
+  const std::vector<std::set<int>> colors = colors_of(parts, plan);
   for (size_t i = 0; i < parts.instances.size(); ++i) {
     const Instance& inst = parts.instances[i];
     KernelRow row = kernel_row(inst, machine);
-    row.colors = colors_of(i, parts, plan);
+    row.colors.assign(colors[i].begin(), colors[i].end());
     mapped.host.kernels.push_back(row);
     mapped.placement.push_back({inst.name, inst.kernel, "kernel", inst.rect, inst.plan.interval_cycles,
                                 inst.plan.memory.total,

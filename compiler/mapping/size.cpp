@@ -88,9 +88,9 @@ Extent fabric_limit(const MapOptions& options, const Machine& machine) {
 
 namespace {
 
-// The first instance with the same work as number i: the layers of a network are alike.
-size_t first_like(const std::vector<Instance>& instances, size_t i) {
-  for (size_t k = 0; k < i; ++k) {
+// Of `firsts`, the one with the same work as number i, else i: the layers of a network are alike.
+size_t first_like(const std::vector<Instance>& instances, const std::vector<size_t>& firsts, size_t i) {
+  for (size_t k : firsts) {
     const Instance &a = instances[k], &b = instances[i];
     if (a.work != b.work || a.infrastructure != b.infrastructure ||
         a.region.has_value() != b.region.has_value())
@@ -106,13 +106,15 @@ bool list_plans(const std::vector<Instance>& instances, const MapOptions& option
                 PlanLists& plans, Diag& diag) {
   const size_t before = diag.errors();
   plans.clear();
+  std::vector<size_t> firsts;
   for (size_t i = 0; i < instances.size(); ++i) {
     const Instance& inst = instances[i];
-    size_t twin = first_like(instances, i);
+    size_t twin = first_like(instances, firsts, i);
     if (twin < i) {  // also in what does not fit
       plans.push_back(std::vector<RegionPlan>(plans[twin]));
       continue;
     }
+    firsts.push_back(i);
     const std::vector<RegionPlan> all = candidates(inst, options, machine);
     auto& fitting = plans.emplace_back();
     std::copy_if(all.begin(), all.end(), std::back_inserter(fitting),

@@ -109,14 +109,15 @@ class Verifier {
 
   // A stream waits for the streams its takers produce. A circle of waiting could fill all buffers and stop.
   void no_circles() {
+    std::vector<std::vector<size_t>> produced(parts_.instances.size());
+    for (size_t s = 0; s < parts_.streams.size(); ++s)
+      if (const int producer = parts_.streams[s].producer; producer >= 0)
+        produced[size_t(producer)].push_back(s);
     std::vector<algo::Edge> edges;
-    for (size_t s = 0; s < parts_.streams.size(); ++s) {
-      for (const Taker& t : parts_.streams[s].takers) {
-        for (size_t next = 0; next < parts_.streams.size(); ++next) {
-          if (t.instance >= 0 && parts_.streams[next].producer == t.instance) edges.push_back({s, next});
-        }
-      }
-    }
+    for (size_t s = 0; s < parts_.streams.size(); ++s)
+      for (const Taker& t : parts_.streams[s].takers)
+        if (t.instance >= 0)
+          for (size_t next : produced[size_t(t.instance)]) edges.push_back({s, next});
     std::vector<int> component = algo::strong_components(parts_.streams.size(), edges);
     std::set<int> seen;
     for (size_t s = 0; s < component.size(); ++s) {

@@ -9,7 +9,13 @@ mkdir -p "$work/there" "$work/desk"
 "$cmake" --install "$build" --prefix "$work/here" >"$work/install.log"
 mv "$work/here" "$work/there/moved prefix"
 prefix="$work/there/moved prefix"
-if grep -rlF -e "$source" -e "$build" -e "$work/here" "$prefix"; then
+names="$source/tests/e2e/names_folder.py"
+mkdir "$work/probe"
+printf '/opt%s/tests %s.old ./x%s %s/no-such-entry' "$source" "$source" "$source" "$source" >"$work/probe/others"
+python3 "$names" "$work/probe" "$source"
+printf 'text\0%s/tests/e2e\0' "$source" >"$work/probe/ours"
+if python3 "$names" "$work/probe" "$source" >/dev/null; then echo "$names finds nothing" >&2; exit 1; fi
+if ! python3 "$names" "$prefix" "$source" "$build" "$work/here"; then
   echo "the files above name a folder that the installation must not need" >&2
   exit 1
 fi

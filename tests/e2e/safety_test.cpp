@@ -200,8 +200,9 @@ TEST_F(Safety, AnInterruptIs130AndLeavesNothing) {
     EXPECT_FALSE(fs::exists(path("out.csp")));
   }
   // What a report says of a run that was stopped is a report of that.
-  if (fs::exists(path("report/run.json")))
+  if (fs::exists(path("report/run.json"))) {
     EXPECT_EQ(json::parse(slurp(path("report/run.json"))).value("exit_code", 0), 130);
+  }
   EXPECT_THAT(temporaries(), ::testing::IsEmpty());
 }
 

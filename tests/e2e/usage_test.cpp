@@ -114,11 +114,11 @@ TEST_F(CommandLine, ColourAndProgressAreForTerminals) {
   EXPECT_THAT(run("cs-compile", {path("bad.yaml")}).err, Not(HasSubstr("\033")));
 
   ASSERT_EQ(run("cs-compile", {model_, "-q", "-o", path("net.csp")}).exit_code, 0);
-  const std::string sim = kBin + "cs-sim '" + path("net.csp") + "' --iterations 20000";
-  EXPECT_THAT(on_terminal("timeout -s INT 6 " + sim),
+  const std::string sim = kBin + "cs-sim '" + path("net.csp") + "' --iterations 6000";
+  EXPECT_THAT(on_terminal("timeout -s INT 20 " + sim),
               ::testing::ContainsRegex("\\[cs-sim\\] [0-9]+ %, [0-9:]+ (s|min) left.* cycles"));
   const ChildResult quiet = run_child(
-      {"/usr/bin/timeout", "-s", "INT", "3", kBin + "cs-sim", path("net.csp"), "--iterations", "20000"},
+      {"/usr/bin/timeout", "-s", "INT", "3", kBin + "cs-sim", path("net.csp"), "--iterations", "6000"},
       60);
   EXPECT_EQ(quiet.err.find("%"), std::string::npos) << quiet.err;
 }

@@ -135,7 +135,7 @@ void apply(const Flags& f, bool machine_given, api::CompileOptions& o) {
   }
   if (!f.fabric.empty()) {
     std::tie(o.fabric_width, o.fabric_height) = two_numbers(f.fabric, "--fabric");
-    if (o.fabric_width < 1 || o.fabric_height < 1) throw UsageError{"--fabric takes WxH with at least one PE"};
+    if (o.fabric_width < 1 || o.fabric_height < 1) throw cli::Usage{"--fabric takes WxH with at least one PE"};
   }
   if (!f.rect.empty()) {
     std::tie(o.rect_width, o.rect_height) = two_numbers(f.rect, "--rect");

@@ -64,6 +64,29 @@ TEST_F(Files, AFolderAppearsWholeOrNotAtAll) {
   EXPECT_EQ(entries(), 1u);
 }
 
+// No process has this id: it is beyond the kernel's limit of 2^22.
+TEST_F(Files, WhatADeadToolLeftIsRemovedOrMovedBack) {
+  Diag diag;
+  for (const char* left : {"f.tmp999999999-0", "f.tmp999999999-1.vcd", "f.tmp", "f.tmp1-x", "g.tmp999999999-0"})
+    ASSERT_TRUE(write_file_atomic(path(left), "left", diag));
+  EXPECT_TRUE(write_file_atomic(path("f"), "new", diag));
+  EXPECT_FALSE(fs::exists(path("f.tmp999999999-0")) || fs::exists(path("f.tmp999999999-1.vcd")));
+  EXPECT_TRUE(fs::exists(path("f.tmp")) && fs::exists(path("f.tmp1-x")) && fs::exists(path("g.tmp999999999-0")));
+  // Killed between the two renames of a folder that could not be exchanged: the next writer moves the old one back.
+  fs::create_directories(path("p.csp.tmp999999999-0.old"));
+  { FolderWriter out(path("p.csp"), diag); }
+  EXPECT_TRUE(fs::is_directory(path("p.csp")));
+}
+
+TEST_F(Files, ALinkToAResultStaysALink) {
+  Diag diag;
+  ASSERT_TRUE(write_file_atomic(path("real"), "1", diag));
+  fs::create_symlink("real", path("link"));
+  ASSERT_TRUE(write_file_atomic(path("link"), "2", diag));
+  EXPECT_TRUE(fs::is_symlink(path("link")));
+  EXPECT_EQ(read_file(path("real"), diag), "2");
+}
+
 TEST(Hash, IsTheXxh3OfTheReferenceImplementation) {
   EXPECT_EQ(hash_text(""), "2d06800538d394c2");  // XXH3_64bits of the empty input, as xxhsum -H3 prints it
   EXPECT_NE(hash_text("a"), hash_text("b"));
