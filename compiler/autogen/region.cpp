@@ -220,7 +220,7 @@ bool build_region(const Graph& g, std::span<const NodeId> nodes, Region& region,
   region = {};
   if (!Builder(g, nodes, region).run(why)) return false;
   region.by_library = std::any_of(nodes.begin(), nodes.end(), [&](NodeId id) {
-    return g.node(id).assignment.origin == Origin::handwritten;
+    return g.node(id).assignment.origin == Origin::handwritten && g.op(id).kind == ops::OpKind::loops;
   });
   if (region.operands.empty()) why = "all its operands are constant";
   return !region.operands.empty();

@@ -37,8 +37,13 @@ std::vector<RegionPlan> region_plans(const autogen::Region&, int64_t rounds, con
 // fewest PEs that come near it.
 struct RegionCost {
   double interval_cycles = 0, pes = 0;
+  double latency_cycles = 0;  // on those PEs
 };
 RegionCost region_cost(const autogen::Region&, const Machine&);
+// The same of other work.
+RegionCost work_cost(const kernels::Work&, const Machine&);
+// The same of any plans, for samples of so many rounds each.
+RegionCost least_cost(const std::vector<RegionPlan>&, int64_t rounds, const Machine&);
 // Streams that are sent in turns pass a relay before they leave for the host; adds the relays, east of the
 // exit.
 void add_relays(Parts&);

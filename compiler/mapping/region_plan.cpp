@@ -354,15 +354,22 @@ RegionCost region_cost(const Region& whole, const Machine& machine) {
   }
   bool any = std::any_of(list.begin(), list.end(), [&](const RegionPlan& p) { return fits(p, machine); });
   if (!any) add_larger(r, {machine.fabric.user_width, machine.fabric.user_height}, machine, list);
-  std::erase_if(list, [&](const RegionPlan& p) { return !fits(p, machine); });
+  return least_cost(list, rounds, machine);
+}
+
+RegionCost least_cost(const std::vector<RegionPlan>& plans, int64_t rounds, const Machine& machine) {
   constexpr double kNone = std::numeric_limits<double>::infinity();
-  RegionCost best{kNone, kNone};
-  for (const RegionPlan& p : list) {
-    best.interval_cycles = std::min(best.interval_cycles, p.plan.interval_cycles * double(rounds));
+  RegionCost best{kNone, kNone, kNone};
+  for (const RegionPlan& p : plans) {
+    if (fits(p, machine))
+      best.interval_cycles = std::min(best.interval_cycles, p.plan.interval_cycles * double(rounds));
   }
-  for (const RegionPlan& p : list) {
-    bool near = p.plan.interval_cycles * double(rounds) <= kNear * best.interval_cycles;
-    if (near) best.pes = std::min(best.pes, double(p.plan.cut.w) * p.plan.cut.h);
+  for (const RegionPlan& p : plans) {
+    const bool near = p.plan.interval_cycles * double(rounds) <= kNear * best.interval_cycles;
+    const double pes = double(p.plan.cut.w) * p.plan.cut.h;
+    if (!fits(p, machine) || !near || pes >= best.pes) continue;
+    best.pes = pes;
+    best.latency_cycles = p.plan.latency_cycles + p.plan.interval_cycles * double(rounds - 1);
   }
   return best;
 }

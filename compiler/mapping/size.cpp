@@ -124,6 +124,12 @@ bool list_plans(const std::vector<Instance>& instances, const MapOptions& option
   return diag.errors() == before;
 }
 
+RegionCost work_cost(const kernels::Work& work, const Machine& machine) {
+  Instance inst;
+  inst.work = work;
+  return least_cost(candidates(inst, {}, machine), 1, machine);
+}
+
 void add_relays(Parts& parts) {
   size_t streams = parts.streams.size();
   std::vector<int> relays(parts.instances.size(), 0);

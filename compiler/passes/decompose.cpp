@@ -1,7 +1,8 @@
 // Compounds: an operator with a decomposition and no kernel of its own is replaced by the primitives of its
 // row, if they make one kernel of whole rows, or all of them have kernels that many PEs share; else it is
-// generated whole, as one region. Whether they have is tried on a graph that holds only this operator. If
-// neither is possible it runs whole on the host, which is better than crossing the edge for every part.
+// generated whole, as one region. Under policy medium rows that are faster by estimate replace a library's
+// kernel. Whether they have is tried on a graph that holds only this operator. If neither is possible it runs
+// whole on the host, which is better than crossing the edge for every part.
 #include <map>
 
 #include <fmt/format.h>
@@ -11,6 +12,7 @@
 #include "compiler/graph/fold.h"
 #include "compiler/graph/sample.h"
 #include "compiler/kernels/kernels.h"
+#include "compiler/passes/group_cost.h"
 #include "compiler/passes/passes.h"
 
 namespace cs::passes {
@@ -116,17 +118,35 @@ bool expand_all(Graph& g, NodeId id, Diag& diag) {
   return true;
 }
 
-// All its primitives make one kernel of whole rows (fuse_rows.cpp).
-bool is_row_kernel(const Graph& g, NodeId id, PassContext& context) {
+// All its primitives make one kernel of whole rows (fuse_rows.cpp); what that costs.
+std::optional<mapping::RegionCost> row_kernel(const Graph& g, NodeId id, PassContext& context,
+                                              GroupCosts& costs) {
   Graph trial;
   const std::optional<NodeId> node = alone(g, id, trial, context.diag);
-  if (context.policy == Policy::disabled || !node || !expand_all(trial, *node, context.diag)) return false;
+  if (context.policy == Policy::disabled || !node || !expand_all(trial, *node, context.diag))
+    return std::nullopt;
   std::vector<NodeId> nodes = trial.topological();
   std::erase_if(nodes, [&](NodeId n) { return graph::is_transparent(trial, n); });
   autogen::RowGroup group;
   std::string why;
-  return nodes.size() > 1 && autogen::make_row_group(trial, nodes, group, why) &&
-         autogen::row_fits(group, context.machine);
+  if (nodes.size() < 2 || !autogen::make_row_group(trial, nodes, group, why) ||
+      !autogen::row_fits(group, context.machine))
+    return std::nullopt;
+  trial.node(nodes.front()).assignment.kernel = autogen::kRowsKernel;
+  return costs.of(trial, nodes);
+}
+
+// A library kernel gives way to rows that are faster; what is generated, to any rows.
+bool becomes_rows(Graph& g, NodeId id, const graph::Assignment& whole, PassContext& context,
+                  GroupCosts& costs) {
+  const std::optional<mapping::RegionCost> rows = row_kernel(g, id, context, costs);
+  if (!rows) return false;
+  if (whole.origin != Origin::handwritten) return true;
+  if (!context.weighs()) return false;
+  const mapping::RegionCost by_hand = cost_as(g, id, whole, costs);
+  if (!is_faster(*rows, by_hand)) return false;
+  context.benefits[g.node(id).name] = benefit_text(*rows, by_hand, whole.reason);
+  return true;
 }
 
 // Can every part run on the wafer? If not, `why` names the first that cannot.
@@ -154,14 +174,15 @@ bool parts_fit(const Graph& g, NodeId id, PassContext& context, std::string& why
 }  // namespace
 
 bool decompose_compounds(Graph& g, PassContext& context) {
+  GroupCosts costs(context.machine);
   for (NodeId id : g.topological()) {
     if (!g.node(id).alive || g.op(id).kind != ops::OpKind::compound || g.node(id).assignment.origin) continue;
     graph::Assignment whole = choose_origin(g, id, context.policy);
-    if (whole.origin == Origin::handwritten) continue;
-    if (is_row_kernel(g, id, context)) {
+    if (becomes_rows(g, id, whole, context, costs)) {
       if (!expand_all(g, id, context.diag)) return false;
       continue;
     }
+    if (whole.origin == Origin::handwritten) continue;
     std::string why;
     if (parts_fit(g, id, context, why)) {
       if (!expand(g, id, context.diag)) return false;

@@ -1,13 +1,14 @@
-// Fusion: a generated elementwise node joins the kernel that makes its operand, as an epilogue of a
-// contraction or a further link of an elementwise chain, if it is the only user of that result and the
-// generator agrees. No cycle can arise: every path from the kernel to the node's other operands would lead
-// through the node itself.
+// Fusion: an elementwise node joins the kernel that makes its operand, as an epilogue of a contraction or a
+// further link of an elementwise chain, if it is the only user of that result, the generator agrees and both
+// together are about as fast as the slower of them. No cycle can arise: every path from the kernel to the
+// node's other operands would lead through the node itself.
 #include <map>
 #include <set>
 
 #include <fmt/format.h>
 
 #include "compiler/autogen/autogen.h"
+#include "compiler/passes/group_cost.h"
 #include "compiler/passes/passes.h"
 
 namespace cs::passes {
@@ -28,16 +29,73 @@ bool only_user(const Graph& g, ValueId value, NodeId user) {
   return true;
 }
 
-// What fusion may extend: a contraction of either origin, or a generated elementwise chain.
+// Estimates are no better than that, and a kernel less is a stream less: ramps, hops and the starts of a task
+// and of an instruction at either end.
+constexpr double kSlower = 1.1, kStream = 20;
+
+bool is_elementwise(const Graph& g, NodeId id) {
+  const graph::Assignment& a = g.node(id).assignment;
+  return g.op(id).kind == ops::OpKind::elementwise && a.origin && *a.origin != Origin::host &&
+         a.group.empty();
+}
+
+// What fusion may extend: a contraction or an elementwise chain of either origin, or what else is generated.
 bool extensible(const Graph& g, NodeId head) {
-  std::optional<Origin> origin = g.node(head).assignment.origin;
-  bool contraction = g.op(head).kind == ops::OpKind::contraction;
-  return origin == Origin::autogen || (contraction && origin == Origin::handwritten);
+  const ops::OpKind kind = g.op(head).kind;
+  const bool by_hand = kind == ops::OpKind::contraction || kind == ops::OpKind::elementwise;
+  const std::optional<Origin> origin = g.node(head).assignment.origin;
+  return origin == Origin::autogen || (by_hand && origin == Origin::handwritten);
+}
+
+// What joins a kernel is generated, and so is a chain that something joins. A product is generated with its
+// epilogue where it can be: the library's calls the epilogue and sends what that has stored, the generated
+// one sends as it computes.
+void name_origins(Graph& g, const std::vector<NodeId>& nodes) {
+  const NodeId front = nodes.front();
+  std::string why;
+  graph::Assignment& head = g.node(front).assignment;
+  if (g.op(front).kind == ops::OpKind::contraction && head.origin == Origin::handwritten) {
+    const std::string generator = autogen::generator_for(g, front, why);
+    if (!generator.empty()) {
+      head.origin = Origin::autogen;
+      head.kernel = generator;
+      head.reason = fmt::format("beneficial: generated with its epilogue {}", g.node(nodes.back()).name);
+    }
+  }
+  for (NodeId id : nodes) {
+    if (g.op(id).kind != ops::OpKind::elementwise) continue;
+    g.node(id).assignment.origin = Origin::autogen;
+    g.node(id).assignment.kernel = "dtg-elementwise";
+  }
+}
+
+// Why a node is where it is: the library's kernel for it would have been kept.
+void add_reason(graph::Assignment& a, const std::string& more) {
+  const bool kept = a.reason.starts_with("kept: ");
+  a.reason = kept ? "beneficial" + more : a.reason + "; fused, beneficial" + more;
+}
+
+// Together they take about as long as apart, or as the slowest kernel of the network; what is saved is the
+// way from one to the other.
+bool pays(const Graph& g, const std::vector<NodeId>& group, NodeId id, double slowest, GroupCosts& costs,
+          std::string& reason) {
+  std::vector<NodeId> all = group;
+  all.push_back(id);
+  const mapping::RegionCost first = costs.of(g, group), second = costs.of(g, std::span(&id, 1)),
+                            both = costs.of(g, all);
+  const double apart = std::max(first.interval_cycles, second.interval_cycles);
+  reason = fmt::format(" by {:.0f} cycles of latency: one kernel with {}, interval {:.0f} instead of {:.0f}",
+                       first.latency_cycles + second.latency_cycles - both.latency_cycles,
+                       g.node(group.front()).name, both.interval_cycles, apart);
+  return both.interval_cycles <= std::max(slowest, kSlower * apart + kStream);
 }
 
 }  // namespace
 
-bool fuse_elementwise(Graph& g, PassContext&) {
+bool fuse_elementwise(Graph& g, PassContext& context) {
+  if (context.policy == Policy::disabled) return true;
+  GroupCosts costs(context.machine);
+  const double slowest = costs.slowest(g);
   std::map<NodeId, NodeId> head;                  // node -> first node of its kernel
   std::map<NodeId, std::vector<NodeId>> members;  // first node -> kernel, topological order
   for (NodeId id : g.topological()) {
@@ -45,18 +103,16 @@ bool fuse_elementwise(Graph& g, PassContext&) {
     head[id] = id;
     members[id] = {id};
     graph::Node& node = g.node(id);
-    if (g.op(id).kind != ops::OpKind::elementwise || node.assignment.origin != Origin::autogen ||
-        !node.assignment.group.empty()) {
-      continue;
-    }
+    if (!is_elementwise(g, id)) continue;
     std::set<NodeId> tried;
     for (ValueId v : node.inputs) {
       NodeId producer = v.valid() ? g.value(graph::source_of(g, v)).producer : NodeId{};
       if (!producer.valid() || !tried.insert(producer).second) continue;
       NodeId first = head.at(producer);
-      std::string why;
+      std::string why, reason;
       if (members[first].back() != producer || !extensible(g, first) ||
-          !only_user(g, graph::source_of(g, v), id) || !autogen::can_fuse(g, members[first], id, why)) {
+          !only_user(g, graph::source_of(g, v), id) || !autogen::can_fuse(g, members[first], id, why) ||
+          !pays(g, members[first], id, slowest, costs, reason)) {
         continue;
       }
       members.erase(id);
@@ -65,7 +121,8 @@ bool fuse_elementwise(Graph& g, PassContext&) {
       std::string group = g.node(first).name;
       g.node(first).assignment.group = group;
       node.assignment.group = group;
-      node.assignment.reason += fmt::format("; fused into {}", group);
+      add_reason(node.assignment, reason);
+      name_origins(g, members[first]);
       break;
     }
   }

@@ -13,7 +13,7 @@
 #include "compiler/autogen/autogen.h"
 #include "compiler/autogen/held.h"
 #include "compiler/kernels/kernels.h"
-#include "compiler/mapping/plan.h"
+#include "compiler/passes/group_cost.h"
 #include "compiler/passes/passes.h"
 
 namespace cs::passes {
@@ -30,9 +30,11 @@ constexpr std::string_view kRegion = autogen::kRegionKernel, kChain = "dtg-eleme
 
 class Fuser {
  public:
-  Fuser(Graph& g, const Machine& machine)
+  Fuser(Graph& g, PassContext& context)
       : g_(g),
-        machine_(machine),
+        machine_(context.machine),
+        generate_(context.policy != Policy::disabled),
+        costs_(context.machine),
         held_(g, [this](NodeId id) { return members_[size_t(group_of_.at(id))]; }) {}
 
   void run() {
@@ -42,6 +44,7 @@ class Fuser {
       for (NodeId id : group.nodes) group_of_[id] = number;
       leave_the_row(group.nodes);
     }
+    slowest_ = costs_.slowest(g_);
     for (size_t i = 0; i < members_.size(); ++i) {
       if (joins(members_[i])) try_to_join(int(i));
     }
@@ -52,10 +55,12 @@ class Fuser {
   std::string_view kernel(const std::vector<NodeId>& nodes) const {
     return g_.node(nodes.front()).assignment.kernel;
   }
-  bool joins(const std::vector<NodeId>& nodes) const {
-    return kernel(nodes) == kRegion || kernel(nodes) == kChain;
+  bool is_chain(const std::vector<NodeId>& nodes) const {
+    const kernels::Row* library = generate_ ? kernels::find_row(kernel(nodes)) : nullptr;
+    return kernel(nodes) == kChain ||
+           (library != nullptr && library->pattern == kernels::Pattern::elementwise);
   }
-
+  bool joins(const std::vector<NodeId>& nodes) const { return kernel(nodes) == kRegion || is_chain(nodes); }
   // A chain of which no row of PEs can hold the slices becomes a region, which may lie on a rectangle.
   void leave_the_row(const std::vector<NodeId>& nodes) {
     const kernels::Row* library = kernels::find_row(kernel(nodes));
@@ -130,11 +135,17 @@ class Fuser {
     }
   }
 
+  // What takes one stream and nothing else: a pooling, a function.
+  bool one_stream(const std::vector<NodeId>& nodes) const {
+    return std::all_of(nodes.begin(), nodes.end(), [&](NodeId id) { return g_.node(id).inputs.size() == 1; });
+  }
+
   // Two chains stay what they are; their own generator joined them if it could.
   bool may_take(int to, int number) const {
     const std::vector<NodeId>& group = members_[size_t(to)];
     if (group.empty() || !joins(group)) return false;
-    if (kernel(group) == kChain && kernel(members_[size_t(number)]) == kChain) return false;
+    if (is_chain(group) && is_chain(members_[size_t(number)])) return false;
+    if (ended_.count(to) > 0 && !one_stream(members_[size_t(number)])) return false;
     return !leaves_and_returns(to, number);
   }
 
@@ -148,9 +159,16 @@ class Fuser {
       return false;
     }
     for (autogen::Region* r : {&first, &second, &both}) r->may_wait = held_.may_wait(*r);
-    if (!keeps_accuracy(both) && !pays(cost(first), cost(second), cost(both))) return false;
+    if (!keeps_accuracy(both) &&
+        !pays(cost(to, first), cost(group_of_.at(nodes.front()), second), costs_.of(both)))
+      return false;
     members_[size_t(to)] = std::move(joined);
-    for (NodeId id : members_[size_t(to)]) g_.node(id).assignment.kernel = kRegion;
+    for (NodeId id : members_[size_t(to)]) {
+      graph::Assignment& a = g_.node(id).assignment;
+      if (a.origin == Origin::handwritten && a.kernel != kRegion) ended_.insert(to);
+      if (a.kernel != kRegion) a.origin = Origin::autogen;
+      a.kernel = kRegion;
+    }
     return true;
   }
 
@@ -163,21 +181,19 @@ class Fuser {
     }
     return half && words <= kSmallWords;
   }
-  // About as fast as the slower of them, and on about as many PEs as both: what PEs compute more than once
-  // costs PEs.
-  static bool pays(const mapping::RegionCost& a, const mapping::RegionCost& b,
-                   const mapping::RegionCost& both) {
+  // No slower than the slower of them, or than the slowest kernel of the network; and on about as many PEs as
+  // both: what PEs compute more than once costs PEs.
+  bool pays(const mapping::RegionCost& a, const mapping::RegionCost& b,
+            const mapping::RegionCost& both) const {
     return std::isfinite(both.interval_cycles) &&
-           both.interval_cycles <= kSlower * std::max(a.interval_cycles, b.interval_cycles) &&
+           both.interval_cycles <=
+               std::max(slowest_, kSlower * std::max(a.interval_cycles, b.interval_cycles)) &&
            both.pes <= kMorePes * (a.pes + b.pes);
   }
-  // A group is asked for its cost with every neighbour, and layers of a network are alike.
-  mapping::RegionCost cost(const autogen::Region& r) {
-    auto known = std::find_if(costs_.begin(), costs_.end(),
-                              [&](const auto& c) { return autogen::same_region(c.first, r); });
-    if (known != costs_.end()) return known->second;
-    costs_.emplace_back(r, mapping::region_cost(r, machine_));
-    return costs_.back().second;
+  // Of a group as the kernel that it is; `region` is what it would be as one.
+  mapping::RegionCost cost(int number, const autogen::Region& region) {
+    const std::vector<NodeId>& nodes = members_[size_t(number)];
+    return kernel(nodes) == kRegion ? costs_.of(region) : costs_.of(g_, nodes);
   }
 
   void name_groups() {
@@ -195,17 +211,22 @@ class Fuser {
 
   Graph& g_;
   const Machine& machine_;
+  const bool generate_;
+  GroupCosts costs_;
   std::vector<std::vector<NodeId>> members_;  // by group, in the order of their last nodes
   std::map<NodeId, int> group_of_;
   const autogen::HeldStreams held_;
-  std::vector<std::pair<autogen::Region, mapping::RegionCost>> costs_;
+  // Groups that took a kernel of the library, which could as well stand between them and what comes next. A
+  // product behind it, or a place where paths meet, is better off with PEs of its own.
+  std::set<int> ended_;
+  double slowest_ = 0;  // interval of the slowest kernel before any of them join
 };
 
 }  // namespace
 
 bool fuse_regions(Graph& g, PassContext& context) {
   // A resident chain lies on a rectangle as it is.
-  if (!context.map.resident) Fuser(g, context.machine).run();
+  if (!context.map.resident) Fuser(g, context).run();
   return true;
 }
 

@@ -27,7 +27,7 @@ using graph::ValueId;
 
 class Fuser {
  public:
-  Fuser(Graph& g, const Machine& machine) : g_(g), machine_(machine) {}
+  Fuser(Graph& g, const PassContext& context) : g_(g), context_(context) {}
 
   void run() {
     const std::vector<NodeId> order = g_.topological();
@@ -136,21 +136,24 @@ class Fuser {
     for (; nodes.size() > 1; nodes.pop_back()) {
       autogen::RowGroup group;
       std::string why;
-      if (!autogen::make_row_group(g_, nodes, group, why) || !autogen::row_fits(group, machine_)) continue;
+      if (!autogen::make_row_group(g_, nodes, group, why) || !autogen::row_fits(group, context_.machine))
+        continue;
       const std::string name = g_.node(nodes.front()).name;
       for (NodeId id : nodes) {
         graph::Assignment& a = g_.node(id).assignment;
         a.origin = Origin::autogen;
         a.kernel = autogen::kRowsKernel;
         a.group = name;
-        a.reason = fmt::format("whole rows of {} elements, one after another", n_);
+        const auto benefit = context_.benefits.find(g_.node(id).from);
+        a.reason = fmt::format("{}whole rows of {} elements, one after another",
+                               benefit != context_.benefits.end() ? benefit->second + "; " : "", n_);
       }
       return;
     }
   }
 
   Graph& g_;
-  const Machine& machine_;
+  const PassContext& context_;
   std::map<NodeId, size_t> position_;
   int64_t rows_ = 0, n_ = 0;
   std::set<NodeId> group_;
@@ -159,7 +162,7 @@ class Fuser {
 }  // namespace
 
 bool fuse_rows(Graph& g, PassContext& context) {
-  if (context.policy != Policy::disabled) Fuser(g, context.machine).run();
+  if (context.policy != Policy::disabled) Fuser(g, context).run();
   return true;
 }
 

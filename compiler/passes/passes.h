@@ -13,6 +13,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -30,12 +31,20 @@ enum class Policy : uint8_t { disabled, medium, aggressive };
 std::optional<Policy> policy_from_name(std::string_view);  // "default" is medium
 std::string_view policy_name(Policy);
 
+// Operators on the host: taken as they come, with a warning each, or not at all.
+enum class HostOps : uint8_t { allow, warn, forbid };
+std::optional<HostOps> host_ops_from_name(std::string_view);
+
 struct PassContext {
   const Machine& machine;
   Policy policy = Policy::medium;
   mapping::MapOptions map;
   Diag& diag;
   std::optional<mapping::Mapped> mapped;  // set by the pass map
+  HostOps host_ops = HostOps::allow;
+  // Kernels of the library stand against generated ones by estimate; not where a rectangle is given to compare them.
+  bool weighs() const { return policy == Policy::medium && map.force_width == 0; }
+  std::map<std::string, std::string> benefits = {};  // why primitives took the place of an operator of the model
 };
 
 struct Pass {

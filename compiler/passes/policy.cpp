@@ -1,14 +1,16 @@
 // AutoGen policy: which nodes run on handwritten kernels, which on generated ones, which on the host.
 //
 //   disabled     handwritten, else host
-//   medium       handwritten, else generated, else host
-//   aggressive   generated, else handwritten, else host
+//   medium       of handwritten and generated the faster by estimate, handwritten if they are alike; else
+//   host aggressive   generated, else handwritten, else host
 //
+// The reason says whether the choice was needed (nothing else can), beneficial (and by how much) or kept.
 // Compounds were decomposed before. Views have no kernel; those between host steps are host steps themselves.
 #include <fmt/format.h>
 
 #include "compiler/autogen/autogen.h"
 #include "compiler/kernels/kernels.h"
+#include "compiler/passes/group_cost.h"
 #include "compiler/passes/passes.h"
 
 namespace cs::passes {
@@ -44,7 +46,54 @@ void place_views(Graph& g) {
   }
 }
 
+// The library has a kernel for it; a generated one that is faster takes its place.
+void take_faster(Graph& g, NodeId id, GroupCosts& costs) {
+  Assignment& own = g.node(id).assignment;
+  std::string why;
+  const std::string generator = autogen::generator_for(g, id, why);
+  if (generator.empty()) {
+    own.reason = fmt::format("kept: {}; not generated: {}", own.reason, why);
+    return;
+  }
+  Assignment generated{Origin::autogen, generator, "", "", {}};
+  const mapping::RegionCost by_hand = cost_as(g, id, own, costs), made = cost_as(g, id, generated, costs);
+  if (!is_faster(made, by_hand)) {
+    own.reason = fmt::format("kept: {}, {:.0f} cycles; generated {:.0f}", own.reason, by_hand.interval_cycles,
+                             made.interval_cycles);
+    return;
+  }
+  generated.reason = benefit_text(made, by_hand, own.reason);
+  own = std::move(generated);
+}
+
+// Its operands, its result or its code are no kernel's; a user who wants no host hears of every one.
+bool judge_host(const Graph& g, PassContext& context) {
+  bool ok = true;
+  for (NodeId id : g.topological()) {
+    const graph::Node& node = g.node(id);
+    if (node.assignment.origin != Origin::host || g.op(id).kind == ops::OpKind::view) continue;
+    const std::string op = node.from_op.empty() ? node.op : node.from_op + " (" + node.op + ")";
+    const std::string message =
+        fmt::format("{} '{}' runs on the host: {}", op, node.name, node.assignment.reason);
+    if (context.host_ops == HostOps::forbid) {
+      graph::node_error(g, id, context.diag, message, "--host-ops warn lets it");
+      ok = false;
+    } else if (context.host_ops == HostOps::warn) {
+      const bool placed = node.loc.valid();
+      context.diag.warning(node.loc, placed || node.where.empty() ? message : node.where + ": " + message);
+    }
+  }
+  return ok;
+}
+
 }  // namespace
+
+std::optional<HostOps> host_ops_from_name(std::string_view name) {
+  if (name == "allow") return HostOps::allow;
+  if (name == "warn") return HostOps::warn;
+  if (name == "forbid") return HostOps::forbid;
+  return std::nullopt;
+}
 
 std::optional<Policy> policy_from_name(std::string_view name) {
   if (name == "disabled") return Policy::disabled;
@@ -69,7 +118,7 @@ Assignment choose_origin(const Graph& g, NodeId id, Policy policy) {
     a.kernel = generator;
     a.reason = library != nullptr
                    ? fmt::format("policy aggressive generates it, though the library has '{}'", library->name)
-                   : fmt::format("generated rather than run on the host: {}", no_library);
+                   : fmt::format("needed: {}", no_library);
   } else if (library != nullptr) {
     a.origin = Origin::handwritten;
     // The library's part of a region is a module in what is otherwise laid out like all regions.
@@ -79,19 +128,27 @@ Assignment choose_origin(const Graph& g, NodeId id, Policy policy) {
   } else {
     a.origin = Origin::host;
     a.kernel = "host";
-    a.reason =
-        no_library + (generate ? "; not generated: " + no_generator : "; policy disabled generates none");
+    a.reason = "needed: " + no_library +
+               (generate ? "; not generated: " + no_generator : "; policy disabled generates none");
   }
   return a;
 }
 
 bool choose_origins(Graph& g, PassContext& context) {
+  GroupCosts costs(context.machine);
   for (NodeId id : g.topological()) {
     if (g.op(id).kind == ops::OpKind::view || g.node(id).assignment.origin) continue;
-    g.node(id).assignment = choose_origin(g, id, context.policy);
+    Assignment& a = g.node(id).assignment;
+    a = choose_origin(g, id, context.policy);
+    if (!context.weighs() || a.origin != Origin::handwritten) continue;
+    if (g.op(id).kind == ops::OpKind::compound) {
+      a.reason = fmt::format("kept: {}", a.reason);
+    } else {
+      take_faster(g, id, costs);
+    }
   }
   place_views(g);
-  return true;
+  return judge_host(g, context);
 }
 
 }  // namespace cs::passes

@@ -57,8 +57,9 @@ TEST_F(Network, EveryPolicyGivesTheExpectedOutputsWithItsOwnOrigins) {
       EXPECT_EQ(origin, policy == "disabled" ? "host" : "autogen") << name;
     const auto gemm = origins(stats[policy], "gemm");
     EXPECT_EQ(gemm.size(), 7u);
+    // Estimates say that these small products are faster generated.
     for (const auto& [name, origin] : gemm)
-      EXPECT_EQ(origin, policy == "aggressive" ? "autogen" : "handwritten") << name;
+      EXPECT_EQ(origin, policy == "disabled" ? "handwritten" : "autogen") << name;
   }
   EXPECT_NE(stats["disabled"].at("cycles"), stats["medium"].at("cycles"));
 }

@@ -35,6 +35,7 @@ struct CompileOptions {
   // models
   passes::Policy policy = passes::Policy::medium;
   std::string policy_name = "medium";   // effective, for manifest and reports
+  passes::HostOps host_ops = passes::HostOps::warn;
   std::vector<std::pair<std::string, int64_t>> dims;
   passes::PipelineOptions pipeline;
   bool baselines = true;

@@ -117,7 +117,7 @@ bool compile_model(const CompileOptions& options, Compiled& out, Diag& diag) {
   if (!out.graph) return false;
   out.passes.push_back({"frontend", frontend.seconds()});
   mapping::MapOptions map = map_options(options, *out.graph);
-  passes::PassContext context{out.machine, options.policy, map, diag, {}};
+  passes::PassContext context{out.machine, options.policy, map, diag, {}, options.host_ops};
   passes::PipelineOptions pipeline = options.pipeline;
   pipeline.start_after = plan.after;
   if (!passes::run_passes(*out.graph, context, pipeline, out.passes)) return false;

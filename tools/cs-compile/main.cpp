@@ -35,7 +35,7 @@ constexpr const char* kExamples = R"(Examples:
 Exit codes: 0 ok, 1 input error, 2 usage, 70 internal error, 130 interrupted.)";
 
 struct Flags {
-  std::string output, emit, policy, start_from, fabric, rect, operands = "streamed";
+  std::string output, emit, policy, start_from, fabric, rect, operands = "streamed", host_ops = "warn";
   std::vector<std::string> dims, set, explain;
   LayoutFlags layout;
   bool print_config = false, list_passes = false, list_ops = false, list_kernels = false,
@@ -56,6 +56,9 @@ void model_flags(CLI::App& app, Flags& f, api::CompileOptions& o) {
   app.add_option("--autogen-policy", f.policy, "When to generate kernels")
       ->check(cli::one_of({"disabled", "default", "medium", "aggressive"}))
       ->default_str("runconfig.autogen_policy of the model, else default");
+  app.add_option("--host-ops", f.host_ops, "Operators that only the host can run: allow, warn of each, or forbid")
+      ->check(CLI::IsMember({"allow", "warn", "forbid"}))
+      ->default_str("warn");
   app.add_option("--dim", f.dims, "Value of a symbolic dimension, NAME=N");
   app.add_option("--set", f.set,
                  "Machine value, machine.KEY=VALUE, or key of a model configuration, model.KEY=VALUE");
@@ -105,6 +108,7 @@ void apply(const Flags& f, bool machine_given, api::CompileOptions& o) {
       passes::policy_from_name(f.policy.empty() ? frontend::config_policy(o.input, o.set_config) : f.policy);
   o.policy = policy.value_or(*passes::policy_from_name("default"));
   o.policy_name = passes::policy_name(o.policy);
+  o.host_ops = *passes::host_ops_from_name(f.host_ops);
   o.resident = f.operands == "resident";
   o.baselines = !f.no_baselines && !o.resident;
   o.only_passes = f.emit == "graph" || f.emit == "plan" || f.emit == "dot";

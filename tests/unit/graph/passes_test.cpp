@@ -169,11 +169,12 @@ std::map<std::string, int> count_origins(Policy policy) {
 }
 
 TEST(Policy, DecidesWhoMakesTheSampleNetwork) {
-  // Seven products and six LeakyReLU; fused, a LeakyReLU is part of the product before it.
+  // Seven products and six LeakyReLU; fused, a LeakyReLU is part of the product before it. A small product is
+  // faster generated.
   EXPECT_EQ(count_origins(Policy::disabled),
             (std::map<std::string, int>{{"gemm handwritten", 7}, {"leaky_relu host", 6}, {"groups", 13}}));
   EXPECT_EQ(count_origins(Policy::medium),
-            (std::map<std::string, int>{{"gemm handwritten", 7}, {"leaky_relu autogen", 6}, {"groups", 7}}));
+            (std::map<std::string, int>{{"gemm autogen", 7}, {"leaky_relu autogen", 6}, {"groups", 7}}));
   EXPECT_EQ(count_origins(Policy::aggressive),
             (std::map<std::string, int>{{"gemm autogen", 7}, {"leaky_relu autogen", 6}, {"groups", 7}}));
 }
@@ -186,6 +187,46 @@ TEST(Policy, AnOriginThatAPlanSaysIsKept) {
   ASSERT_TRUE(s.run(choose_origins));
   EXPECT_EQ(s.g.node(*s.g.find_node("a")).assignment.origin, Origin::host);
   EXPECT_EQ(s.g.node(*s.g.find_node("y")).assignment.origin, Origin::handwritten);
+}
+
+const char* kProductAndRelu =
+    "inputs:\n  - {name: x, type: \"f32[1, 4]\"}\nconstants:\n  - {name: w, type: \"f32[4, 2]\", value: [1, "
+    "2, 3, 4, 5, 6, 7, 8]}\n"
+    "  - {name: b, type: \"f32[2]\", value: [1, 2]}\nnodes:\n  - {name: g, op: gemm, inputs: [x, w, b]}\n"
+    "  - {name: y, op: relu, inputs: [g]}\noutputs: [y]\n";
+
+// The library has a kernel for each; one for both needs no stream between them.
+TEST(Policy, AReluOfTheLibraryJoinsTheProductBeforeIt) {
+  Bench medium(kProductAndRelu);
+  ASSERT_TRUE(medium.run(choose_origins));
+  EXPECT_THAT(medium.g.node(*medium.g.find_node("y")).assignment.reason, ::testing::StartsWith("kept: "));
+  ASSERT_TRUE(medium.run(fuse_elementwise));
+  EXPECT_EQ(graph::groups(medium.g).size(), 1u);
+  Bench disabled(kProductAndRelu, Policy::disabled);
+  ASSERT_TRUE(disabled.run(choose_origins) && disabled.run(fuse_elementwise));
+  EXPECT_EQ(graph::groups(disabled.g).size(), 2u);
+}
+
+// No kernel computes in 64 bits: operator and line are named, as a warning or as an error.
+TEST(Policy, WhatIsLeftToTheHostIsNamed) {
+  const char* text =
+      "inputs:\n  - {name: x, type: \"f64[1, 4]\"}\nnodes:\n  - {name: y, op: neg, inputs: [x]}\noutputs: "
+      "[y]\n";
+  Bench allow(text);
+  ASSERT_TRUE(allow.run(choose_origins));
+  EXPECT_EQ(allow.g.node(allow.g.nodes()[0]).assignment.origin, Origin::host);
+  EXPECT_THAT(allow.g.node(allow.g.nodes()[0]).assignment.reason, ::testing::StartsWith("needed: "));
+  EXPECT_EQ(allow.diag.to_string(), "");
+  Bench warn(text);
+  warn.context.host_ops = HostOps::warn;
+  ASSERT_TRUE(warn.run(choose_origins));
+  EXPECT_THAT(warn.diag.to_string(),
+              testing::AllOf(HasSubstr("g.yaml:4"), HasSubstr("warning: neg 'y' runs on the host")));
+  Bench forbid(text);
+  forbid.context.host_ops = HostOps::forbid;
+  EXPECT_FALSE(forbid.run(choose_origins));
+  EXPECT_THAT(forbid.diag.to_string(), testing::AllOf(HasSubstr("g.yaml:4"), HasSubstr("error: "),
+                                                      HasSubstr("neg 'y' runs on the host")));
 }
 
 TEST(Fuse, AResultThatIsNeededElsewhereIsNotFusedAway) {

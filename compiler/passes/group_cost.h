@@ -1,0 +1,48 @@
+// What nodes cost as one kernel, by the estimates that sizing goes by: the interval on the best rectangle,
+// and the fewest PEs that come near it. Origin and fusion are decided by it.
+#pragma once
+
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "compiler/autogen/region.h"
+#include "compiler/graph/graph.h"
+#include "compiler/mapping/plan.h"
+#include "runtime/machine/machine.h"
+
+namespace cs::passes {
+
+class GroupCosts {
+ public:
+  explicit GroupCosts(const Machine& machine) : machine_(machine) {}
+
+  // Of the nodes (topological order) as the kernel that the assignment of the first one names; infinite if
+  // that is none, or fits nowhere.
+  mapping::RegionCost of(const graph::Graph&, std::span<const graph::NodeId>);
+  mapping::RegionCost of(const autogen::Region&);
+  // Interval of the slowest of these kernels on the wafer, as far as they fit.
+  double slowest(const graph::Graph&);
+
+ private:
+  mapping::RegionCost of(const kernels::Work&);
+
+  const Machine& machine_;
+  // Layers of a network are alike, and a group is asked for its cost with every neighbour.
+  std::vector<std::pair<autogen::Region, mapping::RegionCost>> regions_;
+  std::vector<std::pair<kernels::Work, mapping::RegionCost>> works_;
+};
+
+// Is a kernel faster than the one that is there? By its interval; by its latency if the intervals are alike.
+bool is_faster(const mapping::RegionCost& made, const mapping::RegionCost& there);
+// Why it takes the place of that one, which is `what`.
+std::string benefit_text(const mapping::RegionCost& made, const mapping::RegionCost& there,
+                         std::string_view what);
+
+// The same for one node with another assignment than it has.
+mapping::RegionCost cost_as(graph::Graph&, graph::NodeId, const graph::Assignment&, GroupCosts&);
+
+}  // namespace cs::passes
