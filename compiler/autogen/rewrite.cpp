@@ -107,6 +107,8 @@ class Rewriter {
       const int rewritten = rewrite_select(out_, a, b, c);
       if (rewritten >= 0) return rewritten;
     }
+    // The square that norms are made of: a product is correctly rounded, as a power is at best.
+    if (n.kind == ExprKind::pow && is_constant(out_, b, 2)) return out_.make(ExprKind::mul, a, a);
     if (n.kind != ExprKind::div) return out_.make(n.kind, a, b, c);
     const ExprNode divisor = out_.nodes[size_t(b)];
     const bool exact = divisor.kind == ExprKind::constant && is_power_of_two(divisor.value);
