@@ -275,7 +275,7 @@ std::vector<ValueId> RowGroup::constants() const {
 
 kernels::Work RowGroup::work(const kernels::RowCost& cost) const {
   kernels::Work work;
-  work.pattern = kernels::Pattern::rows;
+  work.kind = kernels::rows_kind();
   work.row = n;
   work.n = work.m = rows * n;
   work.constants = int(constants().size());

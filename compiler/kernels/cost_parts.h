@@ -2,6 +2,8 @@
 // share.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "compiler/kernels/kernels.h"
@@ -24,6 +26,12 @@ PeCycles chain_cycles(const ChainCost&, int n);
 // Elements per cycle of an instruction that reads one or two slices that lie in different banks.
 double rate(const char* mnemonic, int sources, const Machine&);
 int64_t chain_words(const ChainCost&, int n);
+
+inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+// Elements of a slice, as vector instructions count them.
+inline constexpr int kMostInSlice = 0x7fff;
+// Resident operands: the same number of whole rows on every PE of a rectangle.
+std::optional<Cut> cut_evenly(const Work&, int w, int h);
 
 void add_user(Memory&, std::string name, int64_t bytes);
 // Largest users first, and their sum.

@@ -23,16 +23,16 @@
 
 namespace cs::kernels {
 
-enum class Pattern : uint8_t {
-  contraction,  // rows × (y[m] = W[m,n] x[n] + b): output rows over PE rows, reduction over PE columns
-  elementwise,  // n elements on a row of PEs
-  rows,         // n elements on a row of PEs, `row` of them belonging together
-  reduction,    // rows × (n elements to 1)
-  broadcast,    // rows × (1 element to n copies)
-  relay,        // n elements pass one PE (control wavelets stay behind)
-  region,       // any loops, generated (autogen/region.h)
-};
-std::string_view pattern_name(Pattern);
+// Kinds of kernels (kind.h), one file each.
+class Kind;
+const Kind*
+contraction_kind();  // rows × (y[m] = W[m,n] x[n] + b): output rows over PE rows, reduction over PE columns
+const Kind* elementwise_kind();  // n elements on a row of PEs
+const Kind* rows_kind();         // n elements on a row of PEs, `row` of them belonging together
+const Kind* reduction_kind();    // rows × (n elements to 1)
+const Kind* broadcast_kind();    // rows × (1 element to n copies)
+const Kind* relay_kind();        // n elements pass one PE (control wavelets stay behind)
+const Kind* region_kind();       // any loops, generated (autogen/region.h)
 
 // The code of an elementwise chain, in numbers: what autogen generates for a slice (autogen/expression.h).
 struct ChainCost {
@@ -60,26 +60,27 @@ int part_of(int n);
 
 // What one kernel instance computes per sample, in numbers.
 struct Work {
-  Pattern pattern = Pattern::elementwise;
+  const Kind* kind = elementwise_kind();
   int64_t rows = 1;              // how often per sample (vectors of a matrix, rows of a reduction)
   int64_t n = 1;                 // elements in per row and operand
   int64_t m = 1;                 // elements out per row
-  int64_t row = 1;               // pattern rows: elements that stay on one PE
+  int64_t row = 1;               // rows: elements that stay on one PE
   int operands = 1;              // streams in
   bool half = false;             // streams of 16-bit floats, which PEs convert from and to f32
   bool resident = false;         // operands and result lie on the PEs, nothing is streamed
   double flops_per_element = 1;  // elementwise and epilogue: per output element
-  RowCost row_cost;              // pattern rows
-  double least_cycles = 0;       // elementwise: per output element, what instructions take at least (decisions/0009)
-  bool maximum = false;          // reduction: instead of a sum
-  ChainCost chain;               // elementwise and epilogue
-  bool through = false;          // elementwise: one instruction from stream to stream, no slice is kept
-  int constants = 0;             // elementwise constants kept per output element (sharded like the output)
+  RowCost row_cost;              // rows
+  double least_cycles =
+      0;                 // elementwise: per output element, what instructions take at least (decisions/0009)
+  bool maximum = false;  // reduction: instead of a sum
+  ChainCost chain;       // elementwise and epilogue
+  bool through = false;  // elementwise: one instruction from stream to stream, no slice is kept
+  int constants = 0;     // elementwise constants kept per output element (sharded like the output)
   bool operator==(const Work&) const = default;
   int64_t words_in() const { return rows * n * operands; }
   int64_t words_out() const { return rows * m; }
   int64_t flops() const;
-  // Pattern rows: a sample is so many rounds, each with its part of the rows. A divisor of their number.
+  // Rows: a sample is so many rounds, each with its part of the rows. A divisor of their number.
   Work in_rounds(int64_t rounds) const;
 };
 
@@ -88,11 +89,12 @@ struct Cut {
   int w = 1, h = 1;
   int n_slice = 1, n_last = 1;  // elements per column, and of the last column
   int m_slice = 1, m_last = 1;  // outputs per row, and of the last row
-  // Resident operands: n_slice elements on every PE (of rows and columns alike; the last ones may hold zeros beyond the
-  // end); a reduction has m_slice rows on every PE, n_slice elements of each, and partial sums meet along `line` PEs.
+  // Resident operands: n_slice elements on every PE (of rows and columns alike; the last ones may hold zeros
+  // beyond the end); a reduction has m_slice rows on every PE, n_slice elements of each, and partial sums
+  // meet along `line` PEs.
   int line = 1;
   LineReduce line_reduce{};
-  int group = 1;                // two_phase: PEs of a group
+  int group = 1;  // two_phase: PEs of a group
   bool operator==(const Cut&) const = default;
 };
 // The cut with exactly this rectangle, nothing if a column or row would be empty.
@@ -141,13 +143,17 @@ double ideal_cycles(const Work&, int element_bytes, int w, int h, const Machine&
 struct Row {
   std::string_view name;  // "gemv"
   std::string_view file;  // "gemv.csl"
-  Pattern pattern{};
+  const Kind* kind = nullptr;
   std::vector<std::string_view> ops;  // rows of the operator table it can compute
   std::string_view summary;
+  std::string_view epilogue =
+      {};  // file of the same as an epilogue, on an array in memory; empty if there is none
 };
-std::span<const Row> table();
+std::vector<const Row*> table();
 const Row* find_row(std::string_view name);
-// Of a library kernel of pattern rows.
+// The first row that lists an operator.
+const Row* row_for(std::string_view op);
+// Of a library kernel for whole rows.
 RowCost library_row_cost(std::string_view name, const Machine&);
 // All library files.
 std::vector<std::string_view> files();

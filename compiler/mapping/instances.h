@@ -11,83 +11,41 @@
 // 4. Everything else becomes host steps, in an order that satisfies their dependences.
 #pragma once
 
-#include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "compiler/autogen/autogen.h"
 #include "compiler/autogen/held.h"
-#include "compiler/autogen/row_group.h"
 #include "compiler/graph/graph.h"
-#include "compiler/kernels/kernels.h"
+#include "compiler/kernels/choice.h"
 #include "compiler/mapping/mapping.h"
 #include "compiler/mapping/region_layout.h"
-#include "runtime/ops/expr.h"
 
 namespace cs::mapping {
 
-// Copies are the same list: instances are copied for every attempt to place them, with all weights of the
-// network.
-template <typename T>
-class SharedList {
- public:
-  SharedList() = default;
-  SharedList(std::vector<T> list) : list_(std::make_shared<const std::vector<T>>(std::move(list))) {}
-  const std::vector<T>& operator*() const { return *list_; }
+using kernels::PackedConstant;
 
- private:
-  std::shared_ptr<const std::vector<T>> list_ = std::make_shared<const std::vector<T>>();
-};
-
-// A constant that lives in PE memory: one float per output (bias, epilogue constants) or a matrix (weights).
-struct PackedConstant {
-  std::string name;            // symbol below the instance's name: "w", "b", "c0"
-  SharedList<float> values;    // w: row-major [m][n]; others [m] (elementwise: all elements)
-  bool integer = false;        // regions only: the words are i32, values is empty (see words)
-  SharedList<uint32_t> words;  // regions: all elements as PEs hold them
-};
-
-struct Instance {
-  std::string name;    // identifier in CSL, unique
-  std::string op;      // "gemm+leaky_relu"
-  std::string kernel;  // "gemv", "gemv+dtg-elementwise", "dtg-contraction", "dtg-elementwise"
-  std::string reason;
-  Origin origin = Origin::autogen;
-  const kernels::Row* row = nullptr;  // library kernel; null: generated
-  bool infrastructure = false;        // inserted by mapping (broadcast, relay, slack)
-  int64_t slack = 0;                  // words that a slack buffer holds on all its PEs; 0: it is none
+struct Instance : kernels::Choice {
+  std::string name;             // identifier in CSL, unique
+  bool infrastructure = false;  // inserted by mapping (broadcast, relay, slack)
+  int64_t slack = 0;            // words that a slack buffer holds on all its PEs; 0: it is none
   std::vector<graph::NodeId> nodes;
-  std::vector<graph::ValueId> operands;  // values streamed in
-  std::vector<graph::ValueId> results;   // values streamed out
-  std::string title;                     // for the header of generated text
-  kernels::Work work;
-  std::optional<ops::Expr> expr;  // elementwise: the chain; contraction: the epilogue (operand 0 = y)
-  int expr_constants = 0;
-  bool library_epilogue = false;  // the epilogue is relu_epilogue.csl
-  std::vector<PackedConstant> constants;
-  std::optional<autogen::RowGroup> rows;  // pattern rows, generated
-  std::optional<autogen::Region> region;  // pattern region
-  autogen::RegionCut cut;                 // of the region; set by sizing
-  RegionLayout layout;                    // of the region; made when everything is placed
-  float scale = 1;                        // reduction
-  float epsilon = 0;                      // layer_norm
-  bool maximum = false;                   // reduction
+  autogen::RegionCut cut;  // of a region; set by sizing
+  RegionLayout layout;     // of a region; made when everything is placed
   // Filled by sizing and placing.
   kernels::Plan plan;
   Rect rect;  // the kernel's PEs; feeders lie west of it
-  // What stands beside the rectangle if the work is cut like this, and as it is cut: a region on several rows
-  // has columns of feeders and collectors.
-  bool in_rows(const kernels::Cut& c) const { return region && c.h > 1; }
+  // What stands on and beside the rectangle if the work is cut like this, and as it is cut.
+  kernels::Footprint footprint(const kernels::Cut& c) const { return work.kind->footprint(work, c); }
+  kernels::Footprint footprint() const { return footprint(plan.cut); }
+  bool in_rows(const kernels::Cut& c) const { return footprint(c).by_rows; }
   bool in_rows() const { return in_rows(plan.cut); }
-  int feeders(const kernels::Cut& c) const {
-    return region ? int(in_rows(c)) : c.w * c.h > 1 && slack == 0 ? work.operands : 0;
-  }
+  int feeders(const kernels::Cut& c) const { return slack > 0 ? 0 : footprint(c).feeders; }
   int feeders() const { return feeders(plan.cut); }
-  int collectors(const kernels::Cut& c) const { return int(in_rows(c)); }
+  int collectors(const kernels::Cut& c) const { return footprint(c).collectors; }
   int collectors() const { return collectors(plan.cut); }
   // The result is sent by several PEs, with control wavelets.
-  bool in_turns(const kernels::Cut&) const;
+  bool in_turns(const kernels::Cut& c) const { return footprint(c).out.front().turns; }
   bool in_turns() const { return in_turns(plan.cut); }
   Coord exit() const { return {rect.x + rect.w - 1 + collectors(), rect.y + rect.h - 1}; }
   // Where operand k's stream has to arrive; all feeders of a region do with one column.

@@ -16,7 +16,6 @@ namespace cs::mapping {
 namespace {
 
 using kernels::Cut;
-using kernels::Pattern;
 
 constexpr const char* kFunction = "compute";
 
@@ -69,11 +68,10 @@ class Resident {
   }
 
   bool supported(const graph::Graph& g) {
-    const Pattern p = inst().work.pattern;
-    if (p != Pattern::elementwise && p != Pattern::rows && p != Pattern::reduction)
+    if (!inst().work.kind->has_resident_form())
       return fail(inst().title,
                   fmt::format("its operands cannot be resident: the kernel is a {} ({})",
-                              kernels::pattern_name(p), inst().kernel),
+                              inst().work.kind->name(), inst().kernel),
                   "elementwise chains of f32, softmax, norms and reductions of rows have a resident form");
     if (inst().work.half) return fail(inst().title, "16-bit operands cannot be resident", "use f32");
     for (graph::ValueId v : inst().operands) {
@@ -161,7 +159,7 @@ class Resident {
     return t;
   }
   Tiling result_tiling() {
-    if (inst().work.pattern != Pattern::reduction) return tiling();
+    if (!inst().work.kind->result_apart()) return tiling();
     Tiling t;
     t.rect = {inst().rect.x, inst().rect.y, meets_on_line(inst()) ? 1 : cut().w, cut().h};
     t.tile_columns = uint32_t(cut().m_slice);
@@ -184,7 +182,7 @@ class Resident {
     HostStep& back = steps.emplace_back();
     back.kind = HostStep::Kind::copy_out;
     back.tensor = result_tensor();
-    back.symbol = inst().work.pattern == Pattern::reduction ? "y" : "x0";
+    back.symbol = inst().work.kind->result_apart() ? "y" : "x0";
     back.tiling = result_tiling();
     parts_.host.steps = std::move(steps);
   }
@@ -192,7 +190,7 @@ class Resident {
   // Rows have the same constants on every PE, chains the part that belongs to their slice.
   void pack(const PackedConstant& c) {
     const std::vector<float>& values = *c.values;
-    const bool same = inst().work.pattern == Pattern::rows;
+    const bool same = inst().work.kind->constants_alike();
     const size_t words = size_t(resident_words(inst(), c.name)), pes = size_t(inst().rect.area());
     mapped_.host.constants.push_back({c.name, inst().rect, uint32_t(4 * words), mapped_.weights.size()});
     for (size_t i = 0; i < words * pes; ++i) {

@@ -139,24 +139,4 @@ std::string role_text(const Role& role) {
   return out;
 }
 
-uint32_t turn_word(int turn, int turns) {
-  if (turns == 1) return control_wavelet({});
-  return turn == 0           ? control_wavelet({1})
-         : turn + 1 == turns ? control_wavelet({2})
-                             : control_wavelet({2, 1});
-}
-
-std::string turn_control(int turn, int turns) { return fmt::format("0x{:08x}", turn_word(turn, turns)); }
-
-uint32_t control_wavelet(std::initializer_list<int> commands) {
-  // Positions of opcode and ignore bit of commands 0 to 7 in the wavelet.
-  constexpr int kOpcode[8] = {22, 25, 28, 1, 4, 7, 10, 13};
-  constexpr int kIgnore[8] = {24, 27, 0, 3, 6, 9, 12, 15};
-  uint32_t word = 0;
-  size_t i = 0;
-  for (int c : commands) word |= uint32_t(c) << kOpcode[i++];
-  for (int k = 0; k < 8; ++k) word |= 1U << kIgnore[k];
-  return word;
-}
-
 }  // namespace cs::mapping

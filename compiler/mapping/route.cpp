@@ -68,8 +68,7 @@ class Planner {
     const Instance& inst = parts_.instances[i];
     if (inst.in_rows()) return rows(inst, plan_.of_instance[i]);
     for (int k = 0; k < inst.feeders(); ++k) plan_.of_instance[i].scatter.push_back(scatter(inst, k));
-    bool chains = inst.work.pattern == kernels::Pattern::contraction ||
-                  inst.work.pattern == kernels::Pattern::reduction || inst.slack > 0;
+    const bool chains = inst.footprint().partial_sums || inst.slack > 0;
     for (int parity = 0; chains && parity < 2 && parity + 1 < inst.rect.w; ++parity) {
       plan_.of_instance[i].chain[parity] = chain(inst, parity);
     }
@@ -138,7 +137,7 @@ class Planner {
 
   // The PEs that send in turns, the last of which is the exit. Its output ports are added by the paths.
   static void turns(const Instance& inst, Flow& f) {
-    bool down = inst.work.pattern == kernels::Pattern::contraction || inst.in_rows();
+    const bool down = inst.footprint().out.front().down;
     Coord exit = inst.exit();
     int count = !inst.in_turns() ? 1 : down ? inst.rect.h : inst.rect.w;
     Coord first = down ? Coord{exit.x, exit.y - (count - 1)} : Coord{exit.x - (count - 1), exit.y};

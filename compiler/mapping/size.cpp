@@ -30,12 +30,12 @@ std::vector<RegionPlan> candidates(const Instance& inst, const MapOptions& optio
   std::vector<RegionPlan> list;
   Extent limit = fabric_limit(options, machine);
   int max_w = limit.width - inst.work.operands - 1;
-  bool contraction = inst.work.pattern == kernels::Pattern::contraction;
   std::vector<int> widths = extents(inst.work.n / inst.work.row, std::max(1, max_w));
-  std::vector<int> heights = contraction ? extents(inst.work.m, limit.height) : std::vector<int>{1};
+  std::vector<int> heights =
+      inst.work.kind->several_rows() ? extents(inst.work.m, limit.height) : std::vector<int>{1};
   bool forced = options.force_width > 0 && !inst.infrastructure;
   if (forced) widths = {options.force_width}, heights = {std::max(1, options.force_height)};
-  if (!forced && inst.work.pattern == kernels::Pattern::rows) add_rounds(inst.work, max_w, machine, list);
+  if (!forced && inst.work.kind->rounds()) add_rounds(inst.work, max_w, machine, list);
   for (int w : widths) {
     for (int h : heights) {
       if (!forced && int64_t(w) * h > options.max_pes_per_kernel) break;
@@ -138,17 +138,11 @@ void add_relays(Parts& parts) {
     bool to_host = !stream.port_out.empty();
     if (stream.producer < 0 || !to_host || !parts.instances[size_t(stream.producer)].in_turns()) continue;
     const Instance& producer = parts.instances[size_t(stream.producer)];
-    Instance relay;
+    // Words pass as they come, so that the relay's own rounds need not be samples.
+    Instance relay{kernels::relay_choice(std::min<int64_t>(stream.words, kMaxRelayWords))};
     relay.name = producer.name + "_relay" + (stream.result > 0 ? std::to_string(stream.result) : "");
-    relay.op = "relay";
-    relay.kernel = "relay";
-    relay.origin = Origin::handwritten;
-    relay.reason = "the host counts wavelets, so control wavelets stay on the wafer";
     relay.title = relay.name;
     relay.infrastructure = true;
-    relay.work.pattern = kernels::Pattern::relay;
-    // Words pass as they come, so that the relay's own rounds need not be samples.
-    relay.work.n = relay.work.m = std::min<int64_t>(stream.words, kMaxRelayWords);
     relay.plan.cut = *kernels::cut_work(relay.work, 1, 1);
     relay.rect = {producer.exit().x + ++relays[size_t(stream.producer)], producer.exit().y, 1, 1};
     Stream out;

@@ -7,8 +7,6 @@ namespace cs::mapping {
 
 namespace {
 
-using kernels::Pattern;
-
 std::vector<int64_t> operand_words(const Instance& inst) {
   std::vector<int64_t> list;
   if (inst.region) {
@@ -50,8 +48,8 @@ void passing(Skew& s, double latency) {
 double parts_sent(const Instance& inst) {
   const kernels::Cut& cut = inst.plan.cut;
   if (cut.w * cut.h > 1) return 1;
-  if (inst.work.pattern == Pattern::rows && !inst.work.half) return double(inst.work.n / inst.work.row);
-  if (inst.work.pattern == Pattern::elementwise && inst.work.chain.to_fabric)
+  if (inst.work.kind == kernels::rows_kind() && !inst.work.half) return double(inst.work.n / inst.work.row);
+  if (inst.work.kind == kernels::elementwise_kind() && inst.work.chain.to_fabric)
     return double((inst.work.n + kernels::part_of(cut.n_slice) - 1) / kernels::part_of(cut.n_slice));
   return 1;
 }
@@ -70,29 +68,19 @@ Skew skew_of(const Instance& inst) {
   s.until_last = std::max(0.0, plan.latency_cycles - in);
   s.until_first = std::max(0.0, s.until_last - out) / parts_sent(inst);
   s.busy_sending = 1 / pes;
-  switch (work.pattern) {
-    case Pattern::relay:
-      // A word that is kept takes the datapath twice.
-      s.interval = double(s.words.front()) * (inst.slack > 0 ? 2 : 1);
-      passing(s, s.interval + 8);
-      s.holds.front() = inst.slack;
-      break;
-    case Pattern::broadcast:
-      passing(s, s.interval);
-      break;
-    case Pattern::elementwise:
-      if (work.through) passing(s, plan.latency_cycles);
-      break;
-    case Pattern::reduction:
-    case Pattern::contraction:
-    case Pattern::rows:
-      // One round is computed while the next one comes.
-      if (work.rows > 1) in_parts(s, work.rows, 2, plan.latency_cycles);
-      break;
-    case Pattern::region:
-      s.again = std::max(0.0, s.until_first);
-      if (work.rows > 1) in_parts(s, work.rows, 1, plan.latency_cycles);
-      break;
+  if (work.kind == kernels::relay_kind()) {
+    // A word that is kept takes the datapath twice.
+    s.interval = double(s.words.front()) * (inst.slack > 0 ? 2 : 1);
+    passing(s, s.interval + 8);
+    s.holds.front() = inst.slack;
+  } else if (work.kind == kernels::broadcast_kind()) {
+    passing(s, s.interval);
+  } else if (work.kind == kernels::elementwise_kind()) {
+    if (work.through) passing(s, plan.latency_cycles);
+  } else {
+    // One round is computed while the next one comes, but by regions.
+    if (inst.region) s.again = std::max(0.0, s.until_first);
+    if (work.rows > 1) in_parts(s, work.rows, inst.region ? 1 : 2, plan.latency_cycles);
   }
   return s;
 }
@@ -105,7 +93,7 @@ std::vector<Skew> skews_of(const Parts& parts) {
   std::vector<Skew> list;
   for (size_t i = 0; i < parts.instances.size(); ++i) {
     Instance inst;
-    const bool passes = parts.instances[i].work.pattern == Pattern::relay;
+    const bool passes = parts.instances[i].work.kind == kernels::relay_kind();
     if (passes) {
       inst.work = parts.instances[i].work;
       inst.work.n = inst.work.m = passed[i];

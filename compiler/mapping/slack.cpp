@@ -135,7 +135,7 @@ Instance buffer(const std::string& name, int64_t words, int64_t size) {
   b.reason = fmt::format("holds {} words until the other operand is there", size);
   b.infrastructure = true;
   b.slack = size;
-  b.work.pattern = kernels::Pattern::relay;
+  b.work.kind = kernels::relay_kind();
   b.work.n = b.work.m = std::min(words, kMostWords);
   return b;
 }

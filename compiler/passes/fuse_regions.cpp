@@ -12,7 +12,7 @@
 
 #include "compiler/autogen/autogen.h"
 #include "compiler/autogen/held.h"
-#include "compiler/kernels/kernels.h"
+#include "compiler/kernels/kind.h"
 #include "compiler/passes/group_cost.h"
 #include "compiler/passes/passes.h"
 
@@ -58,13 +58,13 @@ class Fuser {
   bool is_chain(const std::vector<NodeId>& nodes) const {
     const kernels::Row* library = generate_ ? kernels::find_row(kernel(nodes)) : nullptr;
     return kernel(nodes) == kChain ||
-           (library != nullptr && library->pattern == kernels::Pattern::elementwise);
+           (library != nullptr && library->kind->may_become_region());
   }
   bool joins(const std::vector<NodeId>& nodes) const { return kernel(nodes) == kRegion || is_chain(nodes); }
   // A chain of which no row of PEs can hold the slices becomes a region, which may lie on a rectangle.
   void leave_the_row(const std::vector<NodeId>& nodes) {
     const kernels::Row* library = kernels::find_row(kernel(nodes));
-    bool chain = kernel(nodes) == kChain || (library && library->pattern == kernels::Pattern::elementwise);
+    bool chain = kernel(nodes) == kChain || (library && library->kind->may_become_region());
     std::string why;
     std::optional<kernels::Work> work = chain ? kernels::work_of(g_, nodes.front(), why) : std::nullopt;
     if (!work) return;

@@ -32,7 +32,7 @@ void add_chain(const Graph& g, std::span<const NodeId> nodes, const Machine& mac
   work.chain = autogen::chain_cost(chain.expr, machine);
   work.flops_per_element = 0;
   for (NodeId id : nodes) work.flops_per_element += double(g.flops(id)) / double(work.rows * work.m);
-  if (work.pattern == kernels::Pattern::contraction) return;
+  if (work.kind == kernels::contraction_kind()) return;
   work.operands = streams;
   work.through = streams == 1 && autogen::passes_through(chain.expr, machine);
 }
@@ -47,18 +47,12 @@ std::optional<kernels::Work> work_of(const Graph& g, std::span<const NodeId> nod
   }
   std::optional<kernels::Work> work = kernels::work_of(g, front, why);
   if (!work) return work;
-  switch (work->pattern) {
-    case kernels::Pattern::contraction:
-      if (nodes.size() > 1) add_chain(g, nodes.subspan(1), machine, *work);
-      break;
-    case kernels::Pattern::elementwise:
-      add_chain(g, nodes, machine, *work);
-      break;
-    case kernels::Pattern::rows:
-      work->row_cost = kernels::library_row_cost(g.node(front).op, machine);
-      break;
-    default:
-      break;
+  if (work->kind == kernels::contraction_kind()) {
+    if (nodes.size() > 1) add_chain(g, nodes.subspan(1), machine, *work);
+  } else if (work->kind == kernels::elementwise_kind()) {
+    add_chain(g, nodes, machine, *work);
+  } else if (work->kind == kernels::rows_kind()) {
+    work->row_cost = kernels::library_row_cost(g.node(front).op, machine);
   }
   return work;
 }
@@ -103,7 +97,7 @@ RegionCost GroupCosts::of(const Graph& g, std::span<const NodeId> nodes) {
   }
   const std::optional<kernels::Work> work = work_of(g, nodes, machine_);
   if (!work) return kNone;
-  const bool product = work->pattern == kernels::Pattern::contraction;
+  const bool product = work->kind == kernels::contraction_kind();
   const bool library = g.node(nodes.front()).assignment.origin == Origin::handwritten;
   return product && library ? by_library(of(*work), *work) : of(*work);
 }

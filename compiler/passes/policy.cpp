@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "compiler/autogen/autogen.h"
-#include "compiler/kernels/kernels.h"
+#include "compiler/kernels/kind.h"
 #include "compiler/passes/group_cost.h"
 #include "compiler/passes/passes.h"
 
@@ -122,7 +122,7 @@ Assignment choose_origin(const Graph& g, NodeId id, Policy policy) {
   } else if (library != nullptr) {
     a.origin = Origin::handwritten;
     // The library's part of a region is a module in what is otherwise laid out like all regions.
-    a.kernel = library->pattern == kernels::Pattern::region ? autogen::kRegionKernel : library->name;
+    a.kernel = library->kind->generated_layout() ? autogen::kRegionKernel : library->name;
     a.reason = generate ? fmt::format("library kernel '{}'; not generated: {}", library->name, no_generator)
                         : fmt::format("library kernel '{}'", library->name);
   } else {

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "compiler/kernels/kernels.h"
+#include "compiler/kernels/kind.h"
 #include "tools/api/api.h"
 
 namespace cs::api {
@@ -202,8 +202,9 @@ std::string list_ops() {
 
 std::string list_kernels() {
   Table table({"kernel", "file", "pattern", "operators", "what it is"});
-  for (const kernels::Row& r : kernels::table()) {
-    table.add({std::string(r.name), std::string(r.file), std::string(kernels::pattern_name(r.pattern)),
+  for (const kernels::Row* row : kernels::table()) {
+    const kernels::Row& r = *row;
+    table.add({std::string(r.name), std::string(r.file), std::string(r.kind->name()),
                fmt::format("{}", fmt::join(r.ops, ", ")), std::string(r.summary)});
   }
   return table.text();

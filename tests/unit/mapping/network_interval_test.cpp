@@ -60,7 +60,7 @@ TEST(Skews, OfAKernelThatTakesAWholeSample) {
 
 TEST(Skews, OfAProductThatTakesRowAfterRow) {
   Instance gemm = kernel("k", 1, 8, 4 * 50, 3 * 50 + 60);
-  gemm.work.pattern = kernels::Pattern::contraction;
+  gemm.work.kind = kernels::contraction_kind();
   gemm.work.rows = 4;
   const Skew s = mapping::skew_of(gemm);
   EXPECT_FALSE(s.whole);
@@ -131,7 +131,7 @@ TEST(Slack, IsWhatTheSlowestKernelNeedsAndNoMore) {
 Parts in_step(bool buffered) {
   Instance join = kernel("join", 2, 10, 500, 520);
   join.work.rows = 10;
-  join.work.pattern = kernels::Pattern::region;
+  join.work.kind = kernels::region_kind();
   join.region.emplace();
   join.region->program.buffers.resize(2);
   for (auto& b : join.region->program.buffers) b.type = {DataType::f32, {10}};
@@ -139,7 +139,7 @@ Parts in_step(bool buffered) {
   Parts parts = residual(100, kernel("slow", 1, 100, 300, 320), join);
   if (!buffered) return parts;
   Instance slack = kernel("slack", 1, 100, 200, 208);
-  slack.work.pattern = kernels::Pattern::relay;
+  slack.work.kind = kernels::relay_kind();
   slack.slack = 100;
   parts.instances.push_back(slack);
   parts.streams[0].takers[1] = {2, 0};

@@ -33,7 +33,7 @@ TEST(Coloring, ComponentsOfACircleAreOne) {
 
 TEST(Kernels, CutIsRaggedAtTheEnds) {
   kernels::Work work;
-  work.pattern = kernels::Pattern::contraction;
+  work.kind = kernels::contraction_kind();
   work.n = 784;
   work.m = 20;
   std::optional<kernels::Cut> cut = kernels::cut_work(work, 28, 3);
@@ -50,7 +50,7 @@ TEST(Kernels, CutIsRaggedAtTheEnds) {
 TEST(Kernels, IdealCyclesByHand) {
   Machine m = test::machine("wse2");
   kernels::Work work;
-  work.pattern = kernels::Pattern::contraction;
+  work.kind = kernels::contraction_kind();
   work.n = 784;
   work.m = 20;
   work.flops_per_element = 0;
@@ -106,8 +106,8 @@ TEST(Roles, ControlWaveletsByHand) {
   // Advance: opcode 1 in bits 23:22. Ignore bits of all eight commands: 24, 27, 0, 3, 6, 9, 12, 15.
   constexpr uint32_t kIgnore =
       1U << 24 | 1U << 27 | 1U << 0 | 1U << 3 | 1U << 6 | 1U << 9 | 1U << 12 | 1U << 15;
-  EXPECT_EQ(mapping::control_wavelet({1}), kIgnore | 1U << 22);
-  EXPECT_EQ(mapping::control_wavelet({2, 1}), kIgnore | 2U << 22 | 1U << 25);
+  EXPECT_EQ(kernels::control_wavelet({1}), kIgnore | 1U << 22);
+  EXPECT_EQ(kernels::control_wavelet({2, 1}), kIgnore | 2U << 22 | 1U << 25);
 }
 
 TEST(Emit, RunsCoverExactlyThePes) {

@@ -9,12 +9,11 @@ namespace cs {
 namespace {
 
 using kernels::LineReduce;
-using kernels::Pattern;
 using ::testing::HasSubstr;
 
 kernels::Work sums(int64_t rows, int64_t n) {
   kernels::Work work;
-  work.pattern = Pattern::reduction;
+  work.kind = kernels::reduction_kind();
   work.resident = true;
   work.rows = rows;
   work.n = n;

@@ -1,0 +1,100 @@
+// A Choice: the kernel that a group of nodes got, once and for all. Mapping hands it on; its kind writes its
+// roles and packs its constants.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "compiler/autogen/region.h"
+#include "compiler/autogen/row_group.h"
+#include "compiler/kernels/kind.h"
+#include "compiler/kernels/roles.h"
+#include "runtime/ops/expr.h"
+#include "runtime/program/host_part.h"
+#include "runtime/support/geometry.h"
+
+namespace cs::kernels {
+
+// Copies are the same list: instances are copied for every attempt to place them, with all weights of the
+// network.
+template <typename T>
+class SharedList {
+ public:
+  SharedList() = default;
+  SharedList(std::vector<T> list) : list_(std::make_shared<const std::vector<T>>(std::move(list))) {}
+  const std::vector<T>& operator*() const { return *list_; }
+
+ private:
+  std::shared_ptr<const std::vector<T>> list_ = std::make_shared<const std::vector<T>>();
+};
+
+// A constant that lives in PE memory: one float per output (bias, epilogue constants) or a matrix (weights).
+struct PackedConstant {
+  std::string name;            // symbol below the instance's name: "w", "b", "c0"
+  SharedList<float> values;    // w: row-major [m][n]; others [m] (elementwise: all elements)
+  bool integer = false;        // regions only: the words are i32, values is empty (see words)
+  SharedList<uint32_t> words;  // regions: all elements as PEs hold them
+};
+
+struct Choice {
+  std::string op;      // "gemm+leaky_relu"
+  std::string kernel;  // "gemv", "gemv+dtg-elementwise", "dtg-contraction", "dtg-elementwise"
+  std::string reason;
+  Origin origin = Origin::autogen;
+  const Row* row = nullptr;              // library kernel; null: generated
+  std::vector<graph::ValueId> operands;  // values streamed in
+  std::vector<graph::ValueId> results;   // values streamed out
+  std::string title;                     // for the header of generated text
+  Work work;
+  std::optional<ops::Expr> expr;  // elementwise: the chain; contraction: the epilogue (operand 0 = y)
+  int expr_constants = 0;
+  const Row* epilogue = nullptr;  // library kernel that is the epilogue; null: none, or generated
+  std::vector<PackedConstant> constants;
+  std::optional<autogen::RowGroup> rows;  // whole rows, generated
+  std::optional<autogen::Region> region;  // loops
+  float scale = 1;                        // reduction
+  float epsilon = 0;                      // layer_norm
+  bool maximum = false;                   // reduction
+};
+
+// What mapping inserts: every element of a stream `copies` times, and a PE that leaves control wavelets
+// behind.
+Choice broadcast_choice(int64_t elements, int64_t copies);
+Choice relay_choice(int64_t words);
+
+// Where a choice lies: its name, rectangle and cut, and the colours of its ports.
+struct Setting {
+  std::string name;
+  Rect rect;
+  Cut cut;
+  std::vector<int> arriving;  // colours of the operands' streams, at the feeders if there are any
+  std::vector<int> in;        // colours on which operands reach the PEs of the rectangle
+  int out = 0;
+  int chain[2] = {0, 0};  // partial sums, by parity of the sending column
+  const Machine& machine;
+};
+
+// What a kernel adds to a program whose operands lie in arrays x0, x1, … of its PEs, all in CSL.
+struct ResidentText {
+  std::string layout;      // declarations before the layout block
+  std::string tile;        // statement that sets the code of PE (x, y)
+  std::string parameters;  // of the PE file
+  std::string import;      // of the kernel, as `kernel`
+  std::string call = "kernel.run()";
+  std::map<std::string, std::string> files;
+};
+
+// A rectangle of PEs that hold a constant in slices of so many bytes, with the bytes of all of them, row by
+// row.
+struct PackedPart {
+  std::string constant;
+  Rect rect;  // within the kernel's rectangle
+  uint32_t bytes_per_pe = 0;
+  std::vector<float> values;
+};
+
+}  // namespace cs::kernels

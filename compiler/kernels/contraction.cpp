@@ -1,0 +1,204 @@
+// Contractions: rows × (y[m] = W[m,n] x[n] + b) with a constant matrix. Output rows lie over PE rows, the
+// reduction runs over PE columns; the library's is gemv.csl, its generator autogen/contraction.h.
+#include <fmt/format.h>
+
+#include "compiler/kernels/contraction_roles.h"
+#include "compiler/kernels/match_parts.h"
+#include "compiler/kernels/role_parts.h"
+
+namespace cs::kernels {
+
+namespace {
+
+class Contraction final : public Kind {
+ public:
+  std::string_view name() const override { return "contraction"; }
+
+  std::span<const Row> library() const override {
+    static const Row list[] = {
+        {"gemv",
+         "gemv.csl",
+         this,
+         {"gemm", "matmul"},
+         "matrix × vector with bias on a rectangle, double-buffered input, chain reduction along rows"},
+        {"gemm",
+         "gemv.csl",
+         this,
+         {"gemm", "matmul"},
+         "matrix × matrix with bias: rows stream one after another through the rectangle of gemv"}};
+    return list;
+  }
+
+  // ---- match
+
+  bool takes(const graph::Graph& g, graph::NodeId id) const override {
+    return g.op(id).kind == ops::OpKind::contraction;
+  }
+
+  // The second operand must be a constant matrix; the first is a stack of vectors.
+  std::optional<Work> match(const graph::Graph& g, graph::NodeId id, std::string& why) const override {
+    const graph::Node& node = g.node(id);
+    const graph::Value& x = operand(g, node, 0);
+    const graph::Value& w = operand(g, node, 1);
+    const graph::Value& y = g.value(node.outputs[0]);
+    if (x.is_constant() || !w.is_constant()) {
+      why = "the second operand must be the only constant one";
+      return std::nullopt;
+    }
+    if (w.type.rank() != 2 || x.type.rank() < 1) {
+      why = fmt::format("the constant operand must be a matrix, it has {} dimensions", w.type.rank());
+      return std::nullopt;
+    }
+    const ops::OpDef& op = g.op(id);
+    bool trans_b = false;
+    if (node.op == "gemm") {
+      if (ops::attr_int(op, node.attrs, "trans_a") != 0) {
+        why = "the first operand is transposed";
+        return std::nullopt;
+      }
+      trans_b = ops::attr_int(op, node.attrs, "trans_b") != 0;
+    }
+    Work work;
+    work.kind = this;
+    work.n = w.type.shape[trans_b ? 1 : 0];
+    work.m = w.type.shape[trans_b ? 0 : 1];
+    work.rows = work.m > 0 ? y.type.elements() / work.m : 0;
+    work.flops_per_element = 0;
+    if (!bias_fits(g, node, work.m, why)) return std::nullopt;
+    return work;
+  }
+
+  const Row* choose(const graph::Graph& g, graph::NodeId id, std::string& why) const override {
+    const std::optional<Work> work = work_of(g, id, why);
+    return work ? &library()[work->rows > 1 ? 1 : 0] : nullptr;
+  }
+
+  // ---- footprints
+
+  bool several_rows() const override { return true; }
+
+  Footprint footprint(const Work& work, const Cut& cut) const override {
+    Footprint f = Kind::footprint(work, cut);
+    f.out = {{.distribution = Distribution::slices, .turns = cut.h > 1, .down = true}};
+    f.partial_sums = true;
+    return f;
+  }
+
+  // ---- costs
+
+  PeCycles pe_cycles(const Work& work, const Cut& cut, const Machine& m) const override {
+    double rows = cut.m_slice + cut.m_slice % 2;
+    double per_column =
+        rows / m.simd("fmacs") + 1 + m.core.load_result_cycles + (m.core.jump_taken_cycles + 5.0) / 8;
+    double cycles = m.core.task_start_cycles + 8 + vector_cycles(rows, m.simd("fmovs"), m) +
+                    m.core.dsr_load_use_cycles + 3 + cut.n_slice * per_column;
+    cycles += cut.w > 1 ? vector_cycles(cut.m_slice, 1, m) : 0;
+    if (work.flops_per_element > 0) cycles += chain_cycles(work.chain, cut.m_slice).alone();
+    return {cycles + vector_cycles(cut.m_slice, 1, m), 0};
+  }
+
+  // The last slice is there, then the PE computes, and rows of PEs send one after the other.
+  double last_row_cycles(const Work& work, const Cut& cut, double feed, double pe,
+                         const Machine&) const override {
+    return feed + pe + double(work.m - cut.m_slice);
+  }
+
+  void add_memory(const Work& work, const Cut& cut, Memory& memory) const override {
+    const int64_t padded = cut.m_slice + cut.m_slice % 2;
+    add_user(memory, "weights", 4 * padded * cut.n_slice);
+    add_user(memory, "input buffers", 8 * int64_t(cut.n_slice));
+    add_user(memory, "output and bias", 4 * (2 * padded + 1));
+    add_user(memory, "epilogue",
+             4 * (work.constants * cut.m_slice + chain_words(work.chain, cut.m_slice)) *
+                 (work.flops_per_element > 0));
+  }
+
+  // ---- text
+
+  void fill(const graph::Graph& g, const graph::Group& group, const Machine& machine,
+            Choice& choice) const override {
+    const graph::Node& node = g.node(group.nodes.front());
+    choice.constants.push_back({"w", weights_of(g, node, choice.work)});
+    choice.constants.push_back({"b", bias_of(g, node, choice.work.m)});
+    const bool library_kernel = node.assignment.origin == Origin::handwritten;
+    if (library_kernel) choice.row = &library()[choice.work.rows > 1 ? 1 : 0];
+    choice.kernel = library_kernel ? std::string(choice.row->name) : "dtg-contraction";
+    if (group.nodes.size() == 1) return;
+    attach_expression(g, group, std::span(group.nodes).subspan(1), true, machine, choice);
+    const graph::Assignment& next = g.node(group.nodes[1]).assignment;
+    const Row* row = next.origin == Origin::handwritten ? row_for(g.node(group.nodes[1]).op) : nullptr;
+    if (library_kernel && group.nodes.size() == 2 && row != nullptr && !row->epilogue.empty())
+      choice.epilogue = row;
+    if (library_kernel)
+      choice.kernel += "+" + std::string(choice.epilogue != nullptr ? row->name : "dtg-elementwise");
+  }
+  void write_roles(const Choice& choice, const Setting& at, InstanceRoles& out) const override {
+    contraction_roles(choice, at, out);
+  }
+  std::vector<PackedPart> pack(const Choice& choice, const Cut& cut) const override {
+    return pack_contraction(choice, cut);
+  }
+  std::string sharding(const Work& work, const Cut& cut) const override {
+    return fmt::format("{} x {} on {} x {} PEs, at most {} x {} each", work.m, work.n, cut.h, cut.w,
+                       cut.m_slice, cut.n_slice);
+  }
+
+  // ---- bound
+
+  int64_t flops(const Work& work) const override {
+    return work.rows * work.m * (2 * work.n) + int64_t(double(work.rows * work.m) * work.flops_per_element);
+  }
+  double constant_words(const Work& work) const override { return double(work.n) * double(work.m); }
+
+ private:
+  // Weight of output i and input j of a gemm or matmul, with alpha and a possible transposition.
+  static std::vector<float> weights_of(const graph::Graph& g, const graph::Node& node, const Work& work) {
+    const ops::Tensor& w = *g.constant_of(graph::source_of(g, node.inputs[1]));
+    const ops::OpDef& op = *ops::find_op(node.op);
+    const bool gemm = node.op == "gemm";
+    const bool transposed = gemm && ops::attr_int(op, node.attrs, "trans_b") != 0;
+    const double alpha = gemm ? ops::attr_real(op, node.attrs, "alpha") : 1.0;
+    std::vector<float> packed(size_t(work.m * work.n));
+    for (int64_t i = 0; i < work.m; ++i) {
+      for (int64_t j = 0; j < work.n; ++j) {
+        double value = w.get(transposed ? i * work.n + j : j * work.m + i);
+        packed[size_t(i * work.n + j)] = float(alpha) * float(value);
+      }
+    }
+    return packed;
+  }
+
+  static std::vector<float> bias_of(const graph::Graph& g, const graph::Node& node, int64_t m) {
+    std::vector<float> bias(size_t(m), 0.0F);
+    if (node.op != "gemm" || node.inputs.size() < 3 || !node.inputs[2].valid()) return bias;
+    const ops::Tensor& c = *g.constant_of(graph::source_of(g, node.inputs[2]));
+    const double beta = ops::attr_real(*ops::find_op(node.op), node.attrs, "beta");
+    for (int64_t i = 0; i < m; ++i) bias[size_t(i)] = float(beta) * float(c.get(c.elements() == 1 ? 0 : i));
+    return bias;
+  }
+
+  static bool bias_fits(const graph::Graph& g, const graph::Node& node, int64_t m, std::string& why) {
+    if (node.op != "gemm" || node.inputs.size() < 3 || !node.inputs[2].valid()) return true;
+    const graph::Value& bias = operand(g, node, 2);
+    if (!bias.is_constant()) {
+      why = "the bias is not constant";
+      return false;
+    }
+    // As many elements as columns, in a column: one per row.
+    const bool per_column = bias.type.elements() == m && bias.type.shape.back() == m;
+    if (bias.type.elements() != 1 && !per_column) {
+      why = "the bias differs from row to row";
+      return false;
+    }
+    return true;
+  }
+};
+
+}  // namespace
+
+const Kind* contraction_kind() {
+  static const Contraction kind;
+  return &kind;
+}
+
+}  // namespace cs::kernels

@@ -1,0 +1,212 @@
+// See contraction_roles.h.
+#include "compiler/kernels/contraction_roles.h"
+
+#include <fmt/format.h>
+
+#include "compiler/autogen/contraction.h"
+#include "compiler/autogen/elementwise.h"
+#include "compiler/kernels/role_parts.h"
+
+namespace cs::kernels {
+
+namespace {
+
+class Maker {
+ public:
+  Maker(const Choice& choice, const Setting& at, InstanceRoles& out)
+      : choice_(choice), at_(at), cut_(at.cut), out_(out) {}
+
+  void run() {
+    for (const Span& s : columns(cut_)) {
+      Place p = column_place(s, cut_);
+      if (p.last) {
+        for (int t : {0, 1, 2}) last_column(p, s, t);
+      } else {
+        bool ragged = cut_.m_last != cut_.m_slice;
+        int upper = ragged ? cut_.h - 1 : cut_.h;
+        p.last_row = false;
+        if (upper > 0) role(p, s, 0, upper, column_name(p));
+        p.last_row = true;
+        if (ragged) role(p, s, upper, 1, column_name(p) + "_south");
+      }
+    }
+  }
+
+ private:
+  // The last column sends in turns: 0 the northernmost PE, 1 those between, 2 the southernmost, which is the
+  // exit.
+  void last_column(Place p, const Span& s, int turn) {
+    int row = turn == 0 ? 0 : turn == 1 ? 1 : cut_.h - 1;
+    int rows = turn == 1 ? cut_.h - 2 : 1;
+    if (rows < 1 || (turn == 0 && cut_.h == 1)) return;
+    p.turns = cut_.h;
+    p.turn = row;
+    p.last_row = turn == 2;
+    std::string name = column_name(p);
+    if (cut_.h > 1) name += turn == 0 ? "_north" : turn == 1 ? "_middle" : "_exit";
+    role(p, s, row, rows, name);
+  }
+
+  std::string sharding() const { return choice_.work.kind->sharding(choice_.work, cut_); }
+
+  void role(const Place& p, const Span& s, int row, int rows, const std::string& suffix) {
+    int n = n_here(p, cut_), m = p.last_row ? cut_.m_last : cut_.m_slice, padded = m + m % 2;
+    Role role;
+    role.name = at_.name + suffix;
+    role.what = fmt::format("{}: {}; here {} outputs from {} inputs", choice_.title, sharding(), m, n);
+    role.runs = {{at_.rect.x + s.first, at_.rect.y + row, s.count, s.step, rows}};
+    role.buffers.push_back(
+        {"w", padded * n + 1, true, at_.name + "_w", "weights, column by column, behind one unused element"});
+    if (p.first) role.buffers.push_back({"b", padded, false, at_.name + "_b", "bias"});
+    if (choice_.row != nullptr) {
+      library(p, role, m, padded, n);
+    } else {
+      generated(p, role, m, padded, n);
+    }
+    out_.roles.push_back(role);
+  }
+
+  void library(const Place& p, Role& role, int m, int padded, int n) {
+    role.buffers.push_back({"x0", n, false, "", "input, two halves"});
+    role.buffers.push_back({"x1", n, false, "", ""});
+    role.buffers.push_back({"y", padded, true, "", "output"});
+    bool control_needed = p.turn >= 0 && p.turns > 1;
+    ModuleUse use{std::string(choice_.row->file), "kernel", {}, {}};
+    use.parameters = {{"m", number(padded)},
+                      {"m_out", number(m)},
+                      {"n", number(n)},
+                      {"first", flag(p.first)},
+                      {"last", flag(p.last)},
+                      {"half", flag(choice_.work.half)},
+                      {"w", "&w"},
+                      {"b", p.first ? "&b" : "&y"},
+                      {"x0", "&x0"},
+                      {"x1", "&x1"},
+                      {"y", "&y"},
+                      {"send_control", flag(control_needed)},
+                      {"control", control_needed ? control(p) : "0"}};
+    const bool epilogue = p.last && choice_.expr.has_value();
+    role.needs_no_epilogue = !epilogue;
+    use.parameters.push_back({"epilogue", epilogue ? "epilogue.run" : "no_epilogue"});
+    if (epilogue) add_epilogue(role, m);
+    add_chain_queues(at_, p, true, use);
+    role.modules.push_back(use);
+  }
+
+  void add_epilogue(Role& role, int m) {
+    ModuleUse module{
+        at_.name + (m != cut_.m_slice ? "_epilogue_last.csl" : "_epilogue.csl"), "epilogue", {}, {}};
+    module.parameters.push_back({"y", "&y"});
+    if (choice_.epilogue != nullptr) {
+      module.file = choice_.epilogue->epilogue;
+      module.parameters.push_back({"n", number(m)});
+    } else {
+      add_constants(choice_, at_, m, module, role);
+      autogen::ElementwiseSpec spec{choice_.title, sharding(), *choice_.expr, 1, choice_.expr_constants, m};
+      out_.files[module.file] = autogen::epilogue_module(spec, at_.machine);
+    }
+    role.modules.push_back(module);
+  }
+
+  void generated(const Place& p, Role& role, int m, int padded, int n) {
+    ModuleUse use{role.name + "_kernel.csl", "kernel", {{"w", "&w"}}, {}};
+    if (p.first) use.parameters.push_back({"b", "&b"});
+    autogen::ContractionSpec spec;
+    spec.title = choice_.title;
+    spec.sharding = sharding();
+    spec.m = m;
+    spec.m_padded = padded;
+    spec.n = n;
+    spec.first = p.first;
+    spec.last = p.last;
+    spec.send_control = p.turn >= 0 && p.turns > 1;
+    spec.half = choice_.work.half;
+    spec.epilogue = choice_.expr;
+    spec.constants = choice_.expr_constants;
+    if (spec.send_control) use.parameters.push_back({"control", control(p)});
+    if (p.last) add_constants(choice_, at_, m, use, role);
+    out_.files[use.file] = autogen::contraction_module(spec, at_.machine);
+    add_chain_queues(at_, p, false, use);
+    role.modules.push_back(use);
+  }
+
+  const Choice& choice_;
+  const Setting& at_;
+  const Cut& cut_;
+  InstanceRoles& out_;
+};
+
+class Packer {
+ public:
+  Packer(const Work& work, const Cut& cut, std::vector<PackedPart>& out)
+      : work_(work), cut_(cut), out_(out) {}
+
+  void matrix(const PackedConstant& c) {
+    for (const CutPart& p : parts_of(cut_)) {
+      const int padded = p.m + p.m % 2;
+      begin(c, p, 4 * (padded * p.n + 1));
+      for (int r = p.row; r < p.row + p.rows; ++r) {
+        for (int q = p.column; q < p.column + p.columns; ++q) tile(c, p, r, q, padded);
+      }
+    }
+  }
+
+  // One value per output in the given column.
+  void per_output(const PackedConstant& c, int column, bool pad) {
+    for (CutPart p : parts_of(cut_)) {
+      if (column < p.column || column >= p.column + p.columns) continue;
+      p.column = column;
+      p.columns = 1;
+      const int padded = pad ? p.m + p.m % 2 : p.m;
+      begin(c, p, 4 * padded);
+      for (int r = p.row; r < p.row + p.rows; ++r) {
+        for (int i = 0; i < padded; ++i)
+          put(i < p.m ? (*c.values)[size_t(r) * size_t(cut_.m_slice) + size_t(i)] : 0.0F);
+      }
+    }
+  }
+
+ private:
+  void begin(const PackedConstant& c, const CutPart& p, int bytes) {
+    out_.push_back({c.name, {p.column, p.row, p.columns, p.rows}, uint32_t(bytes), {}});
+  }
+  void put(float value) { out_.back().values.push_back(value); }
+
+  void tile(const PackedConstant& c, const CutPart& p, int r, int q, int padded) {
+    put(0.0F);
+    for (int j = 0; j < p.n; ++j) {
+      for (int i = 0; i < padded; ++i) {
+        const size_t row = size_t(r) * size_t(cut_.m_slice) + size_t(i);
+        const size_t at = row * size_t(work_.n) + size_t(q) * size_t(cut_.n_slice) + size_t(j);
+        put(i < p.m ? (*c.values)[at] : 0.0F);
+      }
+    }
+  }
+
+  const Work& work_;
+  const Cut& cut_;
+  std::vector<PackedPart>& out_;
+};
+
+}  // namespace
+
+void contraction_roles(const Choice& choice, const Setting& at, InstanceRoles& out) {
+  Maker(choice, at, out).run();
+}
+
+std::vector<PackedPart> pack_contraction(const Choice& choice, const Cut& cut) {
+  std::vector<PackedPart> list;
+  Packer packer(choice.work, cut, list);
+  for (const PackedConstant& c : choice.constants) {
+    if (c.name == "w") {
+      packer.matrix(c);
+    } else if (c.name == "b") {
+      packer.per_output(c, 0, true);
+    } else {
+      packer.per_output(c, cut.w - 1, false);
+    }
+  }
+  return list;
+}
+
+}  // namespace cs::kernels

@@ -1,0 +1,57 @@
+// The kinds in their order, and what most of them do alike.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "compiler/kernels/role_parts.h"
+
+namespace cs::kernels {
+
+std::span<const Kind* const> kinds() {
+  static const Kind* const list[] = {contraction_kind(), elementwise_kind(), reduction_kind(), rows_kind(),
+                                     region_kind(),      broadcast_kind(),   relay_kind()};
+  return list;
+}
+
+std::optional<Work> Kind::match(const graph::Graph&, graph::NodeId, std::string& why) const {
+  why = "no node is a " + std::string(name());
+  return std::nullopt;
+}
+
+const Row* Kind::choose(const graph::Graph& g, graph::NodeId id, std::string& why) const {
+  const std::optional<Work> work = work_of(g, id, why);
+  if (!work) return nullptr;
+  if (work->half) {
+    why = "the library's " + g.node(id).op + " takes f32 streams";
+    return nullptr;
+  }
+  for (const Row& row : library()) {
+    if (std::find(row.ops.begin(), row.ops.end(), g.node(id).op) != row.ops.end()) return &row;
+  }
+  return nullptr;
+}
+
+std::vector<PackedPart> Kind::pack(const Choice&, const Cut&) const { return {}; }
+
+ResidentText Kind::write_resident(const Choice&, const Setting&) const {
+  ResidentText text;
+  text.tile = "      @set_tile_code(x, y, \"pe.csl\", .{ .memcpy_params = memcpy.get_params(x) });\n";
+  return text;
+}
+
+std::string Kind::resident_sharding(const Work& work, const Cut& cut) const {
+  return fmt::format("{} of {} elements; the result takes the place of x0.", cut.n_slice, work.n);
+}
+
+std::string Kind::sharding(const Work& work, const Cut& cut) const { return sharding_of_row(work, cut); }
+
+Footprint Kind::footprint(const Work& work, const Cut& cut) const {
+  Footprint f;
+  const bool several = cut.w * cut.h > 1;
+  f.in.assign(size_t(work.operands), {.distribution = several ? Distribution::slices : Distribution::whole});
+  f.out.resize(1);
+  f.feeders = several ? work.operands : 0;
+  return f;
+}
+
+}  // namespace cs::kernels

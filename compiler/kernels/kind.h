@@ -1,0 +1,121 @@
+// One object per kind of kernel: all that the compiler knows of it. A kind reads the numbers of a node
+// (match), says how its work is cut for a rectangle, what that needs there (footprint, bytes, cycles) and
+// what bounds it. Sizing, placing and routing know footprints and ports, and ask no kernel who it is.
+//
+// The library's kernels are rows of their kind; one file per kind defines it, its .csl or its generator lies
+// beside it.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/kernels/cost_parts.h"
+#include "compiler/kernels/kernels.h"
+
+namespace cs::kernels {
+
+// How the words of a port and the PEs of a rectangle find each other.
+enum class Distribution : uint8_t {
+  whole,     // one PE takes or sends all of them
+  slices,    // of columns: operands are handed out by a feeder, results leave by PEs in turn
+  selected,  // PEs listen to all words and take theirs; results leave in turns
+};
+// Where a value crosses the edge of a rectangle: at the west side operands, at the south-east corner results.
+struct Port {
+  Distribution distribution = Distribution::whole;
+  int shards = 1;      // streams that carry a part of the value each
+  int dimension = 0;   // that is cut over the shards; the others follow in C order
+  bool turns = false;  // results: several PEs send one after the other, with control wavelets between them
+  bool down = false;   // they stand below each other, else side by side
+};
+// What stands on a rectangle and beside it.
+struct Footprint {
+  std::vector<Port> in, out;
+  int feeders = 0, collectors = 0;  // columns west and east of the rectangle
+  bool by_rows = false;             // feeders and collectors on every row
+  bool partial_sums = false;        // pass from column to column, on every row
+};
+
+struct Choice;         // choice.h
+struct Setting;        // choice.h
+struct PackedPart;     // choice.h
+struct ResidentText;   // choice.h
+struct InstanceRoles;  // roles.h
+
+class Kind {
+ public:
+  Kind() = default;
+  Kind(const Kind&) = delete;
+  Kind& operator=(const Kind&) = delete;
+  virtual ~Kind() = default;
+  virtual std::string_view name() const = 0;
+  // The library's kernels of this kind.
+  virtual std::span<const Row> library() const { return {}; }
+
+  // ---- match
+  // The numbers of a node; nothing with the reason if it is not of this kind or too irregular.
+  virtual bool takes(const graph::Graph&, graph::NodeId) const { return false; }
+  virtual std::optional<Work> match(const graph::Graph&, graph::NodeId, std::string& why) const;
+  // The library's kernel for a node with one of its operators.
+  virtual const Row* choose(const graph::Graph&, graph::NodeId, std::string& why) const;
+  // Kernels that are laid out by the generator of regions, and those that may become regions where they do
+  // not fit.
+  virtual bool generated_layout() const { return false; }
+  virtual bool may_become_region() const { return false; }
+
+  // ---- footprints
+  virtual bool several_rows() const { return false; }  // rectangles, not only rows of PEs
+  virtual bool several_columns() const { return true; }
+  virtual bool rounds() const { return false; }       // a sample may be computed in rounds (Work::in_rounds)
+  virtual bool same_slices() const { return false; }  // results are cut as operands are
+  virtual Footprint footprint(const Work&, const Cut&) const;
+
+  // ---- costs of streamed operands
+  virtual PeCycles pe_cycles(const Work&, const Cut&, const Machine&) const { return {}; }
+  // Words that a PE keeps of a sample's streams.
+  virtual double words_kept(const Work&, const Cut&) const { return 0; }
+  // The last row of a sample, from its first word in to its last word out.
+  virtual double last_row_cycles(const Work&, const Cut&, double feed, double pe, const Machine&) const {
+    return feed + pe;
+  }
+  virtual void add_memory(const Work&, const Cut&, Memory& memory) const {
+    add_user(memory, "input buffers", 4);
+  }
+
+  // ---- costs of resident operands
+  virtual bool has_resident_form() const { return false; }
+  virtual bool result_apart() const { return false; }     // in an array of its own, not in the place of x0
+  virtual bool constants_alike() const { return false; }  // the same on every PE, not cut as operands are
+  virtual ResidentText write_resident(const Choice&, const Setting&) const;
+  virtual std::string resident_sharding(const Work&, const Cut&) const;
+  virtual std::optional<Cut> cut_resident(const Work&, int, int, const Machine&) const {
+    return std::nullopt;
+  }
+  virtual void add_resident_memory(const Work&, const Cut&, Memory&) const {}
+  virtual double launch_cycles(const Work&, const Cut&, const Machine&) const { return 0; }
+
+  // ---- text
+  // Fills what this kind adds to a choice whose nodes, work, operands and results are known.
+  virtual void fill(const graph::Graph&, const graph::Group&, const Machine&, Choice&) const {}
+  // The roles of the rectangle, feeders apart, and generated modules.
+  virtual void write_roles(const Choice&, const Setting&, InstanceRoles&) const {}
+  // Constants as PEs hold them.
+  virtual std::vector<PackedPart> pack(const Choice&, const Cut&) const;
+  // How the work is cut, in words.
+  virtual std::string sharding(const Work&, const Cut&) const;
+
+  // ---- bound
+  virtual int64_t flops(const Work&) const { return 0; }
+  // Constants that a row of the work reads.
+  virtual double constant_words(const Work& work) const { return double(work.constants) * double(work.m); }
+  // Cycles of one PE for all operations of a sample, each by the fastest instruction that does it
+  // (decisions/0009); 0 for multiply-adds, which run at the peak.
+  virtual double least_cycles(const Work&, const Machine&) const { return 0; }
+};
+// In the order of the library's table.
+std::span<const Kind* const> kinds();
+
+}  // namespace cs::kernels
