@@ -98,12 +98,13 @@ bool digits_of(const LoopStatement& s, int64_t steps, const std::vector<Level>& 
   std::vector<Moves> axes;
   for (size_t k = 0; k < s.extents.size(); ++k) axes.push_back({s.out.strides[k], s.extents[k]});
   axes.push_back({s.out.step, steps});
+  if (s.out.index >= 0) axes.push_back({s.out.index_stride, s.out.index_extent});
   std::vector<int> level;
   for (size_t k = 0; k < axes.size(); ++k) {
     bool moves = axes[k].stride != 0 && axes[k].extent > 1;
     level.push_back(moves ? level_of(axes[k].stride, levels) : -1);
     if (moves && level[k] < 0) return false;
-    if (!moves || k == s.extents.size()) continue;
+    if (!moves || k >= s.extents.size()) continue;
     Digit& d = digits[size_t(level[k])];
     int64_t by = axes[k].stride / levels[size_t(level[k])].stride;
     if (by > d.by) d.axis = int(k), d.by = by;
@@ -118,25 +119,52 @@ bool digits_of(const LoopStatement& s, int64_t steps, const std::vector<Level>& 
   });
 }
 
-// Keeps the rounds that write something needed; false if there is none.
+// Keeps the rounds that write something needed; false if there is none. Of the axes of a digit the one that
+// moves it furthest; where one round of that is left, of the next one too, and so on.
 bool restrict(LoopStatement& s, int64_t steps, const Runs& need) {
-  if (s.out.index >= 0 || s.out.offset < 0) return true;
-  for (size_t k = 0; k + 1 < need.levels.size(); ++k) split_axes(s, need.levels[k].stride);
-  std::vector<Digit> digits;
-  if (!digits_of(s, steps, need.levels, digits)) return true;
-  for (size_t k = 0; k < digits.size(); ++k) {
-    const Digit& d = digits[k];
-    int64_t first = need.levels[k].first, last = first + need.levels[k].count - 1;
-    if (d.axis < 0) {
-      if (d.high < first || d.low > last) return false;
-      continue;
+  if (s.out.offset < 0) return true;
+  for (bool fewer = true; fewer;) {
+    fewer = false;
+    std::vector<Digit> digits;
+    if (!digits_of(s, steps, need.levels, digits)) return true;
+    for (size_t k = 0; k < digits.size(); ++k) {
+      const Digit& d = digits[k];
+      int64_t first = need.levels[k].first, last = first + need.levels[k].count - 1;
+      if (d.axis < 0) {
+        if (d.high < first || d.low > last) return false;
+        continue;
+      }
+      int64_t from = std::max<int64_t>(0, ceil_div(first - d.high, d.by));
+      int64_t to = std::min(s.extents[size_t(d.axis)] - 1, floor_div(last - d.low, d.by));
+      if (to < from) return false;
+      fewer = fewer || to - from + 1 < s.extents[size_t(d.axis)];
+      restrict_axis(s, size_t(d.axis), from, to - from + 1);
     }
-    int64_t from = std::max<int64_t>(0, ceil_div(first - d.high, d.by));
-    int64_t to = std::min(s.extents[size_t(d.axis)] - 1, floor_div(last - d.low, d.by));
-    if (to < from) return false;
-    restrict_axis(s, size_t(d.axis), from, to - from + 1);
   }
   return true;
+}
+
+constexpr int64_t kWorthCutting = 64;  // words of a round; less is computed though nobody needs it
+
+// A first or last round of the axis that moves a digit furthest, of which only a part is needed, becomes a
+// statement of its own: what begins in the middle of one head and ends in that of another is no whole head.
+bool cut_edge(LoopStatement& s, int64_t steps, const Runs& need, LoopStatement& edge) {
+  std::vector<Digit> digits;
+  if (s.out.index >= 0 || s.out.offset < 0 || !digits_of(s, steps, need.levels, digits)) return false;
+  for (size_t k = 0; k < digits.size(); ++k) {
+    const Digit& d = digits[k];
+    const int64_t first = need.levels[k].first, last = first + need.levels[k].count - 1;
+    if (d.axis < 0 || d.high - d.low + 1 < kWorthCutting || d.high - d.low >= d.by) continue;
+    const int64_t from = std::max<int64_t>(0, ceil_div(first - d.high, d.by));
+    const int64_t to = std::min(s.extents[size_t(d.axis)] - 1, floor_div(last - d.low, d.by));
+    const bool front = d.low + d.by * from<first, back = d.high + d.by * to> last;
+    if (to <= from || (!front && !back)) continue;
+    edge = s;
+    restrict_axis(edge, size_t(d.axis), front ? from : to, 1);
+    restrict_axis(s, size_t(d.axis), front ? from + 1 : from, to - from);
+    return true;
+  }
+  return false;
 }
 
 class Sharder {
@@ -183,6 +211,11 @@ class Sharder {
     LoopStatement rest;
     for (size_t k = 0; k + 1 < need.levels.size(); ++k) {
       if (!cut_remainder(s, need.levels[k].stride, rest)) continue;
+      statement(rest, steps, to);
+      return statement(std::move(s), steps, to);
+    }
+    for (size_t k = 0; k + 1 < need.levels.size(); ++k) split_axes(s, need.levels[k].stride);
+    if (cut_edge(s, steps, need, rest)) {
       statement(rest, steps, to);
       return statement(std::move(s), steps, to);
     }

@@ -1,6 +1,7 @@
 // Slicing of a region in time: the share that one of `parts` PEs would have, taken by all of them one part
 // after another.
 #include <algorithm>
+#include <cstdlib>
 
 #include "compiler/autogen/region.h"
 
@@ -67,11 +68,34 @@ bool in_step(const Region& r, const RegionShare& share, const RegionShare& first
   return true;
 }
 
+// Parts that stand for all: the first and last ones, and for every loop the parts one round of it further,
+// and those before them. Addresses being affine, what holds one round further holds every round further.
+std::vector<int64_t> sample_parts(const Region& r, int64_t parts) {
+  std::vector<int64_t> list = {0, 1, parts / 2, parts - 1};
+  const auto add = [&](const ops::LoopAccess& a) {
+    if (a.buffer == ops::kCounter) return;
+    const int64_t words = std::max<int64_t>(1, r.program.buffers[size_t(a.buffer)].type.elements() / parts);
+    for (int64_t stride : a.strides)
+      for (int64_t k : {std::abs(stride) / words - 1, std::abs(stride) / words}) list.push_back(k);
+  };
+  for (const ops::LoopBlock& block : r.program.blocks) {
+    for (const ops::LoopStatement& s : block.statements) {
+      add(s.out);
+      for (const ops::LoopAccess& a : s.loads) add(a);
+    }
+  }
+  std::erase_if(list, [&](int64_t k) { return k < 0 || k >= parts; });
+  std::vector<int64_t> once;
+  for (int64_t k : list)
+    if (std::find(once.begin(), once.end(), k) == once.end()) once.push_back(k);
+  return once;
+}
+
 // The region of one of `parts` parts along the axis, if all parts have the same program.
 bool take_part(const Region& r, const ShardAxis& axis, int64_t parts, Region& slice) {
   RegionShare first = shard_region(r, in_row(axis, parts), 0, 0);
   slice = local_region(r, first, parts);
-  for (int64_t k : {int64_t(0), int64_t(1), parts / 2, parts - 1}) {
+  for (int64_t k : sample_parts(r, parts)) {
     RegionShare share = shard_region(r, in_row(axis, parts), int(k), 0);
     if (!in_step(r, share, first, parts, k) || local_region(r, share, parts).program != slice.program)
       return false;

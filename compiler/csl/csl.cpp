@@ -67,16 +67,22 @@ void merge(const Diag& from, Diag& to) {
   }
 }
 
-bool link_all(const CslOptions& options, const MirLayout& layout, const Machine& machine, Program& out,
-              Diag& diag) {
+// The file of a tile program, whose name has its parameters behind it.
+std::string file_of(const MirTile& tile) { return tile.name.substr(0, tile.name.find(" (")); }
+
+bool link_all(const CslOptions& options, const MirLayout& layout, const Machine& machine, Program& out, Diag& diag,
+              std::vector<TileFailure>& failures) {
   size_t count = layout.tiles.size();
   out.tiles.resize(count);
   std::vector<Diag> diags(count);
   std::vector<uint8_t> ok(count, 0);
+  std::vector<uint32_t> too_many(count, 0);
   Workers(options.threads).for_each(count, [&](size_t i) {
-    ok[i] = link_tile(layout.tiles[i], machine, out.tiles[i], diag.sources, diags[i]);
+    ok[i] = link_tile(layout.tiles[i], machine, out.tiles[i], diag.sources, diags[i], &too_many[i]);
   });
   for (const Diag& d : diags) merge(d, diag);
+  for (size_t i = 0; i < count; ++i)
+    if (ok[i] == 0) failures.push_back({file_of(layout.tiles[i]), too_many[i]});
   return std::find(ok.begin(), ok.end(), 0) == ok.end();
 }
 
@@ -190,14 +196,21 @@ void shorten_paths(const std::string& layout, Program& out) {
 
 }  // namespace
 
-std::optional<Program> compile_csl(const CslOptions& options, const Machine& machine, Diag& diag) {
+std::optional<Program> compile_csl(const CslOptions& options, const Machine& machine, Diag& diag,
+                                   std::vector<TileFailure>* failures) {
   FileLoader loader(options);
   MirLayout layout;
-  if (!analyse(options, machine, loader, layout, diag)) return std::nullopt;
+  std::vector<TileFailure> failed;
+  if (!analyse(options, machine, loader, layout, diag)) {
+    for (const std::string& file : layout.failed) failed.push_back({file, 0});
+    if (failures) *failures = std::move(failed);
+    return std::nullopt;
+  }
   CS_CHECK(layout.tile_of_pe.size() == size_t(layout.width) * size_t(layout.height), "one entry per PE");
   std::optional<Placement> placement = place(options, layout, machine, diag);
   Program out;
-  bool linked = link_all(options, layout, machine, out, diag);
+  bool linked = link_all(options, layout, machine, out, diag, failed);
+  if (failures) *failures = std::move(failed);
   if (!linked || !placement) return std::nullopt;
 
   out.name = std::filesystem::path(options.layout).stem().string();

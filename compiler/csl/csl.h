@@ -31,7 +31,14 @@ struct CslOptions {
   int threads = 1;
 };
 
-// Compiles. All errors are in diag; the result has no host part.
-std::optional<Program> compile_csl(const CslOptions&, const Machine&, Diag&);
+// A tile program that did not compile. Whoever wrote the text (a generator) may write another one.
+struct TileFailure {
+  std::string file;       // of the PE program
+  uint32_t too_many = 0;  // bytes beyond the memory of a PE; 0: it failed for another reason
+};
+
+// Compiles. All errors are in diag; the result has no host part. `failures`: tile programs that have errors.
+std::optional<Program> compile_csl(const CslOptions&, const Machine&, Diag&,
+                                   std::vector<TileFailure>* failures = nullptr);
 
 }  // namespace cs::csl

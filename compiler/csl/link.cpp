@@ -3,8 +3,8 @@
 
 namespace cs::csl {
 
-bool link_tile(const MirTile& tile, const Machine& machine, TileProgram& out, const Sources& sources,
-               Diag& diag) {
+bool link_tile(const MirTile& tile, const Machine& machine, TileProgram& out, const Sources& sources, Diag& diag,
+               uint32_t* too_many) {
   size_t errors = diag.errors();
   link::State state{tile, machine, sources, diag};
   link::check_role(tile, machine, diag);
@@ -17,7 +17,10 @@ bool link_tile(const MirTile& tile, const Machine& machine, TileProgram& out, co
     link::simplify(f);
   }
   link::layout_code(state);
-  if (!link::plan_memory(state)) return false;
+  if (!link::plan_memory(state)) {
+    if (too_many) *too_many = state.too_many_bytes;
+    return false;
+  }
   return link::emit_tile(state, out) && diag.errors() == errors;
 }
 

@@ -99,6 +99,7 @@ struct State {
       launch_params;  // MIR function -> (global, offset)
   uint32_t reserved_bytes = 0, code_address = 0, code_bytes = 0;
   uint32_t frames_address = 0, frames_bytes = 0, exclusive_bytes = 0;
+  uint32_t too_many_bytes = 0;  // beyond the memory of a PE
 };
 
 // Where one argument travels.

@@ -118,6 +118,7 @@ uint32_t section_bytes(const State& state, SectionKind kind) {
 void report_overflow(State& state, uint32_t need) {
   std::vector<User> users = largest_users(state);
   uint32_t have = uint32_t(state.machine.core.memory_bytes);
+  state.too_many_bytes = need - have;
   std::string breakdown = fmt::format(
       "reserved {}, code {}, constants {}, data {}, frames {}", state.reserved_bytes, state.code_bytes,
       section_bytes(state, SectionKind::constants), section_bytes(state, SectionKind::data),

@@ -138,9 +138,11 @@ struct MirLayout {
   std::vector<SourceLoc> route_locs;    // as many
   std::vector<ExportedName> exports;
   bool memcpy = false;
+  std::vector<std::string> failed;      // files of tile programs with errors
 };
 
 // Back half: registers, memory, symbols. Reports memory that does not fit with its breakdown (need, have, users).
-bool link_tile(const MirTile&, const Machine&, TileProgram& out, const Sources&, Diag&);
+// `too_many`: bytes beyond the memory of a PE.
+bool link_tile(const MirTile&, const Machine&, TileProgram& out, const Sources&, Diag&, uint32_t* too_many = nullptr);
 
 }  // namespace cs::csl

@@ -143,7 +143,9 @@ bool analyse(const CslOptions& options, const Machine& machine, ModuleLoader& lo
   if (diag.errors() > errors || session.stopped) return false;
   for (const LayoutState::TileKey& key : layout.tiles) {
     out.tiles.emplace_back();
-    if (!build_tile(session, layout, key, out.tiles.back()) && (diag.full() || session.stopped)) return false;
+    if (build_tile(session, layout, key, out.tiles.back())) continue;
+    out.failed.push_back(key.name);
+    if (diag.full() || session.stopped) return false;
   }
   out.width = layout.width;
   out.height = layout.height;

@@ -26,6 +26,7 @@ std::string ops_of(const Graph& g, const Group& group) {
 
 void describe(const Graph& g, const Group& group, Instance& inst) {
   inst.nodes = group.nodes;
+  for (NodeId id : group.nodes) inst.node_names.push_back(g.node(id).name);
   inst.op = ops_of(g, group);
   const graph::Value& result = g.value(g.node(group.nodes.back()).outputs[0]);
   inst.title = fmt::format("{}: {} to {}", group.name, inst.op, ops::type_text(result.type));

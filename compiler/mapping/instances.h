@@ -30,6 +30,7 @@ struct Instance : kernels::Choice {
   bool infrastructure = false;  // inserted by mapping (broadcast, relay, slack)
   int64_t slack = 0;            // words that a slack buffer holds on all its PEs; 0: it is none
   std::vector<graph::NodeId> nodes;
+  std::vector<std::string> node_names;  // as many
   autogen::RegionCut cut;  // of a region; set by sizing
   RegionLayout layout;     // of a region; made when everything is placed
   // Filled by sizing and placing.
@@ -76,6 +77,7 @@ struct Parts {
   std::vector<Stream> streams;
   HostPart host;                 // tensors, steps, host rows; kernel rows of instances come later
   std::vector<uint8_t> weights;  // host constants; PE constants are appended when placed
+  std::vector<Misfit> misfits;   // groups that make no instance
 };
 
 bool build_parts(const graph::Graph&, const MapOptions&, const Machine&, Parts&, Diag&);

@@ -41,7 +41,8 @@ bool route_and_color(const Parts& parts, const MapOptions& options, const Machin
 
 // Places, routes and colors; where that fails, again with more room between the rectangles.
 bool place_and_route(Parts& parts, const PlanLists& plans, const MapOptions& options, const Machine& machine,
-                     Extent& fabric, FlowPlan& flows, PlacementFigures& figures, Diag& diag) {
+                     Extent& fabric, FlowPlan& flows, PlacementFigures& figures, Diag& diag,
+                     std::vector<Misfit>& misfits) {
   constexpr int kAttempts = 12;
   const Extent limit = fabric_limit(options, machine);
   Diag last;
@@ -58,7 +59,10 @@ bool place_and_route(Parts& parts, const PlanLists& plans, const MapOptions& opt
     parts = std::move(placed);
     return verify_flows(flows, parts, fabric, machine, diag) && verify_waiting(parts, diag);
   }
-  if (last.ok()) report_no_room(parts, plans, options, machine, diag);
+  if (last.ok()) {
+    report_no_room(parts, plans, options, machine, diag);
+    if (options.fabric_width == 0) misfits = too_large_together(parts, plans, limit);
+  }
   pass_on(last, diag);
   return false;
 }
@@ -76,7 +80,8 @@ PlanLists plans_of(const Parts& placed, const Parts& parts) {
 // With the buffers that let the network keep the pace of its slowest kernel, or without where they have no
 // room.
 bool place_with_slack(Parts& parts, const PlanLists& plans, const MapOptions& options, const Machine& machine,
-                      Extent& fabric, FlowPlan& flows, PlacementFigures& figures, Diag& diag) {
+                      Extent& fabric, FlowPlan& flows, PlacementFigures& figures, Diag& diag,
+                      std::vector<Misfit>& misfits) {
   constexpr int kRounds = 2;      // the second one knows which plans are chosen
   constexpr double kNear = 1.05;  // of the slowest kernel's interval
   const int widest = std::max(1, fabric_limit(options, machine).width / 2);
@@ -93,7 +98,8 @@ bool place_with_slack(Parts& parts, const PlanLists& plans, const MapOptions& op
     FlowPlan plan;
     PlacementFigures found;
     Diag no_room;
-    if (!place_and_route(buffered, lists, options, machine, extent, plan, found, no_room)) break;
+    std::vector<Misfit> ignored;
+    if (!place_and_route(buffered, lists, options, machine, extent, plan, found, no_room, ignored)) break;
     const auto interval = network_interval(buffered, {}, machine, true);
     if (!interval) break;
     chosen = plans_of(buffered, parts);
@@ -106,7 +112,7 @@ bool place_with_slack(Parts& parts, const PlanLists& plans, const MapOptions& op
     if (interval->cycles <= interval->slowest * kNear) break;
   }
   if (best) parts = std::move(*best);
-  return best || place_and_route(parts, plans, options, machine, fabric, flows, figures, diag);
+  return best || place_and_route(parts, plans, options, machine, fabric, flows, figures, diag, misfits);
 }
 
 NetworkEstimate estimate_network(const Parts& parts, const Machine& machine) {
@@ -150,20 +156,34 @@ std::vector<StreamColors> stream_colors(const Parts& parts, const FlowPlan& plan
 }
 
 SharedRoles emit_roles(const Parts& parts, const FlowPlan& plan, const Machine& machine, Mapped& mapped,
-                       Diag& diag) {
+                       Diag& diag, std::vector<Misfit>& misfits) {
   SharedRoles shared;
   const std::vector<StreamColors> colors = stream_colors(parts, plan);
   for (size_t i = 0; i < parts.instances.size(); ++i) {
     const Instance& inst = parts.instances[i];
     InstanceRoles made = roles_of(inst, plan.of_instance[i], colors[i].in, colors[i].out, plan, machine);
+    mapped.nodes_of_kernel[inst.name] = inst.node_names;
+    Diag trial;
     bool ok = true;
     for (Role& role : made.roles)
-      ok = allocate_role(role, machine, diag) && verify_role(role, machine, diag) && ok;
-    if (ok) shared.add(inst.name, std::move(made));
+      ok = allocate_role(role, machine, trial) && verify_role(role, machine, trial) && ok;
+    if (!ok) {
+      misfits.push_back({inst.name, inst.node_names, trial.all().front().message, 0});
+      pass_on(trial, diag);
+      continue;
+    }
+    for (const std::string& file : shared.add(inst.name, std::move(made)))
+      mapped.kernels_of_file[file].push_back(inst.name);
   }
   mapped.files = shared.files();
   add_library(mapped);
   return shared;
+}
+
+const std::string& title_of(const Parts& parts, const std::string& kernel) {
+  return std::find_if(parts.instances.begin(), parts.instances.end(),
+                      [&](const Instance& inst) { return inst.name == kernel; })
+      ->title;
 }
 
 void add_graph_nodes(const graph::Graph& g, const Parts& parts, HostPart& host) {
@@ -192,12 +212,17 @@ class StepTimes {
 }  // namespace
 
 std::optional<Mapped> map_graph(const graph::Graph& g, const Machine& machine, const MapOptions& options,
-                                Diag& diag) {
+                                Diag& diag, std::vector<Misfit>* misfits) {
   StepTimes times;
   Mapped mapped;
   Parts parts;
   Extent fabric;
-  if (!build_parts(g, options, machine, parts, diag)) return std::nullopt;
+  std::vector<Misfit> ignored;
+  if (!misfits) misfits = &ignored;
+  if (!build_parts(g, options, machine, parts, diag)) {
+    *misfits = std::move(parts.misfits);
+    return std::nullopt;
+  }
   parts.host.roof = roof_of(parts, machine);
   times.mark("parts", mapped.seconds);
   if (options.resident) {
@@ -208,19 +233,23 @@ std::optional<Mapped> map_graph(const graph::Graph& g, const Machine& machine, c
     return mapped;
   }
   PlanLists plans;
-  Diag no_plan;
-  if (!list_plans(parts.instances, options, machine, plans, no_plan)) {
-    pass_on(no_plan, diag, room_help(parts, options, machine));
+  std::vector<Misfit> without;
+  list_plans(parts.instances, options, machine, plans, without);
+  if (!without.empty()) {
+    // Where the fabric is smaller than the machine's, a larger one may be all that is missing.
+    const std::string help = options.fabric_width > 0 ? room_help(parts, options, machine) : "";
+    for (const Misfit& m : without) diag.error_at(title_of(parts, m.kernel), m.why, help);
+    *misfits = std::move(without);
     return std::nullopt;
   }
   times.mark("size", mapped.seconds);
   FlowPlan plan;
-  if (!place_with_slack(parts, plans, options, machine, fabric, plan, mapped.figures, diag))
+  if (!place_with_slack(parts, plans, options, machine, fabric, plan, mapped.figures, diag, *misfits))
     return std::nullopt;
   mapped.estimate = estimate_network(parts, machine);
   times.mark("place and route", mapped.seconds);
   mapped.layout = "layout.csl";
-  const SharedRoles shared = emit_roles(parts, plan, machine, mapped, diag);
+  const SharedRoles shared = emit_roles(parts, plan, machine, mapped, diag, *misfits);
   if (!diag.ok()) return std::nullopt;
   mapped.files[mapped.layout] = layout_text(g.name, fabric, shared, plan, parts);
   mapped.host = parts.host;

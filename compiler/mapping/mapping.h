@@ -32,7 +32,18 @@ struct MapOptions {
   int force_width = 0, force_height = 0;  // rectangle of every kernel (baselines, --rect); 0: sized
   bool resident = false;  // operands and results of the graph's only kernel lie on its PEs (resident.h)
   int max_pes_per_kernel = 4096;          // sizing does not look beyond
+  // Bytes of a PE that the kernel of this node (the first of its nodes) turned out to need beyond its
+  // estimate.
+  std::map<std::string, uint32_t> more_bytes;
   int threads = 1;                        // never change the result
+};
+
+// A kernel that has no place as it stands: no rectangle holds it, or its text does not compile.
+struct Misfit {
+  std::string kernel;              // instance
+  std::vector<std::string> nodes;  // of the graph; none: it was inserted by mapping
+  std::string why;                 // one clause, for the user
+  uint32_t too_many = 0;           // bytes beyond a PE's memory although the estimate fits it
 };
 
 // One line of `--explain placement`: an instance or stream and why it is where it is.
@@ -67,6 +78,8 @@ struct FlowReport {
 struct Mapped {
   std::string layout;                        // path of the layout in `files`
   std::map<std::string, std::string> files;  // every CSL file of the program, library kernels included
+  std::map<std::string, std::vector<std::string>> kernels_of_file;  // PE programs: instances that run them
+  std::map<std::string, std::vector<std::string>> nodes_of_kernel;  // of the graph
   HostPart host;
   std::vector<HostPort> ports;
   std::vector<uint8_t> weights;
@@ -80,8 +93,10 @@ struct Mapped {
   std::vector<std::pair<std::string, double>> seconds;  // by step, for compile_report.json
 };
 
-// The graph must be verified and every node must have an origin. All errors are in diag.
-std::optional<Mapped> map_graph(const graph::Graph&, const Machine&, const MapOptions&, Diag&);
+// The graph must be verified and every node must have an origin. All errors are in diag; those that belong to
+// one kernel are in `misfits` too.
+std::optional<Mapped> map_graph(const graph::Graph&, const Machine&, const MapOptions&, Diag&,
+                                std::vector<Misfit>* misfits = nullptr);
 
 // Attaches host part and ports to a machine part that compile_csl made from `mapped.files`.
 void attach(const Mapped&, Program&);

@@ -16,14 +16,17 @@ constexpr double kStep = 1.1;  // of both sides, from one fabric that is tried t
 constexpr int kAttempts = 4;   // to place on each of them
 constexpr size_t kNamed = 3;   // kernels that need most
 
+constexpr double kFilled = 0.8;  // of a fabric, by rectangles for which a placement is found
+
 int64_t area(const Extent& e) { return int64_t(e.width) * e.height; }
 
 // The plans on all PEs of the machine; false if some kernel has none even there.
 bool plans_at_most(const Parts& parts, const MapOptions& options, const Machine& machine, PlanLists& plans) {
   MapOptions largest = options;
   largest.fabric_width = largest.fabric_height = 0;
-  Diag silent;
-  return list_plans(parts.instances, largest, machine, plans, silent);
+  std::vector<Misfit> without;
+  list_plans(parts.instances, largest, machine, plans, without);
+  return without.empty();
 }
 
 bool fits_on(const Parts& parts, const MapOptions& options, const Machine& machine, const Extent& e) {
@@ -31,8 +34,9 @@ bool fits_on(const Parts& parts, const MapOptions& options, const Machine& machi
   larger.fabric_width = e.width;
   larger.fabric_height = e.height;
   PlanLists plans;
-  Diag silent;
-  if (!list_plans(parts.instances, larger, machine, plans, silent)) return false;
+  std::vector<Misfit> without;
+  list_plans(parts.instances, larger, machine, plans, without);
+  if (!without.empty()) return false;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     PlacementFigures figures;
     Extent used;
@@ -55,6 +59,17 @@ std::optional<Extent> smallest_fabric(const Parts& parts, const MapOptions& opti
     if (area(e) >= need && fits_on(parts, options, machine, e)) return e;
   }
   return std::nullopt;
+}
+
+// PEs that no placement does without: one for each kernel, and memory for its constants.
+int64_t least_pes(const Parts& parts, const Machine& machine) {
+  int64_t pes = 0;
+  for (const Instance& inst : parts.instances) {
+    int64_t words = 0;
+    for (const PackedConstant& c : inst.constants) words += int64_t((*c.values).size() + (*c.words).size());
+    pes += std::max<int64_t>(1, (4 * words + machine.core.memory_bytes - 1) / machine.core.memory_bytes);
+  }
+  return pes;
 }
 
 // "layer0_mixed (12 like it, 4096 PEs each)": the layers of a network are alike.
@@ -91,18 +106,41 @@ std::string largest_kernels(const Parts& parts, const PlanLists& plans) {
 
 std::string room_help(const Parts& parts, const MapOptions& options, const Machine& machine) {
   const Extent most = fabric_limit({}, machine);
-  std::string too_many;
   PlanLists plans;
-  if (plans_at_most(parts, options, machine, plans)) {
-    const int64_t need = least_area(parts, plans);
-    if (const auto e = smallest_fabric(parts, options, machine, need))
-      return fmt::format("use --fabric {}x{}, the smallest of its proportions that was found to hold it",
-                         e->width, e->height);
-    if (need > area(most)) too_many = fmt::format(", by {} PEs together", need - area(most));
-  }
+  if (!plans_at_most(parts, options, machine, plans)) return "make the batch or the layers smaller";
+  const int64_t need = least_area(parts, plans);
+  if (const auto e = smallest_fabric(parts, options, machine, need))
+    return fmt::format("use --fabric {}x{}, the smallest of its proportions that was found to hold it",
+                       e->width, e->height);
+  const int64_t bound = least_pes(parts, machine);
+  if (bound <= area(most)) return "give it a larger --fabric, or make the batch or the layers smaller";
   return fmt::format(
-      "all {} x {} PEs of the machine do not hold it either: make the batch or the layers smaller{}",
-      most.width, most.height, too_many);
+      "all {} x {} PEs of the machine do not hold it either: make the batch or the layers smaller, by {} PEs "
+      "together",
+      most.width, most.height, bound - area(most));
+}
+
+std::vector<Misfit> too_large_together(const Parts& parts, const PlanLists& plans, const Extent& limit) {
+  std::vector<std::pair<int64_t, size_t>> kernels;  // PEs at least
+  int64_t rest = least_area(parts, plans);
+  for (size_t i = 0; i < plans.size(); ++i) {
+    int64_t pes = std::numeric_limits<int64_t>::max();
+    for (const RegionPlan& p : plans[i]) pes = std::min(pes, int64_t(p.plan.cut.w) * p.plan.cut.h);
+    if (!parts.instances[i].infrastructure) kernels.emplace_back(pes, i);
+  }
+  std::stable_sort(kernels.begin(), kernels.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<Misfit> list;
+  for (const auto& [pes, i] : kernels) {
+    if (double(rest) <= kFilled * double(area(limit)) && !list.empty()) break;
+    const Instance& inst = parts.instances[i];
+    list.push_back({inst.name, inst.node_names,
+                    fmt::format("the kernels need at least {} PEs together, the fabric has {}; this one {}",
+                                least_area(parts, plans), area(limit), pes),
+                    0});
+    rest -= pes;
+  }
+  return list;
 }
 
 void report_no_room(const Parts& parts, const PlanLists& plans, const MapOptions& options,

@@ -248,7 +248,13 @@ class Builder {
 
   void wafer_group(const Group& group) {
     Instance inst;
-    if (!make_instance(g_, group, held_, machine_, inst, diag_)) return;
+    const size_t before = diag_.all().size();
+    if (!make_instance(g_, group, held_, machine_, inst, diag_)) {
+      Misfit m{group.name, {}, diag_.all().size() > before ? diag_.all()[before].message : "", 0};
+      for (NodeId id : group.nodes) m.nodes.push_back(g_.node(id).name);
+      parts_.misfits.push_back(std::move(m));
+      return;
+    }
     inst.name = csl_name(group.name, names_);
     std::vector<int> streams;
     for (ValueId v : inst.operands) {

@@ -184,7 +184,19 @@ class Placer {
     Extent box;
     box.width = std::min(limit_.width, std::max({widest, int(std::ceil(side)), int(area / limit_.height)}));
     box.height = std::min(limit_.height, std::max(highest, int(std::ceil(area / box.width))));
+    for (const auto& kind : problem_.kinds) make_room(kind, box);
     return box;
+  }
+
+  // The widest of the narrow and the highest of the flat rectangles need not be alternatives of one kernel:
+  // some rectangle of each has to fit.
+  void make_room(const std::vector<Alternative>& kind, Extent& box) const {
+    Extent best = limit_;
+    for (const Alternative& a : kind) {
+      const Extent e{std::max(box.width, a.w), std::max(box.height, a.h)};
+      if (a.cost <= goal_ && int64_t(e.width) * e.height < int64_t(best.width) * best.height) best = e;
+    }
+    box = best;
   }
 
   const PlanLists& plans_;

@@ -26,9 +26,9 @@ struct RegionPlan {
 };
 // By instance: plans for every rectangle that cuts its work differently and fits the memory of a PE.
 using PlanLists = std::vector<std::vector<RegionPlan>>;
-// False if an instance has none: need, have and largest users are reported; what would help is room_help's
-// part.
-bool list_plans(const std::vector<Instance>&, const MapOptions&, const Machine&, PlanLists&, Diag&);
+// Those that have none are in `without`, with need, have and largest users.
+void list_plans(const std::vector<Instance>&, const MapOptions&, const Machine&, PlanLists&,
+                std::vector<Misfit>& without);
 // Plans of a region: rows with the best axis for each number of PEs, then rectangles; of a size that is
 // forced, just that. A sample is `rounds` rounds of the region.
 std::vector<RegionPlan> region_plans(const autogen::Region&, int64_t rounds, const Extent& limit,
@@ -61,6 +61,8 @@ bool place_instances(Parts&, const PlanLists&, const Extent& limit, int attempt,
 int64_t least_area(const Parts&, const PlanLists&);
 // The smallest change that would help: a larger --fabric on which a placement was found, if there is one.
 std::string room_help(const Parts&, const MapOptions&, const Machine&);
+// Kernels without which the others have room: the largest ones.
+std::vector<Misfit> too_large_together(const Parts&, const PlanLists&, const Extent& limit);
 // Says what does not fit, by how much, and what would help.
 void report_no_room(const Parts&, const PlanLists&, const MapOptions&, const Machine&, Diag&);
 

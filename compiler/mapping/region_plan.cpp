@@ -265,7 +265,7 @@ void add_rectangles(const Region& r, const Extent& limit, const Machine& machine
     bool row = now.plan.cut.w <= kLongRow && turns_work(r, now.cut);
     RegionCut laid = now.cut;
     if (row) {
-      if (now.cut.axes.size() > 1) list.push_back(now);
+      if (now.cut.axes.size() > 1 || fine) list.push_back(now);
     } else if (arrange(r, limit, laid)) {
       list.push_back(plan_cut(r, laid, machine));
     }

@@ -36,7 +36,8 @@ void SharedRoles::share_modules(const std::map<std::string, std::string>& made, 
       if (const auto it = names.find(use.file); it != names.end()) use.file = it->second;
 }
 
-void SharedRoles::add(const std::string& instance, InstanceRoles made) {
+std::vector<std::string> SharedRoles::add(const std::string& instance, InstanceRoles made) {
+  std::vector<std::string> files;
   share_modules(made.files, made.roles);
   for (Role& role : made.roles) {
     rename_symbols(instance, role);
@@ -44,12 +45,14 @@ void SharedRoles::add(const std::string& instance, InstanceRoles made) {
     if (fresh) {
       roles_.push_back(std::move(role));
       also_.emplace_back();
-      continue;
+    } else {
+      Role& first = roles_[known->second];
+      first.runs.insert(first.runs.end(), role.runs.begin(), role.runs.end());
+      also_[known->second].push_back(instance);
     }
-    Role& first = roles_[known->second];
-    first.runs.insert(first.runs.end(), role.runs.begin(), role.runs.end());
-    also_[known->second].push_back(instance);
+    files.push_back(roles_[known->second].name + ".csl");
   }
+  return files;
 }
 
 std::map<std::string, std::string> SharedRoles::files() const {

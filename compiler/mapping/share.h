@@ -13,7 +13,8 @@ namespace cs::mapping {
 class SharedRoles {
  public:
   // Roles of an instance, allocated, with the modules that were generated for it.
-  void add(const std::string& instance, InstanceRoles);
+  // Returns the files of the PE programs that run it.
+  std::vector<std::string> add(const std::string& instance, InstanceRoles);
   const std::vector<Role>& roles() const { return roles_; }
   // Generated modules and PE files by name.
   std::map<std::string, std::string> files() const;

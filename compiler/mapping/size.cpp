@@ -23,6 +23,10 @@ void add_rounds(const kernels::Work& work, int max_w, const Machine& machine, st
   }
 }
 
+bool fits(const kernels::Plan& plan, const Machine& machine) {
+  return plan.memory.total <= uint32_t(machine.core.memory_bytes);
+}
+
 std::vector<RegionPlan> candidates(const Instance& inst, const MapOptions& options, const Machine& machine) {
   if (inst.region)
     return region_plans(*inst.region, inst.work.rows, fabric_limit(options, machine),
@@ -36,23 +40,25 @@ std::vector<RegionPlan> candidates(const Instance& inst, const MapOptions& optio
   bool forced = options.force_width > 0 && !inst.infrastructure;
   if (forced) widths = {options.force_width}, heights = {std::max(1, options.force_height)};
   if (!forced && inst.work.kind->rounds()) add_rounds(inst.work, max_w, machine, list);
-  for (int w : widths) {
-    for (int h : heights) {
-      if (!forced && int64_t(w) * h > options.max_pes_per_kernel) break;
-      std::optional<kernels::Plan> plan = kernels::plan_kernel(inst.work, w, h, machine);
-      if (plan) list.push_back({*plan, {}, 1});
+  // Beyond the usual number of PEs only where nothing smaller fits.
+  int64_t before = 0, most = forced ? int64_t(limit.width) * limit.height : options.max_pes_per_kernel;
+  for (;; before = most, most *= 4) {
+    for (int w : widths) {
+      for (int h : heights) {
+        if (int64_t(w) * h <= before || (!forced && int64_t(w) * h > most)) continue;
+        std::optional<kernels::Plan> plan = kernels::plan_kernel(inst.work, w, h, machine);
+        if (plan) list.push_back({*plan, {}, 1});
+      }
     }
+    if (most >= int64_t(limit.width) * limit.height) return list;
+    if (std::any_of(list.begin(), list.end(), [&](const RegionPlan& p) { return fits(p.plan, machine); }))
+      return list;
   }
-  return list;
 }
 
-bool fits(const kernels::Plan& plan, const Machine& machine) {
-  return plan.memory.total <= uint32_t(machine.core.memory_bytes);
-}
-
-void report_memory(const Instance& inst, const std::vector<RegionPlan>& plans, const Machine& machine,
-                   Diag& diag) {
-  if (plans.empty()) return diag.error_at(inst.title, "no rectangle of the fabric can hold this kernel");
+// The least that any of these plans needs.
+std::string memory_text(const std::vector<RegionPlan>& plans, const Machine& machine) {
+  if (plans.empty()) return "no rectangle of the fabric can hold this kernel";
   auto less = [](const auto& a, const auto& b) { return a.plan.memory.total < b.plan.memory.total; };
   const kernels::Plan* least = &std::min_element(plans.begin(), plans.end(), less)->plan;
   std::string users;
@@ -60,9 +66,8 @@ void report_memory(const Instance& inst, const std::vector<RegionPlan>& plans, c
     users += fmt::format("{}{} {} B", i > 0 ? ", " : "", least->memory.users[i].first,
                          least->memory.users[i].second);
   }
-  diag.error_at(inst.title, fmt::format("needs {} B per PE on {} x {} PEs, a PE has {} B; largest: {}",
-                                        least->memory.total, least->cut.w, least->cut.h,
-                                        machine.core.memory_bytes, users));
+  return fmt::format("needs {} B per PE on {} x {} PEs, a PE has {} B; largest: {}", least->memory.total,
+                     least->cut.w, least->cut.h, machine.core.memory_bytes, users);
 }
 
 }  // namespace
@@ -88,10 +93,22 @@ Extent fabric_limit(const MapOptions& options, const Machine& machine) {
 
 namespace {
 
-// Of `firsts`, the one with the same work as number i, else i: the layers of a network are alike.
-size_t first_like(const std::vector<Instance>& instances, const std::vector<size_t>& firsts, size_t i) {
+// What a PE has for what the estimate counts: code generation may have found that a kernel needs more.
+uint32_t memory_for(const Instance& inst, const MapOptions& options, const Machine& machine) {
+  const auto memory = uint32_t(machine.core.memory_bytes);
+  for (const std::string& node : inst.node_names) {
+    const auto more = options.more_bytes.find(node);
+    if (more != options.more_bytes.end()) return memory - std::min(memory, more->second);
+  }
+  return memory;
+}
+
+// Of `firsts`, the one with the same work and memory as number i, else i: the layers of a network are alike.
+size_t first_like(const std::vector<Instance>& instances, const std::vector<size_t>& firsts,
+                  const std::vector<uint32_t>& memory, size_t i) {
   for (size_t k : firsts) {
     const Instance &a = instances[k], &b = instances[i];
+    if (memory[k] != memory[i]) continue;
     if (a.work != b.work || a.infrastructure != b.infrastructure ||
         a.region.has_value() != b.region.has_value())
       continue;
@@ -102,26 +119,31 @@ size_t first_like(const std::vector<Instance>& instances, const std::vector<size
 
 }  // namespace
 
-bool list_plans(const std::vector<Instance>& instances, const MapOptions& options, const Machine& machine,
-                PlanLists& plans, Diag& diag) {
-  const size_t before = diag.errors();
+void list_plans(const std::vector<Instance>& instances, const MapOptions& options, const Machine& machine,
+                PlanLists& plans, std::vector<Misfit>& without) {
   plans.clear();
+  std::vector<uint32_t> memory;
+  std::vector<std::string> why;  // by instance, where it has no plan
   std::vector<size_t> firsts;
+  for (const Instance& inst : instances) memory.push_back(memory_for(inst, options, machine));
   for (size_t i = 0; i < instances.size(); ++i) {
     const Instance& inst = instances[i];
-    size_t twin = first_like(instances, firsts, i);
+    const size_t twin = first_like(instances, firsts, memory, i);
     if (twin < i) {  // also in what does not fit
       plans.push_back(std::vector<RegionPlan>(plans[twin]));
-      continue;
+      why.push_back(std::string(why[twin]));
+    } else {
+      firsts.push_back(i);
+      Machine own = machine;
+      own.core.memory_bytes = int(memory[i]);
+      const std::vector<RegionPlan> all = candidates(inst, options, own);
+      auto& fitting = plans.emplace_back();
+      std::copy_if(all.begin(), all.end(), std::back_inserter(fitting),
+                   [&](const RegionPlan& p) { return fits(p.plan, own); });
+      why.push_back(fitting.empty() ? memory_text(all, own) : "");
     }
-    firsts.push_back(i);
-    const std::vector<RegionPlan> all = candidates(inst, options, machine);
-    auto& fitting = plans.emplace_back();
-    std::copy_if(all.begin(), all.end(), std::back_inserter(fitting),
-                 [&](const RegionPlan& p) { return fits(p.plan, machine); });
-    if (fitting.empty()) report_memory(inst, all, machine, diag);
+    if (plans.back().empty()) without.push_back({inst.name, inst.node_names, why.back(), 0});
   }
-  return diag.errors() == before;
 }
 
 RegionCost work_cost(const kernels::Work& work, const Machine& machine) {

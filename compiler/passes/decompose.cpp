@@ -175,9 +175,19 @@ bool parts_fit(const Graph& g, NodeId id, PassContext& context, std::string& why
 
 bool decompose_compounds(Graph& g, PassContext& context) {
   GroupCosts costs(context.machine);
-  for (NodeId id : g.topological()) {
-    if (!g.node(id).alive || g.op(id).kind != ops::OpKind::compound || g.node(id).assignment.origin) continue;
-    graph::Assignment whole = choose_origin(g, id, context.policy);
+  std::vector<NodeId> nodes = g.topological();
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const NodeId id = nodes[i];
+    if (!g.node(id).alive || g.op(id).kind != ops::OpKind::compound) continue;
+    if (!context.fallbacks.refused(g.node(id).name, Origin::autogen).empty()) {
+      // It was generated whole, or is part of one that was; its parts may still be.
+      const size_t before = g.node_slots();
+      if (!expand(g, id, context.diag)) return false;
+      for (size_t made = before; made < g.node_slots(); ++made) nodes.push_back(NodeId{int32_t(made)});
+      continue;
+    }
+    if (g.node(id).assignment.origin) continue;
+    graph::Assignment whole = choose_origin(g, id, context.policy, context.fallbacks);
     if (becomes_rows(g, id, whole, context, costs)) {
       if (!expand_all(g, id, context.diag)) return false;
       continue;

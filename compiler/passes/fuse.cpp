@@ -103,15 +103,16 @@ bool fuse_elementwise(Graph& g, PassContext& context) {
     head[id] = id;
     members[id] = {id};
     graph::Node& node = g.node(id);
-    if (!is_elementwise(g, id)) continue;
+    if (!is_elementwise(g, id) || context.fallbacks.apart(node.name)) continue;
     std::set<NodeId> tried;
     for (ValueId v : node.inputs) {
       NodeId producer = v.valid() ? g.value(graph::source_of(g, v)).producer : NodeId{};
       if (!producer.valid() || !tried.insert(producer).second) continue;
       NodeId first = head.at(producer);
       std::string why, reason;
-      if (members[first].back() != producer || !extensible(g, first) ||
-          !only_user(g, graph::source_of(g, v), id) || !autogen::can_fuse(g, members[first], id, why) ||
+      if (members[first].back() != producer || context.fallbacks.apart(g.node(first).name) ||
+          !extensible(g, first) || !only_user(g, graph::source_of(g, v), id) ||
+          !autogen::can_fuse(g, members[first], id, why) ||
           !pays(g, members[first], id, slowest, costs, reason)) {
         continue;
       }

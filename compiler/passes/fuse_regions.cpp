@@ -33,6 +33,7 @@ class Fuser {
   Fuser(Graph& g, PassContext& context)
       : g_(g),
         machine_(context.machine),
+        fallbacks_(context.fallbacks),
         generate_(context.policy != Policy::disabled),
         costs_(context.machine),
         held_(g, [this](NodeId id) { return members_[size_t(group_of_.at(id))]; }) {}
@@ -60,7 +61,11 @@ class Fuser {
     return kernel(nodes) == kChain ||
            (library != nullptr && library->kind->may_become_region());
   }
-  bool joins(const std::vector<NodeId>& nodes) const { return kernel(nodes) == kRegion || is_chain(nodes); }
+  bool joins(const std::vector<NodeId>& nodes) const {
+    return (kernel(nodes) == kRegion || is_chain(nodes)) &&
+           std::none_of(nodes.begin(), nodes.end(),
+                        [&](NodeId id) { return fallbacks_.apart(g_.node(id).name); });
+  }
   // A chain of which no row of PEs can hold the slices becomes a region, which may lie on a rectangle.
   void leave_the_row(const std::vector<NodeId>& nodes) {
     const kernels::Row* library = kernels::find_row(kernel(nodes));
@@ -211,6 +216,7 @@ class Fuser {
 
   Graph& g_;
   const Machine& machine_;
+  const Fallbacks& fallbacks_;
   const bool generate_;
   GroupCosts costs_;
   std::vector<std::vector<NodeId>> members_;  // by group, in the order of their last nodes

@@ -46,7 +46,8 @@ class Fuser {
  private:
   bool is_free(NodeId id) const {
     const graph::Assignment& a = g_.node(id).assignment;
-    return a.origin && *a.origin != Origin::host && a.group.empty();
+    return a.origin && *a.origin != Origin::host && a.group.empty() &&
+           !context_.fallbacks.apart(g_.node(id).name);
   }
   bool may_join(NodeId id) {
     std::string why;

@@ -2,14 +2,13 @@
 //
 //   shapes        types of every value again from the inputs, samples followed through
 //   fold          nodes with constant operands become constants
-//   canonicalise  one form for the same thing: no identities, Gemm without alpha and beta, bias inside products
-//   decompose     compounds without a kernel become primitives
-//   tables        tables of gathers that PEs cannot hold become parts
-//   policy        origin of every node: handwritten, generated or host, with the reason
-//   rows          operators over whole rows become one kernel
-//   fuse          elementwise nodes join the kernel whose result they alone use
-//   regions       operators join the region that makes their operands
-//   map           size, place, route, color, emit (compiler/mapping)
+//   canonicalise  one form for the same thing: no identities, Gemm without alpha and beta, bias inside
+//   products decompose     compounds without a kernel become primitives tables        tables of gathers that
+//   PEs cannot hold become parts split         operators that no rectangle of PEs held become parts
+//   (fallbacks.h) policy        origin of every node: handwritten, generated or host, with the reason rows
+//   operators over whole rows become one kernel fuse          elementwise nodes join the kernel whose result
+//   they alone use regions       operators join the region that makes their operands map           size,
+//   place, route, color, emit (compiler/mapping)
 #pragma once
 
 #include <functional>
@@ -22,6 +21,7 @@
 
 #include "compiler/graph/graph.h"
 #include "compiler/mapping/mapping.h"
+#include "compiler/passes/fallbacks.h"
 #include "runtime/machine/machine.h"
 #include "runtime/support/diag.h"
 
@@ -42,9 +42,13 @@ struct PassContext {
   Diag& diag;
   std::optional<mapping::Mapped> mapped;  // set by the pass map
   HostOps host_ops = HostOps::allow;
-  // Kernels of the library stand against generated ones by estimate; not where a rectangle is given to compare them.
+  // Kernels of the library stand against generated ones by estimate; not where a rectangle is given to
+  // compare them.
   bool weighs() const { return policy == Policy::medium && map.force_width == 0; }
-  std::map<std::string, std::string> benefits = {};  // why primitives took the place of an operator of the model
+  std::map<std::string, std::string> benefits =
+      {};                                     // why primitives took the place of an operator of the model
+  Fallbacks fallbacks = {};                   // what is known not to fit
+  std::vector<mapping::Misfit> misfits = {};  // kernels that the pass map had no place for
 };
 
 struct Pass {
@@ -63,8 +67,8 @@ struct PassRecord {
 
 struct PipelineOptions {
   std::string start_after;  // pass name: of a plan, passes up to this one have been run; map runs again
-  std::string stop_after;  // pass name, empty: run all
-  std::string dump_after;  // pass name, "all", "changed" or empty
+  std::string stop_after;   // pass name, empty: run all
+  std::string dump_after;   // pass name, "all", "changed" or empty
   std::string dump_dir = ".";
 };
 // Runs the passes in order, verifies the graph after each, and stops at the first that fails.
@@ -77,12 +81,13 @@ bool fold_constants(graph::Graph&, PassContext&);
 bool canonicalise(graph::Graph&, PassContext&);
 bool decompose_compounds(graph::Graph&, PassContext&);
 bool split_tables(graph::Graph&, PassContext&);
+bool split_operators(graph::Graph&, PassContext&);
 bool choose_origins(graph::Graph&, PassContext&);
 bool fuse_rows(graph::Graph&, PassContext&);
 bool fuse_elementwise(graph::Graph&, PassContext&);
 bool map_to_fabric(graph::Graph&, PassContext&);
 
 // Where would this node run under the policy? handwritten or autogen with kernel and reason, or host.
-graph::Assignment choose_origin(const graph::Graph&, graph::NodeId, Policy);
+graph::Assignment choose_origin(const graph::Graph&, graph::NodeId, Policy, const Fallbacks& = {});
 
 }  // namespace cs::passes

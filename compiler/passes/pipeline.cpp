@@ -22,6 +22,7 @@ constexpr Pass kPasses[] = {
      canonicalise},
     {"decompose", "replace compounds that have no kernel by primitives", decompose_compounds},
     {"tables", "split tables of gathers whose columns are longer than a PE's memory", split_tables},
+    {"split", "cut operators that no rectangle of PEs held into parts", split_operators},
     {"policy", "choose handwritten, generated or host for every node", choose_origins},
     {"rows", "make one kernel of operators over whole rows with sums or maxima of them", fuse_rows},
     {"fuse", "join elementwise nodes to the kernel whose result they use", fuse_elementwise},
@@ -118,7 +119,9 @@ bool fold_constants(graph::Graph& g, PassContext& context) {
 }
 
 bool map_to_fabric(graph::Graph& g, PassContext& context) {
-  context.mapped = mapping::map_graph(g, context.machine, context.map, context.diag);
+  context.map.more_bytes = context.fallbacks.more_bytes();
+  context.misfits.clear();
+  context.mapped = mapping::map_graph(g, context.machine, context.map, context.diag, &context.misfits);
   if (!context.mapped) return false;
   for (const KernelRow& row : context.mapped->host.kernels) {
     if (row.rect.area() == 0) continue;

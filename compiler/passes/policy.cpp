@@ -107,11 +107,13 @@ std::string_view policy_name(Policy p) {
   return kNames[size_t(p)];
 }
 
-Assignment choose_origin(const Graph& g, NodeId id, Policy policy) {
-  std::string no_library, no_generator;
-  const kernels::Row* library = kernels::match_handwritten(g, id, no_library);
+Assignment choose_origin(const Graph& g, NodeId id, Policy policy, const Fallbacks& fallbacks) {
+  std::string no_library = fallbacks.refused(g.node(id).name, Origin::handwritten);
+  std::string no_generator = fallbacks.refused(g.node(id).name, Origin::autogen);
+  const bool may_generate = no_generator.empty();
+  const kernels::Row* library = no_library.empty() ? kernels::match_handwritten(g, id, no_library) : nullptr;
   bool generate = policy != Policy::disabled && (library == nullptr || policy == Policy::aggressive);
-  std::string generator = generate ? autogen::generator_for(g, id, no_generator) : "";
+  std::string generator = generate && may_generate ? autogen::generator_for(g, id, no_generator) : "";
   Assignment a;
   if (!generator.empty()) {
     a.origin = Origin::autogen;
@@ -137,10 +139,13 @@ Assignment choose_origin(const Graph& g, NodeId id, Policy policy) {
 bool choose_origins(Graph& g, PassContext& context) {
   GroupCosts costs(context.machine);
   for (NodeId id : g.topological()) {
-    if (g.op(id).kind == ops::OpKind::view || g.node(id).assignment.origin) continue;
+    const std::string& name = g.node(id).name;
+    const bool again = !context.fallbacks.refused(name, Origin::handwritten).empty() ||
+                       !context.fallbacks.refused(name, Origin::autogen).empty();
+    if (g.op(id).kind == ops::OpKind::view || (g.node(id).assignment.origin && !again)) continue;
     Assignment& a = g.node(id).assignment;
-    a = choose_origin(g, id, context.policy);
-    if (!context.weighs() || a.origin != Origin::handwritten) continue;
+    a = choose_origin(g, id, context.policy, context.fallbacks);
+    if (!context.weighs() || a.origin != Origin::handwritten || again) continue;
     if (g.op(id).kind == ops::OpKind::compound) {
       a.reason = fmt::format("kept: {}", a.reason);
     } else {

@@ -30,14 +30,14 @@ class Stopwatch {
 // Machine part from the files, then the host part. Both ways to a Program (directly, and through --emit csl)
 // end here.
 std::optional<Program> build_program(const mapping::Mapped& mapped, const Machine& machine, int threads,
-                                     Diag& diag) {
+                                     Diag& diag, std::vector<csl::TileFailure>* failures = nullptr) {
   csl::CslOptions options;
   options.layout = mapped.layout;
   options.files = mapped.files;
   options.ports = mapped.ports;
   options.threads = threads;
   options.fp16 = half_format(mapped.host);
-  std::optional<Program> program = csl::compile_csl(options, machine, diag);
+  std::optional<Program> program = csl::compile_csl(options, machine, diag, failures);
   if (!program) return std::nullopt;
   mapping::attach(mapped, *program);
   set_kernel_bytes(*program);
@@ -108,34 +108,91 @@ bool check_plan(const CompileOptions& options, const graph::PlanHeader& plan, Di
   return false;
 }
 
+// The kernels whose PE programs have errors.
+std::vector<mapping::Misfit> misfits_of(const mapping::Mapped& mapped,
+                                        const std::vector<csl::TileFailure>& failures,
+                                        const Machine& machine) {
+  std::vector<mapping::Misfit> list;
+  for (const csl::TileFailure& f : failures) {
+    const auto kernels = mapped.kernels_of_file.find(f.file);
+    if (kernels == mapped.kernels_of_file.end()) return {};
+    for (const std::string& kernel : kernels->second) {
+      mapping::Misfit m{kernel, mapped.nodes_of_kernel.at(kernel), "", f.too_many};
+      m.why = f.too_many > 0 ? fmt::format("its kernel takes {} B more than the {} B of a PE", f.too_many,
+                                           machine.core.memory_bytes)
+                             : "the kernel generated for it has an error";
+      const auto known =
+          std::find_if(list.begin(), list.end(), [&](const auto& k) { return k.kernel == m.kernel; });
+      if (known == list.end())
+        list.push_back(std::move(m));
+      else if (m.too_many > known->too_many)
+        *known = std::move(m);
+    }
+  }
+  return list;
+}
+
+// One way down the ladder of passes/fallbacks.h. False with what did not fit in `misfits`, if that is known.
+bool try_model(const CompileOptions& options, const passes::PipelineOptions& pipeline,
+               const passes::Fallbacks& fallbacks, Compiled& out, std::vector<mapping::Misfit>& misfits,
+               Diag& diag) {
+  passes::PassContext context{out.machine, options.policy,  map_options(options, *out.graph), diag,
+                              {},          options.host_ops};
+  context.fallbacks = fallbacks;
+  if (!passes::run_passes(*out.graph, context, pipeline, out.passes)) {
+    misfits = std::move(context.misfits);
+    return false;
+  }
+  out.plan = {options.policy_name, out.passes.back().name};
+  out.mapped = std::move(context.mapped);
+  if (!out.mapped) return true;
+  progress::stage("csl", 0.7, 1);
+  Stopwatch watch;
+  std::vector<csl::TileFailure> failures;
+  out.program = build_program(*out.mapped, out.machine, options.threads, diag, &failures);
+  out.passes.push_back({"csl", watch.seconds()});
+  if (!out.program) misfits = misfits_of(*out.mapped, failures, out.machine);
+  return out.program.has_value();
+}
+
 bool compile_model(const CompileOptions& options, Compiled& out, Diag& diag) {
   Stopwatch frontend;
   progress::stage("model", 0, 0.03);
   const graph::PlanHeader plan = frontend::plan_header(options.input, diag);
   if (!diag.ok() || !check_plan(options, plan, diag)) return false;
-  out.graph = frontend::load_model(options.input, {options.dims, options.set_config}, diag);
-  if (!out.graph) return false;
+  std::optional<graph::Graph> model =
+      frontend::load_model(options.input, {options.dims, options.set_config}, diag);
+  if (!model) return false;
   out.passes.push_back({"frontend", frontend.seconds()});
-  mapping::MapOptions map = map_options(options, *out.graph);
-  passes::PassContext context{out.machine, options.policy, map, diag, {}, options.host_ops};
   passes::PipelineOptions pipeline = options.pipeline;
   pipeline.start_after = plan.after;
-  if (!passes::run_passes(*out.graph, context, pipeline, out.passes)) return false;
-  out.plan = {options.policy_name, out.passes.back().name};
-  out.mapped = std::move(context.mapped);
-  if (!out.mapped || options.only_passes) return true;
-  if (options.baselines && !options.only_mapping) {
+  const std::vector<passes::PassRecord> before = out.passes;
+  passes::Fallbacks fallbacks;
+  for (;;) {
+    Diag trial = diag;
+    std::vector<mapping::Misfit> misfits;
+    out.graph = *model;
+    out.passes = before;
+    const bool ok = try_model(options, pipeline, fallbacks, out, misfits, trial);
+    if (!ok && fallbacks.step_down(*out.graph, misfits)) continue;
+    diag = std::move(trial);
+    if (!ok) return false;
+    break;
+  }
+  if (!out.mapped) return true;
+  if (options.baselines && !options.only_mapping && !options.only_passes) {
     Stopwatch watch;
+    mapping::MapOptions map = map_options(options, *out.graph);
+    map.more_bytes = fallbacks.more_bytes();
     build_baselines(options, map, out);
     out.passes.push_back({"baselines", watch.seconds()});
   }
-  if (options.only_mapping) return true;
-  out.weights = std::move(out.mapped->weights);
-  progress::stage("csl", 0.7, 1);
-  Stopwatch watch;
-  out.program = build_program(*out.mapped, out.machine, options.threads, diag);
-  out.passes.push_back({"csl", watch.seconds()});
-  return out.program.has_value();
+  if (!options.only_mapping && !options.only_passes) {
+    out.weights = std::move(out.mapped->weights);
+  } else {
+    out.program.reset();
+  }
+  return true;
 }
 
 // What the Program depends on: no paths, no times, no number of threads.

@@ -1,0 +1,56 @@
+// Which form an operator takes after the one that had no place.
+#include "compiler/passes/fallbacks.h"
+
+#include <algorithm>
+
+namespace cs::passes {
+
+namespace {
+
+constexpr int kSizings = 6;             // with what code generation measured, before something else is tried
+constexpr uint32_t kReserveBytes = 64;  // a smaller share of the work often takes a little more code
+
+}  // namespace
+
+const std::string& Fallbacks::refused(const std::string& node, Origin origin) const {
+  static const std::string none;
+  const auto it = refused_.find({node, origin});
+  return it == refused_.end() ? none : it->second;
+}
+
+bool Fallbacks::larger_footprint(const mapping::Misfit& m) {
+  if (m.too_many == 0) return false;
+  for (const std::string& node : m.nodes) {
+    // Where the estimate misses most of it, the little that is too much does not lead away from it.
+    int& times = sized_again_[node];
+    if (times == kSizings) return false;
+    more_bytes_[node] += (m.too_many + kReserveBytes) << times++;
+  }
+  return true;
+}
+
+bool Fallbacks::step_down(const graph::Graph& g, const std::vector<mapping::Misfit>& misfits) {
+  for (const mapping::Misfit& m : misfits) {
+    if (m.nodes.empty()) return false;
+    if (larger_footprint(m)) continue;
+    const bool together =
+        m.nodes.size() > 1 && std::any_of(m.nodes.begin(), m.nodes.end(), [&](auto& n) { return !apart(n); });
+    for (const std::string& node : m.nodes) {
+      more_bytes_.erase(node);
+      sized_again_.erase(node);
+      const auto id = g.find_node(node);
+      if (together) {
+        apart_.insert(node);
+      } else if (!id || g.node(*id).assignment.origin == Origin::host) {
+        return false;
+      } else {
+        const Origin origin = g.node(*id).assignment.origin.value_or(Origin::autogen);
+        // A plan that was read has its origins already.
+        if (!refused_.insert({{node, origin}, m.why}).second) return false;
+      }
+    }
+  }
+  return !misfits.empty();
+}
+
+}  // namespace cs::passes
