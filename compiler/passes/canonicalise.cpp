@@ -1,6 +1,7 @@
 // One form for the same thing, so that later passes match fewer patterns:
 //   identity, dropout          their operand takes their place
 //   gemm with alpha, beta      the factors go into constant weights and bias
+//   cast to booleans           the comparison that it is: a PE's conversion would cut off the fraction
 //   matmul + constant vector   a gemm with a bias (also gemm without bias + constant vector)
 //   dequantize(quantize(x))    one operator in floating point
 #include <fmt/format.h>
@@ -117,6 +118,11 @@ bool reduces_nothing(const Graph& g, NodeId id) {
          ops::attr_int(op, g.node(id).attrs, "noop_with_empty_axes") != 0;
 }
 
+bool casts_to_boolean(const Graph& g, NodeId id) {
+  const graph::Node& n = g.node(id);
+  return n.op == "cast" && g.value(n.outputs[0]).type.dtype == DataType::boolean;
+}
+
 }  // namespace
 
 bool canonicalise(Graph& g, PassContext&) {
@@ -127,6 +133,9 @@ bool canonicalise(Graph& g, PassContext&) {
       if (!can_bypass(g, id)) continue;
       g.replace_uses(g.node(id).outputs[0], g.node(id).inputs[0]);
       g.erase(id);
+    } else if (casts_to_boolean(g, id)) {
+      g.node(id).op = "is_not_zero";
+      g.node(id).attrs.clear();
     } else if (op == "gemm") {
       fold_factors(g, id);
     } else if (op == "add") {

@@ -121,6 +121,7 @@ void add_activations(std::vector<OpDef>& t) {
 
 void add_logic(std::vector<OpDef>& t) {
   Names ab = {"a", "b"};
+  t.push_back(noted(predicate("is_not_zero", {}, {"x"}, "x != 0"), "what a cast to booleans computes"));
   t.push_back(predicate("equal", {"Equal"}, ab, "a == b"));
   t.push_back(predicate("greater", {"Greater"}, ab, "a > b"));
   t.push_back(predicate("less", {"Less"}, ab, "a < b"));

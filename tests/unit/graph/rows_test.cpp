@@ -118,6 +118,7 @@ TEST(Rows, Normalizations) {
        {floats({1, 2, 2}, {-1, 1, -2, 4})}},
       {"mean_variance_norm", {{"axes", Ints{2}}}, {x}, {floats({1, 2, 2}, {-1, 1, -1, 1})}},
       {"lp_norm", {}, {floats({2, 2}, {3, 4, 0, 0})}, {floats({2, 2}, {0.6F, 0.8F, 0, 0})}},
+      {"is_not_zero", {}, {floats({4}, {0, -0.0F, 0.3F, -2})}, {ints({4}, {0, 0, 1, 1}, DataType::boolean)}},
       {"one_if_zero", {}, {floats({3}, {0, -2, 1e-30F})}, {floats({3}, {1, -2, 1e-30F})}},
       // Windows of 3 channels: 1 + 4, 1 + 4 + 9, 4 + 9; x / (1 + sum).
       {"lrn",
