@@ -64,8 +64,12 @@ bool in_steps(ExprKind k) {
 class Rewriter {
  public:
   Rewriter(const Expr& in, const std::vector<bool>& numbers) : in_(in), numbers_(numbers) {
-    steps_ =
-        std::any_of(in.nodes.begin(), in.nodes.end(), [](const ExprNode& n) { return in_steps(n.kind); });
+    into_steps_.assign(in.nodes.size(), false);
+    for (size_t i = in.nodes.size(); i-- > 0;) {
+      const ExprNode& n = in.nodes[i];
+      for (int o : {n.a, n.b, n.c})
+        if (o >= 0 && (into_steps_[i] || in_steps(n.kind))) into_steps_[size_t(o)] = true;
+    }
   }
 
   Expr run(std::vector<int>& moved) {
@@ -84,7 +88,7 @@ class Rewriter {
           moved[i] = out_.attr(n.name);
           break;
         default:
-          moved[i] = node(n, at(n.a), at(n.b), at(n.c));
+          moved[i] = node(i, at(n.a), at(n.b), at(n.c));
       }
     }
     out_.root = at(in_.root);
@@ -102,7 +106,8 @@ class Rewriter {
     return n.kind != ExprKind::attr;
   }
 
-  int node(const ExprNode& n, int a, int b, int c) {
+  int node(size_t i, int a, int b, int c) {
+    const ExprNode& n = in_.nodes[i];
     if (n.kind == ExprKind::select) {
       const int rewritten = rewrite_select(out_, a, b, c);
       if (rewritten >= 0) return rewritten;
@@ -112,14 +117,14 @@ class Rewriter {
     if (n.kind != ExprKind::div) return out_.make(n.kind, a, b, c);
     const ExprNode divisor = out_.nodes[size_t(b)];
     const bool exact = divisor.kind == ExprKind::constant && is_power_of_two(divisor.value);
-    if (exact || (!steps_ && is_number(b) && !is_number(a)))
+    if (exact || (!into_steps_[i] && is_number(b) && !is_number(a)))
       return out_.make(ExprKind::mul, a, out_.make(ExprKind::div, out_.constant(1), b));
     return out_.make(n.kind, a, b);
   }
 
   const Expr& in_;
   const std::vector<bool>& numbers_;
-  bool steps_ = false;
+  std::vector<bool> into_steps_;  // by node: what is computed from it changes in steps, so its last digit counts
   Expr out_;
 };
 

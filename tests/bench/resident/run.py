@@ -163,7 +163,7 @@ def reduce(tools, layout, arch, size, _):
 # at the beginning and the end, in parts of the form and in cycles.
 def gemm_cycles(size, hop):
   P, M, K, N = (size[name] for name in ("P", "Mt", "Kt", "Nt"))
-  return P * (K * (N * (M + 2) + 3.2 * (N // 8) + 32) + 147) + max(M * K, K * N) + 2 * P + 60, 0.05, 0
+  return P * (K * (N * (M + 2) + 3.2 * (N // 8) + 32) + 140) + max(M * K, K * N) + 2 * P + 30, 0.05, 0
 
 
 def shift_gemm_cycles(size, hop):
