@@ -8,6 +8,7 @@
 
 #include "compiler/csl/builtins.h"
 #include "compiler/csl/lower_dsd.h"
+#include "compiler/csl/lower_vector.h"
 
 namespace cs::csl {
 namespace {
@@ -17,11 +18,10 @@ using isa::OperandKind;
 
 constexpr uint32_t kFifoAlignment = 4;
 constexpr size_t kMaxFifos = 16;  // the descriptor names a FIFO in four bits
-constexpr int kLastSyncDsr = 7;   // numbers above belong to asynchronous operations
 
 // A free DSR number from the top of those that operations of the main thread use; two of them stay free.
-int free_dsr(const Unit& u) {
-  for (int index = kLastSyncDsr; index > 1; --index)
+int free_dsr(const Machine& m, const Unit& u) {
+  for (int index = first_async_dsr(m) - 1; index > 1; --index)
     if (!u.used_dsrs.contains(index)) return index;
   return -1;
 }
@@ -133,7 +133,7 @@ Value set_length(Evaluator& e, const ast::Builtin& n, int file) {
     return e.fail(n.args[0]->loc, fmt::format("a FIFO is needed here, this is '{}'", fifo.type->name),
                   "@allocate_fifo(buffer)");
   const int dsr = e.unit().tile.fifos[fifo.dsd().dsd.queue].dsr;
-  const int address = isa::kDsrLength + 16 * file + dsr;
+  const int address = isa::dsr_length(file, dsr);
   e.builder().emit(Op::stcfg16, {FunctionBuilder::imm(address), e.operand(length, n.loc)});
   return e.void_value();
 }
@@ -152,7 +152,7 @@ void finish_fifos(Evaluator& e) {
   Unit& u = e.unit();
   for (size_t i = 0; i < u.tile.fifos.size(); ++i) {
     MirFifo& fifo = u.tile.fifos[i];
-    if (fifo.dsr < 0) fifo.dsr = free_dsr(u);
+    if (fifo.dsr < 0) fifo.dsr = free_dsr(e.machine(), u);
     if (fifo.dsr < 0) {
       e.fail(fifo.loc, "no DSR is free for this FIFO", "use fewer FIFOs or fewer numbers in @get_dsr");
       return;

@@ -115,7 +115,8 @@ Value set_config(Evaluator& e, const ast::Builtin& n, const Type*) {
   if (address.kind != isa::OperandKind::imm || !v.is(ValueKind::integer))
     return e.fail(n.loc, "address and value must be known at comptime here");
   if (isa::is_color_config(uint32_t(address.value)) ||
-      (address.value >= isa::kDsrLength && address.value < isa::kTaskPriority))
+      isa::is_dsr_length(uint32_t(address.value)) ||
+      (address.value >= isa::kFilter && address.value < isa::kTaskPriority))
     return e.fail(n.loc, "this register belongs to the compiler", "use @set_local_color_config or @load_to_dsr");
   auto& config = e.unit().tile.config;
   const auto same = [&](const ConfigInit& c) { return c.address == address.value; };

@@ -10,8 +10,6 @@ namespace {
 
 using isa::Op;
 
-constexpr int kHighestColor = 30;  // ids above the routable ones exist as task ids on WSE-2
-
 // From a known number in a range, or (not checked) from a u16 of the running program.
 Value make_id(Evaluator& e, const ast::Builtin& n, TypeKind kind, int64_t low, int64_t high,
               const char* what) {
@@ -32,7 +30,9 @@ Value make_id(Evaluator& e, const ast::Builtin& n, TypeKind kind, int64_t low, i
 }
 
 Value get_color(Evaluator& e, const ast::Builtin& n, const Type*) {
-  return make_id(e, n, TypeKind::color, 0, kHighestColor, "a color");
+  // Ids above the routable ones exist as task ids on WSE-2.
+  const int highest = std::max(e.machine().router.colors - 1, e.machine().task_ids.local_last);
+  return make_id(e, n, TypeKind::color, 0, highest, "a color");
 }
 
 Value get_local_task_id(Evaluator& e, const ast::Builtin& n, const Type*) {

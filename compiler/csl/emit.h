@@ -60,7 +60,7 @@ class FunctionBuilder {
   void call(uint32_t function, std::vector<isa::Operand> args, std::vector<bool> pairs, isa::Operand result);
   void call_indirect(isa::Operand target, std::vector<isa::Operand> args, std::vector<bool> pairs,
                      isa::Operand result);
-  void ret();  // `jv r15`, or `yield` in tasks
+  void ret();  // `jv LINK`, or `yield` in tasks
 
   // A point to come back to when what was emitted since is not wanted after all.
   struct Mark {

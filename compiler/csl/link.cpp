@@ -13,7 +13,7 @@ bool link_tile(const MirTile& tile, const Machine& machine, TileProgram& out, co
   link::lower_conventions(state);
   for (link::Function& f : state.functions) {
     link::simplify(f);
-    if (!link::allocate_registers(f, diag)) return false;
+    if (!link::allocate_registers(f, machine, diag)) return false;
     link::simplify(f);
   }
   link::layout_code(state);

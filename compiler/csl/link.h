@@ -3,11 +3,12 @@
 //  1. select_reachable   functions and globals that tasks, exported functions and exported symbols can reach
 //  2. lower_conventions  parameters, calls and returns as moves to and from fixed registers
 //  3. simplify           dead values, jumps (before and after registers)
-//  4. allocate_registers virtual registers to r0..r14; what does not fit lives in frame slots
+//  4. allocate_registers virtual registers to all but the last; what does not fit lives in frame slots
 //  5. plan_memory        reserved, code, constants, data, frames (overlaid by call graph); 48 KB check
 //  6. emit_tile          labels, addresses and entries resolved; sections, segments, symbols, line table
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
@@ -18,13 +19,24 @@
 
 namespace cs::csl::link {
 
-inline constexpr int kArgumentRegisters = 8;  // r0..r7 carry arguments; what is more goes through memory
-inline constexpr int kAllocatable = isa::kLinkRegister;  // r0..r14
+inline constexpr int kFixed = widths::kRegisters;  // numbers below stand for registers of the machine
+
+// What the registers of a machine are used for: r0, r1, ... carry arguments, then two for whoever starts a
+// function, one that carries nothing, and the last one for return addresses. What has no room goes through
+// memory.
+struct Conventions {
+  int arguments = 0, scratch = 0, nothing = 0, link = 0;
+  explicit Conventions(const Machine& m)
+      : arguments(std::min(8, m.core.registers - 4)),
+        scratch(m.core.registers - 4),
+        nothing(m.core.registers - 3),
+        link(isa::link_register(m)) {}
+};
 
 struct Line {
   isa::Inst inst;
   SourceLoc loc;
-  uint16_t reads = 0, clobbers = 0;  // registers beyond the operands': arguments of calls, results of returns
+  uint32_t reads = 0, clobbers = 0;  // registers beyond the operands': arguments of calls, results of returns
   bool is_call = false;
 };
 
@@ -110,13 +122,14 @@ struct ArgPlace {
 };
 // Arguments in order: registers while they last (pairs at even ones), then the overflow area. `bytes`: its
 // size.
-std::vector<ArgPlace> place_args(const std::vector<bool>& is_pair, uint32_t& overflow_bytes);
+std::vector<ArgPlace> place_args(const std::vector<bool>& is_pair, const Conventions&,
+                                 uint32_t& overflow_bytes);
 
 void select_reachable(State&);
 void lower_conventions(State&);
 void simplify(Function&);
 // False (with an error) if registers do not suffice, which no program should be able to cause.
-bool allocate_registers(Function&, Diag&);
+bool allocate_registers(Function&, const Machine&, Diag&);
 void layout_code(State&);
 bool plan_memory(State&);
 bool emit_tile(State&, TileProgram&);

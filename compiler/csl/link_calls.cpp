@@ -1,10 +1,11 @@
 // Calling conventions made explicit.
 //
-//  - Arguments: r0..r7 in order, pairs at even registers; what does not fit goes through one memory area
-//  shared by all
+//  - Arguments: r0 and up (Conventions) in order, pairs at even registers; what does not fit goes through one
+//  memory area shared by all
 //    calls, which is safe because the callee copies it first and tasks do not interrupt each other.
-//  - Results: r0 or p0. r15 holds the return address; a function that calls others saves it in its frame. A
-//  call that may come back to its own function is its last instruction and leaves r15 to the callee.
+//  - Results: r0 or p0. The last register holds the return address; a function that calls others saves it in
+//  its frame. A call that may come back to its own function is its last instruction and leaves that register
+//  to the callee.
 //  - Tasks get wavelet data as TaskArgs says, which is the same as arguments in r0, r1. They end with
 //  `yield`.
 //  - A launched function: the host writes its arguments to memory. If nobody calls it, it loads them itself
@@ -24,7 +25,8 @@ using isa::OperandKind;
 
 class Lowering {
  public:
-  Lowering(State& state, Function& f) : state_(state), f_(f), rewriter_(f.code) {}
+  Lowering(State& state, Function& f)
+      : state_(state), f_(f), rewriter_(f.code), registers_(state.machine), link_(reg(registers_.link)) {}
 
   void run() {
     const MirFunction& mir = *f_.mir;
@@ -63,7 +65,7 @@ class Lowering {
 
   void prologue() {
     loc_ = f_.mir->loc;
-    if (link_slot_ >= 0) push(make(Op::st16, slot(link_slot_), imm(0), reg(isa::kLinkRegister)));
+    if (link_slot_ >= 0) push(make(Op::st16, slot(link_slot_), imm(0), link_));
     auto launch = state_.launch_params.find(f_.index);
     if (f_.ends_task && launch != state_.launch_params.end()) {
       for (size_t i = 0; i < f_.mir->params.size(); ++i) {
@@ -77,7 +79,7 @@ class Lowering {
     std::vector<bool> pairs;
     for (const Operand& p : f_.mir->params) pairs.push_back(p.kind == OperandKind::pair);
     uint32_t bytes = 0;
-    std::vector<ArgPlace> places = place_args(pairs, bytes);
+    std::vector<ArgPlace> places = place_args(pairs, registers_, bytes);
     for (size_t i = 0; i < places.size(); ++i)
       if (places[i].reg >= 0) push(make(move_op(pairs[i]), f_.mir->params[i], fixed(places[i])));
     for (size_t i = 0; i < places.size(); ++i)
@@ -87,23 +89,23 @@ class Lowering {
 
   void call(const Line& line, const MirCall& call) {
     uint32_t bytes = 0;
-    std::vector<ArgPlace> places = place_args(call.arg_is_pair, bytes);
+    std::vector<ArgPlace> places = place_args(call.arg_is_pair, registers_, bytes);
     for (size_t i = 0; i < places.size(); ++i)
       if (places[i].reg < 0)
         push(make(places[i].pair ? Op::st32 : Op::st16, overflow(places[i].offset), imm(0), call.args[i]));
     // A call in a circle of functions is a jump: the callee finds the return address of this function in the
     // link register, its own one goes where nobody looks.
-    constexpr int kNoArgument = 13;
-    if (call.is_tail) push(make(Op::ld16, reg(isa::kLinkRegister), slot(link_slot_), imm(0)));
+    if (call.is_tail) push(make(Op::ld16, link_, slot(link_slot_), imm(0)));
     Line jump = line;
-    if (call.is_tail) jump.inst.args[0] = reg(kNoArgument), jump.reads = uint16_t(1u << isa::kLinkRegister);
+    jump.inst.args[0] = call.is_tail ? reg(registers_.nothing) : link_;
+    if (call.is_tail) jump.reads = 1u << registers_.link;
     for (size_t i = 0; i < places.size(); ++i) {
       if (places[i].reg < 0) continue;
       push(make(move_op(places[i].pair), fixed(places[i]), call.args[i]));
-      jump.reads |= uint16_t((places[i].pair ? 3u : 1u) << places[i].reg);
+      jump.reads |= (places[i].pair ? 3u : 1u) << places[i].reg;
     }
     jump.is_call = true;
-    jump.clobbers = uint16_t((1u << kAllocatable) - 1);
+    jump.clobbers = (1u << registers_.link) - 1;
     rewriter_.push(std::move(jump));
     if (call.result.kind == OperandKind::pair) push(make(Op::mov32, call.result, pair(0)));
     if (call.result.kind == OperandKind::reg) push(make(Op::mov16, call.result, reg(0)));
@@ -114,8 +116,8 @@ class Lowering {
     const Operand& result = f_.mir->result;
     if (result.kind == OperandKind::pair) push(make(Op::mov32, pair(0), result));
     if (result.kind == OperandKind::reg) push(make(Op::mov16, reg(0), result));
-    if (link_slot_ >= 0) push(make(Op::ld16, reg(isa::kLinkRegister), slot(link_slot_), imm(0)));
-    Line line{make(Op::jv, reg(isa::kLinkRegister)), loc_};
+    if (link_slot_ >= 0) push(make(Op::ld16, link_, slot(link_slot_), imm(0)));
+    Line line{make(Op::jv, link_), loc_};
     line.reads = result.kind == OperandKind::pair ? 3 : result.kind == OperandKind::reg ? 1 : 0;
     rewriter_.push(std::move(line));
   }
@@ -123,6 +125,8 @@ class Lowering {
   State& state_;
   Function& f_;
   Rewriter rewriter_;
+  const Conventions registers_;
+  const Operand link_;
   SourceLoc loc_;
   int link_slot_ = -1;
 };
@@ -159,17 +163,17 @@ void place_launch_params(State& state) {
   }
 }
 
-// Loads the host's arguments as a caller would have placed them. r12 and r13 carry no arguments.
+// Loads the host's arguments as a caller would have placed them.
 void write_stub(State& state, Function& f) {
   auto push = [&](isa::Inst inst) { f.stub.push_back({inst, f.mir->loc}); };
   std::vector<bool> pairs;
   for (const Operand& p : f.mir->params) pairs.push_back(p.kind == OperandKind::pair);
   uint32_t bytes = 0;
-  std::vector<ArgPlace> places = place_args(pairs, bytes);
+  const Conventions registers(state.machine);
+  std::vector<ArgPlace> places = place_args(pairs, registers, bytes);
   for (size_t i = 0; i < places.size(); ++i) {
     auto [global, offset] = state.launch_params.at(f.index)[i];
-    constexpr int kScratch = 12;
-    int at = places[i].reg >= 0 ? places[i].reg : kScratch;
+    int at = places[i].reg >= 0 ? places[i].reg : registers.scratch;
     Operand target = places[i].pair ? pair(at) : reg(at);
     push(make(places[i].pair ? Op::ld32 : Op::ld16, target, {OperandKind::global, global, int32_t(offset)},
               imm(0)));
@@ -177,12 +181,13 @@ void write_stub(State& state, Function& f) {
       push(make(places[i].pair ? Op::st32 : Op::st16,
                 {OperandKind::global, state.overflow_area, int32_t(places[i].offset)}, imm(0), target));
   }
-  push(make(Op::imov16, reg(isa::kLinkRegister), imm(isa::kReturnToScheduler)));
+  push(make(Op::imov16, reg(registers.link), imm(isa::kReturnToScheduler)));
 }
 
 }  // namespace
 
-std::vector<ArgPlace> place_args(const std::vector<bool>& is_pair, uint32_t& overflow_bytes) {
+std::vector<ArgPlace> place_args(const std::vector<bool>& is_pair, const Conventions& registers,
+                                 uint32_t& overflow_bytes) {
   std::vector<ArgPlace> out;
   int next = 0;
   overflow_bytes = 0;
@@ -190,7 +195,7 @@ std::vector<ArgPlace> place_args(const std::vector<bool>& is_pair, uint32_t& ove
     ArgPlace place{pair, -1, 0};
     int size = pair ? 2 : 1;
     int at = pair ? (next + 1) / 2 * 2 : next;
-    if (at + size <= kArgumentRegisters) {
+    if (at + size <= registers.arguments) {
       place.reg = at;
       next = at + size;
     } else {
@@ -210,7 +215,7 @@ void lower_conventions(State& state) {
     std::vector<bool> pairs;
     for (const Operand& p : f.mir->params) pairs.push_back(p.kind == OperandKind::pair);
     uint32_t bytes = 0;
-    place_args(pairs, bytes);
+    place_args(pairs, Conventions(state.machine), bytes);
     state.overflow_bytes = std::max(state.overflow_bytes, bytes);
   }
   if (state.overflow_bytes > 0)

@@ -122,7 +122,12 @@ class RoleCheck {
     if (color >= m_.router.colors)
       fail({}, fmt::format("color {} cannot be routed: the colors are 0 to {}", color, m_.router.colors - 1));
     bool switches = false;
-    for (size_t p = 1; p < config.positions.size(); ++p) switches |= config.positions[p].valid;
+    for (size_t p = 1; p < config.positions.size(); ++p) {
+      switches |= config.positions[p].valid;
+      if (config.positions[p].valid && int(p) >= m_.router.switch_positions)
+        fail({}, fmt::format("color {} has a switch position {}; {} has {}, from 0", color, p, m_.name,
+                             m_.router.switch_positions));
+    }
     if (switches && !m_.router.switchable_colors.empty() && !contains(m_.router.switchable_colors, color))
       fail({}, fmt::format("color {} has switch positions, which {} allows only for {}", color, m_.name,
                            fmt::join(m_.router.switchable_colors, ", ")));

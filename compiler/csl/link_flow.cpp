@@ -39,8 +39,9 @@ class Bits {
 
 void number_registers(const Function& f, Flow& flow) {
   flow.dense.assign(size_t(f.next_virtual), -1);
-  for (int i = 0; i < isa::kFirstVirtual && i < f.next_virtual; ++i) flow.dense[size_t(i)] = i < 16 ? i : -1;
-  for (int i = 0; i < 16; ++i) flow.registers.push_back({i});
+  for (int i = 0; i < isa::kFirstVirtual && i < f.next_virtual; ++i)
+    flow.dense[size_t(i)] = i < kFixed ? i : -1;
+  for (int i = 0; i < kFixed; ++i) flow.registers.push_back({i});
   for (size_t i = 0; i < f.code.lines.size(); ++i) {
     const isa::Inst& inst = f.code.lines[i].inst;
     for_each_register(inst, [&](size_t a, bool read, bool written) {
@@ -92,7 +93,7 @@ void visit_line(const Line& line, const Flow& flow, Read read, Write write) {
       if (is_written) write(index);
     }
   });
-  for (size_t r = 0; r < 16; ++r) {
+  for (size_t r = 0; r < size_t(kFixed) && (line.reads | line.clobbers) >> r != 0; ++r) {
     if (line.reads >> r & 1) read(r);
     if (line.clobbers >> r & 1) write(r);
   }
@@ -142,7 +143,7 @@ void find_segments(const Code& code, Flow& flow) {
         flow.calls.push_back(i);
         flow.live_across.emplace_back();
         live.for_each([&](size_t r) {
-          if (r >= 16) flow.live_across.back().push_back(uint32_t(r));
+          if (r >= size_t(kFixed)) flow.live_across.back().push_back(uint32_t(r));
         });
       }
       visit_line(

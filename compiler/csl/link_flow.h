@@ -1,8 +1,8 @@
 // Control flow and liveness of one function.
 //
-// Registers are numbered densely: 0..15 the fixed ones, then the virtual ones in order of appearance.
-// Positions are 2 * line for what a line reads and 2 * line + 1 for what it writes; a live segment is [begin,
-// end) of positions.
+// Registers are numbered densely: below kFixed those of the machine, then the virtual ones in order of
+// appearance. Positions are 2 * line for what a line reads and 2 * line + 1 for what it writes; a live
+// segment is [begin, end) of positions.
 #pragma once
 
 #include <cstdint>

@@ -3,10 +3,10 @@
 // 1. A register that is live across a call either lives in memory, or is saved before and loaded after every
 // such call,
 //    whichever is less work by frequency.
-// 2. Registers are placed one by one, those with the most accesses per length first, into the first of
-// r0..r14 (even
-//    pairs) that is free in all their segments; a copy's other side is tried first, so that the copy
-//    vanishes.
+// 2. Registers are placed one by one, those with the most accesses per length first, into the first of the
+// machine's
+//    but the last (even pairs) that is free in all their segments; a copy's other side is tried first, so
+//    that the copy vanishes.
 // 3. What finds no place moves to memory: every read gets a short-lived register loaded before, every write
 // one stored
 //    after (constants are made anew instead). Then again from 2; short-lived registers are placed first, so
@@ -31,7 +31,8 @@ constexpr double kPinned = std::numeric_limits<double>::infinity();
 
 class Allocator {
  public:
-  Allocator(Function& f, Diag& diag) : f_(f), diag_(diag) {}
+  Allocator(Function& f, const Machine& m, Diag& diag)
+      : f_(f), allocatable_(isa::link_register(m)), diag_(diag) {}
 
   bool run() {
     keep_over_calls();
@@ -81,7 +82,7 @@ class Allocator {
     for (size_t c = 0; c < flow.calls.size(); ++c)
       for (uint32_t r : flow.live_across[c]) save_cost[r] += 2 * flow.frequency[flow.calls[c]];
     std::set<int> to_memory;
-    for (size_t r = 16; r < flow.registers.size(); ++r)
+    for (size_t r = kFixed; r < flow.registers.size(); ++r)
       if (save_cost[r] > 0 && flow.registers[r].weight <= save_cost[r])
         to_memory.insert(flow.registers[r].number);
     Rewriter rewriter(f_.code);
@@ -147,13 +148,13 @@ class Allocator {
     for (int other : friends) {
       auto it = other < isa::kFirstVirtual ? place_.end() : place_.find(other);
       int at = other < isa::kFirstVirtual ? other : it == place_.end() ? -1 : it->second;
-      if (at >= 0 && at + (r.pair ? 2 : 1) <= kAllocatable && is_free(at, r)) return at;
+      if (at >= 0 && at + (r.pair ? 2 : 1) <= allocatable_ && is_free(at, r)) return at;
     }
     if (r.pair) {
-      for (int at = 0; at + 2 <= kAllocatable; at += 2)
+      for (int at = 0; at + 2 <= allocatable_; at += 2)
         if (is_free(at, r)) return at;
     } else {
-      for (int at = kAllocatable - 1; at >= 0; --at)
+      for (int at = allocatable_ - 1; at >= 0; --at)
         if (is_free(at, r)) return at;
     }
     return -1;
@@ -162,11 +163,11 @@ class Allocator {
   std::set<int> place() {
     Flow flow = analyse_flow(f_);
     place_.clear();
-    busy_.assign(16, {});
-    for (int r = 0; r < 16; ++r) occupy(r, flow.registers[size_t(r)]);
+    busy_.assign(kFixed, {});
+    for (int r = 0; r < kFixed; ++r) occupy(r, flow.registers[size_t(r)]);
     std::vector<std::vector<int>> friends = find_friends(flow);
     std::vector<std::pair<double, uint32_t>> order;
-    for (uint32_t r = 16; r < flow.registers.size(); ++r) {
+    for (uint32_t r = kFixed; r < flow.registers.size(); ++r) {
       const Register& one = flow.registers[r];
       uint32_t length = 1;
       for (const Segment& s : one.segments) length += s.end - s.begin;
@@ -267,6 +268,7 @@ class Allocator {
   }
 
   Function& f_;
+  const int allocatable_;  // registers below
   Diag& diag_;
   bool failed_ = false;
   std::map<int, int> slot_of_;                      // virtual register -> frame slot
@@ -277,6 +279,8 @@ class Allocator {
 
 }  // namespace
 
-bool allocate_registers(Function& f, Diag& diag) { return Allocator(f, diag).run(); }
+bool allocate_registers(Function& f, const Machine& machine, Diag& diag) {
+  return Allocator(f, machine, diag).run();
+}
 
 }  // namespace cs::csl::link

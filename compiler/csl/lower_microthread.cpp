@@ -41,7 +41,7 @@ int choose_microthread(Evaluator& e, const std::vector<isa::Dsd>& fabric, const 
   if (!e.machine().core.automatic_microthread_ids) {
     const auto out = std::find_if(fabric.begin(), fabric.end(),
                                   [](const isa::Dsd& d) { return d.kind == isa::DsdKind::fabout; });
-    return out != fabric.end() ? out->queue : fabric[0].queue;
+    return (out != fabric.end() ? out->queue : fabric[0].queue) % e.machine().core.microthreads;
   }
   // Automatic: in turn, from the top, among those that nobody named.
   Unit& u = e.unit();
@@ -63,7 +63,8 @@ int microthread_of(Evaluator& e, const std::vector<Value>& operands, const isa::
     if (v.type->kind != TypeKind::fabin_dsd && v.type->kind != TypeKind::fabout_dsd) continue;
     fabric.push_back(known_descriptor(e, v));
     fabric.back().kind = v.type->kind == TypeKind::fabout_dsd ? isa::DsdKind::fabout : isa::DsdKind::fabin;
-    queues |= 1u << (fabric.back().queue % 16 + (v.type->kind == TypeKind::fabout_dsd ? 16 : 0));
+    static_assert(2 * widths::kQueues <= 32);
+    queues |= 1u << (fabric.back().queue + (v.type->kind == TypeKind::fabout_dsd ? widths::kQueues : 0));
   }
   if (fabric.empty()) {
     e.fail(where, "an asynchronous operation needs a fabric operand",

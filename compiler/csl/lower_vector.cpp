@@ -2,10 +2,8 @@
 //
 //   1. Every operand is a DSD, a DSR, a scalar or (destination only) a pointer to a scalar.
 //   2. DSDs get a DSR by one load each; a source that is the destination uses the destination's DSR.
-//   3. Operations of the main thread use one DSR number, asynchronous ones 8 plus their microthread, so that
-//   what
-//      the main thread does meanwhile does not disturb them. Numbers that the program asked for are left
-//      alone.
+//   3. Operations of the main thread use one DSR number, asynchronous ones one per microthread, so that what the main
+//      thread does meanwhile does not disturb them. Numbers that the program asked for are left alone.
 //   4. A pointer destination is a register, stored afterwards.
 #include "compiler/csl/lower_vector.h"
 
@@ -23,8 +21,6 @@ using isa::Operand;
 using isa::OperandKind;
 
 namespace {
-
-constexpr int kFirstAsyncDsr = 8;
 
 Op vector_op(std::string_view name) {
   for (const char* bits : {"clz", "ctz", "popcnt"})
@@ -67,13 +63,40 @@ bool same_dsd(const Value& a, const Value& b) {
   return a.kind == b.kind && equal(a, b);
 }
 
-int sync_dsr(const Evaluator&, const Unit& u) {
-  for (int index = 1; index < kFirstAsyncDsr; ++index)
+int sync_dsr(const Evaluator& e, const Unit& u) {
+  for (int index = 1; index < first_async_dsr(e.machine()); ++index)
     if (!u.used_dsrs.contains(index)) return index;
   return 1;
 }
 
+// The number for a microthread's operations: its own, or in a small file the next free one from the top; -1 and an
+// error if there is none.
+int async_dsr(Evaluator& e, int microthread, SourceLoc where) {
+  const Machine::Core& core = e.machine().core;
+  const int first = first_async_dsr(e.machine());
+  if (core.dsrs_per_file - first >= core.microthreads) return first + microthread;
+  Unit& u = e.unit();
+  if (const auto it = u.dsr_of_microthread.find(microthread); it != u.dsr_of_microthread.end()) return it->second;
+  const auto taken = [&](int index) {
+    return u.used_dsrs.contains(index) ||
+           std::any_of(u.dsr_of_microthread.begin(), u.dsr_of_microthread.end(),
+                       [&](const auto& entry) { return entry.second == index; });
+  };
+  for (int index = core.dsrs_per_file - 1; index >= first; --index)
+    if (!taken(index)) return u.dsr_of_microthread[microthread] = index;
+  e.fail(where,
+         fmt::format("no DSR is left for microthread {}: of the {} numbers of a file asynchronous operations have {}",
+                     microthread, core.dsrs_per_file, core.dsrs_per_file - first),
+         "use fewer microthreads (.ut_id, or queues with the same number), or fewer numbers in @get_dsr");
+  return -1;
+}
+
 }  // namespace
+
+// Half of a file at least is for the main thread.
+int first_async_dsr(const Machine& m) {
+  return std::max(m.core.dsrs_per_file - m.core.microthreads, m.core.dsrs_per_file / 2);
+}
 
 bool is_vector_builtin(std::string_view name) {
   return vector_op(name) != Op::count && !name.ends_with("z16") && name != "popcnt16";
@@ -288,10 +311,11 @@ Value emit_vector(Evaluator& e, Op op, std::vector<Value> values, ConfigFields* 
     const int ut = microthread_of(e, c.values, c.config, where);
     if (ut < 0) return {};
     c.config.microthread = int8_t(ut);
-    c.index = kFirstAsyncDsr + ut;
+    c.index = async_dsr(e, ut, where);
   } else if (c.config.async && any_dsr && any_dsd) {
-    c.index = kFirstAsyncDsr + e.machine().core.microthreads - 1;
+    c.index = async_dsr(e, e.machine().core.microthreads - 1, where);
   }
+  if (c.index < 0) return {};
   const bool reduction = !is_vector_value(c.values[0]) && c.values.size() == 3 &&
                          !is_vector_value(c.values[1]) && is_vector_value(c.values[2]);
   c.inst.op = op;
@@ -328,7 +352,8 @@ Value dfilt_builtin(Evaluator& e, const ast::Builtin& n, const Type*) {
   const int ut = config.async ? microthread_of(e, {v}, config, n.loc) : 0;
   if (ut < 0) return {};
   if (config.async) config.microthread = int8_t(ut);
-  const int index = config.async ? kFirstAsyncDsr + ut : sync_dsr(e, e.unit());
+  const int index = config.async ? async_dsr(e, ut, n.loc) : sync_dsr(e, e.unit());
+  if (index < 0) return {};
   load_dsr(e, OperandKind::src1, index, d, v.type, config, n.loc);
   e.builder().emit(Op::mov32, {e.builder().pair(), {OperandKind::src1, index, 0}});
   return e.void_value();

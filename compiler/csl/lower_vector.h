@@ -14,6 +14,8 @@ Value emit_vector(Evaluator&, isa::Op, std::vector<Value> operands, ConfigFields
 // Reads async, activate, unblock, on_control, priority, ut_id … of an operation or of @load_to_dsr.
 bool read_dsr_config(Evaluator&, ConfigFields&, isa::DsrConfig& out);
 Value dfilt_builtin(Evaluator&, const ast::Builtin&, const Type*);
+// DSR numbers from here on belong to asynchronous operations.
+int first_async_dsr(const Machine&);
 // One DSR load.
 void load_dsr(Evaluator&, isa::OperandKind file, int index, const DsdValue&, const Type*,
               const isa::DsrConfig&, SourceLoc);

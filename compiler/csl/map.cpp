@@ -89,7 +89,7 @@ bool is_stepped(const MapOperand& o) { return o.dsr.is_dsr(); }
 
 // What is left of a DSR.
 Operand length_of(Evaluator& e, const Operand& dsr) {
-  const int address = isa::kDsrLength + 16 * (int(dsr.kind) - int(OperandKind::dest)) + dsr.value;
+  const int address = isa::dsr_length(int(dsr.kind) - int(OperandKind::dest), dsr.value);
   return e.builder().emit_reg(Op::ldcfg16, {FunctionBuilder::imm(address)});
 }
 

@@ -10,9 +10,9 @@
 //    Functions are not recursive (sema reports recursion), so every frame has a fixed address; frames of functions
 //    that cannot be active together share memory.
 //  - Calls: arguments are in `args` of a MirCall; 16-bit results come back in r0, 32-bit ones in p0. No register
-//    survives a call. sema expresses a call as the instruction `jal r15, FUNCTION` (or `jalv`) with an entry in
+//    survives a call. sema expresses a call as the instruction `jal LINK, FUNCTION` (or `jalv`) with an entry in
 //    MirFunction::calls; the back half moves arguments and results.
-//  - A task ends with `yield`; a function ends with `jv r15`, which the back half inserts where `ret` says.
+//  - A task ends with `yield`; a function ends with `jv LINK`, which the back half inserts where `ret` says.
 #pragma once
 
 #include <cstdint>
@@ -69,7 +69,7 @@ struct MirFunction {
   std::vector<uint32_t> labels;         // label number -> instruction index
   std::vector<MirSlot> slots;
   std::vector<MirCall> calls;           // in instruction order
-  std::vector<uint32_t> rets;           // instruction indices of `jv r15` that return from here
+  std::vector<uint32_t> rets;           // instruction indices of `jv LINK` that return from here
 };
 
 struct MirTask {

@@ -148,7 +148,8 @@ void Evaluator::bind_param(ModuleInstance& m, Entry& entry, const ast::Variable&
   if (const Value* given = named_item(m.params, n.name)) {
     // The command line has numbers alone: they become colors and other ids of the layout.
     const bool id = t && t->is_id() && unit_.is_layout && &m == unit_.modules[0].get();
-    if (id && given->is(ValueKind::integer) && given->type->is_int() && given->i >= 0 && given->i < 64)
+    if (id && given->is(ValueKind::integer) && given->type->is_int() && given->i >= 0 &&
+        given->i < widths::kTaskIds)
       entry.value = Value::integer(t, given->i);
     else
       entry.value = t ? coerce(*given, t, n.loc, "parameter") : *given;

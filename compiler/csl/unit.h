@@ -92,6 +92,7 @@ struct Unit {
   std::vector<std::pair<uint8_t, SourceLoc>> activations;  // @activate at comptime
   std::set<int> used_microthreads;                         // WSE-3: taken by explicit or automatic choice
   std::set<int> used_dsrs;                                 // numbers that the program asked for
+  std::map<int, int> dsr_of_microthread;                   // where a file has fewer numbers than there are microthreads
   int next_microthread = 0;
   // Tasks that FIFOs name before they are bound: index of the FIFO, on push or on pop, the task.
   struct FifoTask {

@@ -152,7 +152,7 @@ Bound ideal_bound(const Work& work, int element_bytes, int w, int h, const Machi
         std::max(read, double(work.words_out()) / m.core.write_bytes_per_cycle) * element_bytes / pes;
   }
   bound.ramp = streamed / (pes * m.ramp.wavelets_per_cycle);
-  bound.link = streamed / (2.0 * (w + h) * m.router.link_wavelets_per_cycle);
+  bound.link = streamed / (2.0 * (w + h));
   bound.hops = work.resident ? 0 : double(m.router.hop_cycles) * (w + h - 2);
   return bound;
 }

@@ -4,8 +4,8 @@
 //   results tasks   from id 24 upwards, beyond every routable color; then ids of colors that do not reach the
 //   PE, since a
 //           color's data task has the same id
-//   DSRs    explicit ones are numbered in the kernels (0, and 15 for control); everything else is the CSL
-//   compiler's
+//   DSRs    explicit ones are numbered in the kernels (0 and 1, and 6 and 7 for control); everything else is
+//   the CSL compiler's
 #include "compiler/mapping/roles.h"
 
 #include <algorithm>

@@ -2,7 +2,6 @@
 // numbering is ours; what the hardware maps into memory has the same contents.
 //
 //   0 ...            named registers (ConfigReg)
-//   kDsrLength       extent of a DSR: 16 per file, destination, source 0, source 1
 //   kFilter          8 words per filter (FilterReg)
 //   kTaskPriority    one word per task id: 0 low, 1 high
 //   kColorConfig     8 words per color (ColorReg); may be written while the color is in teardown
@@ -10,11 +9,14 @@
 //   kInputFlush      writing 1: task 29 is activated when the queue is empty; read: that has happened; writing 0
 //                    ends it. kOutputFlush: the same for output queues
 //   kControlTable    of an input queue: where its control wavelets' entry points begin among the control tasks
+//   kDsrLength       extent of a DSR: destination file, source 0, source 1
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string_view>
+
+#include "runtime/machine/field_widths.h"
 
 namespace cs::isa {
 
@@ -45,14 +47,17 @@ enum class ConfigReg : uint16_t {
 std::string_view config_reg_name(ConfigReg);
 std::optional<ConfigReg> config_reg_from_name(std::string_view);
 
-inline constexpr uint16_t kDsrLength = 0x40;     // + 16 * file + index
 inline constexpr uint16_t kFilter = 0x80;        // + 8 * filter
 inline constexpr uint16_t kTaskPriority = 0xC0;  // + task id
 inline constexpr uint16_t kColorConfig = 0x100;  // + 8 * color
 inline constexpr uint16_t kInputColor = 0x200, kOutputColor = 0x210;   // + queue
 inline constexpr uint16_t kInputFlush = 0x220, kOutputFlush = 0x230;   // + queue
 inline constexpr uint16_t kControlTable = 0x240;  // + queue
-inline constexpr uint16_t kConfigEnd = 0x250;
+inline constexpr uint16_t kQueueEnd = 0x250;
+inline constexpr uint16_t kDsrLength = 0x260;    // + widths::kDsrs * file + index: dsr_length()
+inline constexpr uint16_t kConfigEnd = kDsrLength + 3 * widths::kDsrs;
+static_assert(kColorConfig + 8 * widths::kColors <= kInputColor && kInputColor + widths::kQueues <= kOutputColor &&
+              kTaskPriority + widths::kTaskIds <= kColorConfig);
 
 enum class FilterReg : uint16_t { limit, max_counter, counter, state, pass_count, drop_count };
 
@@ -79,9 +84,12 @@ constexpr bool is_color_config(uint32_t address) { return address >= kColorConfi
 constexpr uint16_t color_config(int color, ColorReg reg) {
   return uint16_t(kColorConfig + 8 * color + int(reg));
 }
+// Files: 0 destination, 1 source 0, 2 source 1.
+constexpr uint16_t dsr_length(int file, int index) { return uint16_t(kDsrLength + widths::kDsrs * file + index); }
+constexpr bool is_dsr_length(uint32_t address) { return address >= kDsrLength && address < kConfigEnd; }
 constexpr bool is_config_address(int32_t a) {
-  return (a >= 0 && a < int32_t(ConfigReg::count)) || (a >= kDsrLength && a < kDsrLength + 48) ||
-         (a >= kFilter && a < kConfigEnd);
+  return (a >= 0 && a < int32_t(ConfigReg::count)) || (a >= kFilter && a < kQueueEnd) ||
+         (a >= kDsrLength && a < kConfigEnd);
 }
 
 }  // namespace cs::isa

@@ -2,8 +2,8 @@
 // dsd.h.
 //
 // The configuration word uses all 32 bits, so every word decodes to one configuration and back:
-//   bit 0 async, 1 save_address, 2 single_step, 3-9 activate + 1, 10-16 unblock + 1, 17-20 microthread + 1,
-//   21-22 priority, 23-24 on_control, 25-31 on_control_task + 1
+//   bit 0 async, 1 save_address, 2 single_step, 3-8 activate + 1, 10-16 unblock + 1, 17-20 and 9 microthread
+//   + 1, 21-22 priority, 23-24 on_control, 25-31 on_control_task + 1
 #include "runtime/isa/dsd.h"
 
 #include <charconv>
@@ -15,14 +15,28 @@
 namespace cs::isa {
 namespace {
 
+// A field of low bits in one place and one more bit in another, so that older words keep their meaning.
+struct SplitField {
+  int shift, bits, high;
+};
+constexpr SplitField kDsdMicrothread{6, 3, 12}, kConfigMicrothread{17, 4, 9};
+
 constexpr uint32_t mask(int bits) { return (1u << bits) - 1; }
 
 uint32_t field(int value, int shift, int bits) { return (uint32_t(value) & mask(bits)) << shift; }
 int bits_at(uint32_t word, int shift, int bits) { return int(word >> shift & mask(bits)); }
 
+uint32_t field(int value, SplitField f) {
+  return field(value, f.shift, f.bits) | field(value >> f.bits, f.high, 1);
+}
+int bits_at(uint32_t word, SplitField f) {
+  return bits_at(word, f.shift, f.bits) | bits_at(word, f.high, 1) << f.bits;
+}
+
 void encode_fabric(const Dsd& d, std::span<uint16_t> words) {
   words[1] = uint16_t(field(int(d.simd), 0, 2) | field(d.control_transform, 2, 1) | field(d.priority, 3, 2) |
-                      field(d.microthread >= 0, 5, 1) | field(d.microthread >= 0 ? d.microthread : 0, 6, 3) |
+                      field(d.microthread >= 0, 5, 1) |
+                      field(d.microthread >= 0 ? d.microthread : 0, kDsdMicrothread) |
                       field(d.indexed, 9, 1) | field(d.zero, 10, 2));
   words[2] = d.extent[0];
 }
@@ -31,7 +45,7 @@ void decode_fabric(std::span<const uint16_t> words, Dsd& d) {
   d.simd = SimdMode(bits_at(words[1], 0, 2));
   d.control_transform = bits_at(words[1], 2, 1);
   d.priority = uint8_t(bits_at(words[1], 3, 2));
-  d.microthread = bits_at(words[1], 5, 1) ? int8_t(bits_at(words[1], 6, 3)) : int8_t(-1);
+  d.microthread = bits_at(words[1], 5, 1) ? int8_t(bits_at(words[1], kDsdMicrothread)) : int8_t(-1);
   d.extent[0] = words[2];
   d.indexed = bits_at(words[1], 9, 1);
   d.zero = uint8_t(bits_at(words[1], 10, 2));
@@ -65,7 +79,7 @@ bool parse_word(std::string_view word, DsrConfig& c) {
   }
   const bool task = key == "activate" || key == "unblock" || key == "on_control_task";
   if (!task && key != "ut" && key != "priority") return false;
-  const auto n = number(value, 0, task ? 126 : key == "ut" ? 14 : 3);
+  const auto n = number(value, 0, key == "activate" ? 62 : task ? 126 : key == "ut" ? 30 : 3);
   if (!n) return false;
   if (key == "activate") c.activate = int8_t(*n);
   if (key == "unblock") c.unblock = int8_t(*n);
@@ -155,7 +169,7 @@ Dsd decode(std::span<const uint16_t> words) {
       d.extent[0] = words[2];
       d.stride[0] = int16_t(words[3]);
       d.first = words[1];
-      d.end = uint16_t(words[1] + words[4]);
+      d.end = uint32_t(words[1]) + words[4];
       break;
   }
   return d;
@@ -163,9 +177,9 @@ Dsd decode(std::span<const uint16_t> words) {
 
 int32_t encode(const DsrConfig& c) {
   return int32_t(field(c.async, 0, 1) | field(c.save_address, 1, 1) | field(c.single_step, 2, 1) |
-                 field(c.activate + 1, 3, 7) | field(c.unblock + 1, 10, 7) | field(c.microthread + 1, 17, 4) |
-                 field(c.priority, 21, 2) | field(int(c.on_control), 23, 2) |
-                 field(c.on_control_task + 1, 25, 7));
+                 field(c.activate + 1, 3, 6) | field(c.unblock + 1, 10, 7) |
+                 field(c.microthread + 1, kConfigMicrothread) | field(c.priority, 21, 2) |
+                 field(int(c.on_control), 23, 2) | field(c.on_control_task + 1, 25, 7));
 }
 
 DsrConfig decode_config(int32_t value) {
@@ -174,9 +188,9 @@ DsrConfig decode_config(int32_t value) {
   c.async = bits_at(word, 0, 1);
   c.save_address = bits_at(word, 1, 1);
   c.single_step = bits_at(word, 2, 1);
-  c.activate = int8_t(bits_at(word, 3, 7) - 1);
+  c.activate = int8_t(bits_at(word, 3, 6) - 1);
   c.unblock = int8_t(bits_at(word, 10, 7) - 1);
-  c.microthread = int8_t(bits_at(word, 17, 4) - 1);
+  c.microthread = int8_t(bits_at(word, kConfigMicrothread) - 1);
   c.priority = uint8_t(bits_at(word, 21, 2));
   c.on_control = DsrConfig::OnControl(bits_at(word, 23, 2));
   c.on_control_task = int8_t(bits_at(word, 25, 7) - 1);

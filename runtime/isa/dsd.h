@@ -1,11 +1,12 @@
 // Data structure descriptors (DSDs): their layout in PE memory, and the configuration word of a DSR load.
 //
 // A DSD in memory is an array of little-endian 16-bit words:
-//   word 0   bits 0-3 kind; fabric: bits 4-7 queue id, bits 8-12 color (31: the queue's), bit 13 control,
-//            bit 14 advance_switch, bit 15 color given; memory: bit 4 indexed; fifo: bits 4-7 its index
+//   word 0   bits 0-3 kind; fabric: bits 4-7 queue id, bits 8-12 color, bit 13 control,
+//            bit 14 advance_switch, bit 15 color given, else the queue's; memory: bit 4 indexed; fifo: bits
+//            4-7 its index
 //   mem1d    word 1 byte address, word 2 extent (elements), word 3 stride (elements, signed)       4 words
 //   fabin,   word 1 bits 0-1 simd mode, bit 2 control_transform, bits 3-4 priority, bit 5 ut id given,
-//   fabout   bits 6-8 ut id, bit 9 indexed, bits 10-11 source to clear; word 2 extent               4 words
+//   fabout   bits 6-8 and 12 ut id, bit 9 indexed, bits 10-11 source to clear; word 2 extent        4 words
 //   fifo     word 2 extent, 0: no limit of its own (the rest of a FIFO is in FifoBinding)           4 words
 //   circbuf  word 1 byte address, word 2 extent, word 3 stride, word 4 bytes of the ring            5 words
 //   mem4d    word 1 byte address, words 2-5 extents (outermost first), words 6-9 strides: the signed
@@ -28,7 +29,7 @@ inline constexpr int kDsdBytes = 8;      // mem1d, fabin, fabout, fifo
 inline constexpr int kDsdRingBytes = 10; // circbuf
 inline constexpr int kDsd4dBytes = 20;   // mem4d
 inline constexpr size_t kDsdWords = 10;  // of the longest
-inline constexpr int kQueueColor = 31;   // fabric DSD without a color: the one its queue is bound to
+inline constexpr int kQueueColor = 0xFF;   // fabric DSD without a color: the one its queue is bound to
 
 struct Dsd {
   DsdKind kind = DsdKind::none;
@@ -37,7 +38,7 @@ struct Dsd {
   std::array<uint16_t, 4> extent{0, 1, 1, 1};   // mem1d: [0]; mem4d: outermost first
   std::array<int16_t, 4> stride{1, 0, 0, 0};    // mem1d: [0]; mem4d: see above
   bool indexed = false;                  // also fabout: the operation's index counts (wavelet_index_offset)
-  uint16_t first = 0, end = 0;           // circbuf: addresses between which `base` goes round; it starts at `first`
+  uint32_t first = 0, end = 0;           // circbuf: addresses between which `base` goes round; it starts at `first`
   // fabric and fifo (extent[0] is used); fifo: `queue` is its index
   uint8_t queue = 0, color = kQueueColor;
   bool control = false, advance_switch = false, control_transform = false;

@@ -36,8 +36,8 @@ enum class Type : uint8_t { none, i16, i32, f16, f32, f16_to_f32, f32_to_f16, i1
 
 enum class OperandKind : uint8_t {
   none,
-  reg,    // 16-bit register r0..r15
-  pair,   // 32-bit register pair, value = its even register: p0, p2, ... p14
+  reg,    // 16-bit register r0, r1, ...; the last one of the machine holds return addresses
+  pair,   // 32-bit register pair, value = its even register: p0, p2, ...
   dest,   // entry of the destination DSR file
   src0,   // entry of the source-0 DSR file
   src1,   // entry of the source-1 DSR file
@@ -61,7 +61,10 @@ struct Operand {
 
 // Virtual registers (compiler only): reg and pair operands with value >= kFirstVirtual.
 inline constexpr int kFirstVirtual = 64;
-inline constexpr int kLinkRegister = 15;
+// The register of return addresses: in the compiler's middle form a number of its own, in tile code the last one.
+inline constexpr int kLinkRegister = kFirstVirtual - 1;
+static_assert(kLinkRegister >= widths::kRegisters);
+inline int link_register(const Machine& m) { return m.core.registers - 1; }
 // Jumping to this instruction index ends the task (a launched function returns there).
 inline constexpr int32_t kReturnToScheduler = 0xFFFF;
 

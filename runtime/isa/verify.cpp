@@ -110,9 +110,8 @@ std::string check_config(const Operand& a, const Machine& m) {
   const DsrConfig c = decode_config(a.value);
   if (c.microthread >= m.core.microthreads)
     return fmt::format("microthread {} not below {}", c.microthread, m.core.microthreads);
-  constexpr int kTaskIds = 64;
   for (int task : {int(c.activate), int(c.unblock), int(c.on_control_task)})
-    if (task >= kTaskIds) return fmt::format("task id {} not below {}", task, kTaskIds);
+    if (task >= widths::kTaskIds) return fmt::format("task id {} not below {}", task, widths::kTaskIds);
   return {};
 }
 

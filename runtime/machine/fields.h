@@ -6,6 +6,7 @@
 // and v.section(key, visit_function) descends into a struct.
 #pragma once
 
+#include "runtime/machine/field_widths.h"
 #include "runtime/machine/machine.h"
 
 namespace cs::machine_fields {
@@ -20,15 +21,15 @@ void fabric(S& s, V& v) {
 
 template <typename S, typename V>
 void router(S& s, V& v) {
-  v("colors", s.colors, "colors", 1, 31, "routable colors, ids from 0");
-  v("switchable_colors", s.switchable_colors, "color ids", 0, 30, "colors whose switch may have positions 1 to 3");
-  v("switch_positions", s.switch_positions, "positions", 1, 4, "switch positions of a switchable color");
+  v("colors", s.colors, "colors", 1, widths::kColors, "routable colors, ids from 0");
+  v("switchable_colors", s.switchable_colors, "color ids", 0, widths::kColors - 1,
+    "colors whose switch may have positions 1 to 3");
+  v("switch_positions", s.switch_positions, "positions", 1, widths::kSwitchPositions,
+    "switch positions of a switchable color");
   v("single_rx", s.single_rx, "at most one input direction per color and position");
   v("switch_sets_rx_and_tx", s.switch_sets_rx_and_tx, "a switch position may set inputs and outputs");
   v("hop_cycles", s.hop_cycles, "cycles", 1, 64, "departure at a router to landing at its neighbour");
   v("lane_depth_wavelets", s.lane_depth_wavelets, "wavelets", 1, 64, "buffer per input port and color");
-  v("link_wavelets_per_cycle", s.link_wavelets_per_cycle, "wavelets/cycle", 1, 1,
-    "rate of a link per direction, shared by all colors");
   v("switch_advance_cycles", s.switch_advance_cycles, "cycles", 0, 1000,
     "departure of a control wavelet to the new position, beyond the next cycle");
 }
@@ -37,7 +38,8 @@ template <typename S, typename V>
 void ramp(S& s, V& v) {
   v("up_cycles", s.up_cycles, "cycles", 0, 64, "element left the datapath to landed in the router's ramp lane");
   v("down_cycles", s.down_cycles, "cycles", 1, 64, "departure to the ramp to use by an element");
-  v("wavelets_per_cycle", s.wavelets_per_cycle, "wavelets/cycle", 1, 1, "rate of the ramp per direction");
+  v("wavelets_per_cycle", s.wavelets_per_cycle, "wavelets/cycle", 1, widths::kRampWavelets,
+    "rate of the ramp per direction");
 }
 
 template <typename S, typename V>
@@ -50,16 +52,17 @@ void queues(S& s, V& v) {
 
 template <typename S, typename V>
 void core_memory(S& s, V& v) {
-  v("memory_bytes", s.memory_bytes, "bytes", 1024, 65536, "memory of a PE: code, data and constants");
+  v("memory_bytes", s.memory_bytes, "bytes", 1024, widths::kMemoryBytes, "memory of a PE: code, data and constants");
   v("memory_banks", s.memory_banks, "banks", 1, 64, "banks of the memory");
   v("bank_bytes", s.bank_bytes, "bytes", 1, 64, "consecutive pieces of this size lie in consecutive banks");
   v("bank_conflict_modulo", s.bank_conflict_modulo, "banks", 1, 64, "two sources conflict if banks agree modulo this");
   v("bank_conflict_factor", s.bank_conflict_factor, "factor", 1, 16, "cycles of an element group under a conflict");
   v("read_bytes_per_cycle", s.read_bytes_per_cycle, "bytes/cycle", 1, 256, "reads of one element group");
   v("write_bytes_per_cycle", s.write_bytes_per_cycle, "bytes/cycle", 1, 256, "writes of one element group");
-  v("microthreads", s.microthreads, "microthreads", 0, 8, "hardware microthreads beside the main thread");
-  v("dsrs_per_file", s.dsrs_per_file, "DSRs", 1, 16, "entries of each of the files dest, src0, src1");
-  v("registers", s.registers, "registers", 8, 16, "16-bit registers");
+  v("microthreads", s.microthreads, "microthreads", 1, widths::kMicrothreads,
+    "hardware microthreads beside the main thread");
+  v("dsrs_per_file", s.dsrs_per_file, "DSRs", 4, widths::kDsrs, "entries of each of the files dest, src0, src1");
+  v("registers", s.registers, "registers", 8, widths::kRegisters, "16-bit registers");
 }
 
 template <typename S, typename V>
@@ -87,20 +90,24 @@ void core(S& s, V& v) {
 
 template <typename S, typename V>
 void task_ids(S& s, V& v) {
-  v("local_first", s.local_first, "task id", 0, 63, "first id of local tasks");
-  v("local_last", s.local_last, "task id", 0, 63, "last id of local tasks");
-  v("control_first", s.control_first, "task id", 0, 63, "first id of control tasks");
-  v("control_last", s.control_last, "task id", 0, 63, "last id of control tasks");
+  v("local_first", s.local_first, "task id", 0, widths::kLocalTaskIds - 1, "first id of local tasks");
+  v("local_last", s.local_last, "task id", 0, widths::kLocalTaskIds - 1, "last id of local tasks");
+  v("control_first", s.control_first, "task id", 0, widths::kTaskIds - 1, "first id of control tasks");
+  v("control_last", s.control_last, "task id", 0, widths::kTaskIds - 1, "last id of control tasks");
 }
 
 template <typename S, typename V>
 void memcpy_part(S& s, V& v) {
-  v("colors", s.colors, "color ids", 0, 30, "colors that memcpy reserves");
-  v("local_task_ids", s.local_task_ids, "task ids", 0, 63, "local task ids that memcpy reserves");
-  v("control_task_ids", s.control_task_ids, "task ids", 0, 63, "control task ids that memcpy reserves");
-  v("input_queues", s.input_queues, "queue ids", 0, 7, "input queues that memcpy reserves");
-  v("output_queues", s.output_queues, "queue ids", 0, 7, "output queues that memcpy reserves");
-  v("memcpy_bytes", s.memcpy_bytes, "bytes", 0, 49152, "memory that memcpy takes on every PE");
+  v("colors", s.colors, "color ids", 0, widths::kColors - 1, "colors that memcpy reserves");
+  v("local_task_ids", s.local_task_ids, "task ids", 0, widths::kLocalTaskIds - 1,
+    "local task ids that memcpy reserves");
+  v("control_task_ids", s.control_task_ids, "task ids", 0, widths::kTaskIds - 1,
+    "control task ids that memcpy reserves");
+  v("input_queues", s.input_queues, "queue ids", 0, widths::kQueues - 1,
+    "input queues that memcpy reserves");
+  v("output_queues", s.output_queues, "queue ids", 0, widths::kQueues - 1,
+    "output queues that memcpy reserves");
+  v("memcpy_bytes", s.memcpy_bytes, "bytes", 0, widths::kMemoryBytes - 1, "memory that memcpy takes on every PE");
   v("margin_west", s.margin_west, "PEs", 0, 1000, "columns west of the user rectangle");
   v("margin_east", s.margin_east, "PEs", 0, 1000, "columns east of the user rectangle");
   v("margin_north", s.margin_north, "PEs", 0, 1000, "rows north of the user rectangle");
@@ -122,9 +129,15 @@ void host(S& s, V& v) {
   v("link_gb_per_s", s.link_gb_per_s, "GB/s", 1e-6, 1e9, "rate of copies between host and wafer");
 }
 
+// Energy of what happens in a run (docs/machine.md); nothing of it has an influence on values or cycles.
 template <typename S, typename V>
-void limits(S& s, V& v) {
-  v("idle_stop_cycles", s.idle_stop_cycles, "cycles", 1, 1000000, "nothing happened for so long: the run has ended");
+void energy(S& s, V& v) {
+  v("hop_pj", s.hop_pj, "pJ", 0.0, 1e6, "a wavelet leaves a router by one output");
+  v("memory_pj_per_byte", s.memory_pj_per_byte, "pJ/byte", 0.0, 1e6, "a byte is read from or written to a PE's memory");
+  v("fp32_pj", s.fp32_pj, "pJ", 0.0, 1e6, "one floating-point operation in 32 bits");
+  v("fp16_pj", s.fp16_pj, "pJ", 0.0, 1e6, "one floating-point operation in 16 bits");
+  v("instruction_pj", s.instruction_pj, "pJ", 0.0, 1e6, "an instruction is fetched and issued, a vector one once");
+  v("idle_pj_per_cycle", s.idle_pj_per_cycle, "pJ/cycle", 0.0, 1e6, "clock and leakage of one PE, always");
 }
 
 template <typename S, typename V>
@@ -147,7 +160,7 @@ void all(M& m, V& v) {
   v.section("task_ids", [&] { task_ids(m.task_ids, v); });
   v.section("memcpy", [&] { memcpy_part(m.memcpy, v); });
   v.section("host", [&] { host(m.host, v); });
-  v.section("limits", [&] { limits(m.limits, v); });
+  v.section("energy", [&] { energy(m.energy, v); });
   v.section("calibration", [&] { calibration(m.calibration, v); });
 }
 

@@ -68,7 +68,9 @@ class RangeCheck {
   template <typename T, typename B>
   void check(const char* key, T value, const char* unit, B low, B high) {
     if (value >= low && value <= high) return;
-    diag_.error_at(where_, fmt::format("{}{} is {} {}, must be from {} to {}", prefix_, key, value, unit, low, high));
+    const std::string_view why = value > high ? widths::reason(prefix_ + key) : std::string_view();
+    diag_.error_at(where_, fmt::format("{}{} is {} {}, must be from {} to {}", prefix_, key, value, unit, low, high),
+                   std::string(why));
   }
   const std::string& where_;
   std::string prefix_;
@@ -117,8 +119,19 @@ void check_relations(const Machine& m, const std::string& where, Diag& diag) {
   check_ids(where, "router.switchable_colors", m.router.switchable_colors, m.router.colors, "colors", diag);
   check_ids(where, "memcpy.colors", m.memcpy.colors, m.router.colors, "colors", diag);
   const int inputs = int(m.queues.input_words.size()), outputs = int(m.queues.output_words.size());
-  require(inputs >= 1 && inputs <= 8, fmt::format("queues.input_words lists {} queues, must be 1 to 8", inputs));
-  require(outputs >= 1 && outputs <= 8, fmt::format("queues.output_words lists {} queues, must be 1 to 8", outputs));
+  for (const auto& [key, count] : {std::pair{"queues.input_words", inputs}, {"queues.output_words", outputs}})
+    if (count < 1 || count > widths::kQueues)
+      diag.error_at(where, fmt::format("{} lists {} queues, must be 1 to {}", key, count, widths::kQueues),
+                    std::string(count > 0 ? widths::reason(key) : std::string_view()));
+  // Where data tasks are bound to queues, the ids below the first local one are theirs.
+  require(!m.queues.data_task_on_queue || inputs <= m.task_ids.local_first,
+          fmt::format("task_ids.local_first is {}, but data tasks have the ids of the {} input queues",
+                      m.task_ids.local_first, inputs));
+  // The last bytes of the address space are registers of the router there (simulator/engine/mapped_registers.h).
+  constexpr int kMappedRegisters = 2 * 0x7E00;
+  require(m.arch != Arch::wse2 || m.core.memory_bytes <= kMappedRegisters,
+          fmt::format("core.memory_bytes is {}, but on wse2 addresses from {} on are registers of the router",
+                      m.core.memory_bytes, kMappedRegisters));
   check_ids(where, "memcpy.input_queues", m.memcpy.input_queues, inputs, "input queues", diag);
   check_ids(where, "memcpy.output_queues", m.memcpy.output_queues, outputs, "output queues", diag);
   require(m.task_ids.local_first <= m.task_ids.local_last && m.task_ids.control_first <= m.task_ids.control_last,

@@ -39,7 +39,6 @@ struct Machine {
     bool switch_sets_rx_and_tx = false;   // a position may set both (WSE-3)
     int hop_cycles = 1;                   // departure at a router -> landing at its neighbour
     int lane_depth_wavelets = 2;          // buffer per input port and color
-    int link_wavelets_per_cycle = 1;      // per direction, all colors share
     int switch_advance_cycles = 0;        // control wavelet departs -> new position in force, beyond the next cycle
     bool operator==(const Router&) const = default;
   } router;
@@ -121,10 +120,14 @@ struct Machine {
     bool operator==(const Host&) const = default;
   } host;
 
-  struct Limits {
-    int idle_stop_cycles = 50;         // no instruction, no wavelet, no host event for so long: the run has ended
-    bool operator==(const Limits&) const = default;
-  } limits;
+  struct Energy {
+    double hop_pj = 1.6;               // wavelet leaves a router by one output
+    double memory_pj_per_byte = 0.94;
+    double fp32_pj = 0.85, fp16_pj = 0.25;  // one operation: mean of an addition and a multiplication
+    double instruction_pj = 3.0;
+    double idle_pj_per_cycle = 8.0;    // clock and leakage of one PE
+    bool operator==(const Energy&) const = default;
+  } energy;
 
   // SIMD width (elements per cycle) by vector instruction, "fadds: 2". Instructions not listed have 1.
   std::vector<std::pair<std::string, int>> simd_width;

@@ -211,10 +211,10 @@ struct ExportedName {  // @export_name of the layout: what the host may ask for
 };
 
 struct Program {
-  static constexpr int kFormatVersion = 2;
+  static constexpr int kFormatVersion = 3;
   std::string name;
   std::string machine;                   // name of the machine it was compiled for
-  std::string machine_text;              // machine_to_yaml of it if it is none that ships with the tools, else empty
+  std::string machine_text;              // machine_to_yaml of it: every value
   Arch arch = Arch::wse2;
   int fabric_width = 0, fabric_height = 0;   // PEs the simulator has to build; coordinates below are in it
   Rect user;                             // the rectangle of @set_rectangle, placed in the fabric
@@ -229,9 +229,9 @@ struct Program {
   bool operator==(const Program&) const = default;
 };
 
-// Says in the Program what it was compiled for: name, arch and, where needed, the whole description.
+// Says in the Program what it was compiled for: name, arch and the whole description.
 void set_program_machine(Program&, const Machine&);
-// The machine a Program was compiled for; reported if it is unknown here.
+// The machine a Program was compiled for; reported if its description is not one.
 std::optional<Machine> program_machine(const Program&, Diag&);
 
 // Everything a consumer relies on: indices, ids, overlaps, addresses, bytes, symbols, host part. Reports all.

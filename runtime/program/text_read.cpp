@@ -121,8 +121,8 @@ void read_registers(YamlMap& map, TileProgram& t, Diag& diag) {
   read_list(map, "fifos", t.fifos, diag, [&](YamlMap& m, FifoBinding& f) {
     read_number(m, "address", f.address, 0, kMaxAddress, diag);
     read_number(m, "bytes", f.bytes, 0, kMaxAddress, diag);
-    read_number(m, "push", f.activate_push, -1, 63, diag);
-    read_number(m, "pop", f.activate_pop, -1, 63, diag);
+    read_number(m, "push", f.activate_push, -1, widths::kLocalTaskIds - 1, diag);
+    read_number(m, "pop", f.activate_pop, -1, widths::kLocalTaskIds - 1, diag);
     read_word(m, "full", f.full, names::kFifoActions, diag);
     read_word(m, "empty", f.empty, names::kFifoActions, diag);
     read_number(m, "priority", f.priority, 0, 3, diag);

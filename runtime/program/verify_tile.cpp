@@ -201,14 +201,36 @@ class TileVerifier {
     }
   }
 
+  void fabric_descriptor(const DsrInit& d, const isa::Dsd& dsd) {
+    const std::string what = fmt::format("DSR {} of file {}", d.index, d.file);
+    const auto& words = dsd.kind == isa::DsdKind::fabout ? m_.queues.output_words : m_.queues.input_words;
+    if (dsd.queue >= words.size()) error(fmt::format("{} names queue {}, there are {}", what, dsd.queue, words.size()));
+    if (dsd.color != isa::kQueueColor && dsd.color >= m_.router.colors)
+      error(fmt::format("{} names color {} of {}", what, dsd.color, m_.router.colors));
+    if (dsd.microthread >= m_.core.microthreads)
+      error(fmt::format("{} names microthread {}, there are {}", what, dsd.microthread, m_.core.microthreads));
+  }
+
+  void dsr_config(const DsrInit& d) {
+    const isa::DsrConfig c = isa::decode_config(d.config);
+    const std::string what = fmt::format("DSR {} of file {}", d.index, d.file);
+    if (c.microthread >= m_.core.microthreads)
+      error(fmt::format("{} names microthread {}, there are {}", what, c.microthread, m_.core.microthreads));
+    for (const int task : {int(c.activate), int(c.unblock), int(c.on_control_task)})
+      if (task >= widths::kTaskIds)
+        error(fmt::format("{} names the task id {}, ids are 0 to {}", what, task, widths::kTaskIds - 1));
+  }
+
   void registers() {
     for (const DsrInit& d : t_.dsrs) {
+      dsr_config(d);
       if (d.file > 2 || d.index >= m_.core.dsrs_per_file) {
         error(fmt::format("DSR {} of file {} has contents; there are 3 files of {}", d.index, d.file,
                           m_.core.dsrs_per_file));
       }
       const isa::Dsd dsd = isa::decode(d.words);
       if (dsd.kind == isa::DsdKind::none) error(fmt::format("DSR {} of file {} holds no descriptor", d.index, d.file));
+      if (dsd.is_fabric()) fabric_descriptor(d, dsd);
       if (dsd.kind == isa::DsdKind::fifo && dsd.queue >= t_.fifos.size()) {
         error(fmt::format("DSR {} holds FIFO {}, there are {}", d.index, dsd.queue, t_.fifos.size()));
       }
@@ -219,11 +241,12 @@ class TileVerifier {
   }
 
   void ids() {
+    constexpr int kLastTask = widths::kTaskIds - 1;
     for (const uint8_t id : t_.blocked) {
-      if (id > 63) error(fmt::format("blocks the task id {}, ids are 0 to 63", id));
+      if (id > kLastTask) error(fmt::format("blocks the task id {}, ids are 0 to {}", id, kLastTask));
     }
     for (const uint8_t id : t_.unblocked) {
-      if (id > 63) error(fmt::format("unblocks the task id {}, ids are 0 to 63", id));
+      if (id > kLastTask) error(fmt::format("unblocks the task id {}, ids are 0 to {}", id, kLastTask));
     }
     for (const uint8_t id : t_.blocked_threads) {
       if (id >= m_.core.microthreads)

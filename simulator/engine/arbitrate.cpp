@@ -56,8 +56,10 @@ void Block::arbitrate(Cycle now) {
 
 // Rounds: every output names the next lane in its order; lanes named by all their outputs leave, their rivals
 // drop out. If no lane is named by all of its outputs, the lane named by the lowest contested output beats
-// its rivals there, and the round is repeated.
+// its rivals there, and the round is repeated. The ramp has room for the next lane until it has taken its
+// rate.
 void Block::arbitrate_router(const Router& r, std::vector<Candidate>& asking, Cycle now) {
+  int ramp_left = ramp_rate_;
   auto drop_rivals = [&](const Candidate& winner, PortSet outputs, bool leaves) {
     std::erase_if(asking, [&](const Candidate& c) {
       if (c.lane == winner.lane) return leaves;
@@ -87,7 +89,9 @@ void Block::arbitrate_router(const Router& r, std::vector<Candidate>& asking, Cy
       if (users[p] > 1) first = int(p);
     if (winner >= 0) {
       Candidate c = asking[size_t(winner)];
-      drop_rivals(c, c.tx, true);
+      PortSet taken = c.tx;
+      if ((taken & port_bit(Port::ramp)) && --ramp_left > 0) taken &= PortSet(~port_bit(Port::ramp));
+      drop_rivals(c, taken, true);
       depart(c.lane, c.tx, now);
     } else {
       Candidate c = asking[size_t(named[size_t(first)])];

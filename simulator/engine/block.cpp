@@ -14,6 +14,7 @@ namespace cs::sim {
 Block::Block(World& w, Rect r)
     : world(w), rect(r), routers(size_t(r.area())), pes(size_t(r.area())), tile_of(size_t(r.area()), -1) {
   hop_ = Cycle(w.machine.router.hop_cycles);
+  ramp_rate_ = w.machine.ramp.wavelets_per_cycle;
   pe_wheel.grow(pes.size());
 }
 
@@ -51,7 +52,7 @@ Pe& Block::pe(uint32_t index) {
     q.words = b.queue < m.queues.input_words.size() ? uint8_t(m.queues.input_words[b.queue]) : uint8_t(1);
     q.set_depth(std::max<int>(q.words, m.ramp.down_cycles + 1));
     q.task_id = int8_t(m.queues.data_task_on_queue ? b.queue : b.color);
-    p.input_of_color[b.color & 31] = uint8_t(p.inputs.size());
+    p.input_of_color[b.color] = uint8_t(p.inputs.size());
     p.inputs.push_back(std::move(q));
   }
   return p;
@@ -60,7 +61,7 @@ Pe& Block::pe(uint32_t index) {
 // A color that reaches the ramp without a queue of its own gets one as deep as a lane.
 uint8_t Block::resolve_queue(ColorNode& n) {
   Pe& p = pe(n.pe);
-  uint8_t& index = p.input_of_color[n.color & 31];
+  uint8_t& index = p.input_of_color[n.color];
   if (index == 0xFF) {
     const Machine& m = world.machine;
     InputQueue q;

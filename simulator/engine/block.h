@@ -152,6 +152,7 @@ class Block {
   std::vector<Contest> contests_;
   std::vector<uint32_t> sources_;
   Cycle hop_ = 1;
+  int ramp_rate_ = 1;
 };
 
 // ---- control wavelets (the payload's layout is in docs/timing.md §4)

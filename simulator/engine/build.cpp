@@ -49,7 +49,9 @@ struct Builder {
     };
     for (const RouteRun& run : world.program.routes) {
       if (!inside(run.rect)) diag.error({}, "a route run leaves the fabric");
-      if (run.color >= 32) diag.error({}, "a route run has color " + std::to_string(run.color));
+      if (run.color >= world.machine.router.colors)
+        diag.error({}, "a route run has color " + std::to_string(run.color) + ", there are " +
+                           std::to_string(world.machine.router.colors));
     }
     for (const TileRect& t : world.program.rects) {
       if (!inside(t.rect)) diag.error({}, "a tile rectangle leaves the fabric");

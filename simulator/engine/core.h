@@ -39,6 +39,7 @@ class Core {
   void set_result(const Decoded&, Cycle ready);
   Dsr& dsr(const isa::Operand&);
   uint16_t value16(const isa::Operand& o) const { return uint16_t(operand_value(o, pe_.regs, 2)); }
+  bool check_id(int id, int limit, const char* what, Cycle t);
   bool grow_memory();
 
   // ---- core_config.cpp
@@ -86,8 +87,10 @@ class Core {
   bool drop_element(VectorOp&, int thread, Cursor&, bool control);
   bool drop_header(VectorOp&, Cursor&);
   void end_of_message(VectorOp&);
+  uint32_t ramp_limit(const VectorOp&, uint32_t count) const;
   void execute_group(VectorOp&, int thread);
   void run_memory_op(VectorOp&);
+  void count_elements(VectorOp&, uint32_t count);
   void account_groups(const VectorOp&, uint64_t groups);
   void retire(int thread, Cycle last_group);
   void set_group(VectorOp&, const isa::Inst&, const Decoded&);
@@ -146,7 +149,7 @@ class Core {
   Cycle command_ready() const;
   Cycle next_task();
   void sleep();
-  int slot(int id) const { return pe_.tile->slot[size_t(id & 63)]; }
+  int slot(int id) const { return pe_.tile->slot[size_t(id)]; }
 
   // ---- accounting: every cycle at most once
   void account_gap(Cycle until, int why, int thread = -1, int queue = -1, uint32_t inst = 0);

@@ -21,7 +21,7 @@ namespace cs::sim {
 // The first cycle in which a microthread could act.
 Cycle Core::ahead_limit() const {
   Cycle limit = world_.horizon;
-  for (uint16_t rest = pe_.active; rest != 0; rest &= uint16_t(rest - 1)) {
+  for (uint32_t rest = pe_.active; rest != 0; rest &= rest - 1) {
     const VectorOp& op = *pe_.ops[size_t(std::countr_zero(rest))];
     bool starved = op.waits && op.why == Stall::input;
     limit = std::min(
@@ -65,7 +65,7 @@ bool Core::may_run_ahead(Cycle t) {
 
 // A microthread that a control wavelet may end at any time changes what cannot be restored.
 bool Core::can_go_back() const {
-  for (uint16_t rest = pe_.active & 0xFF; rest != 0; rest &= uint16_t(rest - 1))
+  for (uint32_t rest = pe_.active & kMicrothreads; rest != 0; rest &= rest - 1)
     if (pe_.ops[size_t(std::countr_zero(rest))]->config.on_control != isa::DsrConfig::OnControl::none)
       return false;
   return logging_ || !is_ahead();
@@ -78,12 +78,12 @@ bool Core::is_ahead() const { return world_.watched && pe_.ahead && pe_.ahead->u
 Cycle Core::memory_op_limit(const VectorOp& op) const {
   if (!world_.run_ahead || (world_.watched && !can_go_back())) return now_ + 1;
   bool gaps = (op.group_cycles > 1 || op.drag != 0) && !op.holds_datapath;
-  for (uint16_t rest = pe_.active & 0xFF; rest != 0; rest &= uint16_t(rest - 1)) {
+  for (uint32_t rest = pe_.active & kMicrothreads; rest != 0; rest &= rest - 1) {
     const VectorOp& other = *pe_.ops[size_t(std::countr_zero(rest))];
     if (gaps || other.rank >= op.rank) return now_ + 1;
   }
   // The groups before op.next are nobody's: a microthread may use the datapath until then.
-  return op.next > now_ && (pe_.active & 0xFF) ? now_ + 1 : world_.horizon;
+  return op.next > now_ && (pe_.active & kMicrothreads) ? now_ + 1 : world_.horizon;
 }
 
 void Core::remember() {
@@ -145,7 +145,7 @@ void Core::rewind() {
   pe_.datapath_free = a.datapath_free;
   pe_.last_group = a.last_group;
   pe_.pc = a.pc;
-  pe_.active = uint16_t((pe_.active & 0xFF) | (a.active & 1u << kMainThread));
+  pe_.active = (pe_.active & kMicrothreads) | (a.active & 1u << kMainThread);
   pe_.why = a.why;
   pe_.next_index = a.next_index;
   pe_.blocked = a.blocked;

@@ -33,7 +33,7 @@ void Core::read_config(const isa::Inst& inst, Cycle t) {
   std::optional<uint16_t> value;
   if (address < uint16_t(isa::ConfigReg::count)) {
     value = read_named(isa::ConfigReg(address), t);
-  } else if (address >= isa::kDsrLength && address < isa::kDsrLength + 48) {
+  } else if (isa::is_dsr_length(address)) {
     const Dsr* d = dsr_of_length(address);
     value = d ? uint16_t(d->left()) : uint16_t(0);
   } else if (address >= isa::kFilter && address < isa::kTaskPriority) {
@@ -42,21 +42,21 @@ void Core::read_config(const isa::Inst& inst, Cycle t) {
     value = pe_.high_tasks >> (address - isa::kTaskPriority) & 1;
   } else if (isa::is_color_config(address)) {
     value = block_.read_color(pe_.index, (address - isa::kColorConfig) / 8, isa::ColorReg(address & 7));
-  } else if (address >= isa::kInputColor && address < isa::kConfigEnd) {
+  } else if (address >= isa::kInputColor && address < isa::kQueueEnd) {
     value = read_queue(address);
   }
   if (!value) {
     raise("illegal-instruction", t, pe_.pc, "no configuration register " + std::to_string(address));
     return;
   }
-  pe_.regs.r[size_t(inst.args[0].value & 15)] = *value;
+  pe_.regs.r[size_t(inst.args[0].value)] = *value;
 }
 
 uint16_t Core::read_queue(uint16_t address) const {
-  const int queue = address & 15;
+  const int queue = address % widths::kQueues;
   if (address >= isa::kControlTable) return pe_.control_table[size_t(queue)];
   if (address >= isa::kInputFlush) {
-    const int bit = queue + (address >= isa::kOutputFlush ? 8 : 0);
+    const int bit = queue + (address >= isa::kOutputFlush ? kOutputBit : 0);
     return pe_.flush_done >> bit & 1;
   }
   if (address >= isa::kOutputColor) return uint16_t(pe_.output_color[size_t(queue)]);
@@ -143,7 +143,7 @@ uint32_t Core::take_teardowns(uint32_t mask) {
 
 // The DSR whose extent the register is; null if the program never uses it.
 Dsr* Core::dsr_of_length(uint16_t address) {
-  const int file = (address - isa::kDsrLength) / 16, index = (address - isa::kDsrLength) % 16;
+  const int at = address - isa::kDsrLength, file = at / widths::kDsrs, index = at % widths::kDsrs;
   if (index >= pe_.tile->dsrs[size_t(file)]) return nullptr;
   return &pe_.dsrs[pe_.tile->dsr_at(file, index)];
 }
@@ -153,7 +153,7 @@ void Core::write_config(const isa::Inst& inst, Cycle t) {
   bool known = true;
   if (address < uint16_t(isa::ConfigReg::count)) {
     write_named(isa::ConfigReg(address), value, t);
-  } else if (address >= isa::kDsrLength && address < isa::kDsrLength + 48) {
+  } else if (isa::is_dsr_length(address)) {
     if (Dsr* d = dsr_of_length(address)) {
       d->dsd.extent[0] = value;
       d->ready = std::max(d->ready, t + Cycle(world_.machine.core.dsr_load_use_cycles));
@@ -162,7 +162,7 @@ void Core::write_config(const isa::Inst& inst, Cycle t) {
     known = write_filter(address, value);
   } else if (isa::is_color_config(address)) {
     known = block_.write_color(pe_.index, (address - isa::kColorConfig) / 8, isa::ColorReg(address & 7), value, t);
-  } else if (address >= isa::kInputColor && address < isa::kConfigEnd) {
+  } else if (address >= isa::kInputColor && address < isa::kQueueEnd) {
     if (!set_config(pe_, address, value)) write_queue(address, value);
   } else {
     known = set_config(pe_, address, value);

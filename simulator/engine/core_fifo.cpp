@@ -60,7 +60,7 @@ void Core::fifo_moved(const VectorOp& op) {
     waited = false;
     const int task = push ? b.activate_push : b.activate_pop;
     if (task >= 0) activate(task, now_);
-    for (uint16_t rest = pe_.active; rest != 0; rest &= uint16_t(rest - 1)) {
+    for (uint32_t rest = pe_.active; rest != 0; rest &= rest - 1) {
       VectorOp& other = *pe_.ops[size_t(std::countr_zero(rest))];
       if (other.waits_fifo != int8_t(c->queue)) continue;
       other.waits = false;

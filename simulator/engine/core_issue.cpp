@@ -59,7 +59,7 @@ Dsr& Core::dsr(const isa::Operand& o) {
 
 Cycle Core::operands_ready(const isa::Inst& inst, const Decoded& d, Cycle t) const {
   if (pe_.last_result > t)
-    for (uint16_t rest = d.reads; rest != 0; rest &= uint16_t(rest - 1))
+    for (uint32_t rest = d.reads; rest != 0; rest &= rest - 1)
       t = std::max(t, pe_.reg_ready[size_t(std::countr_zero(rest))]);
   if (d.kind == InstKind::vector)
     for (const isa::Operand& o : inst.args)
@@ -68,7 +68,7 @@ Cycle Core::operands_ready(const isa::Inst& inst, const Decoded& d, Cycle t) con
 }
 
 void Core::set_result(const Decoded& d, Cycle ready) {
-  for (uint16_t rest = d.writes; rest != 0; rest &= uint16_t(rest - 1))
+  for (uint32_t rest = d.writes; rest != 0; rest &= rest - 1)
     pe_.reg_ready[size_t(std::countr_zero(rest))] = ready;
   if (d.writes != 0) pe_.last_result = std::max(pe_.last_result, ready);
 }
@@ -119,17 +119,20 @@ bool Core::issue(Cycle t) {
             inst.args[0].value == 1 ? "unreachable code was reached" : "an assertion failed");
       return false;
     case InstKind::activate:
+      if (!check_id(value16(inst.args[0]), widths::kTaskIds, "a task", t)) return false;
       activate(value16(inst.args[0]), t);
       break;
     case InstKind::block:
     case InstKind::unblock: {
       int id = value16(inst.args[1]);
-      bool on = d.kind == InstKind::block;
-      if (inst.args[0].value == 1) {
-        uint8_t bit = uint8_t(1u << (id & 7));
-        pe_.threads_blocked = uint8_t(on ? pe_.threads_blocked | bit : pe_.threads_blocked & ~bit);
+      const bool on = d.kind == InstKind::block, thread = inst.args[0].value == 1;
+      const int limit = thread ? world_.machine.core.microthreads : widths::kTaskIds;
+      if (!check_id(id, limit, thread ? "a microthread" : "a task", t)) return false;
+      if (thread) {
+        const uint16_t bit = uint16_t(1u << id);
+        pe_.threads_blocked = uint16_t(on ? pe_.threads_blocked | bit : pe_.threads_blocked & ~bit);
       } else if (on) {
-        pe_.blocked |= uint64_t(1) << (id & 63);
+        pe_.blocked |= uint64_t(1) << id;
         pe_.tasks_changed = true;
       } else {
         unblock(id, t);
@@ -150,6 +153,15 @@ bool Core::issue(Cycle t) {
   return !faulted_;
 }
 
+// An id that the program has computed.
+bool Core::check_id(int id, int limit, const char* what, Cycle t) {
+  if (id < limit) return true;
+  raise("illegal-instruction", t, pe_.pc,
+        std::string("there is no id ") + std::to_string(id) + " of " + what + ", ids are 0 to " +
+            std::to_string(limit - 1));
+  return false;
+}
+
 bool Core::grow_memory() {
   size_t full = size_t(world_.machine.core.memory_bytes);
   if (pe_.memory.size() >= full) return false;
@@ -161,7 +173,7 @@ bool Core::grow_memory() {
 void Core::issue_mapped(const isa::Inst& inst, const Decoded& d, uint32_t address, Cycle t) {
   const auto counter = mapped_counter(address);
   if (d.plan.kind == ScalarPlan::Kind::load)
-    pe_.regs.r[size_t(inst.args[0].value & 15)] =
+    pe_.regs.r[size_t(inst.args[0].value)] =
         counter ? read_named(*counter, t).value_or(0) : read_mapped(block_, pe_.index, address);
   else if (counter && *counter != isa::ConfigReg::tsc_mid && *counter != isa::ConfigReg::tsc_high)
     write_named(*counter, value16(inst.args[2]), t);  // its lowest word stands for all
@@ -195,6 +207,8 @@ void Core::issue_scalar(const isa::Inst& inst, const Decoded& d, Cycle t) {
     return;
   }
   pe_.stats.flops += result.flops;
+  if (d.half) pe_.stats.half_flops += result.flops;
+  pe_.stats.memory_bytes += d.plan.bytes;
   set_result(d, t + d.latency);
 }
 
@@ -232,6 +246,7 @@ void Core::load_dsr(const isa::Inst& inst, const Decoded& d, Cycle t) {
   }
   Dsr& target = dsr(inst.args[0]);
   target.dsd = isa::decode(words);
+  pe_.stats.memory_bytes += uint64_t(target.dsd.bytes());
   target.stepped = 0;
   target.at = {};
   target.config = isa::decode_config(inst.args[3].value);
@@ -244,7 +259,7 @@ void Core::raise(const char* name, Cycle at, uint32_t inst, const std::string& w
   std::string where = pe_.tile ? pe_.tile->program->where(inst) : std::string();
   block_.raise(name, at, pe_.at, what + (where.empty() ? "" : ", at " + where));
   pe_.ready = kNever;
-  pe_.active = logging_ ? pe_.active & 0xFF : 0;
+  pe_.active = logging_ ? pe_.active & kMicrothreads : 0;
   faulted_ = true;
 }
 

@@ -101,9 +101,13 @@ bool Core::make_fabric_cursor(Cursor& c, const isa::Dsd& d, bool destination) {
           destination ? "the destination is a fabin DSD" : "a source is a fabout DSD");
     return false;
   }
+  if (destination && !check_id(d.queue, int(world_.machine.queues.output_words.size()), "an output queue", pe_.ready))
+    return false;
+  if (d.color != isa::kQueueColor && !check_id(d.color, world_.machine.router.colors, "a color", pe_.ready))
+    return false;
   c.packed = c.bytes == 2 && (d.simd == isa::SimdMode::simd_32 || d.simd == isa::SimdMode::simd_64);
   if (destination) {
-    int color = d.color != isa::kQueueColor ? d.color : pe_.output_color[d.queue & 15];
+    int color = d.color != isa::kQueueColor ? d.color : pe_.output_color[d.queue];
     ColorNode* n = color < 0 ? nullptr : block_.find_node(pe_.index, color);
     if (n != nullptr && block_.config_of(*n).swap_x && block_.config_of(*n).swap_y)
       n = block_.find_node(pe_.index, color ^= 1);
@@ -127,7 +131,7 @@ bool Core::make_fabric_cursor(Cursor& c, const isa::Dsd& d, bool destination) {
   c.drops = d.zero != 0;
   uint8_t queue = 0xFF;
   if (d.color != isa::kQueueColor) {
-    queue = pe_.input_of_color[d.color & 31];
+    queue = pe_.input_of_color[d.color];
     ColorNode* n = queue == 0xFF ? block_.find_node(pe_.index, d.color) : nullptr;
     if (n != nullptr) queue = block_.resolve_queue(*n);
   } else {
@@ -163,7 +167,7 @@ void Core::advance_cursor(Cursor& c, const isa::Dsd& d) {
   }
   if (c.kind == Cursor::Kind::ring) {
     c.address += c.step;
-    if (c.address >= d.end) c.address -= d.end - d.first;
+    if (c.address >= int32_t(d.end)) c.address -= int32_t(d.end - d.first);
     return;
   }
   for (size_t k = 4; k-- > 0;) {

@@ -12,15 +12,17 @@
 namespace cs::sim {
 
 void Core::write_queue(uint16_t address, uint16_t value) {
-  const int queue = address & 15;
+  const int queue = address % widths::kQueues;
   if (address >= isa::kInputFlush) {
-    const uint16_t bit = uint16_t(1u << (queue + (address >= isa::kOutputFlush ? 8 : 0)));
+    const uint32_t bit = 1u << (queue + (address >= isa::kOutputFlush ? kOutputBit : 0));
     if (value != 0) {
       pe_.flush_wanted |= bit;
       check_flush();
     } else {
-      pe_.flush_done &= uint16_t(~bit);
+      pe_.flush_done &= ~bit;
     }
+  } else if (!check_id(value, world_.machine.router.colors, "a color", now_)) {
+    return;
   } else if (address >= isa::kOutputColor) {
     pe_.output_color[size_t(queue)] = int8_t(value);
   } else {
@@ -33,11 +35,11 @@ void Core::bind_input(int queue, int color) {
   for (size_t i = 0; i < pe_.inputs.size(); ++i) {
     InputQueue& q = pe_.inputs[i];
     if (q.id != queue) continue;
-    pe_.input_of_color[q.color & 31] = 0xFF;
+    pe_.input_of_color[q.color] = 0xFF;
     if (ColorNode* n = block_.find_node(pe_.index, q.color)) n->queue = 0xFF;
     q.color = uint8_t(color);
     if (!world_.machine.queues.data_task_on_queue) q.task_id = int8_t(color);
-    pe_.input_of_color[color & 31] = uint8_t(i);
+    pe_.input_of_color[size_t(color)] = uint8_t(i);
     ColorNode* n = block_.find_node(pe_.index, color);
     if (n == nullptr) return;
     n->queue = uint8_t(i);
@@ -48,15 +50,15 @@ void Core::bind_input(int queue, int color) {
 
 // Lane of an output queue's color at our router; null without a color or route.
 Lane* Core::output_lane(int queue) const {
-  const int color = pe_.output_color[size_t(queue & 15)];
+  const int color = pe_.output_color[size_t(queue)];
   ColorNode* n = color < 0 ? nullptr : block_.find_node(pe_.index, color);
   const uint32_t lane = n ? block_.lane_of(*n, Port::ramp) : ~0u;
   return lane == ~0u ? nullptr : &block_.lanes[lane];
 }
 
 bool Core::queue_empty(int bit) const {
-  if (bit >= 8) {
-    const Lane* l = output_lane(bit - 8);
+  if (bit >= kOutputBit) {
+    const Lane* l = output_lane(bit - kOutputBit);
     return l == nullptr || l->count <= world_.machine.router.lane_depth_wavelets;
   }
   for (const InputQueue& q : pe_.inputs)
@@ -68,7 +70,7 @@ uint16_t Core::queue_bits(bool output, bool full) const {
   uint16_t bits = 0;
   const auto& words = output ? world_.machine.queues.output_words : world_.machine.queues.input_words;
   for (int queue = 0; queue < int(words.size()); ++queue) {
-    bool set = queue_empty(queue + (output ? 8 : 0));
+    bool set = queue_empty(queue + (output ? kOutputBit : 0));
     if (full) {
       set = false;
       const Lane* l = output ? output_lane(queue) : nullptr;
@@ -82,14 +84,14 @@ uint16_t Core::queue_bits(bool output, bool full) const {
 
 // Queues that were flushed and are empty now: the task that looks after them runs.
 void Core::check_flush() {
-  for (uint16_t rest = pe_.flush_wanted; rest != 0; rest &= uint16_t(rest - 1)) {
+  for (uint32_t rest = pe_.flush_wanted; rest != 0; rest &= rest - 1) {
     const int bit = std::countr_zero(rest);
     if (queue_empty(bit)) {
-      pe_.flush_wanted &= uint16_t(~(1u << bit));
-      pe_.flush_done |= uint16_t(1u << bit);
+      pe_.flush_wanted &= ~(1u << bit);
+      pe_.flush_done |= 1u << bit;
       activate(isa::kTeardownTask, now_);
-    } else if (bit >= 8) {
-      output_lane(bit - 8)->flags |= Lane::core_waits;
+    } else if (bit >= kOutputBit) {
+      output_lane(bit - kOutputBit)->flags |= Lane::core_waits;
     }
   }
 }
@@ -98,7 +100,7 @@ void Core::check_flush() {
 
 // Called while the routers work, also when the core has run ahead: the activation survives a return.
 void Core::enter_teardown(int color) {
-  pe_.teardowns |= 1u << (color & 31);
+  pe_.teardowns |= 1u << color;
   // If the task is active already, whoever activated it made the core look at it, and its ready_at may lie in the past.
   const bool pending = pe_.activated >> isa::kTeardownTask & 1;
   activate(isa::kTeardownTask, now_);
@@ -111,15 +113,15 @@ void Core::enter_teardown(int color) {
 }
 
 bool set_config(Pe& pe, uint16_t address, uint16_t value) {
-  const uint64_t bit = uint64_t(1) << ((address - isa::kTaskPriority) & 63);
   if (address >= isa::kTaskPriority && address < isa::kColorConfig) {
+    const uint64_t bit = uint64_t(1) << (address - isa::kTaskPriority);
     pe.high_tasks = value ? pe.high_tasks | bit : pe.high_tasks & ~bit;
-  } else if (address >= isa::kControlTable && address < isa::kConfigEnd) {
-    pe.control_table[address & 15] = value & 63;
+  } else if (address >= isa::kControlTable && address < isa::kQueueEnd) {
+    pe.control_table[address - isa::kControlTable] = uint8_t(value % widths::kTaskIds);
   } else if (address == uint16_t(isa::ConfigReg::main_priority)) {
     pe.main_priority = uint8_t(std::min<uint16_t>(value, 3));
   } else if (address == uint16_t(isa::ConfigReg::transform_mask)) {
-    pe.transform_mask = value & 63;
+    pe.transform_mask = value % widths::kTaskIds;
   } else if (address == uint16_t(isa::ConfigReg::exceptions)) {
     pe.exceptions = value;
   } else {

@@ -17,7 +17,7 @@ enum Kind { kData = 0, kControl = 1, kLocal = 2, kFunction = 3 };
 }  // namespace
 
 void Core::activate(int id, Cycle at, Cycle not_before) {
-  uint64_t bit = uint64_t(1) << (id & 63);
+  uint64_t bit = uint64_t(1) << id;
   if (pe_.activated & bit) return;
   pe_.activated |= bit;
   pe_.tasks_changed = true;
@@ -28,7 +28,7 @@ void Core::activate(int id, Cycle at, Cycle not_before) {
 }
 
 void Core::unblock(int id, Cycle at, Cycle not_before) {
-  uint64_t bit = uint64_t(1) << (id & 63);
+  uint64_t bit = uint64_t(1) << id;
   if (!(pe_.blocked & bit)) return;
   pe_.blocked &= ~bit;
   pe_.tasks_changed = true;
@@ -40,7 +40,8 @@ void Core::unblock(int id, Cycle at, Cycle not_before) {
 
 // The control task that a control wavelet of this queue names.
 int Core::control_task_of(const InputQueue& q, Entry w) const {
-  return (control_entry(entry_data(w)) + (q.id < 16 ? pe_.control_table[q.id] : 0)) & 63;
+  const int base = q.id < widths::kQueues ? pe_.control_table[q.id] : 0;
+  return (control_entry(entry_data(w)) + base) % widths::kTaskIds;
 }
 
 // When the wavelet at the head of the queue may start a task, and which; kNever if it starts none.
@@ -85,8 +86,10 @@ bool Core::pick_task() {
   auto offer = [&](Cycle ready, int kind, int id, size_t queue) {
     if (ready > now_) return;
     const int class_id = kind == kControl ? pe_.inputs[queue].task_id : id;
-    const bool high = kind != kFunction && class_id >= 0 && (pe_.high_tasks >> (class_id & 63) & 1);
-    int turn = ((kind * 64 + id - pe_.last_choice - 1) & 0xFF) + (high ? 0 : 0x100);
+    const bool high = kind != kFunction && class_id >= 0 && (pe_.high_tasks >> class_id & 1);
+    constexpr int kChoices = 4 * widths::kTaskIds;
+    const int own = kind * widths::kTaskIds + id;
+    const int turn = (own - pe_.last_choice - 1 + kChoices) % kChoices + (high ? 0 : kChoices);
     if (turn >= best_turn) return;
     best_turn = turn;
     best_kind = kind;
@@ -111,7 +114,7 @@ bool Core::pick_task() {
 void Core::start_task(int kind, int id, size_t queue) {
   const TileImage& tile = *pe_.tile;
   block_.ensure_memory(pe_);
-  pe_.last_choice = uint16_t(kind * 64 + id);
+  pe_.last_choice = uint16_t(kind * widths::kTaskIds + id);
   pe_.tasks_changed = true;
   pe_.function = pe_.task = -1;
   uint32_t data = 0;
@@ -147,7 +150,7 @@ void Core::start_task(int kind, int id, size_t queue) {
         break;
     }
   }
-  pe_.regs.r[isa::kLinkRegister] = uint16_t(isa::kReturnToScheduler);
+  pe_.regs.r[size_t(isa::link_register(world_.machine))] = uint16_t(isa::kReturnToScheduler);
   pe_.running = true;
   pe_.ready = now_;
   pe_.task_begin = now_;
@@ -208,7 +211,7 @@ void Core::sleep() {
   Cycle next = kNever;
   int why = -1, thread = -1, queue = -1;
   uint32_t inst = pe_.pc;
-  for (uint16_t rest = pe_.active; rest != 0; rest &= uint16_t(rest - 1)) {
+  for (uint32_t rest = pe_.active; rest != 0; rest &= rest - 1) {
     int t = std::countr_zero(rest);
     const VectorOp& op = *pe_.ops[size_t(t)];
     if (!op.waits && !(t < kMainThread && (pe_.threads_blocked >> t & 1)))

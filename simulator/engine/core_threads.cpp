@@ -9,14 +9,15 @@
 namespace cs::sim {
 
 int Core::microthread_of(const VectorOp& op) const {
-  if (op.config.microthread >= 0) return op.config.microthread & 7;
+  if (op.config.microthread >= 0) return op.config.microthread;
   for (const isa::Dsd& d : op.dsds)
-    if (d.kind != isa::DsdKind::none && d.microthread >= 0) return d.microthread & 7;
-  if (op.dst.kind == Cursor::Kind::fabout) return op.dst.queue & 7;
+    if (d.kind != isa::DsdKind::none && d.microthread >= 0) return d.microthread;
+  const int microthreads = world_.machine.core.microthreads;
+  if (op.dst.kind == Cursor::Kind::fabout) return op.dst.queue % microthreads;
   for (const Cursor* c : {&op.a, &op.b})
     if (c->kind == Cursor::Kind::fabin) {
       const InputQueue& q = pe_.inputs[c->queue];
-      return (q.id == 0xFF ? q.color : q.id) & 7;
+      return (q.id == 0xFF ? q.color : q.id) % microthreads;
     }
   return 0;
 }
@@ -45,7 +46,7 @@ bool Core::claim_queues(VectorOp& op, int thread, Cycle t) {
     }
   }
   if (op.dst.kind == Cursor::Kind::fabout)
-    for (uint16_t rest = pe_.active; rest != 0; rest &= uint16_t(rest - 1)) {
+    for (uint32_t rest = pe_.active; rest != 0; rest &= rest - 1) {
       const VectorOp& other = *pe_.ops[size_t(std::countr_zero(rest))];
       if (other.dst.kind != Cursor::Kind::fabout || other.dst.queue != op.dst.queue) continue;
       if (block_.let_pass(Allowable::queue_conflict)) break;
@@ -53,7 +54,7 @@ bool Core::claim_queues(VectorOp& op, int thread, Cycle t) {
             "two operations at a time send through output queue " + std::to_string(op.dst.queue));
       return false;
     }
-  for (uint16_t rest = pe_.active; rest != 0; rest &= uint16_t(rest - 1)) {
+  for (uint32_t rest = pe_.active; rest != 0; rest &= rest - 1) {
     const VectorOp& other = *pe_.ops[size_t(std::countr_zero(rest))];
     const bool push = is_fifo(op.dst) && is_fifo(other.dst) && op.dst.queue == other.dst.queue;
     const Cursor &mine = is_fifo(op.b) ? op.b : op.a, &its = is_fifo(other.b) ? other.b : other.a;
@@ -63,7 +64,7 @@ bool Core::claim_queues(VectorOp& op, int thread, Cycle t) {
     return false;
   }
   for (Cursor* c : {&op.a, &op.b})
-    if (c->kind == Cursor::Kind::fabin) pe_.inputs[c->queue].readers |= uint16_t(1u << thread);
+    if (c->kind == Cursor::Kind::fabin) pe_.inputs[c->queue].readers |= 1u << thread;
   return true;
 }
 
@@ -74,11 +75,14 @@ void Core::set_group(VectorOp& op, const isa::Inst& inst, const Decoded& d) {
   int read = (in_memory(op.a) ? op.a.bytes : 0) + (in_memory(op.b) ? op.b.bytes : 0);
   if (read != 0) group = std::min(group, core.read_bytes_per_cycle / read);
   if (in_memory(op.dst)) group = std::min(group, core.write_bytes_per_cycle / op.dst.bytes);
+  const int ramp = world_.machine.ramp.wavelets_per_cycle;
+  op.memory_bytes = uint8_t(read + (in_memory(op.dst) ? op.dst.bytes : 0));
+  for (const Cursor* c : {&op.a, &op.b})
+    if (in_memory(*c) && c->clears) op.memory_bytes = uint8_t(op.memory_bytes + c->bytes);
+  const bool packed = op.dst.packed || op.a.packed || op.b.packed;
   for (const Cursor* c : {&op.dst, &op.a, &op.b})
-    if (on_fabric(*c)) {
-      op.fabric = true;
-      group = 1;
-    }
+    if (on_fabric(*c)) op.fabric = true;
+  if (op.fabric) group = packed ? std::clamp(group, 2, 2 * ramp) : std::min(group, ramp);
   for (const Cursor* c : {&op.dst, &op.a, &op.b})
     if (is_fifo(*c)) {
       op.fabric = true;
@@ -86,11 +90,10 @@ void Core::set_group(VectorOp& op, const isa::Inst& inst, const Decoded& d) {
       const int bytes = simd == isa::SimdMode::simd_64 ? 8 : simd == isa::SimdMode::simd_32 ? 4 : 2;
       if (simd != isa::SimdMode::automatic) group = std::min(group, std::max(1, bytes / c->bytes));
     }
-  bool packed = op.dst.packed || op.a.packed || op.b.packed;
-  if (packed) group = 2;
+  if (packed) group = std::max(group, 2);
   op.group_cycles = 1;
   if (op.dst.kind == Cursor::Kind::reg) {
-    if (!packed) group = 1;
+    group = packed ? 2 : 1;
     bool add = inst.op != isa::Op::fmaxs && inst.op != isa::Op::fmaxh;
     if (d.reduction && add && isa::row(inst.op).cost == isa::Cost::fp)
       op.group_cycles = uint32_t(std::max(1, core.reduction_cycles_per_element));

@@ -60,6 +60,7 @@ bool Core::issue_vector(const isa::Inst& inst, const Decoded& d, Cycle t) {
   op.inst = pe_.pc;
   op.element = d.element;
   op.flops = d.flops;
+  op.half = d.half;
   op.reduction = d.reduction;
   op.issued = t;
   op.next = t + Cycle(std::max(1, world_.machine.core.dsd_start_cycles));
@@ -72,7 +73,8 @@ bool Core::issue_vector(const isa::Inst& inst, const Decoded& d, Cycle t) {
   }
   if (!make_operands(op, inst, d)) return false;
   op.sync = !op.config.async;
-  int thread = op.sync ? kMainThread : microthread_of(op);
+  const int thread = op.sync ? kMainThread : microthread_of(op);
+  if (!op.sync && !check_id(thread, world_.machine.core.microthreads, "a microthread", t)) return false;
   if (pe_.active >> thread & 1) {
     pe_.waits_thread = true;
     pe_.wanted_thread = uint8_t(thread);
@@ -93,7 +95,7 @@ bool Core::issue_vector(const isa::Inst& inst, const Decoded& d, Cycle t) {
   auto& slot = pe_.ops[size_t(thread)];
   if (!slot) slot = std::make_unique<VectorOp>();
   *slot = op;
-  pe_.active |= uint16_t(1u << thread);
+  pe_.active |= 1u << thread;
   if (op.total == 0)
     retire(thread, t + Cycle(world_.machine.core.dsd_start_cycles) - 1);
   else if (op.sync && !op.fabric)
@@ -105,7 +107,7 @@ bool Core::issue_vector(const isa::Inst& inst, const Decoded& d, Cycle t) {
 
 void Core::run_datapath() {
   int best = -1;
-  for (uint16_t rest = pe_.active; rest != 0; rest &= uint16_t(rest - 1)) {
+  for (uint32_t rest = pe_.active; rest != 0; rest &= rest - 1) {
     int thread = std::countr_zero(rest);
     VectorOp& op = *pe_.ops[size_t(thread)];
     if (op.next > now_ || (thread < kMainThread && (pe_.threads_blocked >> thread & 1))) continue;
@@ -192,7 +194,7 @@ bool Core::output_ready(VectorOp& op, Cursor& c) {
   op.waits_queue = int8_t(c.queue);
   const Machine& m = world_.machine;
   int depth = m.router.lane_depth_wavelets;
-  int8_t& last = pe_.output_last[c.queue & 15];
+  int8_t& last = pe_.output_last[c.queue];
   if (last >= 0 && last != int8_t(c.color))
     if (ColorNode* n = block_.find_node(pe_.index, last)) {
       Lane& before = block_.lanes[block_.lane_of(*n, Port::ramp)];
@@ -223,17 +225,17 @@ void Core::retire(int thread, Cycle last_group) {
   VectorOp& op = *pe_.ops[size_t(thread)];
   Cycle start = Cycle(std::max(1, world_.machine.core.dsd_start_cycles));
   Cycle at = std::max(op.issued + 1, last_group + 1 >= start ? last_group + 1 - start : 0);
-  pe_.active &= uint16_t(~(1u << thread));
+  pe_.active &= ~(1u << thread);
   for (Cursor* c : {&op.a, &op.b})
-    if (c->kind == Cursor::Kind::fabin) pe_.inputs[c->queue].readers &= uint16_t(~(1u << thread));
+    if (c->kind == Cursor::Kind::fabin) pe_.inputs[c->queue].readers &= ~(1u << thread);
   if (op.config.save_address) save_addresses(op);
   if (op.config.single_step) step_registers(op);
   if (op.dst.kind == Cursor::Kind::reg && !op.stopped) {
     const isa::Operand& o = pe_.tile->program->code[op.inst].args[0];
     if (o.kind == isa::OperandKind::pair)
-      pe_.regs.set_pair(o.value & 15, op.dst.value);
+      pe_.regs.set_pair(o.value, op.dst.value);
     else
-      pe_.regs.r[size_t(o.value & 15)] = uint16_t(op.dst.value);
+      pe_.regs.r[size_t(o.value)] = uint16_t(op.dst.value);
     set_result(pe_.tile->code[op.inst], at);
   }
   if (op.config.activate >= 0) activate(op.config.activate, at, last_group);
@@ -261,9 +263,7 @@ void Core::run_memory_op(VectorOp& op) {
   if (!run_memory_fast(op, count) && !run_memory_rows(op, count)) execute_elements(op, count);
   if (faulted_) return;
   account_groups(op, groups);
-  pe_.stats.elements += count;
-  pe_.stats.flops += uint64_t(count) * op.flops;
-  op.done += count;
+  count_elements(op, count);
   Cycle last = op.next + span_of(op, groups) - 1;
   charge(op, groups);
   op.next = last + 1;
@@ -271,6 +271,14 @@ void Core::run_memory_op(VectorOp& op) {
   if (op.holds_datapath || last > now_) pe_.datapath_free = last + 1;
   if (logging_) pe_.ahead->until = std::max(pe_.ahead->until, last + 1);
   if (op.done == op.total) retire(kMainThread, last);
+}
+
+void Core::count_elements(VectorOp& op, uint32_t count) {
+  pe_.stats.elements += count;
+  pe_.stats.flops += uint64_t(count) * op.flops;
+  if (op.half) pe_.stats.half_flops += uint64_t(count) * op.flops;
+  pe_.stats.memory_bytes += uint64_t(count) * op.memory_bytes;
+  op.done += count;
 }
 
 // Groups of several cycles: one busy, the rest waits for the banks or for the sum.
@@ -284,6 +292,29 @@ void Core::account_groups(const VectorOp& op, uint64_t groups) {
                 int(op.holds_datapath ? Stall::memory : Stall::dependency), -1, -1, op.inst);
 }
 
+// Of a ramp that carries several wavelets per cycle: how many of the elements are there and have room.
+uint32_t Core::ramp_limit(const VectorOp& op, uint32_t count) const {
+  const Machine& m = world_.machine;
+  if (op.a.kind == Cursor::Kind::fabin && op.b.kind == Cursor::Kind::fabin && op.a.queue == op.b.queue) return 1;
+  for (const Cursor* c : {&op.a, &op.b}) {
+    if (c->kind != Cursor::Kind::fabin) continue;
+    const InputQueue& q = pe_.inputs[c->queue];
+    uint32_t there = c->half;
+    for (size_t i = 0; i < q.count && there < count; ++i) {
+      const Entry w = q.at(i);
+      const bool data = !(w & kEntryControl) || c->transform;
+      if (!data || entry_age(w, now_) < Cycle(m.ramp.down_cycles) || (q.messages && i > 0)) break;
+      there += c->packed ? 2 : 1;
+    }
+    count = std::min(count, there);
+  }
+  if (op.dst.kind != Cursor::Kind::fabout) return count;
+  const Lane& l = block_.lanes[op.dst.lane];
+  const int words = m.queues.output_words[op.dst.queue] + m.router.lane_depth_wavelets;
+  const int room = std::min(words, int(l.capacity)) - l.count - (l.last_pop == uint32_t(now_));
+  return std::min(count, uint32_t(room) * (op.dst.packed ? 2 : 1) - op.dst.half);
+}
+
 void Core::execute_group(VectorOp& op, int thread) {
   if (!op.fabric && thread == kMainThread) {
     run_memory_op(op);
@@ -291,15 +322,14 @@ void Core::execute_group(VectorOp& op, int thread) {
     return;
   }
   uint32_t count = fifo_limit(op, std::min(op.group, op.total - op.done));
+  if (world_.machine.ramp.wavelets_per_cycle > 1) count = ramp_limit(op, count);
   execute_elements(op, count);
   if (faulted_) return;
   fifo_moved(op);
   account_busy(now_);
   if (world_.details) [[unlikely]]
     world_.details->work({pe_.at, now_, now_ + 1, op.inst, thread == kMainThread ? -1 : thread, pe_.task});
-  pe_.stats.elements += count;
-  pe_.stats.flops += uint64_t(count) * op.flops;
-  op.done += count;
+  count_elements(op, count);
   if (op.config.on_control == isa::DsrConfig::OnControl::terminate) [[unlikely]] end_of_message(op);
   op.served = now_;
   op.next = now_ + op.group_cycles;

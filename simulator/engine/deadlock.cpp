@@ -71,7 +71,7 @@ class Report {
 
  private:
   void collect(const Block& b, const Pe& p) {
-    for (uint16_t rest = p.active; rest != 0; rest &= uint16_t(rest - 1)) {
+    for (uint32_t rest = p.active; rest != 0; rest &= rest - 1) {
       int thread = std::countr_zero(rest);
       waiters_.push_back(operation(b, p, *p.ops[size_t(thread)], thread));
     }

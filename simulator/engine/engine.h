@@ -35,7 +35,7 @@ struct PeProbe {
   bool running = false;                      // main thread has a task
   int task = -1;                             // index into TileProgram::tasks
   uint32_t inst = 0;                         // instruction of the main thread
-  uint8_t microthreads = 0;                  // active microthreads, a bit each
+  uint16_t microthreads = 0;                 // active microthreads, a bit each
   std::vector<int> input_fill, output_fill;  // wavelets in each queue
 };
 

@@ -28,7 +28,7 @@
 namespace cs::sim {
 
 struct Registers {
-  std::array<uint16_t, 16> r{};
+  std::array<uint16_t, widths::kRegisters> r{};
   bool carry = false;
   // Pair p<n> is r<n+1>:r<n>, the low half in the even register.
   uint32_t pair(int n) const { return uint32_t(r[size_t(n)]) | uint32_t(r[size_t(n) + 1]) << 16; }
@@ -81,8 +81,8 @@ std::optional<int32_t> jump_target(const isa::Inst&, Registers&, int32_t next);
 // Value of a register, pair or literal operand as raw bits; `bytes` (2 or 4) cuts it. Other kinds give 0.
 inline uint32_t operand_value(const isa::Operand& a, const Registers& registers, int bytes) {
   uint32_t value = 0;
-  if (a.kind == isa::OperandKind::reg) value = registers.r[size_t(a.value) & 15];
-  if (a.kind == isa::OperandKind::pair) value = registers.pair(a.value & 14);
+  if (a.kind == isa::OperandKind::reg) value = registers.r[size_t(a.value)];
+  if (a.kind == isa::OperandKind::pair) value = registers.pair(a.value);
   if (a.kind == isa::OperandKind::imm) value = uint32_t(a.value);
   return bytes == 2 ? value & 0xFFFF : value;
 }

@@ -21,7 +21,7 @@ using isa::OperandKind;
 constexpr int kRegisters = int(std::tuple_size_v<decltype(Registers::r)>);
 constexpr ScalarResult kIllegal{ExecFault::illegal, 0, 0};
 
-// Operands are read as 4 bytes; the bytes behind r15 belong to the struct as well.
+// Operands are read as 4 bytes; the bytes behind the last register belong to the struct as well.
 static_assert(offsetof(Registers, r) == 0 && sizeof(Registers) >= kRegisters * 2 + 2);
 
 bool is_register(const Operand& a) {

@@ -117,6 +117,7 @@ struct Router {
   uint32_t claim_cycle = ~0u;  // low bits of the cycle that `claimed` belongs to
   uint32_t first_node = 0;
   PortSet claimed = 0, contested = 0;
+  uint8_t ramp_claims = 0;  // in that cycle
   std::array<uint8_t, kPorts> last{};  // per output: lane key granted last
   uint8_t nodes = 0;
   bool multicast = false;               // somebody asked for several outputs in this cycle

@@ -151,13 +151,13 @@ PeProbe Engine::probe(Coord c) const {
   probe.running = p->running;
   probe.task = p->running ? p->task : -1;
   probe.inst = p->pc;
-  probe.microthreads = uint8_t(p->active & 0xFF);
+  probe.microthreads = uint16_t(p->active & kMicrothreads);
   probe.input_fill.assign(queues.input_words.size(), 0);
   probe.output_fill.assign(queues.output_words.size(), 0);
   for (const InputQueue& q : p->inputs)
     if (q.id < probe.input_fill.size()) probe.input_fill[q.id] = q.count;
   for (size_t q = 0; q < probe.output_fill.size(); ++q) {
-    int color = p->output_last[q & 15];
+    int color = p->output_last[q];
     const ColorNode* n = color < 0 ? nullptr : b->find_node(p->index, color);
     if (n == nullptr) continue;
     int count = b->lanes[b->lane_of(*n, Port::ramp)].count;

@@ -18,15 +18,17 @@
 
 namespace cs::sim {
 
-inline constexpr int kMainThread = 8;  // threads 0-7 are the microthreads
-inline constexpr int kThreads = 9;
+inline constexpr int kMainThread = widths::kMicrothreads;  // threads below are the microthreads
+inline constexpr int kThreads = kMainThread + 1;
+inline constexpr int kOutputBit = widths::kQueues;
+inline constexpr uint32_t kMicrothreads = (1u << kMainThread) - 1;  // of a set of threads
 
 // Words are entries as in lanes (fabric.h); their stamp is the departure from the router to the ramp.
 struct InputQueue {
   static constexpr size_t kInline = 8;
   uint16_t head = 0, count = 0;
   uint16_t depth = 0;    // in force
-  uint16_t readers = 0;  // threads with an operation on this queue, a bit each
+  uint32_t readers = 0;  // threads with an operation on this queue, a bit each
   uint8_t color = 0;
   uint8_t id = 0xFF;    // queue id, 0xFF: a color without a queue
   uint8_t words = 0;    // depth as configured
@@ -42,6 +44,10 @@ struct InputQueue {
     if (size_t(n) > kInline) large.assign(size_t(n), 0);
   }
   bool full() const { return count >= depth; }
+  Entry at(size_t place) const {
+    const size_t i = (head + place) % depth;
+    return depth > kInline ? large[i] : ring[i];
+  }
   Entry front() const { return depth > kInline ? large[head] : ring[head]; }
   void push(Entry w) {
     size_t at = size_t(head) + count;
@@ -110,8 +116,10 @@ struct alignas(64) VectorOp {
   bool waits = false;           // for wavelets or room; whoever brings them wakes the PE
   bool holds_datapath = false;  // a group of several cycles keeps the datapath (bank conflict)
   bool reduction = false;
-  uint8_t flops = 0;  // per element
-  uint8_t rank = 0;   // priority among the threads
+  uint8_t flops = 0;         // per element
+  bool half = false;         // these are of 16 bits
+  uint8_t memory_bytes = 0;  // read and written per element
+  uint8_t rank = 0;          // priority among the threads
   Stall why = Stall::dependency;
   int8_t waits_queue = -1, waits_fifo = -1;
   uint32_t total = 0, done = 0;
@@ -137,10 +145,11 @@ struct alignas(64) VectorOp {
 struct Ahead {
   Cycle until = 0;  // the effects reach this far
   Registers regs;
-  std::array<Cycle, 16> reg_ready{};
+  std::array<Cycle, widths::kRegisters> reg_ready{};
   Cycle last_result = 0, ready = 0, accounted = 0, datapath_free = 0, last_group = 0;
   uint32_t pc = 0;
-  uint16_t active = 0, next_index = 0;
+  uint32_t active = 0;
+  uint16_t next_index = 0;
   int8_t why = -1;
   uint64_t blocked = 0, activated = 0;
   uint64_t block_instructions = 0;  // issued since, to be taken back from the block's count
@@ -163,8 +172,8 @@ struct alignas(64) Pe {
   Cycle accounted = 0;  // cycles before are in `stats`
   int8_t why = -1;      // Stall of the cycles since, -1: idle
   int8_t why_thread = -1, why_queue = -1;
-  uint8_t threads_blocked = 0;
-  uint16_t active = 0;        // operations, a bit per thread
+  uint16_t threads_blocked = 0;
+  uint32_t active = 0;        // operations, a bit per thread
   bool running = false;       // the main thread has a task
   bool waits_thread = false;  // its next instruction needs a busy microthread, this one:
   uint8_t wanted_thread = 0;
@@ -180,7 +189,7 @@ struct alignas(64) Pe {
   std::vector<uint8_t> memory;  // empty until first used
   Unwritten unwritten;          // of that memory
   Registers regs;
-  std::array<Cycle, 16> reg_ready{};
+  std::array<Cycle, widths::kRegisters> reg_ready{};
   Cycle last_result = 0;  // latest of reg_ready
   uint32_t pc = 0;
   Cycle ready = 0;       // the next instruction may issue
@@ -205,14 +214,15 @@ struct alignas(64) Pe {
   // ---- the rest
   uint32_t index = 0;  // in the block
   Coord at;
-  std::array<uint8_t, 32> input_of_color{};  // index into inputs, 0xFF: none
-  std::array<int8_t, 16> output_last{};      // color an output queue holds words of, -1: none
-  std::array<int8_t, 16> output_color{};     // color an output queue is bound to, -1: none
+  std::array<uint8_t, widths::kColors> input_of_color{};  // index into inputs, 0xFF: none
+  std::array<int8_t, widths::kQueues> output_last{};      // color an output queue holds words of, -1: none
+  std::array<int8_t, widths::kQueues> output_color{};     // color an output queue is bound to, -1: none
   // ---- configuration that programs change (core_config.cpp)
-  uint32_t teardowns = 0;                     // colors that went into teardown, not read yet
-  uint16_t flush_wanted = 0, flush_done = 0;  // queues, a bit each: inputs below, outputs from bit 8 on
-  uint64_t high_tasks = 0;                    // task ids of high priority
-  std::array<uint8_t, 16>
+  uint32_t teardowns = 0;  // colors that went into teardown, not read yet
+  uint32_t flush_wanted = 0,
+           flush_done = 0;  // queues, a bit each: inputs below, outputs from bit kOutputBit on
+  uint64_t high_tasks = 0;  // task ids of high priority
+  std::array<uint8_t, widths::kQueues>
       control_table{};  // by input queue: where its entry points begin among the control tasks
   uint16_t transform_mask = 0, exceptions = 0xFFFF;
   uint8_t main_priority = 0;  // added to the main thread's rank

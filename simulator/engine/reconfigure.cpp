@@ -67,6 +67,8 @@ uint16_t Block::read_color(uint32_t pe_index, int color, isa::ColorReg reg) {
 bool Block::write_color(uint32_t pe_index, int color, isa::ColorReg reg, uint16_t value, Cycle now) {
   ColorNode* n = find_node(pe_index, color);
   if (n == nullptr || int(reg) > int(isa::ColorReg::messages)) return false;
+  const bool position = reg >= isa::ColorReg::pos1 && reg <= isa::ColorReg::pos3 && (value & isa::kPositionValid);
+  if (position && int(reg) >= world.machine.router.switch_positions) return false;
   OwnRoute& own = own_route(*n);
   auto& positions = own.config.positions;
   switch (reg) {

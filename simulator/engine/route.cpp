@@ -42,7 +42,7 @@ inline void Block::prefetch_core(std::span<const uint32_t> cores, size_t i) cons
   const Pe& p = *pes[cores[i + 3]];
   __builtin_prefetch(p.inputs.data());
   __builtin_prefetch(p.memory.data());
-  for (uint16_t rest = p.active; rest != 0; rest &= uint16_t(rest - 1)) {
+  for (uint32_t rest = p.active; rest != 0; rest &= rest - 1) {
     const char* op = reinterpret_cast<const char*>(p.ops[size_t(std::countr_zero(rest))].get());
     for (size_t line = 0; line < 4; ++line) __builtin_prefetch(op + 64 * line);
   }
@@ -148,12 +148,19 @@ inline void Block::claim(Router& r, PortSet tx, Cycle now) {
     r.claim_cycle = uint32_t(now);
     r.claimed = tx;
     r.contested = 0;
+    r.ramp_claims = tx >> kRampIndex & 1;
     r.multicast = (tx & (tx - 1)) != 0;
-  } else {
-    r.contested |= r.claimed & tx;
-    r.claimed |= tx;
-    r.multicast |= (tx & (tx - 1)) != 0;
+    return;
   }
+  r.contested |= r.claimed & tx;
+  r.claimed |= tx;
+  r.multicast |= (tx & (tx - 1)) != 0;
+  if (ramp_rate_ == 1 || !(tx >> kRampIndex & 1)) return;
+  // A ramp that takes several wavelets has rivals only beyond its rate, and then several of them win.
+  if (++r.ramp_claims > ramp_rate_)
+    r.multicast = true;
+  else
+    r.contested &= PortSet(~port_bit(Port::ramp));
 }
 
 // Room in all outputs at the start of the cycle. If one has none, whoever makes some will wake the lanes of

@@ -10,9 +10,9 @@
 namespace cs::sim {
 namespace {
 
-uint16_t registers_of(const isa::Operand& a) {
-  if (a.kind == isa::OperandKind::reg) return uint16_t(1u << (a.value & 15));
-  if (a.kind == isa::OperandKind::pair) return uint16_t(3u << (a.value & 15));
+uint32_t registers_of(const isa::Operand& a) {
+  if (a.kind == isa::OperandKind::reg) return 1u << a.value;
+  if (a.kind == isa::OperandKind::pair) return 3u << a.value;
   return 0;
 }
 
@@ -88,6 +88,7 @@ Decoded decode(const isa::Inst& inst, const TileProgram& tile, const Machine& ma
   d.kind = kind_of(inst, row);
   decode_registers(inst, row, d);
   decode_cycles(row, machine.core, d);
+  d.half = row.type == isa::Type::f16;
   if (d.kind == InstKind::scalar) d.plan = plan_scalar(inst, tile.fp16);
   if (d.kind == InstKind::vector) {
     d.element = &element_op(inst.op, tile.fp16);
@@ -135,7 +136,7 @@ void fill_tasks(const TileProgram& tile, const Machine& machine, TileImage& imag
   uint64_t bound = 0;
   for (size_t i = 0; i < tile.tasks.size(); ++i) {
     const TaskBinding& task = tile.tasks[i];
-    size_t id = task.id & 63;
+    const size_t id = task.id;
     auto& table = task.kind == TaskKind::data      ? image.data_task
                   : task.kind == TaskKind::control ? image.control_task
                                                    : image.local_task;
@@ -147,23 +148,22 @@ void fill_tasks(const TileProgram& tile, const Machine& machine, TileImage& imag
   // Data ids without a task start blocked.
   int data_ids =
       machine.queues.data_task_on_queue ? int(machine.queues.input_words.size()) : machine.router.colors;
-  for (int id = 0; id < data_ids && id < 64; ++id)
+  for (int id = 0; id < data_ids; ++id)
     if (!(bound >> id & 1)) image.blocked |= uint64_t(1) << id;
-  for (uint8_t id : tile.unblocked) image.blocked &= ~(uint64_t(1) << (id & 63));
-  for (uint8_t id : tile.blocked_threads) image.threads_blocked |= uint8_t(1 << (id & 7));
-  for (uint8_t id : tile.blocked) image.blocked |= uint64_t(1) << (id & 63);
-  for (uint8_t id : tile.activated) image.activated |= uint64_t(1) << (id & 63);
+  for (uint8_t id : tile.unblocked) image.blocked &= ~(uint64_t(1) << id);
+  for (uint8_t id : tile.blocked_threads) image.threads_blocked |= uint16_t(1u << id);
+  for (uint8_t id : tile.blocked) image.blocked |= uint64_t(1) << id;
+  for (uint8_t id : tile.activated) image.activated |= uint64_t(1) << id;
 }
 
 void fill_queues(const TileProgram& tile, const Machine& machine, TileImage& image) {
   image.output_color.fill(-1);
   for (const QueueBinding& q : tile.queues) {
     if (q.output) {
-      image.output_color[q.queue & 15] = int8_t(q.color);
-      image.output_priority[q.queue & 15] = q.priority;
+      image.output_color[q.queue] = int8_t(q.color);
     } else {
       image.inputs.push_back(q);
-      add_slot(image, (machine.queues.data_task_on_queue ? q.queue : q.color) & 63);
+      add_slot(image, machine.queues.data_task_on_queue ? q.queue : q.color);
     }
   }
   std::sort(image.inputs.begin(), image.inputs.end(),

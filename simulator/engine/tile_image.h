@@ -33,7 +33,8 @@ enum class InstKind : uint8_t {
 struct Decoded {
   InstKind kind = InstKind::scalar;
   uint8_t flops = 0;
-  uint16_t reads = 0, writes = 0;  // registers, a bit each
+  bool half = false;               // of 16 bits
+  uint32_t reads = 0, writes = 0;  // registers, a bit each
   uint16_t latency = 1;            // issue -> the result may be used
   uint16_t next = 1;               // issue -> the following instruction may issue
   // vectors
@@ -53,16 +54,15 @@ struct TileImage {
     return size_t(index) + (file > 0 ? dsrs[0] : 0u) + (file > 1 ? dsrs[1] : 0u);
   }
   // Index into TileProgram::tasks, -1: none.
-  std::array<int16_t, 64> data_task{}, control_task{}, local_task{};
-  std::array<int8_t, 64> slot{};  // of ids that become runnable at some cycle, -1: none
+  std::array<int16_t, widths::kTaskIds> data_task{}, control_task{}, local_task{};
+  std::array<int8_t, widths::kTaskIds> slot{};  // of ids that become runnable at some cycle, -1: none
   int slots = 0;
   uint64_t blocked = 0, activated = 0;
-  uint8_t threads_blocked = 0;
+  uint16_t threads_blocked = 0;
   uint32_t reroutes = 0, routes_named = 0;  // colors whose routes the code may change; those it names
   uint64_t local_ids = 0;
   std::vector<QueueBinding> inputs;       // in queue order
-  std::array<int8_t, 16> output_color{};  // color of an output queue, -1: not bound
-  std::array<uint8_t, 16> output_priority{};
+  std::array<int8_t, widths::kQueues> output_color{};  // color of an output queue, -1: not bound
 };
 
 TileImage make_tile_image(const TileProgram&, const Machine&);

@@ -119,9 +119,12 @@ double peak_rate(const RunReport& r, const Engine& e) {
 }
 
 void collect_totals(RunReport& r, const Engine& e) {
+  EnergyCounters counters{.hops = r.wavelet_hops, .instructions = r.instructions};
   for_each_pe(fabric_of(e.program()), [&](Coord pe) {
     const PeStats s = e.stats(pe);
     r.flops += s.flops;
+    counters.half_flops += s.half_flops;
+    r.memory_bytes += s.memory_bytes;
     for (size_t port = 0; port < size_t(Port::ramp); ++port)
       if (s.sent[port] > r.hot_link.wavelets) r.hot_link = {pe, Port(port), s.sent[port]};
     if (!did_something(s)) return;
@@ -129,6 +132,10 @@ void collect_totals(RunReport& r, const Engine& e) {
     add(r.time, s);
   });
   fill_idle(r.time, r.cycles * r.pes_used);
+  counters.flops = r.flops;
+  counters.memory_bytes = r.memory_bytes;
+  counters.pe_cycles = double(r.cycles) * double(r.pes_used);
+  r.energy = energy_of(counters, e.machine().energy);
   const double peak = peak_rate(r, e) * double(r.pes_used) * double(r.cycles);
   r.utilisation = peak > 0 ? double(r.flops) / peak : 0;
 }

@@ -17,6 +17,7 @@
 #include "runtime/host/model_run.h"
 #include "runtime/program/program.h"
 #include "simulator/engine/stats.h"
+#include "simulator/report/energy.h"
 
 namespace cs::sim {
 
@@ -120,6 +121,8 @@ struct RunReport {
   std::optional<double> samples_per_second;
   std::vector<Cycle> sample_end;
   uint64_t flops = 0, wavelet_hops = 0, instructions = 0;
+  uint64_t memory_bytes = 0;  // read and written by instructions
+  Energy energy;
   uint64_t pes_used = 0;  // PEs that executed something
   double utilisation = 0;
   Roof roof;  // of the network on the whole fabric of its machine; all 0: not known

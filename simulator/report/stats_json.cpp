@@ -116,6 +116,12 @@ const char* reason_name(StopReason r) {
   return "";
 }
 
+Json energy_json(const Energy& e) {
+  return {{"total", e.total()},     {"hops", e.hops},
+          {"memory", e.memory},     {"operations", e.operations},
+          {"instructions", e.instructions}, {"idle", e.idle}};
+}
+
 Json status_json(const RunStatus& s) {
   return {{"reason", reason_name(s.reason)}, {"cycle", s.now}, {"fault", s.fault}, {"message", s.message}};
 }
@@ -143,6 +149,8 @@ Json stats(const RunReport& r) {
            {"efficiency", or_null(r.efficiency())},
            {"wavelet_hops", r.wavelet_hops},
            {"instructions", r.instructions},
+           {"memory_bytes", r.memory_bytes},
+           {"energy_uj", energy_json(r.energy)},
            {"pes_used", r.pes_used},
            {"busy", r.time.busy},
            {"stalls", stalls_json(r.time)},

@@ -45,7 +45,8 @@ void WaferModule::open_waveform() {
     const std::string prefix = fmt::format("pe_{}_{}.", pe.x, pe.y);
     sc_core::sc_trace(waveform_, probe.running, prefix + "running");
     sc_core::sc_trace(waveform_, probe.task, prefix + "task");
-    sc_core::sc_trace(waveform_, probe.microthreads, prefix + "microthreads", 8);
+    sc_core::sc_trace(waveform_, probe.microthreads, prefix + "microthreads",
+                      engine_.machine().core.microthreads);
     for (size_t q = 0; q < probe.input_fill.size(); ++q)
       sc_core::sc_trace(waveform_, probe.input_fill[q], prefix + fmt::format("input_queue_{}", q));
     for (size_t q = 0; q < probe.output_fill.size(); ++q)

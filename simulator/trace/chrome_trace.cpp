@@ -14,7 +14,7 @@ namespace cs::sim {
 namespace {
 
 // Tracks of one PE: 0 tasks, 1 stalls, 2 + 2u and 3 + 2u microthread u and its stalls, then the ramp.
-constexpr int kRampIn = 18, kRampOut = 19, kTracks = 20;
+constexpr int kRampIn = 2 + 2 * widths::kMicrothreads, kRampOut = kRampIn + 1, kTracks = kRampOut + 1;
 
 // A line of the file: a slice [ts, ts + dur) on a track; args is JSON without braces.
 struct Slice {

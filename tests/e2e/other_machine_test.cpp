@@ -67,7 +67,7 @@ TEST_F(OtherMachine, WhatTheProgramUsesMustBeThere) {
     EXPECT_EQ(r.exit_code, 1) << set;
     return r.err;
   };
-  EXPECT_THAT(error("machine.core.dsrs_per_file=1"),
+  EXPECT_THAT(error("machine.core.dsrs_per_file=4"),
               AllOf(HasSubstr("DSR"), HasSubstr("cannot run on this machine")));
   EXPECT_THAT(error("machine.core.memory_bytes=4200"), HasSubstr("a PE has 4200"));
   EXPECT_THAT(error("machine.queues.input_words=[2]"), HasSubstr("there are 1"));

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/isa/dsd.h"
+#include "runtime/machine/field_widths.h"
 
 namespace cs::isa {
 namespace {
@@ -64,8 +65,8 @@ TEST(Dsd, fabout_words) {
 }
 
 TEST(Dsd, fabin_round_trips_over_queues_and_microthreads) {
-  for (int queue = 0; queue < 8; ++queue)
-    for (int ut = -1; ut < 8; ++ut) {
+  for (int queue = 0; queue < widths::kQueues; ++queue)
+    for (int ut = -1; ut < widths::kMicrothreads; ++ut) {
       Dsd d;
       d.kind = DsdKind::fabin;
       d.queue = uint8_t(queue);
@@ -75,6 +76,37 @@ TEST(Dsd, fabin_round_trips_over_queues_and_microthreads) {
       EXPECT_EQ(through_memory(d), d);
       EXPECT_EQ(through_memory(d).color, kQueueColor);
     }
+}
+
+// The widest ids: what the fields have room for, beside the bits that narrower ids use.
+TEST(Dsd, the_last_color_queue_and_microthread_have_room) {
+  Dsd d;
+  d.kind = DsdKind::fabout;
+  d.queue = 15;
+  d.color = 31;
+  d.microthread = 15;
+  d.extent[0] = 1;
+  std::array<uint16_t, 4> words{};
+  encode(d, words);
+  EXPECT_EQ(words[0], 4 | 15 << 4 | 31 << 8 | 1 << 15);
+  // ut given << 5 | lower three bits of 15 << 6 | upper one << 12
+  EXPECT_EQ(words[1], 1 << 5 | 7 << 6 | 1 << 12);
+  EXPECT_EQ(decode(words), d);
+  d.color = kQueueColor;  // no color: bit 15 is clear, whatever stands in the field
+  encode(d, words);
+  EXPECT_EQ(words[0] >> 15, 0);
+  EXPECT_EQ(decode(words).color, kQueueColor);
+}
+
+// A ring may end with the address space.
+TEST(Dsd, a_ring_at_the_end_of_the_memory) {
+  Dsd d;
+  d.kind = DsdKind::circbuf;
+  d.base = 0xFFF0;
+  d.first = 0xFFF0;
+  d.end = 0x10000;
+  d.extent[0] = 100;
+  EXPECT_EQ(through_memory(d), d);
 }
 
 TEST(Dsd, unknown_kind_is_none) {
@@ -94,6 +126,19 @@ TEST(DsrConfig, every_word_is_one_configuration) {
   }
 }
 
+TEST(DsrConfig, the_last_microthread_and_task_have_room) {
+  DsrConfig c;
+  c.async = true;
+  c.microthread = 15;
+  c.activate = 62;
+  c.unblock = 63;
+  // 15 + 1 is 0 in the four bits from 17 on and 1 in bit 9
+  EXPECT_EQ(uint32_t(encode(c)), 1u | 63u << 3 | 1u << 9 | 64u << 10);
+  EXPECT_EQ(decode_config(encode(c)), c);
+  EXPECT_EQ(print(c), "async activate=62 unblock=63 ut=15");
+  EXPECT_EQ(parse_config(print(c)), c);
+}
+
 TEST(DsrConfig, default_is_zero_and_prints_nothing) {
   EXPECT_EQ(encode(DsrConfig{}), 0);
   EXPECT_EQ(print(DsrConfig{}), "");
@@ -103,7 +148,8 @@ TEST(DsrConfig, default_is_zero_and_prints_nothing) {
   c.on_control = DsrConfig::OnControl::activate;
   c.on_control_task = 12;
   EXPECT_EQ(print(c), "async activate=0 on_control=activate on_control_task=12");
-  EXPECT_FALSE(parse_config("activate=127").has_value());
+  EXPECT_FALSE(parse_config("activate=63").has_value());
+  EXPECT_FALSE(parse_config("unblock=127").has_value());
   EXPECT_FALSE(parse_config("async=1").has_value());
 }
 

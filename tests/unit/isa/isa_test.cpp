@@ -75,7 +75,7 @@ TEST(Verify, says_what_is_wrong) {
       {"ld16 r1, [global2:4]", "operand 2 of ld16: cannot be an unresolved global"},
       {"jmp @65536", "operand 1 of jmp: label @65536 out of range"},
       {"lddds d0, [4], {ut=9}", "operand 4 of lddds: microthread 9 not below 8"},
-      {"lddds d0, [4], {activate=64}", "operand 4 of lddds: task id 64 not below 64"},
+      {"lddds d0, [4], {unblock=64}", "operand 4 of lddds: task id 64 not below 64"},
       {"ldcfg16 r3, 60", "operand 2 of ldcfg16: no configuration register 60"},
       {"ublk 2, r0", "operand 1 of ublk: 2 is neither 0 nor 1"}};
   for (const auto& [text, message] : kCases) EXPECT_EQ(verify(make(text), m), message) << text;

@@ -89,7 +89,7 @@ TEST(Text, MistakesHaveTheirLine) {
   EXPECT_THAT(with("kind: control", "kind: controll"), HasSubstr("did you mean 'control'?"));
   EXPECT_THAT(with("01ff207f", "01ff20z"), HasSubstr("pairs of hexadecimal digits"));
   EXPECT_THAT(with("\nmemcpy:", "\nmemcopy:"), HasSubstr("did you mean 'memcpy'?"));
-  EXPECT_THAT(with("version: 2", "version: 3"), HasSubstr("version 3, these tools read version 2"));
+  EXPECT_THAT(with("version: 3", "version: 4"), HasSubstr("version 4, these tools read version 3"));
   EXPECT_THAT(with("address: 96", "address: 65536"), HasSubstr("must be from 0 to 65535"));
 }
 

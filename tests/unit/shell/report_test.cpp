@@ -48,6 +48,26 @@ TEST(Report, time_of_every_kernel_and_of_all_pes_closes) {
   EXPECT_EQ(r.flops, 0u);
 }
 
+// 8 wavelets of two hops each; 8 words read, 8 written and four descriptors of 8 bytes loaded; 2 PEs for 40
+// cycles.
+TEST(Report, energy_is_what_was_counted_times_the_machines_picojoules) {
+  SmallRun run;
+  run.fabric.machine.energy = {
+      .hop_pj = 1, .memory_pj_per_byte = 100, .instruction_pj = 1e4, .idle_pj_per_cycle = 1e6};
+  Engine engine(run.fabric.machine, {});
+  Diag diag;
+  ASSERT_TRUE(engine.load(run.fabric.p, {}, diag));
+  engine.step(kCycles);
+  const RunReport r = collect(engine, kCycles);
+  EXPECT_EQ(r.memory_bytes, 8u * 4 + 8 * 4 + 4 * 8);
+  EXPECT_DOUBLE_EQ(r.energy.hops, 16e-6);
+  EXPECT_DOUBLE_EQ(r.energy.memory, 9600e-6);
+  EXPECT_DOUBLE_EQ(r.energy.instructions, double(r.instructions) * 1e-2);
+  EXPECT_DOUBLE_EQ(r.energy.operations, 0);
+  EXPECT_DOUBLE_EQ(r.energy.idle, 2 * double(kCycles));
+  EXPECT_DOUBLE_EQ(r.energy.total(), r.energy.hops + r.energy.memory + r.energy.instructions + r.energy.idle);
+}
+
 TEST(Report, kernel_cycles_run_from_the_first_task_to_the_end_of_the_last) {
   const RunReport r = SmallRun().report();
   EXPECT_EQ(r.kernels[1].first_task, 3u);
@@ -77,7 +97,7 @@ TEST(Report, json_has_every_field_of_the_schema) {
   EXPECT_EQ(j.at("schema"), "wafersmith-stats/1");
   for (const char* key : {"machine", "fabric", "clock_mhz", "iterations", "cycles", "latency_cycles",
                           "interval_cycles", "samples_per_second", "flops", "utilisation", "wavelet_hops",
-                          "kernels", "ops", "against", "simulator", "check"})
+                          "energy_uj", "memory_bytes", "kernels", "ops", "against", "simulator", "check"})
     EXPECT_TRUE(j.contains(key)) << key;
   EXPECT_EQ(j.at("fabric"), json({2, 1}));
   const json& k = j.at("kernels").at(1);

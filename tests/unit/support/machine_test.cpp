@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "runtime/machine/differences.h"
 #include "runtime/support/files.h"
 
 namespace cs {
@@ -21,7 +22,7 @@ Machine load(const std::string& name) {
 }
 
 TEST(Machine, ShippedMachinesHaveThePublishedValues) {
-  EXPECT_THAT(machine_names(), ElementsAre("small", "wse2", "wse3"));
+  EXPECT_THAT(machine_names(), ElementsAre("small", "wse2", "wse3", "wse4"));
   const Machine w2 = load("wse2"), w3 = load("wse3"), small = load("small");
   EXPECT_EQ(w2.arch, Arch::wse2);
   EXPECT_EQ(w3.arch, Arch::wse3);
@@ -104,6 +105,59 @@ TEST(Machine, WrongSettingsAreRefusedAndChangeNothing) {
   }
 }
 
+// What an encoding has no room for is refused with that reason.
+TEST(Machine, FieldsHaveWidths) {
+  Machine m = load("wse3");
+  const std::pair<const char*, const char*> cases[] = {
+      {"core.memory_bytes=131072", "an address has 16 bits and counts bytes, so a PE has at most 65536"},
+      {"router.colors=33", "a descriptor names a color in 5 bits, so there are at most 32"},
+      {"core.registers=34", "an instruction names a register in 5 bits, so there are at most 32"},
+      {"core.dsrs_per_file=33", "an instruction names a DSR in 5 bits, so a file has at most 32"},
+      {"core.microthreads=17", "a descriptor names a microthread in 4 bits, so there are at most 16"},
+      {"router.switch_positions=5", "names its switch position in 2 bits, so there are at most 4"},
+      {"task_ids.control_last=64", "a control wavelet names a task in 6 bits, so ids are 0 to 63"},
+      {"task_ids.local_last=63", "in 6 bits, so ids are 0 to 62"},
+      {"queues.output_words=[2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2]",
+       "names a queue in 4 bits, so there are at most 16"},
+      {"queues.input_words=[2, 2, 2, 2, 2, 2, 2, 2, 2]", "data tasks have the ids of the 9 input queues"},
+      {"ramp.wavelets_per_cycle=5", "must be from 1 to 4"},
+  };
+  for (const auto& [text, reason] : cases) {
+    Diag diag;
+    EXPECT_FALSE(set_machine_value(m, text, diag)) << text;
+    EXPECT_THAT(diag.to_string(), HasSubstr(reason)) << text;
+  }
+  Machine w2 = load("wse2");
+  Diag diag;
+  EXPECT_FALSE(set_machine_value(w2, "core.memory_bytes=65536", diag));
+  EXPECT_THAT(diag.to_string(), HasSubstr("on wse2 addresses from 64512 on are registers of the router"));
+}
+
+TEST(Machine, TheFictitiousOneIsAsLargeAsTheFieldsAllow) {
+  const Machine m = load("wse4");
+  EXPECT_EQ(m.router.colors, 32);
+  EXPECT_EQ(m.core.memory_bytes, 65536);
+  EXPECT_EQ(m.core.registers, 24);
+  EXPECT_EQ(m.core.microthreads, 16);
+  EXPECT_EQ(m.core.dsrs_per_file, 32);
+  EXPECT_EQ(m.ramp.wavelets_per_cycle, 2);
+}
+
+TEST(Machine, DifferencesNameEveryKeyWithBothValues) {
+  Machine a = load("wse3"), b = a;
+  b.name = "other";
+  EXPECT_TRUE(machine_differences(a, b).empty());
+  b.core.registers = 12;
+  b.queues.output_queue_per_color = false;
+  b.simd_width.pop_back();
+  const auto found = machine_differences(a, b);
+  ASSERT_EQ(found.size(), 3u);
+  EXPECT_EQ(
+      differences_text(found, "there", "here"),
+      "queues.output_queue_per_color is true there and false here; core.registers is 16 there and 12 here; "
+      "simd_width.xp162fs is 4 there and 1 here");
+}
+
 TEST(Machine, FilesAreReadStrictly) {
   Diag diag;
   std::string text = read_file(machines_directory() + "/wse2.yaml", diag).value();
@@ -116,8 +170,8 @@ TEST(Machine, FilesAreReadStrictly) {
   };
   EXPECT_THAT(with("hop_cycles:", "hop_cycle:"), HasSubstr("did you mean 'hop_cycles'?"));
   EXPECT_THAT(with("hop_cycles:", "hop_cycle:"), HasSubstr("'router' needs the key 'hop_cycles'"));
-  EXPECT_THAT(with("arch: wse2", "arch: wse4"), HasSubstr("arch must be wse2 or wse3, got 'wse4'"));
-  EXPECT_THAT(with("limits:", "limit:"), HasSubstr("needs the section 'limits'"));
+  EXPECT_THAT(with("arch: wse2", "arch: wse9"), HasSubstr("arch must be wse2 or wse3, got 'wse9'"));
+  EXPECT_THAT(with("energy:", "energies:"), HasSubstr("needs the section 'energy'"));
   EXPECT_THAT(with("fadds: 2", "fadds: 0"), HasSubstr("simd_width.fadds is 0"));
 }
 
@@ -130,8 +184,8 @@ TEST(Machine, ABaseGivesWhatTheFileDoesNotSay) {
   expected.router.hop_cycles = 5;
   EXPECT_EQ(*m, expected);
   Diag unknown, chain;
-  EXPECT_FALSE(parse_machine("name: x\nbase: wse4\n", "x.yaml", unknown));
-  EXPECT_THAT(unknown.to_string(), HasSubstr("no machine 'wse4'"));
+  EXPECT_FALSE(parse_machine("name: x\nbase: wse9\n", "x.yaml", unknown));
+  EXPECT_THAT(unknown.to_string(), HasSubstr("no machine 'wse9'"));
   EXPECT_FALSE(parse_machine("name: x\nbase: small\n", "x.yaml", chain));
   EXPECT_THAT(chain.to_string(), HasSubstr("itself built on"));
 }
