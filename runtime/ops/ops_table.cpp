@@ -317,6 +317,7 @@ std::vector<OpDef> make_table() {
   add_recurrences(t);
   add_resizes(t);
   add_quantisations(t);
+  add_integer_products(t);
   add_algebra(t);
   for (OpDef& d : t) {
     if (!d.expression.empty()) d.flops = count_operations(d);

@@ -315,6 +315,34 @@ TEST(Rows, Quantisations) {
   });
 }
 
+TEST(Rows, ProductsOfQuantisedOperands) {
+  const Tensor a = ints({1, 2}, {3, 250}, DataType::u8), b = ints({2, 1}, {-2, 4}, DataType::i8),
+               three = ints({}, {3}, DataType::u8), one = ints({}, {1}, DataType::i8);
+  const Tensor half = floats({}, {0.5F}), two = floats({}, {2});
+  check({
+      {"matmul_integer", {}, {a, b}, {ints({1, 1}, {-6 + 1000}, DataType::i32)}},
+      {"matmul_integer", {}, {a, b, three, one}, {ints({1, 1}, {247 * 3}, DataType::i32)}},
+      {"conv_integer",
+       {},
+       {ints({1, 1, 3}, {1, 2, 3}, DataType::u8), ints({1, 1, 2}, {2, 5}, DataType::u8),
+        ints({}, {1}, DataType::u8)},
+       {ints({1, 1, 2}, {5, 2 + 10}, DataType::i32)}},
+      // 0.5 * 2 * 247 * 3 = 741, over 2, and the zero point 3: held at 255.
+      {"qlinear_matmul", {}, {a, half, three, b, two, one, two, three}, {ints({1, 1}, {255}, DataType::u8)}},
+      // (1.5, 126) * 4 + 4 over 2, and the zero point 3: 5 + 3, and 257, which is held.
+      {"qlinear_conv",
+       {},
+       {ints({1, 1, 2}, {6, 255}, DataType::u8), half, three, ints({1, 1, 1}, {3}, DataType::i8), two, one,
+        two, three, ints({1}, {4}, DataType::i32)},
+       {ints({1, 1, 2}, {8, 255}, DataType::u8)}},
+      // From -1 to 254: one step is 1, and 0 is 1.
+      {"dynamic_quantize_linear",
+       {},
+       {floats({3}, {-1, 2.5F, 254})},
+       {ints({3}, {0, 3, 255}, DataType::u8), floats({}, {1}), ints({}, {1}, DataType::u8)}},
+  });
+}
+
 TEST(Rows, RefusalsSayWhatDoesNotFit) {
   auto complaint = [](const char* name, const Attrs& attrs, const std::vector<TensorType>& operands) {
     std::vector<const TensorType*> types;
