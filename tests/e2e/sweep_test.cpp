@@ -115,7 +115,9 @@ TEST_F(Sweep, APointThatIsNotPossibleIsARowWithItsReason) {
     const bool fits = row.at("core.memory_bytes") == 49152;
     EXPECT_EQ(row.at("outcome"), fits ? "ok" : "refused") << row;
     EXPECT_EQ(row.contains("cycles"), fits);
-    if (!fits) EXPECT_THAT(row.at("error").get<std::string>(), HasSubstr("4400"));
+    if (!fits) {
+      EXPECT_THAT(row.at("error").get<std::string>(), HasSubstr("4400"));
+    }
   }
 }
 

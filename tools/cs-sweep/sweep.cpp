@@ -19,9 +19,7 @@ bool read_value(const YamlNode& node, const std::string& what, std::string& out,
   if (!node.is_sequence()) return node.read(out, what, diag);
   std::vector<std::string> items;
   if (!node.read(items, what, diag)) return false;
-  out = "[";
-  for (const std::string& item : items) out += (out.size() > 1 ? ", " : "") + item;
-  out += "]";
+  out = fmt::format("[{}]", fmt::join(items, ", "));
   return true;
 }
 

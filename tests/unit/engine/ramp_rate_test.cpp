@@ -22,7 +22,7 @@ Tile sender(int n, int color) {
 }
 
 // Receives n words of color 1 from the west and n of color 2 from the east, each on a microthread of its own.
-Simulation two_streams(int ramp, int n) {
+Fabric two_streams(int ramp, int n) {
   Tile r("receiver");
   r.dsd(96, mem(256, n))
       .dsd(104, fabin(2, 1, n))
@@ -40,16 +40,15 @@ Simulation two_streams(int ramp, int n) {
   f.route({1, 0, 1, 1}, 1, {"W>R"});
   f.route({2, 0, 1, 1}, 2, {"R>W"});
   f.route({1, 0, 1, 1}, 2, {"E>R"});
-  Simulation run(f);
-  run.finish();
-  return run;
+  return f;
 }
 
 // The two streams arrive together, one wavelet of each per cycle. A ramp of one lets them pass in turns.
 TEST(RampRate, wavelets_of_two_links_share_a_ramp_of_one_and_not_a_ramp_of_two) {
   for (const auto& [ramp, per_word] : {std::pair{1, 2}, {2, 1}}) {
     const auto last = [&](int n) {
-      const Simulation run = two_streams(ramp, n);
+      Simulation run(two_streams(ramp, n));
+      run.finish();
       EXPECT_EQ(run.word(1, 0, 256 + 4 * (n - 1)), uint32_t(1000 + n - 1));
       EXPECT_EQ(run.word(1, 0, 8192 + 4 * (n - 1)), uint32_t(2000 + n - 1));
       return run.trace.wavelets_of(1).back().cycle;

@@ -82,12 +82,12 @@ TEST_F(TraceFiles, golden_text_of_the_ramp_of_one_wavelet) {
   EXPECT_THAT(
       text,
       testing::HasSubstr(
-          "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":1,\"tid\":20,\"args\":{\"name\":\"row 0\"}},\n"
-          "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":1,\"tid\":20,\"args\":{\"name\":\"P0.0 ramp "
+          "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":1,\"tid\":36,\"args\":{\"name\":\"row 0\"}},\n"
+          "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":1,\"tid\":36,\"args\":{\"name\":\"P0.0 ramp "
           "out\"}},\n"));
   EXPECT_THAT(
       text, testing::HasSubstr(
-                "{\"ph\":\"X\",\"pid\":1,\"tid\":20,\"ts\":22,\"dur\":1,\"cat\":\"wavelet\",\"name\":\"C1\","
+                "{\"ph\":\"X\",\"pid\":1,\"tid\":36,\"ts\":22,\"dur\":1,\"cat\":\"wavelet\",\"name\":\"C1\","
                 "\"args\":{\"data\":\"00000011\",\"control\":false,\"landed\":22}},\n"
                 "{\"ph\":\"M\",\"name\":\"trace_end\",\"pid\":0,\"tid\":0,\"args\":{}}\n]}\n"));
   EXPECT_EQ(text.find("P1.0"), std::string::npos);
