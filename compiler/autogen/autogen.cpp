@@ -18,6 +18,7 @@ using graph::NodeId;
 using graph::ValueId;
 
 constexpr int kMaxRegionIn = 8, kMaxRegionOut = 4;  // streams of a region: each takes a queue and a color
+constexpr int64_t kMostCopies = 0x7fff;             // of an element, by one instruction of broadcast.csl
 constexpr int kMaxOperands = 3;  // streams into one PE: each takes an input queue, a microthread and a color
 
 // An operand reaches every element of the result by repeating each of its elements in place: its shape ends
@@ -44,6 +45,11 @@ bool elementwise_operands(const Graph& g, NodeId id, std::string& why) {
     if (type.elements() != result.elements() && !repeats_inner(type, result)) {
       why = fmt::format("operand '{}' {} would have to be repeated along an outer dimension", g.value(v).name,
                         ops::type_text(type));
+      return false;
+    }
+    if (result.elements() / type.elements() > kMostCopies) {
+      why = fmt::format("operand '{}' {} would have to be repeated more than {} times", g.value(v).name,
+                        ops::type_text(type), kMostCopies);
       return false;
     }
   }

@@ -98,7 +98,7 @@ uint32_t memory_for(const Instance& inst, const MapOptions& options, const Machi
   const auto memory = uint32_t(machine.core.memory_bytes);
   for (const std::string& node : inst.node_names) {
     const auto more = options.more_bytes.find(node);
-    if (more != options.more_bytes.end()) return memory - std::min(memory, more->second);
+    if (more != options.more_bytes.end()) return memory - std::min(memory / 4 * 3, more->second);
   }
   return memory;
 }

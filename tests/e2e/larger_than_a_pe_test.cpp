@@ -88,6 +88,8 @@ const Case kCases[] = {
     {"cum_sum", "f32[5000]", node("cum_sum", "x", "axis: 0")},
     {"cum_sum_reverse_exclusive", "f32[5003]", node("cum_sum", "x", "axis: 0, reverse: 1, exclusive: 1")},
     {"softmax", "f32[2, 3000]", node("softmax", "x")},
+    // The largest and the sum are needed more often than one instruction repeats them (32,767 times).
+    {"softmax_of_33000", "f32[1, 33000]", node("softmax", "x")},
     {"softmax_at_the_limit", "f32[2, 300]", node("softmax", "x")},
     {"log_softmax", "f32[2, 3001]", node("log_softmax", "x")},
     {"layer_norm", "f32[2, 3000]", node("layer_norm", "x, a, b"),
