@@ -61,8 +61,9 @@ class Comparison {
     for (size_t k = 0; k < one_.node(p.one).inputs.size(); ++k) {
       if (!operand(p, k)) return false;
     }
-    for (size_t k = 0; k < one_.node(p.one).attrs.size(); ++k) {
-      const auto [name, value] = one_.node(p.one).attrs[k];
+    const Attrs attrs = one_.node(p.one).attrs;  // settling one may add others
+    for (size_t k = 0; k < attrs.size(); ++k) {
+      const auto& [name, value] = attrs[k];
       const AttrValue &b = two_.node(p.two).attrs[k].second, &c = three_.node(p.three).attrs[k].second;
       if ((value != b || value != c) && !attribute(p, name, value, b)) return false;
     }

@@ -184,9 +184,9 @@ class Contraction final : public Kind {
       why = "the bias is not constant";
       return false;
     }
-    // As many elements as columns, in a column: one per row.
-    const bool per_column = bias.type.elements() == m && bias.type.shape.back() == m;
-    if (bias.type.elements() != 1 && !per_column) {
+    if (bias.type.elements() == 1) return true;
+    // As many elements as columns, but in a column: one per row.
+    if (bias.type.elements() != m || bias.type.shape.back() != m) {
       why = "the bias differs from row to row";
       return false;
     }

@@ -194,6 +194,7 @@ class Placer {
     Extent best = limit_;
     for (const Alternative& a : kind) {
       const Extent e{std::max(box.width, a.w), std::max(box.height, a.h)};
+      if (e.width > limit_.width || e.height > limit_.height) continue;
       if (a.cost <= goal_ && int64_t(e.width) * e.height < int64_t(best.width) * best.height) best = e;
     }
     box = best;

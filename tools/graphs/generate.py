@@ -6,6 +6,7 @@ and graph 17 of a run does not depend on how many are written.
 import numpy as np
 
 import graph as graphs
+import merge
 import rows
 import rows_nn  # noqa: F401  (fills rows.ROWS)
 from builder import Builder
@@ -80,7 +81,7 @@ def residual(b):
 def choose_outputs(b, most):
     """The values that nothing uses, and now and then one that is used too."""
     graph = b.graph
-    loose = [n for n in b.pickable if b.values[n].uses == 0 and n not in graph.inputs]
+    loose = merge.loose_values(b)
     if len(loose) > most:
         loose = [loose[i] for i in sorted(b.rng.permutation(len(loose))[:most])]
     inner = [n for n in b.pickable if b.values[n].uses > 0 and n not in graph.inputs]
@@ -111,7 +112,9 @@ def draw(seed, number, skips, ops, only=None, symbolic=0.2, half=0.1):
             residual(b)
         else:
             table[int(rng.choice(len(table), p=weights))][1](b)
-    b.graph.outputs = choose_outputs(b, b.choice([1, 1, 2, 3, 5]))
+    most = b.choice([1, 1, 2, 3, 5])
+    merge.join_loose(b, most, target)
+    b.graph.outputs = choose_outputs(b, most)
     graph = graphs.prune(b.graph)
     used = {i for n in graph.nodes for i in n.inputs} | set(graph.outputs)
     graph.inputs = {k: v for k, v in graph.inputs.items() if k in used}

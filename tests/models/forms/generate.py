@@ -416,6 +416,15 @@ def batch_as_number():
 
 
 @written
+def number_as_bias():
+    """A product with one column and a bias without dimensions."""
+    x, w = np.random.randn(2, 5).astype(np.float32), np.random.randn(1, 5).astype(np.float32)
+    nodes = [helper.make_node("Gemm", ["x", "w", "c"], ["y"], transB=1, beta=2.0)]
+    graph_model("number_as_bias", nodes, [("x", [2, 5])], [("y", [2, 1])], {"w": w, "c": np.float32(1.5)}, {"x": x},
+                {"y": x @ w.T + 3})
+
+
+@written
 def gather_out_of_range():
     graph_model("gather_out_of_range", [helper.make_node("Gather", ["x", "i"], ["y"], axis=1)], [("x", [2, 4])],
                 [("y", [2, 3])], {"i": np.array([0, 7, 1], np.int64)}, {}, {},
