@@ -1,9 +1,11 @@
 """Kernels on operands that lie on the PEs (GEMM twice, GEMV, attention, transpose, embedding, reduce and
 all-reduce): values against numpy, cycles against the kernels' closed forms and, with --sdk-examples, those of GEMM and GEMV against the public
 gemm-collectives_2d and gemv-collectives_2d of the same size on the same PEs. Then values alone of sizes beyond the machine's limits (8 commands
-of a control wavelet, 8 queues, tiles that fit a queue); --every-size takes all of 2 to 17, 32 and 64 PEs a side with tiles of 1, 4 and 14.
+of a control wavelet, 8 queues, tiles that fit a queue); --every-size does nothing but that, on all of 2 to 17, 32 and 64 PEs a side with tiles
+of 1, 4 and 14.
 
-  cs_python run.py --bin BUILD/bin [--arch wse2 wse3] [--every-size] [--sdk-examples PATH]     PATH holds benchmarks/gemm-collectives_2d
+  cs_python run.py --bin BUILD/bin [--arch wse2 wse3] [--sdk-examples PATH]     PATH holds benchmarks/gemm-collectives_2d
+  cs_python run.py --bin BUILD/bin [--arch wse2 wse3] --every-size [--sides 2 3 64] [--kinds gemm transpose]
 """
 import argparse
 import json
@@ -11,6 +13,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 
 import numpy as np
 
@@ -216,6 +219,7 @@ KINDS = [  # sizes; of gemm and gemv the public programs run the first two as we
                              for vertical, P, group, n in ((False, 8, 2, 64), (False, 64, 8, 256), (True, 12, 4, 16))]),
 ]
 COMPARED = {"gemm": 2, "gemv": 2}
+SIDES = [*range(2, 18), 32, 64]
 
 
 def sizes_of(kind, P, tile):
@@ -234,23 +238,36 @@ def sizes_of(kind, P, tile):
   return [(how, every, vertical, P, group, tile) for how in REDUCES for every in (False, True) for vertical in (False, True)]
 
 
-def check_values(tools, archs, sides, tiles):
-  for arch in archs:
-    for kind, _, _ in KINDS:
-      for P in sides:
-        sizes = [size for tile in tiles for size in sizes_of(kind, P, tile)]
-        for size in sizes:
-          kind(tools, HERE / f"{kind.__name__}_layout.csl", arch, size, True)
-        print(f"{kind.__name__ + ' on ' + str(P):40} {arch:6} right with tiles of {', '.join(map(str, tiles))}", flush=True)
+def check_values(tools, archs, sides, tiles, kinds):
+  """Small machines before large ones: what breaks shows early. How many lines are wrong."""
+  bad = 0
+  for P in sides:
+    for kind in kinds:
+      for arch in archs:
+        begin, wrong = time.monotonic(), ""
+        for size in [size for tile in tiles for size in sizes_of(kind, P, tile)]:
+          try:
+            kind(tools, HERE / f"{kind.__name__}_layout.csl", arch, size, True)
+          except SystemExit as why:
+            wrong += f"\n{why}"
+        bad += bool(wrong)
+        print(f"{kind.__name__ + ' on ' + str(P):40} {arch:6} {'WRONG' if wrong else 'right'} with tiles of"
+              f" {', '.join(map(str, tiles))} ({time.monotonic() - begin:.0f} s){wrong}", flush=True)
+  return bad
 
 
 def main():
   parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
   parser.add_argument("--bin", type=pathlib.Path, required=True)
   parser.add_argument("--arch", nargs="+", default=["wse2", "wse3"])
-  parser.add_argument("--every-size", action="store_true", help="an hour")
+  parser.add_argument("--every-size", action="store_true", help="an hour; values alone")
+  parser.add_argument("--sides", nargs="+", type=int, help="these sides instead of all")
+  parser.add_argument("--kinds", nargs="+", choices=[kind.__name__ for kind, _, _ in KINDS], help="these kernels instead of all")
   parser.add_argument("--sdk-examples", type=pathlib.Path)
   args = parser.parse_args()
+  kinds = [kind for kind, _, _ in KINDS if not args.kinds or kind.__name__ in args.kinds]
+  if args.every_size:
+    return 1 if check_values(args.bin, args.arch, args.sides or SIDES, [1, 4, 14], kinds) else 0
   bad = 0
   print(f"{'':46}{'cycles':>9}{'closed':>9}{'public':>9}{'ratio':>7}")
   for arch in args.arch:
@@ -272,10 +289,7 @@ def main():
             line += "  slower"
             bad += 1
         print(line)
-  if args.every_size:
-    check_values(args.bin, args.arch, [*range(2, 18), 32, 64], [1, 4, 14])
-  else:
-    check_values(args.bin, args.arch, [9], [1, 4])
+  bad += check_values(args.bin, args.arch, [9], [1, 4], [kind for kind, _, _ in KINDS])
   return 1 if bad else 0
 
 
