@@ -25,8 +25,8 @@ ExpressionResult epilogue_code(const ContractionSpec& spec, const Machine& machi
 }
 
 std::string parameters(const ContractionSpec& spec) {
-  std::string out =
-      "param w: [*]f32;\n"
+  std::string out = spec.bytes ? "param y: [*]f32;\nparam multiply;\nparam prepare;\n" : "param w: [*]f32;\n";
+  out +=
       "param x_color: color;\nparam x_queue: input_queue;\n"
       "param east_color: color;\nparam east_queue: output_queue;\n"
       "param compute_id: local_task_id;\nparam start_id: local_task_id;\n";
@@ -53,12 +53,19 @@ std::string data(const ContractionSpec& spec) {
       spec.n);
   // W starts 4 bytes beyond a multiple of 8, y at one: the two are read in the same cycle without a bank
   // conflict.
-  out += fmt::format(
-      "const w_column = @get_dsd(mem1d_dsd, .{{ .base_address = w, .offset = 1, .extent = {1} }});\n"
-      "var y: [{1}]f32 align(8) = @zeros([{1}]f32);\n"
-      "const y_all = @get_dsd(mem1d_dsd, .{{ .tensor_access = |i|{{{1}}} -> y[i] }});\n"
-      "const y_dsd = @get_dsd(mem1d_dsd, .{{ .tensor_access = |i|{{{0}}} -> y[i] }});\n",
-      spec.m, spec.m_padded);
+  if (spec.bytes) {
+    out += fmt::format(
+        "const y_all = @get_dsd(mem1d_dsd, .{{ .base_address = y, .extent = {1} }});\n"
+        "const y_dsd = @get_dsd(mem1d_dsd, .{{ .base_address = y, .extent = {0} }});\n",
+        spec.m, spec.m_padded);
+  } else {
+    out += fmt::format(
+        "const w_column = @get_dsd(mem1d_dsd, .{{ .base_address = w, .offset = 1, .extent = {1} }});\n"
+        "var y: [{1}]f32 align(8) = @zeros([{1}]f32);\n"
+        "const y_all = @get_dsd(mem1d_dsd, .{{ .tensor_access = |i|{{{1}}} -> y[i] }});\n"
+        "const y_dsd = @get_dsd(mem1d_dsd, .{{ .tensor_access = |i|{{{0}}} -> y[i] }});\n",
+        spec.m, spec.m_padded);
+  }
   if (spec.first) {
     out += fmt::format("const b_dsd = @get_dsd(mem1d_dsd, .{{ .base_address = b, .extent = {} }});\n",
                        spec.m_padded);
@@ -77,6 +84,7 @@ std::string data(const ContractionSpec& spec) {
         "const east_control = @get_dsd(fabout_dsd, .{\n"
         "  .extent = 1, .fabric_color = east_color, .output_queue = east_queue, .control = true });\n";
   }
+  if (spec.bytes) return out + "\n";
   return out +
          "const y_dest = @get_dsr(dsr_dest, 0);\n"
          "const y_src = @get_dsr(dsr_src0, 0);\n"
@@ -134,8 +142,9 @@ std::string compute(const ContractionSpec& spec, const ExpressionResult& epilogu
 }
 
 std::string bindings(const ContractionSpec& spec) {
-  std::string out =
-      "task start() void { receive(xa_dsd); }\n\n"
+  std::string out = spec.bytes ? "task start() void {\n  receive(xa_dsd);\n  prepare();\n}\n\n"
+                               : "task start() void { receive(xa_dsd); }\n\n";
+  out +=
       "comptime {\n"
       "  @initialize_queue(x_queue, .{ .color = x_color });\n";
   if (!spec.first) out += "  @initialize_queue(west_queue, .{ .color = west_color });\n";
@@ -164,7 +173,8 @@ std::string contraction_module(const ContractionSpec& spec, const Machine& machi
   if (spec.epilogue && spec.last) out += fmt::format("// Epilogue: y = {}\n", epilogue.code.text);
   out += "\n" + parameters(spec) + declare_helpers(epilogue.code) + data(spec);
   out += declare_temporaries(epilogue.code);
-  return out + multiply(spec) + compute(spec, epilogue) + bindings(spec);
+  if (!spec.bytes) out += multiply(spec);
+  return out + compute(spec, epilogue) + bindings(spec);
 }
 
 }  // namespace cs::autogen

@@ -5,7 +5,8 @@
 // on the role already decided, the inner loop unrolled and the epilogue inlined. Parameters of the module:
 //   w, b: [*]f32 · c<j>: [*]f32 · x_color, x_queue · west_color, west_queue · east_color, east_queue ·
 //   control: u32 · compute_id, start_id   (as in the library's gemv.csl; those a role does not need are
-//   absent)
+//   absent) · of weights in bytes, instead of w: y: [*]f32 · multiply: fn([*]f32) void ·
+//   prepare: fn() void
 #pragma once
 
 #include <optional>
@@ -21,6 +22,7 @@ struct ContractionSpec {
   bool first = true, last = true;  // column of the rectangle
   bool send_control = false;
   bool half = false;                  // x and the result are streams of 16-bit floats
+  bool bytes = false;                 // y and multiply(x) belong to another module (byte_columns.csl)
   std::optional<ops::Expr> epilogue;  // operand 0 is y, then constants
   int constants = 0;
 };

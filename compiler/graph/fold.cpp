@@ -2,6 +2,8 @@
 // producer).
 #include "compiler/graph/fold.h"
 
+#include <algorithm>
+
 namespace cs::graph {
 
 bool can_fold(const Graph& g, NodeId id) {
@@ -18,6 +20,19 @@ bool can_fold(const Graph& g, NodeId id) {
   return true;
 }
 
+namespace {
+
+// Dequantised weights, and what is computed from them. That they are steps of a scale is for kernels to see.
+bool from_bytes(const Graph& g, const Node& n) {
+  return std::any_of(n.inputs.begin(), n.inputs.end(), [&](ValueId v) {
+    if (!v.valid()) return false;
+    const DataType type = g.value(v).type.dtype;
+    return g.value(v).quantised || type == DataType::i8 || type == DataType::u8;
+  });
+}
+
+}  // namespace
+
 bool fold_node(Graph& g, NodeId id, Diag& diag) {
   std::vector<ops::Tensor> results;
   const ops::OpDef& op = g.op(id);
@@ -26,10 +41,12 @@ bool fold_node(Graph& g, NodeId id, Diag& diag) {
                           : ops::evaluate(op, attrs, g.input_values(id), results, diag);
   if (!ok) return false;
   const std::vector<ValueId> outputs = g.node(id).outputs;
+  const bool bytes = from_bytes(g, g.node(id));
   for (size_t k = 0; k < outputs.size(); ++k) {
     std::string name = g.value(outputs[k]).name;
     g.rename(outputs[k], g.fresh_name(name + "_folded"));
     ValueId folded = g.add_constant(name, std::move(results[k]));
+    g.value(folded).quantised = bytes && data_type_is_float(g.value(folded).type.dtype);
     g.value(folded).sample_dim = g.value(outputs[k]).sample_dim;
     g.value(folded).sample_stride = g.value(outputs[k]).sample_stride;
     g.replace_uses(outputs[k], folded);

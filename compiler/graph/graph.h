@@ -41,6 +41,7 @@ struct Value {
   int result = 0;             // which output of the producer
   std::vector<NodeId> users;  // one entry per use, in order of use
   int constant = -1;          // index into Graph::constants; -1: not a constant
+  bool quantised = false;     // constant in floating point that was computed from 8 bits
   bool is_input = false;
   bool is_output = false;
   bool is_constant() const { return constant >= 0; }

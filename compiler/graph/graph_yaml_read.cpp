@@ -119,15 +119,21 @@ class Reader {
     const int sample_dim = read_sample_dim(m, type ? &*type : nullptr);
     const YamlNode* value = m.child("value");
     int64_t offset = -1;
+    bool quantised = false;
     m.optional("offset", offset);
+    m.optional("quantised", quantised);
     m.finish();
     if (!type || !new_value_name(name, node.loc())) return;
+    const auto mark = [&](graph::Value& v) {
+      v.sample_dim = sample_dim;
+      v.quantised = quantised;
+    };
     if ((value != nullptr) == (offset >= 0)) {
       diag_.error(node.loc(), fmt::format("constant '{}' needs either 'value' or 'offset'", name));
       return;
     }
     if (value != nullptr) {
-      if (read_elements(name, *type, *value)) g_.value(*g_.find_value(name)).sample_dim = sample_dim;
+      if (read_elements(name, *type, *value)) mark(g_.value(*g_.find_value(name)));
       return;
     }
     int64_t need = type->bytes(), have = int64_t(weights_.size());
@@ -139,7 +145,7 @@ class Reader {
     }
     ops::Tensor t(*type);
     std::copy_n(weights_.begin() + offset, need, t.bytes.begin());
-    g_.value(g_.add_constant(name, std::move(t))).sample_dim = sample_dim;
+    mark(g_.value(g_.add_constant(name, std::move(t))));
   }
 
   bool read_elements(const std::string& name, const ops::TensorType& type, const YamlNode& value) {

@@ -95,6 +95,7 @@ GraphText graph_text(const Graph& g, const std::string& weights_file, const Plan
     const ops::Tensor& t = g.constants[size_t(v.constant)];
     constants += fmt::format("  - {{name: {}, {}, ", yaml_quote(v.name), type_key(v));
     if (v.sample_dim >= 0) constants += fmt::format("sample_dim: {}, ", v.sample_dim);
+    if (v.quantised) constants += "quantised: true, ";
     if (fits_inline(t)) {
       std::string elements;
       for (int64_t k = 0; k < t.elements(); ++k) elements += (k == 0 ? "" : ", ") + element(t, k);

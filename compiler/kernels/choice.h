@@ -2,6 +2,7 @@
 // roles and packs its constants.
 #pragma once
 
+#include <bit>
 #include <map>
 #include <memory>
 #include <optional>
@@ -36,7 +37,7 @@ class SharedList {
 struct PackedConstant {
   std::string name;            // symbol below the instance's name: "w", "b", "c0"
   SharedList<float> values;    // w: row-major [m][n]; others [m] (elementwise: all elements)
-  bool integer = false;        // regions only: the words are i32, values is empty (see words)
+  bool integer = false;        // PEs hold words of i32: of regions (values is empty), of weights in bytes
   SharedList<uint32_t> words;  // regions: all elements as PEs hold them
 };
 
@@ -88,13 +89,15 @@ struct ResidentText {
   std::map<std::string, std::string> files;
 };
 
-// A rectangle of PEs that hold a constant in slices of so many bytes, with the bytes of all of them, row by
+// A rectangle of PEs that hold a constant in slices of so many bytes, with the words of all of them, row by
 // row.
 struct PackedPart {
   std::string constant;
   Rect rect;  // within the kernel's rectangle
   uint32_t bytes_per_pe = 0;
-  std::vector<float> values;
+  std::vector<uint32_t> words;
+
+  void put(float value) { words.push_back(std::bit_cast<uint32_t>(value)); }
 };
 
 }  // namespace cs::kernels

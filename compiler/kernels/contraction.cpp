@@ -1,7 +1,10 @@
 // Contractions: rows × (y[m] = W[m,n] x[n] + b) with a constant matrix. Output rows lie over PE rows, the
 // reduction runs over PE columns; the library's is gemv.csl, its generator autogen/contraction.h.
+#include <algorithm>
+
 #include <fmt/format.h>
 
+#include "compiler/kernels/byte_weights.h"
 #include "compiler/kernels/contraction_roles.h"
 #include "compiler/kernels/match_parts.h"
 #include "compiler/kernels/role_parts.h"
@@ -65,6 +68,7 @@ class Contraction final : public Kind {
     work.rows = work.m > 0 ? y.type.elements() / work.m : 0;
     work.flops_per_element = 0;
     if (!bias_fits(g, node, work.m, why)) return std::nullopt;
+    work.bytes = w.quantised && byte_scales(weights_of(g, node, work), work.m, work.n).has_value();
     return work;
   }
 
@@ -92,6 +96,7 @@ class Contraction final : public Kind {
         rows / m.simd("fmacs") + 1 + m.core.load_result_cycles + (m.core.jump_taken_cycles + 5.0) / 8;
     double cycles = m.core.task_start_cycles + 8 + vector_cycles(rows, m.simd("fmovs"), m) +
                     m.core.dsr_load_use_cycles + 3 + cut.n_slice * per_column;
+    if (work.bytes) cycles += byte_cycles(cut, rows, m);
     cycles += cut.w > 1 ? vector_cycles(cut.m_slice, 1, m) : 0;
     if (work.flops_per_element > 0) cycles += chain_cycles(work.chain, cut.m_slice).alone();
     return {cycles + vector_cycles(cut.m_slice, 1, m), 0};
@@ -105,7 +110,11 @@ class Contraction final : public Kind {
 
   void add_memory(const Work& work, const Cut& cut, Memory& memory) const override {
     const int64_t padded = cut.m_slice + cut.m_slice % 2;
-    add_user(memory, "weights", 4 * padded * cut.n_slice);
+    add_user(memory, "weights", (work.bytes ? 1 : 4) * padded * cut.n_slice);
+    if (work.bytes) {
+      add_user(memory, "weights as floats", 8 * padded * columns_at_a_time(cut));
+      add_user(memory, "scales and sums", 8 * padded);
+    }
     add_user(memory, "input buffers", 8 * int64_t(cut.n_slice));
     add_user(memory, "output and bias", 4 * (2 * padded + 1));
     add_user(memory, "epilogue",
@@ -118,7 +127,10 @@ class Contraction final : public Kind {
   void fill(const graph::Graph& g, const graph::Group& group, const Machine& machine,
             Choice& choice) const override {
     const graph::Node& node = g.node(group.nodes.front());
-    choice.constants.push_back({"w", weights_of(g, node, choice.work)});
+    std::vector<float> weights = weights_of(g, node, choice.work);
+    if (choice.work.bytes)
+      choice.constants.push_back({"s", *byte_scales(weights, choice.work.m, choice.work.n)});
+    choice.constants.push_back({"w", std::move(weights), choice.work.bytes});
     choice.constants.push_back({"b", bias_of(g, node, choice.work.m)});
     const bool library_kernel = node.assignment.origin == Origin::handwritten;
     if (library_kernel) choice.row = &library()[choice.work.rows > 1 ? 1 : 0];
@@ -148,9 +160,30 @@ class Contraction final : public Kind {
   int64_t flops(const Work& work) const override {
     return work.rows * work.m * (2 * work.n) + int64_t(double(work.rows * work.m) * work.flops_per_element);
   }
-  double constant_words(const Work& work) const override { return double(work.n) * double(work.m); }
+  double constant_words(const Work& work) const override {
+    return double(work.n) * double(work.m) / (work.bytes ? 4 : 1);
+  }
 
  private:
+  // Of a block of byte_columns.csl.
+  static int columns_at_a_time(const Cut& cut) {
+    constexpr int kMost = 256, kUnrolled = 8;
+    const int fit = std::max(1, kMost / (cut.m_slice + cut.m_slice % 2));
+    if (fit > cut.n_slice) return cut.n_slice;
+    return fit > kUnrolled ? fit / kUnrolled * kUnrolled : fit;
+  }
+
+  // What byte_columns.csl does beside its multiply-adds, if there are several blocks: two masks and two
+  // subtractions for each; sums are cleared, scaled and added.
+  static double byte_cycles(const Cut& cut, double rows, const Machine& m) {
+    if (columns_at_a_time(cut) == cut.n_slice) return 0;
+    const double blocks = double(ceil_div(cut.n_slice, columns_at_a_time(cut)));
+    const double words = rows * cut.n_slice;
+    const double start = vector_cycles(0, 1, m);
+    return words * (1.0 / m.simd("and16") + 1 / rate("fsubs", 1, m)) + blocks * (6 * start + 8) + 3 * start +
+           rows / m.simd("fmovs") + rows / rate("fmuls", 2, m) + rows / rate("fadds", 2, m);
+  }
+
   // Weight of output i and input j of a gemm or matmul, with alpha and a possible transposition.
   static std::vector<float> weights_of(const graph::Graph& g, const graph::Node& node, const Work& work) {
     const ops::Tensor& w = *g.constant_of(graph::source_of(g, node.inputs[1]));

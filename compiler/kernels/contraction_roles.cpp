@@ -1,15 +1,21 @@
 // See contraction_roles.h.
 #include "compiler/kernels/contraction_roles.h"
 
+#include <optional>
+
 #include <fmt/format.h>
 
 #include "compiler/autogen/contraction.h"
 #include "compiler/autogen/elementwise.h"
+#include "compiler/kernels/byte_weights.h"
 #include "compiler/kernels/role_parts.h"
 
 namespace cs::kernels {
 
 namespace {
+
+// Words of a tile of so many rows and columns in bytes.
+int64_t byte_words(int rows, int columns) { return (int64_t(rows) * columns + 3) / 4; }
 
 class Maker {
  public:
@@ -55,8 +61,12 @@ class Maker {
     role.name = at_.name + suffix;
     role.what = fmt::format("{}: {}; here {} outputs from {} inputs", choice_.title, sharding(), m, n);
     role.runs = {{at_.rect.x + s.first, at_.rect.y + row, s.count, s.step, rows}};
-    role.buffers.push_back(
-        {"w", padded * n + 1, true, at_.name + "_w", "weights, column by column, behind one unused element"});
+    if (choice_.work.bytes) {
+      bytes(role, padded, n);
+    } else {
+      role.buffers.push_back({"w", padded * n + 1, true, at_.name + "_w",
+                              "weights, column by column, behind one unused element"});
+    }
     if (p.first) role.buffers.push_back({"b", padded, false, at_.name + "_b", "bias"});
     if (choice_.row != nullptr) {
       library(p, role, m, padded, n);
@@ -66,10 +76,26 @@ class Maker {
     out_.roles.push_back(role);
   }
 
+  // What multiplies by weights in bytes, on a y that it shares with the kernel.
+  void bytes(Role& role, int padded, int n) {
+    role.buffers.push_back({"w", int(byte_words(padded, n)), false, at_.name + "_w",
+                            "weights as bytes, column by column, 128 added", "i32"});
+    role.buffers.push_back({"s", padded, false, at_.name + "_s", "their scales"});
+    role.buffers.push_back({"y", padded, true, "", "output"});
+    role.modules.push_back({"byte_columns.csl",
+                            "bytes",
+                            {{"m", number(padded)},
+                             {"n", number(n)},
+                             {"q", "@ptrcast([*]u16, &w)"},
+                             {"s", "&s"},
+                             {"y", "&y"}},
+                            {}});
+  }
+
   void library(const Place& p, Role& role, int m, int padded, int n) {
     role.buffers.push_back({"x0", n, false, "", "input, two halves"});
     role.buffers.push_back({"x1", n, false, "", ""});
-    role.buffers.push_back({"y", padded, true, "", "output"});
+    if (!choice_.work.bytes) role.buffers.push_back({"y", padded, true, "", "output"});
     bool control_needed = p.turn >= 0 && p.turns > 1;
     ModuleUse use{std::string(choice_.row->file), "kernel", {}, {}};
     use.parameters = {{"m", number(padded)},
@@ -78,7 +104,7 @@ class Maker {
                       {"first", flag(p.first)},
                       {"last", flag(p.last)},
                       {"half", flag(choice_.work.half)},
-                      {"w", "&w"},
+                      {"w", choice_.work.bytes ? "&y" : "&w"},
                       {"b", p.first ? "&b" : "&y"},
                       {"x0", "&x0"},
                       {"x1", "&x1"},
@@ -87,6 +113,11 @@ class Maker {
                       {"control", control_needed ? control(p) : "0"}};
     const bool epilogue = p.last && choice_.expr.has_value();
     role.needs_no_epilogue = !epilogue;
+    if (choice_.work.bytes) {
+      const std::vector<Parameter> theirs = {
+          {"multiply", "bytes.multiply"}, {"prepares", "true"}, {"prepare", "bytes.prepare"}};
+      use.parameters.insert(use.parameters.end(), theirs.begin(), theirs.end());
+    }
     use.parameters.push_back({"epilogue", epilogue ? "epilogue.run" : "no_epilogue"});
     if (epilogue) add_epilogue(role, m);
     add_chain_queues(at_, p, true, use);
@@ -110,6 +141,8 @@ class Maker {
 
   void generated(const Place& p, Role& role, int m, int padded, int n) {
     ModuleUse use{role.name + "_kernel.csl", "kernel", {{"w", "&w"}}, {}};
+    if (choice_.work.bytes)
+      use.parameters = {{"y", "&y"}, {"multiply", "bytes.multiply"}, {"prepare", "bytes.prepare"}};
     if (p.first) use.parameters.push_back({"b", "&b"});
     autogen::ContractionSpec spec;
     spec.title = choice_.title;
@@ -121,6 +154,7 @@ class Maker {
     spec.last = p.last;
     spec.send_control = p.turn >= 0 && p.turns > 1;
     spec.half = choice_.work.half;
+    spec.bytes = choice_.work.bytes;
     spec.epilogue = choice_.expr;
     spec.constants = choice_.expr_constants;
     if (spec.send_control) use.parameters.push_back({"control", control(p)});
@@ -145,42 +179,70 @@ class Packer {
     for (const CutPart& p : parts_of(cut_)) {
       const int padded = p.m + p.m % 2;
       begin(c, p, 4 * (padded * p.n + 1));
-      for (int r = p.row; r < p.row + p.rows; ++r) {
-        for (int q = p.column; q < p.column + p.columns; ++q) tile(c, p, r, q, padded);
-      }
+      each_tile(p, [&](int r, int q) { tile(c, p, r, q, padded); });
     }
   }
 
-  // One value per output in the given column.
-  void per_output(const PackedConstant& c, int column, bool pad) {
+  // As byte_columns.csl reads them.
+  void matrix_of_bytes(const PackedConstant& c, const std::vector<float>& scales) {
+    for (const CutPart& p : parts_of(cut_)) {
+      const int padded = p.m + p.m % 2;
+      begin(c, p, 4 * byte_words(padded, p.n));
+      each_tile(p, [&](int r, int q) { byte_tile(c, scales, p, r, q, padded); });
+    }
+  }
+
+  // One value per output, in one column or in all of them.
+  void per_output(const PackedConstant& c, std::optional<int> column, bool pad) {
     for (CutPart p : parts_of(cut_)) {
-      if (column < p.column || column >= p.column + p.columns) continue;
-      p.column = column;
-      p.columns = 1;
+      if (column && (*column < p.column || *column >= p.column + p.columns)) continue;
+      if (column) p.column = *column, p.columns = 1;
       const int padded = pad ? p.m + p.m % 2 : p.m;
       begin(c, p, 4 * padded);
-      for (int r = p.row; r < p.row + p.rows; ++r) {
+      each_tile(p, [&](int r, int) {
         for (int i = 0; i < padded; ++i)
           put(i < p.m ? (*c.values)[size_t(r) * size_t(cut_.m_slice) + size_t(i)] : 0.0F);
-      }
+      });
     }
   }
 
  private:
-  void begin(const PackedConstant& c, const CutPart& p, int bytes) {
+  template <typename F>
+  static void each_tile(const CutPart& p, const F& f) {
+    for (int r = p.row; r < p.row + p.rows; ++r)
+      for (int q = p.column; q < p.column + p.columns; ++q) f(r, q);
+  }
+  void begin(const PackedConstant& c, const CutPart& p, int64_t bytes) {
     out_.push_back({c.name, {p.column, p.row, p.columns, p.rows}, uint32_t(bytes), {}});
   }
-  void put(float value) { out_.back().values.push_back(value); }
+  void put(float value) { out_.back().put(value); }
+  size_t row_of(int r, int i) const { return size_t(r) * size_t(cut_.m_slice) + size_t(i); }
+  float weight(const PackedConstant& c, size_t row, int q, int j) const {
+    return (*c.values)[row * size_t(work_.n) + size_t(q) * size_t(cut_.n_slice) + size_t(j)];
+  }
 
   void tile(const PackedConstant& c, const CutPart& p, int r, int q, int padded) {
     put(0.0F);
     for (int j = 0; j < p.n; ++j) {
       for (int i = 0; i < padded; ++i) {
-        const size_t row = size_t(r) * size_t(cut_.m_slice) + size_t(i);
-        const size_t at = row * size_t(work_.n) + size_t(q) * size_t(cut_.n_slice) + size_t(j);
-        put(i < p.m ? (*c.values)[at] : 0.0F);
+        put(i < p.m ? weight(c, row_of(r, i), q, j) : 0.0F);
       }
     }
+  }
+
+  void byte_tile(const PackedConstant& c, const std::vector<float>& scales, const CutPart& p, int r, int q,
+                 int padded) {
+    std::vector<uint8_t> bytes;
+    for (int j = 0; j < p.n; ++j) {
+      for (int i = 0; i < padded; ++i) {
+        const int steps = i < p.m ? byte_of(weight(c, row_of(r, i), q, j), scales[row_of(r, i)]) : 0;
+        bytes.push_back(uint8_t(steps + 128));
+      }
+    }
+    bytes.resize(size_t(4 * byte_words(padded, p.n)));
+    for (size_t i = 0; i < bytes.size(); i += 4)
+      out_.back().words.push_back(uint32_t(bytes[i]) | uint32_t(bytes[i + 1]) << 8 |
+                                  uint32_t(bytes[i + 2]) << 16 | uint32_t(bytes[i + 3]) << 24);
   }
 
   const Work& work_;
@@ -197,9 +259,14 @@ void contraction_roles(const Choice& choice, const Setting& at, InstanceRoles& o
 std::vector<PackedPart> pack_contraction(const Choice& choice, const Cut& cut) {
   std::vector<PackedPart> list;
   Packer packer(choice.work, cut, list);
+  const std::vector<float>& scales = *choice.constants.front().values;
   for (const PackedConstant& c : choice.constants) {
-    if (c.name == "w") {
+    if (c.name == "w" && choice.work.bytes) {
+      packer.matrix_of_bytes(c, scales);
+    } else if (c.name == "w") {
       packer.matrix(c);
+    } else if (c.name == "s") {
+      packer.per_output(c, std::nullopt, true);
     } else if (c.name == "b") {
       packer.per_output(c, 0, true);
     } else {

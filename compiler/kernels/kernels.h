@@ -76,6 +76,7 @@ struct Work {
   ChainCost chain;       // elementwise and epilogue
   bool through = false;  // elementwise: one instruction from stream to stream, no slice is kept
   int constants = 0;     // elementwise constants kept per output element (sharded like the output)
+  bool bytes = false;    // contraction: weights are steps of a scale per output and take a byte each
   bool operator==(const Work&) const = default;
   int64_t words_in() const { return rows * n * operands; }
   int64_t words_out() const { return rows * m; }

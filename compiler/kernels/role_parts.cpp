@@ -1,6 +1,8 @@
 // See role_parts.h.
 #include "compiler/kernels/role_parts.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace cs::kernels {
@@ -107,7 +109,7 @@ void pack_per_element(const PackedConstant& c, const Cut& cut, std::vector<Packe
     PackedPart part{c.name, {p.column, p.row, p.columns, p.rows}, uint32_t(4 * p.n), {}};
     for (int q = p.column; q < p.column + p.columns; ++q) {
       const auto from = (*c.values).begin() + int64_t(q) * cut.n_slice;
-      part.values.insert(part.values.end(), from, from + p.n);
+      std::for_each(from, from + p.n, [&](float value) { part.put(value); });
     }
     out.push_back(std::move(part));
   }

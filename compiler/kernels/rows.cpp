@@ -193,7 +193,7 @@ class Rows final : public Kind {
       const std::vector<float>& values = *c.values;
       PackedPart part{c.name, {0, 0, cut.w, cut.h}, uint32_t(4 * values.size()), {}};
       for (int pe = 0; pe < cut.w * cut.h; ++pe)
-        part.values.insert(part.values.end(), values.begin(), values.end());
+        for (float value : values) part.put(value);
       list.push_back(std::move(part));
     }
     return list;

@@ -74,8 +74,10 @@ class Copier {
   }
   ValueId outside(ValueId v) {
     const graph::Value& value = g_.value(v);
-    return value.is_constant() ? out_.add_constant(name(value.name), *g_.constant_of(v))
-                               : out_.add_input(name(value.name), value.type, value.sample_dim);
+    if (!value.is_constant()) return out_.add_input(name(value.name), value.type, value.sample_dim);
+    const ValueId made = out_.add_constant(name(value.name), *g_.constant_of(v));
+    out_.value(made).quantised = value.quantised;
+    return made;
   }
   ValueId typed(ValueId made, const graph::Value& like) {
     out_.value(made).type = like.type;

@@ -16,9 +16,9 @@ void pack_constants(const Instance& inst, std::vector<uint8_t>& weights, std::ve
     row.bytes_per_pe = part.bytes_per_pe;
     row.offset = weights.size();
     rows.push_back(row);
-    weights.resize(weights.size() + 4 * part.values.size());
-    if (!part.values.empty())
-      std::memcpy(weights.data() + row.offset, part.values.data(), 4 * part.values.size());
+    weights.resize(weights.size() + 4 * part.words.size());
+    if (!part.words.empty())
+      std::memcpy(weights.data() + row.offset, part.words.data(), 4 * part.words.size());
   }
 }
 

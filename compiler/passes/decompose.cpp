@@ -95,6 +95,7 @@ std::optional<NodeId> alone(const Graph& g, NodeId id, Graph& trial, Diag& diag)
       copy.inputs.push_back(v);
     } else if (const ops::Tensor* t = g.constant_of(v)) {
       copy.inputs.push_back(trial.add_constant(trial.fresh_name(g.value(v).name), *t));
+      trial.value(copy.inputs.back()).quantised = g.value(v).quantised;
     } else {
       copy.inputs.push_back(trial.add_input(trial.fresh_name(g.value(v).name), g.value(v).type));
     }

@@ -6,6 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "compiler/graph/fold.h"
+#include "compiler/kernels/byte_weights.h"
 #include "tests/unit/mapping/harness.h"
 
 namespace cs {
@@ -95,6 +97,87 @@ INSTANTIATE_TEST_SUITE_P(Streams, HalfContraction,
                                           testing::Values(Origin::handwritten, Origin::autogen),
                                           testing::Values(DataType::f16, DataType::bf16),
                                           testing::Values("wse2", "wse3")));
+
+// Weights of 8 bits with a scale per output, dequantised by the graph: x -> gemm with dequantize_linear(q).
+struct ByteCase {
+  int n, m;
+  std::vector<int> q;  // [m][n], from -128 to 127
+  std::vector<float> scales, b;
+};
+
+graph::Graph byte_graph(ByteCase& c, Origin origin) {
+  const auto weights = size_t(c.n) * size_t(c.m);
+  for (float f : test::numbers(weights, 5)) c.q.push_back(int(std::floor(f * 128)));
+  c.q[0] = -128;
+  for (float f : test::numbers(size_t(c.m), 6)) c.scales.push_back(0.02F + 0.01F * f);
+  c.b = test::numbers(size_t(c.m), 7);
+  graph::Graph g;
+  g.name = "bytes";
+  ops::Tensor q(ops::TensorType{DataType::i8, {c.m, c.n}});
+  for (size_t i = 0; i < weights; ++i) q.set_int(int64_t(i), c.q[i]);
+  const graph::ValueId x = g.add_input("x", {DataType::f32, {1, c.n}});
+  const graph::ValueId w = g.add_constant("q", std::move(q));
+  const graph::ValueId s = g.add_constant("scale", ops::Tensor::from_floats({c.m}, c.scales));
+  const graph::ValueId b = g.add_constant("b", ops::Tensor::from_floats({c.m}, c.b));
+  const graph::ValueId d = test::add_op(g, "d", "dequantize_linear", {w, s}, {c.m, c.n}, origin);
+  g.node(g.value(d).producer).attrs = {{"axis", int64_t(0)}};
+  const graph::ValueId y = test::add_op(g, "gemm", "gemm", {x, d, b}, {1, c.m}, origin);
+  g.node(g.value(y).producer).attrs = {{"trans_b", int64_t(1)}};
+  g.set_output(y);
+  Diag diag;
+  EXPECT_TRUE(graph::fold_node(g, g.value(d).producer, diag)) << diag.to_string();
+  return g;
+}
+
+class ByteContraction : public testing::TestWithParam<std::tuple<Shape, Origin, const char*>> {};
+
+TEST_P(ByteContraction, KeepsOneBytePerWeight) {
+  const auto& [shape, origin, arch] = GetParam();
+  ByteCase c{shape.n, shape.m, {}, {}, {}};
+  graph::Graph g = byte_graph(c, origin);
+  constexpr int kSamples = 3;
+  std::vector<float> x = test::numbers(size_t(kSamples * c.n), 3);
+  mapping::MapOptions options;
+  options.force_width = shape.w;
+  options.force_height = shape.h;
+  const Machine machine = test::machine(arch);
+  test::RunResult r = test::run_graph(g, machine, options, {{"x", x}}, kSamples);
+  ASSERT_TRUE(r.ok) << r.message;
+  const std::vector<float>& y = r.outputs.begin()->second;
+  ASSERT_EQ(y.size(), size_t(kSamples * c.m));
+  for (size_t e = 0; e < y.size(); ++e) {
+    const size_t i = e % size_t(c.m), sample = e / size_t(c.m);
+    double sum = 0;
+    for (size_t j = 0; j < size_t(c.n); ++j)
+      sum += double(c.q[i * size_t(c.n) + j]) * double(c.scales[i]) * double(x[sample * size_t(c.n) + j]);
+    EXPECT_NEAR(y[e], sum + double(c.b[i]), 2e-6 * c.n) << "element " << e;
+  }
+  // Of every PE: a byte for each of its weights, an even number of rows, whole words.
+  Diag diag;
+  const std::optional<mapping::Mapped> mapped = mapping::map_graph(g, machine, options, diag);
+  ASSERT_TRUE(mapped);
+  const int rows = (c.m + shape.h - 1) / shape.h, columns = (c.n + shape.w - 1) / shape.w;
+  uint32_t most = 0;
+  for (const Constant& k : mapped->host.constants)
+    if (k.symbol == "w_i32") most = std::max(most, k.bytes_per_pe);
+  EXPECT_EQ(most, uint32_t(((rows + rows % 2) * columns + 3) / 4 * 4));
+}
+
+// More columns than a block (32 of 8 rows, 8 of 28), a rest of them, and rows of zeros that pad.
+INSTANTIATE_TEST_SUITE_P(Weights, ByteContraction,
+                         testing::Combine(testing::Values(Shape{1, 3, 5, 1, 1, ""}, Shape{1, 75, 7, 1, 1, ""},
+                                                          Shape{1, 21, 27, 1, 1, ""}, Shape{1, 33, 22, 3, 2, ""},
+                                                          Shape{1, 9, 600, 2, 2, ""}),
+                                          testing::Values(Origin::handwritten, Origin::autogen),
+                                          testing::Values("wse2", "wse3")));
+
+// No number of 8 bits is left where a row of weights has more than 256 different ones.
+TEST(ByteWeights, NeedAScalePerRow) {
+  EXPECT_EQ(kernels::byte_scales(std::vector<float>{0.5F, -1, 63.5F, 0, 0, 0}, 2, 3), (std::vector<float>{0.5F, 0}));
+  EXPECT_FALSE(kernels::byte_scales(std::vector<float>{1, 128, 0}, 1, 3));
+  EXPECT_TRUE(kernels::byte_scales(std::vector<float>{1, -128, 0}, 1, 3));
+  EXPECT_FALSE(kernels::byte_scales(std::vector<float>{1, 1.001F, 100}, 1, 3));
+}
 
 }  // namespace
 }  // namespace cs
