@@ -8,7 +8,7 @@ namespace {
 
 // DSR loads, calls and scalars of a row.
 double row_cycles(std::string_view name) {
-  return name == "softmax" ? 197 : name == "layer_norm" ? 254 : 221;
+  return name == "softmax" ? 197 : name == "log_softmax" ? 236 : name == "layer_norm" ? 254 : 221;
 }
 
 // The passes of softmax.csl and layer_norm.csl but the last, and that one.
@@ -25,8 +25,9 @@ Passes passes_of(std::string_view name, const Machine& m) {
   // The maximum goes to a register.
   const double largest = 1, bound = 1 / rate("fmaxs", 1, m);
   const double halves = 1.0 / m.simd("and16") + 1.0 / m.simd("add16");
-  return {largest + multiply_add + bound + 2 * add + sum + halves + multiply_add + 4 * (multiply + add) + sum,
-          scale};
+  const double power = 2 * add + sum + halves + multiply_add + 4 * (multiply + add);
+  if (name == "log_softmax") return {largest + add + scale + bound + power + sum, add};
+  return {largest + multiply_add + bound + power + sum, scale};
 }
 
 // As autogen::least_cycles() of the operator's rows.
@@ -38,9 +39,11 @@ double least_of(std::string_view name, const Machine& m) {
   // with the inverse.
   if (name == "rms_norm") return product + add + product + multiply_add;
   if (name == "layer_norm") return add + by_number + product + add + product + multiply_add;
-  // The largest, the difference, the exponential, the sum, and the product with the inverse.
+  // The largest, the difference, the exponential, the sum, and the product with the inverse or the difference
+  // from its logarithm.
   const double exponential = ops::operations_of(ops::ExprKind::exp) / m.peak_flops_per_cycle(false);
-  return 1 / rate("fmaxs", 2, m) + by_number + exponential + add + product;
+  const double last = name == "log_softmax" ? by_number : product;
+  return 1 / rate("fmaxs", 2, m) + by_number + exponential + add + last;
 }
 
 }  // namespace
@@ -51,7 +54,7 @@ RowCost library_row_cost(std::string_view name, const Machine& m) {
   cost.per_element = passes.but_last + 1;
   cost.resident = passes.but_last + passes.last;
   cost.per_row = row_cycles(name);
-  cost.temporaries = name == "softmax" ? 3 : 2;
+  cost.temporaries = name == "softmax" || name == "log_softmax" ? 3 : 2;
   cost.least = least_of(name, m);
   return cost;
 }

@@ -24,6 +24,11 @@ class Rows final : public Kind {
          this,
          {"softmax"},
          "softmax of the innermost dimension, whole rows per PE"},
+        {"log_softmax",
+         "log_softmax.csl",
+         this,
+         {"log_softmax"},
+         "logarithm of softmax of the innermost dimension, whole rows per PE"},
         {"layer_norm",
          "layer_norm.csl",
          this,
@@ -53,10 +58,10 @@ class Rows final : public Kind {
     if (axis < 0) axis += rank;
     Work work;
     work.kind = this;
-    const bool softmax = node.op == "softmax";
+    const bool one_axis = ops::find_op(node.op)->operands.size() == 1;  // softmax; norms have axes
     for (int64_t d = axis; d < rank; ++d) {
       int64_t extent = x.type.shape[size_t(d)];
-      if (softmax && d > axis && extent != 1) {
+      if (one_axis && d > axis && extent != 1) {
         why = "only the innermost dimension can be normalized";
         return std::nullopt;
       }
@@ -175,7 +180,7 @@ class Rows final : public Kind {
       const ops::Tensor& c = *g.constant_of(graph::source_of(g, node.inputs[k]));
       choice.constants.push_back({k == 1 ? "scale" : "bias", c.to_floats()});
     }
-    if (node.op != "softmax")
+    if (!choice.constants.empty())
       choice.epsilon = float(ops::attr_real(*ops::find_op(node.op), node.attrs, "epsilon"));
   }
 

@@ -1,5 +1,5 @@
-// Kernels of whole rows (softmax, layer norm, RMS norm) through the CSL compiler and the engine, against
-// their definitions in double precision.
+// Kernels of whole rows (softmax and its logarithm, layer norm, RMS norm) through the CSL compiler and the
+// engine, against their definitions in double precision.
 #include <cmath>
 
 #include <gtest/gtest.h>
@@ -18,6 +18,7 @@ class Rows : public testing::TestWithParam<std::tuple<const char*, int, int, con
  protected:
   std::string op() const { return std::get<0>(GetParam()); }
   int n() const { return std::get<1>(GetParam()); }
+  bool has_scale() const { return op() == "layer_norm" || op() == "rms_norm"; }
 
   std::vector<double> expected(const float* x) const {
     std::vector<double> y;
@@ -29,6 +30,8 @@ class Rows : public testing::TestWithParam<std::tuple<const char*, int, int, con
     for (int i = 0; i < n(); ++i) {
       if (op() == "softmax")
         y.push_back(std::exp(x[i] - most) / sum);
+      else if (op() == "log_softmax")
+        y.push_back(x[i] - most - std::log(sum));
       else
         y.push_back((x[i] - mean) / std::sqrt(squares + 1e-3) * scale_[size_t(i)] +
                     (op() == "layer_norm" ? bias_[size_t(i)] : 0));
@@ -42,12 +45,12 @@ class Rows : public testing::TestWithParam<std::tuple<const char*, int, int, con
     std::vector<ValueId> operands = {g.add_input("x", {DataType::f32, {1, kRows, n()}}, 0)};
     scale_ = test::numbers(size_t(n()), 3);
     bias_ = test::numbers(size_t(n()), 4);
-    if (op() != "softmax")
+    if (has_scale())
       operands.push_back(g.add_constant("scale", ops::Tensor::from_floats({n()}, scale_)));
     if (op() == "layer_norm")
       operands.push_back(g.add_constant("bias", ops::Tensor::from_floats({n()}, bias_)));
     g.set_output(test::add_op(g, "op", op(), operands, {1, kRows, n()}, Origin::handwritten));
-    if (op() != "softmax") ops::set_attr(g.node(*g.find_node("op")).attrs, "epsilon", 1e-3);
+    if (has_scale()) ops::set_attr(g.node(*g.find_node("op")).attrs, "epsilon", 1e-3);
     mapping::MapOptions options;
     options.force_width = std::get<2>(GetParam());
     options.force_height = 1;
@@ -66,12 +69,15 @@ TEST_P(Rows, AreWhatTheirDefinitionSays) {
   ASSERT_EQ(y.size(), x.size());
   for (size_t row = 0; row < x.size(); row += size_t(n())) {
     const std::vector<double> want = expected(&x[row]);
-    for (int i = 0; i < n(); ++i) EXPECT_NEAR(y[row + size_t(i)], want[size_t(i)], 2e-6) << row << " + " << i;
+    for (int i = 0; i < n(); ++i) {  // logarithms have the size of the differences
+      const double unit = std::max(1.0, std::fabs(want[size_t(i)]) / 8);
+      EXPECT_NEAR(y[row + size_t(i)], want[size_t(i)], 2e-6 * unit) << row << " + " << i;
+    }
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Operators, Rows,
-                         testing::Combine(testing::Values("softmax", "layer_norm", "rms_norm"),
+                         testing::Combine(testing::Values("softmax", "log_softmax", "layer_norm", "rms_norm"),
                                           testing::Values(1, 7, 9, 32), testing::Values(1, 3, 5),
                                           testing::Values("wse2", "wse3")),
                          [](const auto& info) {
@@ -115,6 +121,39 @@ TEST(RowsInRounds, AreWhatTheirDefinitionSays) {
     }
 }
 
+// From one sample to the next on WSE-2, five rows: for every element a cycle for the maximum and for the way
+// out, two for the exponent, half of one for the difference and for the sum (two elements per cycle); 2^t is
+// 1.75 for the exponent's parts and 7.25 for the polynomial and the power (exp2.csl): 14.
+TEST(LogSoftmaxRows, TakeFourteenCyclesPerElement) {
+  const auto interval = [](int n) {
+    graph::Graph g;
+    g.name = "rows";
+    const ValueId in = g.add_input("x", {DataType::f32, {1, kRows, n}}, 0);
+    g.set_output(test::add_op(g, "op", "log_softmax", {in}, {1, kRows, n}, Origin::handwritten));
+    mapping::MapOptions options;
+    options.force_width = options.force_height = 1;
+    const std::vector<float> x = test::numbers(size_t(kSamples * kRows * n), 2);
+    const test::RunResult r = test::run_graph(g, test::machine("wse2"), options, {{"x", x}}, kSamples);
+    EXPECT_TRUE(r.ok) << r.message;
+    return double(r.sample_ends[kSamples - 1] - r.sample_ends[kSamples - 2]);
+  };
+  EXPECT_EQ(interval(200) - interval(100), kRows * 14 * 100);
+}
+
+// What is large cancels first: no digits are lost beside a thousand.
+TEST(LogSoftmaxRows, LoseNothingBesideLargeElements) {
+  graph::Graph g;
+  g.name = "rows";
+  const ValueId in = g.add_input("x", {DataType::f32, {1, 4}}, 0);
+  g.set_output(test::add_op(g, "op", "log_softmax", {in}, {1, 4}, Origin::handwritten));
+  const std::vector<float> x = {10000, 10000.5F, 9999, 10000.25F};
+  const test::RunResult r = test::run_graph(g, test::machine("wse2"), {}, {{"x", x}}, 1);
+  ASSERT_TRUE(r.ok) << r.message;
+  const double sum = std::exp(-0.5) + 1 + std::exp(-1.5) + std::exp(-0.25);
+  for (size_t i = 0; i < x.size(); ++i)
+    EXPECT_NEAR(r.outputs.at("op_out")[i], x[i] - 10000.5 - std::log(sum), 5e-7);
+}
+
 class SoftmaxRows : public Rows {};
 
 // What is masked by minus infinity has no part; a row of nothing else has no softmax, nor has one with an
@@ -128,14 +167,16 @@ TEST_P(SoftmaxRows, InfinitiesMeanWhatTheyMeanInTheDefinition) {
   const test::RunResult r = run(x);
   ASSERT_TRUE(r.ok) << r.message;
   const std::vector<float>& y = r.outputs.at("op_out");
-  EXPECT_NEAR(y[0], 1, 1e-6);
-  for (int i = 1; i < n(); ++i) EXPECT_NEAR(y[size_t(i)], 0, 1e-30);
+  const bool log = op() == "log_softmax";
+  EXPECT_NEAR(y[0], log ? 0 : 1, 1e-6);
+  for (int i = 1; i < n(); ++i) EXPECT_EQ(y[size_t(i)] == -inf, log) << y[size_t(i)];
+  for (int i = 1; i < n() && !log; ++i) EXPECT_NEAR(y[size_t(i)], 0, 1e-30);
   for (int i = 0; i < 2 * n(); ++i) EXPECT_TRUE(std::isnan(y[size_t(n() + i)])) << i;
-  for (size_t i = size_t(3 * n()); i < y.size(); ++i) EXPECT_NEAR(y[i], 1.0 / n(), 1e-6);
+  for (size_t i = size_t(3 * n()); i < y.size(); ++i) EXPECT_NEAR(y[i], log ? -std::log(n()) : 1.0 / n(), 1e-6);
 }
 
 INSTANTIATE_TEST_SUITE_P(Operators, SoftmaxRows,
-                         testing::Combine(testing::Values("softmax"), testing::Values(8),
+                         testing::Combine(testing::Values("softmax", "log_softmax"), testing::Values(8),
                                           testing::Values(1, 5), testing::Values("wse2", "wse3")));
 
 }  // namespace
