@@ -108,14 +108,24 @@ bool Importer::align_operand(int i, std::vector<ValueId>& operands, Attrs& attrs
 bool Importer::add_folded(int i, const ops::OpDef& row, const std::vector<ValueId>& operands) {
   const std::string& result = node(i).output(0);
   if (operands.empty()) return bad(i, "the node has no operands");
-  bool mean = node(i).op_type() == "Mean";
-  ValueId acc = operands[0];
-  for (size_t k = 1; k < operands.size(); ++k) {
-    bool last = k + 1 == operands.size() && !mean;
-    std::string name = last ? names_[size_t(i)] : g_.fresh_name(fmt::format("{}_{}", names_[size_t(i)], k));
-    acc = emit(i, name, row, {acc, operands[k]}, {}, {last ? result : g_.fresh_name(name + "_out")});
-    if (!acc.valid()) return false;
+  const bool mean = node(i).op_type() == "Mean";
+  // Pairs, then pairs of their results: the longest way through n operands is log2 n operators.
+  std::vector<ValueId> level = operands;
+  for (int k = 1; level.size() > 1;) {
+    std::vector<ValueId> next;
+    for (size_t a = 0; a < level.size(); a += 2) {
+      if (a + 1 == level.size()) {
+        next.push_back(level[a]);
+        continue;
+      }
+      const bool last = level.size() == 2 && !mean;
+      const std::string name = last ? names_[size_t(i)] : g_.fresh_name(fmt::format("{}_{}", names_[size_t(i)], k++));
+      next.push_back(emit(i, name, row, {level[a], level[a + 1]}, {}, {last ? result : g_.fresh_name(name + "_out")}));
+      if (!next.back().valid()) return false;
+    }
+    level = std::move(next);
   }
+  const ValueId acc = level[0];
   if (!mean && operands.size() > 1) return true;
   ops::Tensor count(ops::TensorType{g_.value(acc).type.dtype, {}});
   count.set(0, double(operands.size()));

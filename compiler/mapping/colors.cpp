@@ -12,22 +12,20 @@
 
 namespace cs::mapping {
 
-namespace {
-
-std::vector<int> palette(const Machine& machine, size_t& switchable) {
-  std::vector<int> list;
+Palette color_palette(const Machine& machine) {
+  Palette p;
   for (int c : machine.router.switchable_colors) {
-    if (c < machine.router.colors) list.push_back(c);
+    if (c < machine.router.colors) p.colors.push_back(c);
   }
-  switchable = list.size();
+  p.switchable = p.colors.size();
   for (int c = 0; c < machine.router.colors; ++c) {
-    if (std::find(list.begin(), list.begin() + std::ptrdiff_t(switchable), c) ==
-        list.begin() + std::ptrdiff_t(switchable)) {
-      list.push_back(c);
-    }
+    const auto end = p.colors.begin() + std::ptrdiff_t(p.switchable);
+    if (std::find(p.colors.begin(), end, c) == end) p.colors.push_back(c);
   }
-  return list;
+  return p;
 }
+
+namespace {
 
 std::map<RouterKey, std::vector<size_t>> flows_at_routers(const std::vector<Flow>& flows) {
   std::map<RouterKey, std::vector<size_t>> at;
@@ -50,8 +48,7 @@ bool color_flows(FlowPlan& plan, const Machine& machine, Diag& diag) {
   std::vector<bool> early;
   for (const Flow& f : plan.flows) early.push_back(f.switches);
   std::vector<int> chosen = algo::color_graph(plan.flows.size(), {edges.begin(), edges.end()}, early);
-  size_t switchable = 0;
-  std::vector<int> colors = palette(machine, switchable);
+  const auto [colors, switchable] = color_palette(machine);
   for (size_t f = 0; f < plan.flows.size(); ++f) {
     size_t have = plan.flows[f].switches ? switchable : colors.size();
     if (size_t(chosen[f]) >= have) {

@@ -19,19 +19,31 @@ void pass_on(const Diag& from, Diag& to, const std::string& help = {}) {
   for (const Diagnostic& d : from.all()) to.error_at(d.where, d.message, help.empty() ? d.help : help);
 }
 
-// Routes and colors. Where streams have no way round each other, rows and columns are added east and south of
-// the rectangles, as long as the fabric has them.
-bool route_and_color(const Parts& parts, const MapOptions& options, const Machine& machine, Extent& fabric,
+// Routes and colors: one after the other, which is better where both can be had, or together.
+enum class Routed : uint8_t { yes, no_way, no_color };
+Routed route_and_color(const Parts& parts, const Machine& machine, const Extent& fabric, FlowPlan& plan, Diag& diag) {
+  if (!route_flows(parts, fabric, machine, plan, diag)) return Routed::no_way;
+  Diag full, together;
+  if (color_flows(plan, machine, full) || route_flows_in_colors(parts, fabric, machine, plan, together))
+    return Routed::yes;
+  pass_on(full, diag);
+  return Routed::no_color;
+}
+
+// Where streams have no way round each other, rows and columns are added east and south of the rectangles, as
+// long as the fabric has them.
+bool route_with_room(const Parts& parts, const MapOptions& options, const Machine& machine, Extent& fabric,
                      FlowPlan& plan, Diag& diag) {
   constexpr int kMaxMargin = 4;
   const Extent limit = fabric_limit(options, machine), packed = fabric;
   for (int margin = 0;; ++margin) {
     Diag trial;
-    if (route_flows(parts, fabric, machine, plan, trial) && color_flows(plan, machine, trial)) return true;
+    const Routed routed = route_and_color(parts, machine, fabric, plan, trial);
+    if (routed == Routed::yes) return true;
     Extent wider{std::min(limit.width, packed.width + margin + 1),
                  std::min(limit.height, packed.height + margin + 1)};
     bool same = wider.width == fabric.width && wider.height == fabric.height;
-    if (options.fabric_width > 0 || same || margin == kMaxMargin) {
+    if (options.fabric_width > 0 || same || margin == kMaxMargin || routed == Routed::no_color) {
       pass_on(trial, diag);
       return false;
     }
@@ -55,7 +67,7 @@ bool place_and_route(Parts& parts, const PlanLists& plans, const MapOptions& opt
     add_relays(placed);
     fabric = options.fabric_width > 0 ? limit : used;
     last = {};
-    if (!route_and_color(placed, options, machine, fabric, flows, last)) continue;
+    if (!route_with_room(placed, options, machine, fabric, flows, last)) continue;
     parts = std::move(placed);
     return verify_flows(flows, parts, fabric, machine, diag) && verify_waiting(parts, diag);
   }

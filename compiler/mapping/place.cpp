@@ -25,8 +25,10 @@ constexpr double kFirstRoom = 1.1, kMoreRoom = 1.2;
 constexpr double kFirstGap = 0.025, kMostGap = 2;
 constexpr int64_t kMovesPerKernel = 3000, kMostMoves = 300'000;
 // A move takes time in proportion to the kernels, so beyond so many there are fewer moves; of thousands of
-// kernels the first arrangement decides, which follows the dataflow to and fro.
+// kernels the first arrangement decides, which goes to and fro along the kernels: then each stands behind what it
+// takes from.
 constexpr double kManyKernels = 200;
+constexpr int64_t kMostWork = 12'000'000;  // moves times kernels, of a start
 // What the wires weigh against the interval where both could be better.
 constexpr double kWireShare = 0.2;
 
@@ -50,6 +52,43 @@ std::vector<int> depths(const Parts& parts) {
   return depth;
 }
 
+// Every instance behind all that it takes from, and as soon behind them as possible: depth first, from the last one
+// of every way.
+std::vector<int> behind_operands(const Parts& parts) {
+  std::vector<std::vector<int>> from(parts.instances.size());
+  std::vector<bool> taken(parts.instances.size(), false), met(parts.instances.size(), false);
+  for (const Stream& s : parts.streams) {
+    for (const Taker& t : s.takers) {
+      if (s.producer < 0 || t.instance < 0) continue;
+      from[size_t(t.instance)].push_back(s.producer);
+      taken[size_t(s.producer)] = true;
+    }
+  }
+  std::vector<int> order;
+  std::vector<std::pair<int, size_t>> open;  // instance, which of its operands is next
+  const auto visit = [&](int last) {
+    if (met[size_t(last)]) return;
+    met[size_t(last)] = true;
+    open.emplace_back(last, 0);
+    while (!open.empty()) {
+      auto& [i, next] = open.back();
+      if (next == from[size_t(i)].size()) {
+        order.push_back(i);
+        open.pop_back();
+        continue;
+      }
+      const int operand = from[size_t(i)][next++];
+      if (met[size_t(operand)]) continue;
+      met[size_t(operand)] = true;
+      open.emplace_back(operand, 0);
+    }
+  };
+  for (size_t i = 0; i < taken.size(); ++i)
+    if (!taken[i]) visit(int(i));
+  for (size_t i = 0; i < taken.size(); ++i) visit(int(i));  // streams in a circle are reported later
+  return order;
+}
+
 class Placer {
  public:
   Placer(const Parts& parts, const PlanLists& plans, const Extent& limit) : plans_(plans), limit_(limit) {
@@ -67,8 +106,15 @@ class Placer {
         best = std::min(best, p.interval_cycles);
       }
       goal_ = std::max(goal_, best * kGoalSlack);
-      problem_.kernels.push_back(int(i));
     }
+    if (double(parts.instances.size()) > kManyKernels) {
+      problem_.kernels = behind_operands(parts);
+    } else {
+      for (size_t i = 0; i < parts.instances.size(); ++i) problem_.kernels.push_back(int(i));
+    }
+    std::vector<int> at(parts.instances.size(), 0);
+    for (size_t k = 0; k < at.size(); ++k) at[size_t(problem_.kernels[k])] = int(k);
+    const auto end_of = [&](int instance) { return instance < 0 ? kEdge : at[size_t(instance)]; };
     // What is faster than the goal is worth no more than the goal: fewer PEs decide.
     for (auto& kind : problem_.kinds)
       for (Alternative& a : kind) a.cost = std::max(a.cost, goal_);
@@ -77,7 +123,7 @@ class Placer {
       for (const Taker& t : s.takers) {
         const bool inside = s.producer >= 0 && t.instance >= 0;
         const int apart = inside ? std::max(1, depth[size_t(t.instance)] - depth[size_t(s.producer)]) : 1;
-        problem_.wires.push_back({s.producer, t.instance, 1.0 / apart});
+        problem_.wires.push_back({end_of(s.producer), end_of(t.instance), 1.0 / apart});
       }
     }
     problem_.pins = Pins::corners;
@@ -85,8 +131,16 @@ class Placer {
     bound_ = area_bound(problem_);
   }
 
-  // Nothing if no placement was found in the box of this attempt.
+  // By instance. Nothing if no placement was found in the box of this attempt.
   std::optional<Floorplan> run(int attempt, int threads) {
+    std::optional<Floorplan> plan = place(attempt, threads);
+    if (!plan) return plan;
+    const std::vector<PlacedKernel> kernels = plan->kernels;
+    for (size_t k = 0; k < kernels.size(); ++k) plan->kernels[size_t(problem_.kernels[k])] = kernels[k];
+    return plan;
+  }
+
+  std::optional<Floorplan> place(int attempt, int threads) {
     if (!bound_) return std::nullopt;
     bool whole = *bound_ > goal_;
     Extent box = whole ? limit_ : box_of(kFirstRoom * std::pow(kMoreRoom, attempt));
@@ -102,7 +156,8 @@ class Placer {
     options.threads = threads;
     const double kernels = double(problem_.kernels.size()),
                  share = std::min(1.0, kManyKernels / std::max(1.0, kernels));
-    options.moves = std::min(int64_t(double(kMostMoves) * share * share), kMovesPerKernel * int64_t(kernels));
+    options.moves = std::min({int64_t(double(kMostMoves) * share * share), kMovesPerKernel * int64_t(kernels),
+                              kMostWork / int64_t(kernels)});
     if (!whole) {
       options.max_cost = goal_;
       return place_kernels(problem_, options);

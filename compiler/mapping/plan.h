@@ -1,6 +1,7 @@
 // Sizing, placing, routing and coloring: the steps between parts (instances.h) and emission (emit.h).
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -18,6 +19,7 @@ namespace cs::mapping {
 std::vector<int> extents(int64_t n, int limit);
 struct Extent {
   int width = 0, height = 0;
+  bool contains(Coord c) const { return c.x >= 0 && c.y >= 0 && c.x < width && c.y < height; }
 };
 struct RegionPlan {
   kernels::Plan plan;
@@ -91,14 +93,37 @@ struct FlowPlan {
   std::vector<HostPort> ports;  // colors are set by color_flows
   std::vector<int> port_flow;
 };
-// Extends the flow by the shortest branch to one PE of `goal`, ending in its ramp: from any router of
-// the flow that has the whole stream, round all routers of the flow. Nothing if there is no way; then f is as
-// before.
-std::optional<Coord> search_branch(Flow& f, const Rect& goal, const Extent& fabric);
+// Routers that a branch does not pass: those outside the fabric, those where so many flows are already, and those
+// where a color is taken.
+struct Avoid {
+  Extent fabric;
+  const std::vector<int>* flows_at = nullptr;  // by router, in rows
+  int most = 0;
+  const std::vector<uint32_t>* colors_at = nullptr;
+  int color = -1;  // -1: any will do
+  bool blocks(Coord c) const {
+    if (!fabric.contains(c)) return true;
+    const size_t at = size_t(c.y) * size_t(fabric.width) + size_t(c.x);
+    return (*flows_at)[at] >= most || (color >= 0 && ((*colors_at)[at] >> color & 1) != 0);
+  }
+};
+// By which port a branch leaves the flow there, if it may end there.
+using Goal = std::function<std::optional<Port>(Coord)>;
+// Extends the flow by the shortest branch to a goal: from any router of the flow that has the whole stream, round
+// all routers of the flow. Nothing if there is no way; then f is as before.
+std::optional<Coord> search_branch(Flow& f, const Goal&, const Avoid&);
 bool route_flows(const Parts&, const Extent& fabric, const Machine&, FlowPlan&, Diag&);
 
+// Colors in the order in which they are given: the first ones have switch positions.
+struct Palette {
+  std::vector<int> colors;
+  size_t switchable = 0;
+};
+Palette color_palette(const Machine&);
 // Colors for all flows; reports where too many meet.
 bool color_flows(FlowPlan&, const Machine&, Diag&);
+// Where that needs too many colors: routes with colors, each stream on a way on which one is free.
+bool route_flows_in_colors(const Parts&, const Extent& fabric, const Machine&, FlowPlan&, Diag&);
 // Checks routes and colors from the result alone, knowing nothing of how they were made: at every router each
 // color has one configuration; every wavelet that can leave by a link is expected on the other side; switches
 // are on switchable colors; streams do not wait for each other in a circle. Reports all violations.

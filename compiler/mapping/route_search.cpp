@@ -2,7 +2,7 @@
 // pass yet.
 #include <deque>
 
-#include "compiler/mapping/plan.h"
+#include "compiler/mapping/route_paths.h"
 
 namespace cs::mapping {
 
@@ -32,56 +32,69 @@ bool may_leave_by(const RouteConfig& config, Port link) {
   return true;
 }
 
-void add_output(RouteConfig& config, Port link) {
-  for (SwitchPosition& p : config.positions) {
-    if (p.valid) p.tx |= port_bit(link);
+// Breadth first, from all routers of a flow at once.
+class Search {
+ public:
+  Search(const Flow& f, const Avoid& avoid)
+      : flow_(f), avoid_(avoid), came_by_(size_t(avoid.fabric.width) * size_t(avoid.fabric.height), kNot) {}
+
+  std::optional<Coord> run(const Goal& goal) {
+    for (const auto& [key, config] : flow_.routers) {
+      if (!has_whole_stream(flow_, key, config)) continue;
+      for (Port link : kLinks)
+        if (may_leave_by(config, link)) enter({key.x, key.y}, link);
+    }
+    while (!queue_.empty()) {
+      const Coord c = queue_.front();
+      queue_.pop_front();
+      if (goal(c)) return c;
+      for (Port link : kLinks) enter(c, link);
+    }
+    return std::nullopt;
   }
-}
+  // The side on which the branch enters.
+  Port came_by(Coord c) const { return Port(came_by_[at(c)]); }
+
+ private:
+  static constexpr uint8_t kNot = 0xFF;
+  size_t at(Coord c) const { return size_t(c.y) * size_t(avoid_.fabric.width) + size_t(c.x); }
+  void enter(Coord from, Port link) {
+    const Coord c = neighbour(from, link);
+    if (avoid_.blocks(c) || came_by_[at(c)] != kNot || flow_.routers.count({c.y, c.x})) return;
+    came_by_[at(c)] = uint8_t(opposite(link));
+    queue_.push_back(c);
+  }
+
+  const Flow& flow_;
+  const Avoid& avoid_;
+  std::vector<uint8_t> came_by_;
+  std::deque<Coord> queue_;
+};
 
 }  // namespace
 
-std::optional<Coord> search_branch(Flow& f, const Rect& goal, const Extent& fabric) {
-  std::map<RouterKey, Port> came_by;  // side on which the branch enters
-  std::deque<Coord> queue;
-  auto in_goal = [&](Coord c) {
-    return c.y >= goal.y && c.y < goal.y + goal.h && c.x >= goal.x && c.x < goal.x + goal.w;
-  };
-  auto enter = [&](Coord from, Port link) {
-    Coord c = neighbour(from, link);
-    RouterKey key{c.y, c.x};
-    bool inside = c.x >= 0 && c.y >= 0 && c.x < fabric.width && c.y < fabric.height;
-    if (!inside || f.routers.count(key) || !came_by.emplace(key, opposite(link)).second) return;
-    queue.push_back(c);
-  };
-  for (const auto& [key, config] : f.routers) {
-    if (!has_whole_stream(f, key, config)) continue;
-    for (Port link : kLinks) {
-      if (may_leave_by(config, link)) enter({key.x, key.y}, link);
-    }
+std::optional<Coord> search_branch(Flow& f, const Goal& goal, const Avoid& avoid) {
+  for (auto& [key, config] : f.routers) {  // where it passes already
+    const std::optional<Port> last = goal({key.x, key.y});
+    if (!last || !has_whole_stream(f, key, config) || !may_leave_by(config, *last)) continue;
+    add_output(config, *last);
+    return Coord{key.x, key.y};
   }
-  while (!queue.empty()) {
-    Coord c = queue.front();
-    queue.pop_front();
-    if (!in_goal(c)) {
-      for (Port link : kLinks) enter(c, link);
-      continue;
+  Search search(f, avoid);
+  const std::optional<Coord> end = search.run(goal);
+  if (!end) return end;
+  Port out = *goal(*end);
+  for (Coord c = *end;;) {
+    const auto it = f.routers.find({c.y, c.x});
+    if (it != f.routers.end()) {
+      add_output(it->second, out);
+      return end;
     }
-    Port out = Port::ramp;
-    for (Coord at = c;;) {
-      RouterKey key{at.y, at.x};
-      auto it = f.routers.find(key);
-      if (it != f.routers.end()) {
-        add_output(it->second, out);
-        return c;
-      }
-      RouteConfig config;
-      config.positions[0] = {true, port_bit(came_by.at(key)), port_bit(out)};
-      f.routers[key] = config;
-      out = opposite(came_by.at(key));
-      at = neighbour(at, came_by.at(key));
-    }
+    const Port from = search.came_by(c);
+    f.routers[{c.y, c.x}] = fixed_route(port_bit(from), port_bit(out));
+    out = opposite(from);
+    c = neighbour(c, from);
   }
-  return std::nullopt;
 }
 
 }  // namespace cs::mapping

@@ -199,11 +199,12 @@ void SlicingTree::place(Outline root, std::vector<Rect>& rects) const {
     int node, x, y;
     Outline size;
   };
-  static thread_local std::vector<Task> tasks;
-  tasks.assign(1, {root_, 0, 0, root});
-  while (!tasks.empty()) {
-    const Task t = tasks.back();
-    tasks.pop_back();
+  static thread_local std::vector<Task> tasks;  // a stack that never holds more than all nodes
+  if (tasks.size() < nodes_.size()) tasks.resize(nodes_.size());
+  Task* top = tasks.data();
+  *top++ = {root_, 0, 0, root};
+  while (top != tasks.data()) {
+    const Task t = *--top;
     if (is_leaf(t.node)) {
       rects[size_t(t.node)] = {t.x, t.y, t.size.w, t.size.h};
       continue;
@@ -212,12 +213,12 @@ void SlicingTree::place(Outline root, std::vector<Rect>& rects) const {
     const ShapeCurve &a = curves_[size_t(n.first)], &b = curves_[size_t(n.second)];
     if (n.beside) {
       const Outline left = narrowest(a, t.size.h);
-      tasks.push_back({n.first, t.x, t.y, left});
-      tasks.push_back({n.second, t.x + left.w, t.y, narrowest(b, t.size.h)});
+      *top++ = {n.first, t.x, t.y, left};
+      *top++ = {n.second, t.x + left.w, t.y, narrowest(b, t.size.h)};
     } else {
-      const Outline top = lowest(a, t.size.w);
-      tasks.push_back({n.first, t.x, t.y, top});
-      tasks.push_back({n.second, t.x, t.y + top.h, lowest(b, t.size.w)});
+      const Outline upper = lowest(a, t.size.w);
+      *top++ = {n.first, t.x, t.y, upper};
+      *top++ = {n.second, t.x, t.y + upper.h, lowest(b, t.size.w)};
     }
   }
 }

@@ -46,17 +46,19 @@ std::vector<double> port_periods(const Program& p, const Machine& m) {
       p.host ? wavelets_of(*p.host) : std::map<std::string, double>{};
   std::vector<double> periods(p.ports.size(), 1.0 / m.host.host_wavelets_per_cycle);
   for (const bool input : {true, false}) {
-    std::vector<size_t> ports;
+    std::map<std::pair<Port, int>, size_t> place;  // by side and position: which of `weights`
     std::vector<double> weights;
-    for (size_t i = 0; i < p.ports.size(); ++i) {
-      if (p.ports[i].input != input) continue;
-      const auto found = wavelets.find(p.ports[i].name);
-      ports.push_back(i);
-      weights.push_back(found != wavelets.end() && found->second > 0 ? found->second : 1);
+    for (const HostPort& port : p.ports) {
+      if (port.input != input) continue;
+      const auto found = wavelets.find(port.name);
+      const auto [at, fresh] = place.emplace(std::pair{port.side, port.position}, weights.size());
+      if (fresh) weights.push_back(0);
+      weights[at->second] += found != wavelets.end() && found->second > 0 ? found->second : 1;
     }
     const std::vector<double> rates =
         share(weights, m.host.host_wavelets_per_cycle, system_wavelets_per_cycle(m));
-    for (size_t i = 0; i < ports.size(); ++i) periods[ports[i]] = 1 / rates[i];
+    for (size_t i = 0; i < p.ports.size(); ++i)
+      if (p.ports[i].input == input) periods[i] = 1 / rates[place.at({p.ports[i].side, p.ports[i].position})];
   }
   return periods;
 }

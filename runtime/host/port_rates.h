@@ -1,4 +1,5 @@
 // How fast each host port of a Program is: its own rate, and its part of the network that all of them share.
+// Streams that cross at the same place in the same direction, with colors of their own, share one port.
 #pragma once
 
 #include <vector>
@@ -8,9 +9,9 @@
 
 namespace cs {
 
-// Cycles per wavelet, by port. The ports of one direction together carry no more than system_gb_per_s; each
-// gets a part in proportion to the wavelets that one sample brings over it (without a host part all get the
-// same), and none more than host_wavelets_per_cycle.
+// Cycles per wavelet of the port of each stream (Program::ports). The ports of one direction together carry no more
+// than system_gb_per_s; each gets a part in proportion to the wavelets that one sample brings over it (without a host
+// part every stream counts the same), and none more than host_wavelets_per_cycle.
 std::vector<double> port_periods(const Program&, const Machine&);
 // Wavelets per cycle that the network carries in one direction.
 double system_wavelets_per_cycle(const Machine&);

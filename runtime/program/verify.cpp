@@ -167,6 +167,7 @@ void verify_ports(const Verifier& v) {
   const Program& p = v.program;
   std::set<std::string> seen;
   std::set<PortKey> keys;
+  std::set<std::tuple<int, int, bool>> places;  // streams that cross at one place in one direction share a port
   std::map<int, int> per_side;
   for (const HostPort& h : p.ports) {
     const std::string where = fmt::format("port '{}'", h.name);
@@ -191,7 +192,7 @@ void verify_ports(const Verifier& v) {
       v.error(where, fmt::format("no route of color {} at PE ({}, {}) {} the {}", h.color, pe.x, pe.y,
                                  h.input ? "takes input from" : "sends to", port_name(h.side)));
     }
-    ++per_side[int(h.side)];
+    per_side[int(h.side)] += places.insert({int(h.side), h.position, h.input}).second ? 1 : 0;
   }
   for (const auto& [side, count] : per_side) {
     if (count > v.machine.host.host_ports) {

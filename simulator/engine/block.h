@@ -83,6 +83,7 @@ class Block {
   std::vector<FilterState> filters;
   std::vector<Mirror> mirrors;
   std::vector<PortState> ports;
+  std::vector<PortLink> links;
   std::vector<std::unique_ptr<Pe>> pes;
   std::vector<int32_t> tile_of;     // by PE: index into World::tiles, -1: none
   std::vector<uint32_t> constants;  // indices into HostPart::constants that touch this block
@@ -146,6 +147,7 @@ class Block {
   void move_switch(uint32_t node, int command, Cycle now);
   void apply_position(uint32_t node, int position, Cycle now);
   void run_sources(Cycle now);
+  void offer(uint32_t port, Cycle now);
   void push_sources(Cycle now);
 
   std::vector<Candidate> candidates_, contested_, group_;

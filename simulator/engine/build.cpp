@@ -9,7 +9,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
 #include <string>
+#include <tuple>
 
 #include "runtime/host/port_rates.h"
 
@@ -297,6 +299,7 @@ struct Builder {
   bool make_ports(std::vector<PortHome>& homes) {
     homes.resize(world.program.ports.size());
     const std::vector<double> periods = port_periods(world.program, world.machine);
+    std::map<std::tuple<Port, int, bool>, uint32_t> links;  // by side, position and direction
     for (size_t i = 0; i < homes.size(); ++i) {
       const HostPort& p = world.program.ports[i];
       Coord at = edge_of(p);
@@ -314,7 +317,9 @@ struct Builder {
       PortState state;
       state.program_port = int(i);
       state.input = p.input;
-      state.period = periods[i];
+      const auto [link, fresh] = links.emplace(std::tuple{p.side, p.position, p.input}, uint32_t(b->links.size()));
+      if (fresh) b->links.push_back({periods[i]});
+      state.link = link->second;
       uint32_t index = uint32_t(b->ports.size());
       if (p.input) {
         state.lane = lane;

@@ -126,7 +126,7 @@ Cycle Engine::Impl::earliest_stop(Cycle t) const {
     if (p.watch == 0) continue;
     const size_t missing = p.watch - std::min(p.watch, p.received.size());
     if (missing == 0) return t;
-    stop = std::min(stop, t + 1 + Cycle(double(missing - 1) * std::max(1.0, p.period)));
+    stop = std::min(stop, t + 1 + Cycle(double(missing - 1) * std::max(1.0, home.block->links[p.link].period)));
   }
   return stop;
 }

@@ -151,6 +151,14 @@ struct Outbox {
 
 // A host port at an edge router, or a host stream at a PE's ramp: a source (input) or a sink (output) of one lane
 // or node.
+// A place at the edge where wavelets cross in one direction: all streams there take turns on one link.
+struct PortLink {
+  double period = 1;           // cycles per wavelet
+  double next_free = 0;        // the link is taken until this cycle
+  uint32_t last = UINT32_MAX;  // input: the port whose wavelet was the last one
+  uint32_t source = 0;         // input: who sends in this cycle, an index of the block's sources + 1; 0: nobody
+};
+
 struct PortState {
   int program_port = 0;  // -1: a stream
   bool input = true;
@@ -161,8 +169,7 @@ struct PortState {
   };
   std::vector<Chunk> chunks;  // input: what is still to be sent, from (chunk, offset)
   size_t chunk = 0, offset = 0;
-  double period = 1;        // cycles per wavelet
-  double next_free = 0;     // the port is taken until this cycle
+  uint32_t link = 0;        // of the block's links
   size_t limit = SIZE_MAX;  // output: wavelets that the host has asked for
   size_t taken = 0;         // output of a stream: of `received`, handed to the host
   bool waits_for_room = false;

@@ -208,9 +208,10 @@ bool Block::room_at(ColorNode& n, int port, Cycle now) {
 bool Block::room_at_port(uint32_t index, Cycle now) {
   PortState& p = ports[index];
   if (p.received.size() >= p.limit) return false;
-  if (p.next_free <= double(now)) return true;
+  const double next_free = links[p.link].next_free;
+  if (next_free <= double(now)) return true;
   p.waits_for_room = true;
-  port_wheel.push(std::max(now, Cycle(std::ceil(p.next_free)) - 1), index);
+  port_wheel.push(std::max(now, Cycle(std::ceil(next_free)) - 1), index);
   return false;
 }
 
@@ -356,7 +357,8 @@ inline void Block::deliver(ColorNode& n, int port, Entry e, Cycle now) {
 }
 
 void Block::deliver_to_host(PortState& p, Entry e, Cycle now, Cycle arrives) {
-  p.next_free = std::max(p.next_free, double(now)) + p.period;
+  PortLink& link = links[p.link];
+  link.next_free = std::max(link.next_free, double(now)) + link.period;
   // A control wavelet ends here: its commands were for the routers on the way, the host takes data.
   if (e & kEntryControl) return;
   p.received.push_back({entry_data(e), arrives, false});

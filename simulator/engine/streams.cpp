@@ -59,6 +59,8 @@ PortState* Engine::Impl::stream_port(uint8_t color, Coord c, StreamEnd end, Bloc
     const uint32_t lane = b->lane_of(*n, Port::ramp);
     state.lane = state.input ? lane : uint32_t(n - b->nodes.data());
     if (state.input) b->lanes[lane].up = make_ref(RefKind::port, uint32_t(b->ports.size()));
+    state.link = uint32_t(b->links.size());
+    b->links.emplace_back();
     b->ports.push_back(std::move(state));
     n->stream_port = uint32_t(b->ports.size());
   }
@@ -81,10 +83,11 @@ bool Engine::Impl::begin_streams(uint8_t color, Rect pes, StreamEnd end, Cycle s
       return;
     }
     if (!add(*p, *b)) return;
-    p->period = period;
-    p->next_free = std::max(p->next_free, double(start) + first_turn(period, pes, column));
+    PortLink& link = b->links[p->link];
+    link.period = period;
+    link.next_free = std::max(link.next_free, double(start) + first_turn(period, pes, column));
     // What comes from the host waits for its turn; lanes with what goes to it ask again.
-    b->port_wheel.push(p->input ? std::max(now, Cycle(std::ceil(p->next_free))) : now, index);
+    b->port_wheel.push(p->input ? std::max(now, Cycle(std::ceil(link.next_free))) : now, index);
     refresh(*b);
   });
   return good;

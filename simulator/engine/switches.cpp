@@ -112,7 +112,7 @@ void Block::run_sources(Cycle now) {
       p.offset = 0;
     }
     if (p.chunk == p.chunks.size()) continue;
-    Cycle due = std::max(p.chunks[p.chunk].not_before, Cycle(std::ceil(p.next_free)));
+    Cycle due = std::max(p.chunks[p.chunk].not_before, Cycle(std::ceil(links[p.link].next_free)));
     if (due > now) {
       port_wheel.push(due, index);
       continue;
@@ -120,9 +120,23 @@ void Block::run_sources(Cycle now) {
     Lane& l = lanes[p.lane];
     if (l.count >= l.capacity)
       l.flags |= Lane::waiter;
-    else if (std::find(sources_.begin(), sources_.end(), index) == sources_.end())
-      sources_.push_back(index);
+    else
+      offer(index, now);
   }
+}
+
+// One of a link's ports sends per cycle: the next one behind that which sent last. They come in ascending order.
+void Block::offer(uint32_t index, Cycle now) {
+  PortLink& link = links[ports[index].link];
+  if (link.source == 0) {
+    sources_.push_back(index);
+    link.source = uint32_t(sources_.size());
+    return;
+  }
+  uint32_t& ahead = sources_[link.source - 1];
+  uint32_t later = index;
+  if (ahead <= link.last && index > link.last) std::swap(ahead, later);
+  port_wheel.push(now + 1, later);
 }
 
 void Block::push_sources(Cycle now) {
@@ -131,9 +145,12 @@ void Block::push_sources(Cycle now) {
     Cycle lands = now + Cycle(world.machine.router.hop_cycles);
     push_lane(p.lane, make_entry(p.chunks[p.chunk].data[p.offset++], 0, lands), lands);
     p.entered.push_back(now);
-    p.next_free = std::max(p.next_free, double(now)) + p.period;
+    PortLink& link = links[p.link];
+    link.next_free = std::max(link.next_free, double(now)) + link.period;
+    link.last = index;
+    link.source = 0;
     if (p.program_port < 0) --stream_words;
-    port_wheel.push(std::max(now + 1, Cycle(std::ceil(p.next_free))), index);
+    port_wheel.push(std::max(now + 1, Cycle(std::ceil(link.next_free))), index);
   }
 }
 

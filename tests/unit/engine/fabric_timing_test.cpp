@@ -280,5 +280,32 @@ TEST(FabricTiming, host_ports_keep_order_rate_and_cycles) {
   }
 }
 
+// Two streams that enter at one place, and two that leave at one place, share a link of one wavelet per cycle: they
+// take turns. The same two at places of their own do not.
+TEST(FabricTiming, streams_at_one_place_share_the_host_port) {
+  for (const bool shared : {true, false}) {
+    Fabric f(wse2(), 4, 2);
+    const int row = shared ? 0 : 1;
+    f.route({0, 0, 4, 1}, 5, {"W>E"});
+    f.route({0, row, 4, 1}, 6, {"W>E"});
+    const int in[] = {f.port("a", true, Port::west, 0, 5), f.port("b", true, Port::west, row, 6)};
+    const int out[] = {f.port("c", false, Port::east, 0, 5), f.port("d", false, Port::east, row, 6)};
+    Simulation run(f);
+    for (const int p : in) run.engine.send(p, std::vector<uint32_t>{1, 2, 3, 4}, 10);
+    run.finish();
+    for (const size_t k : {0, 1}) {
+      const auto& got = run.engine.received(out[k]);
+      ASSERT_EQ(got.size(), 4u);
+      for (size_t i = 0; i < 4; ++i) {
+        // Alone: a wavelet per cycle from 10 on, outside after five hops. Shared: every second cycle, b behind a.
+        const Cycle entered = shared ? 10 + 2 * i + k : 10 + i;
+        EXPECT_EQ(run.engine.entered(in[k], i), entered) << shared << " " << k;
+        EXPECT_EQ(got[i].cycle, entered + 5) << shared << " " << k;
+        EXPECT_EQ(got[i].data, i + 1);
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace cs::sim::test

@@ -210,6 +210,26 @@ TEST(PortRates, ShareTheNetworkByWhatASampleBrings) {
   EXPECT_THAT(port_periods(p, m), ElementsAre(1, 1, 1));
 }
 
+// Three streams of two ports: a port's part is that of its streams together.
+TEST(PortRates, StreamsAtOnePlaceHaveOnePort) {
+  Program p;
+  p.ports = {{"a", true, Port::west, 0, 1}, {"b", true, Port::west, 0, 2}, {"c", true, Port::west, 1, 1}};
+  HostPart h;
+  h.inputs = {{"x", DataType::f32, {1, 100}, 0}, {"y", DataType::f32, {1, 200}, 0}, {"z", DataType::f32, {1, 500}, 0}};
+  for (const auto& [port, tensor] : {std::pair("a", "x"), std::pair("b", "y"), std::pair("c", "z")}) {
+    HostStep& step = h.steps.emplace_back();
+    step.kind = HostStep::Kind::send;
+    step.port = port;
+    step.tensor = tensor;
+  }
+  p.host = h;
+  Machine m;
+  m.clock_mhz = 1000;
+  m.host.host_wavelets_per_cycle = 1;
+  m.host.system_gb_per_s = 3.2;  // 0.8 wavelets per cycle: 0.3 and 0.5
+  EXPECT_THAT(port_periods(p, m), ElementsAre(DoubleEq(1 / 0.3), DoubleEq(1 / 0.3), DoubleEq(2)));
+}
+
 TEST_F(ModelRun, AnUnknownOperatorIsADiagnostic) {
   Program p = doubling_program();
   p.host->steps[2].op = "rellu";

@@ -1,11 +1,10 @@
-// Cuts, costs, coloring, routes and roles, checked against rules written here and against hand calculations.
+// Cuts, costs, routes and roles, checked against rules written here and against hand calculations.
 #include <map>
 #include <set>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "compiler/algo/coloring.h"
 #include "compiler/mapping/emit.h"
 #include "tests/unit/mapping/harness.h"
 
@@ -14,22 +13,6 @@ namespace {
 
 using mapping::FlowPlan;
 using mapping::Parts;
-
-TEST(Coloring, EndsOfEveryEdgeDifferAndEarlyVerticesComeFirst) {
-  // A ring of five needs three colors; vertex 2 is early and so gets color 0.
-  std::vector<algo::Edge> edges = {{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 0}};
-  std::vector<int> colors = algo::color_graph(5, edges, {false, false, true, false, false});
-  for (auto [a, b] : edges) EXPECT_NE(colors[a], colors[b]);
-  EXPECT_EQ(colors[2], 0);
-  EXPECT_EQ(std::set<int>(colors.begin(), colors.end()).size(), 3U);
-}
-
-TEST(Coloring, ComponentsOfACircleAreOne) {
-  std::vector<int> c = algo::strong_components(4, {{0, 1}, {1, 2}, {2, 0}, {2, 3}});
-  EXPECT_EQ(c[0], c[1]);
-  EXPECT_EQ(c[1], c[2]);
-  EXPECT_NE(c[2], c[3]);
-}
 
 TEST(Kernels, CutIsRaggedAtTheEnds) {
   kernels::Work work;
@@ -236,6 +219,23 @@ TEST(Plan, NoRouterHasTwoFlowsOfOneColorAndSwitchesHavePositions) {
       EXPECT_TRUE(seen.insert({key.x, key.y, f.color}).second) << f.name;
     if (!f.switches) continue;
     EXPECT_THAT(machine.router.switchable_colors, testing::Contains(f.color)) << f.name;
+  }
+}
+
+// Each stream on a way on which one color is free: the same verifier accepts it, with as many host ports.
+TEST(Plan, RoutesAndColorsTogether) {
+  for (const std::string name : {"wse2", "wse3"}) {
+    const Machine machine = test::machine(name);
+    const Planned p = planned(machine);
+    Diag diag;
+    FlowPlan plan;
+    EXPECT_TRUE(mapping::route_flows_in_colors(p.parts, p.fabric, machine, plan, diag)) << diag.to_string();
+    EXPECT_TRUE(mapping::verify_flows(plan, p.parts, p.fabric, machine, diag)) << diag.to_string();
+    EXPECT_EQ(plan.ports.size(), p.plan.ports.size());
+    for (const mapping::Flow& f : plan.flows) {
+      if (!f.switches) continue;
+      EXPECT_THAT(machine.router.switchable_colors, testing::Contains(f.color)) << f.name;
+    }
   }
 }
 

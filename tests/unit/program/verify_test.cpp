@@ -19,6 +19,19 @@ std::string problems(const Program& p, const std::string& machine_name = "wse2")
 
 TEST(Verify, AcceptsTheSample) { EXPECT_EQ(problems(sample_program()), ""); }
 
+// 120 streams at 60 places of an edge are 60 ports.
+TEST(Verify, StreamsAtOnePlaceAreOneHostPort) {
+  Program p = sample_program();
+  p.fabric_height = 100;
+  for (int i = 0; i < 59; ++i)
+    for (const int color : {10, 11}) {
+      const std::string name = "w" + std::to_string(i) + (color == 10 ? "a" : "b");
+      p.ports.push_back({name, true, Port::west, 10 + i, uint8_t(color)});
+    }
+  for (const int color : {10, 11}) p.routes.push_back({{0, 10, 4, 59}, uint8_t(color), p.routes[0].config});
+  EXPECT_THAT(problems(p), testing::Not(HasSubstr("host ports")));
+}
+
 struct Break {
   const char* message;
   std::function<void(Program&)> damage;

@@ -1,0 +1,44 @@
+// Where streams of the host can cross the edge of the fabric. A host port is a place at the edge; streams that
+// cross there in the same direction share it, each with a color of its own, and take turns word by word.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include "compiler/mapping/plan.h"
+
+namespace cs::mapping {
+
+struct Site {  // an edge PE with the side a host stream crosses
+  Port side = Port::west;
+  int position = 0;
+  Coord pe;
+};
+
+class HostSites {
+ public:
+  HostSites(const Parts&, const Extent& fabric, const Machine&);
+  // The sites that a stream of so many words can use, the best first: none where a port would be slower than
+  // the goal before one where it is not, then near ones, of which one without other streams is worth some hops.
+  std::vector<Site> list(Coord near, int64_t words, bool input) const;
+  void take(const Site&, int64_t words, bool input);
+
+ private:
+  using Place = std::tuple<Port, int, bool>;  // side, position, input
+  struct Use {
+    int streams = 0;
+    int64_t words = 0;
+  };
+  Use use(const Site& s, bool input) const;
+  double goal_of(const Parts&, bool input) const;
+
+  Extent fabric_;
+  int ports_per_edge_, colors_;
+  double goal_[2];  // cycles per sample that no port should take longer than; of outputs, of inputs
+  std::map<Place, Use> used_;
+  std::map<Port, int> ports_;
+};
+
+}  // namespace cs::mapping

@@ -1,0 +1,189 @@
+// Paths in dimension order, and what to try in which order.
+#include "compiler/mapping/route_paths.h"
+
+#include <algorithm>
+
+#include "runtime/machine/field_widths.h"
+
+namespace cs::mapping {
+
+namespace {
+
+static_assert(widths::kColors <= 32, "colors are bits of a word");
+
+Port direction(Coord from, Coord to) {
+  if (to.x != from.x) return to.x > from.x ? Port::east : Port::west;
+  return to.y > from.y ? Port::south : Port::north;
+}
+
+std::vector<Coord> path(Coord from, Coord to, bool x_first) {
+  std::vector<Coord> list{from};
+  auto walk_x = [&] {
+    while (list.back().x != to.x) {
+      Coord c = list.back();
+      list.push_back({c.x + (to.x > c.x ? 1 : -1), c.y});
+    }
+  };
+  auto walk_y = [&] {
+    while (list.back().y != to.y) {
+      Coord c = list.back();
+      list.push_back({c.x, c.y + (to.y > c.y ? 1 : -1)});
+    }
+  };
+  if (x_first) walk_x();
+  walk_y();
+  walk_x();
+  return list;
+}
+
+// Extends the flow by a path that leaves it by `last` at its end. False if the path meets the flow from
+// aside.
+bool extend(Flow& f, const std::vector<Coord>& way, Port last) {
+  for (size_t i = 1; i < way.size(); ++i) {
+    Port from = opposite(direction(way[i - 1], way[i]));
+    auto it = f.routers.find({way[i].y, way[i].x});
+    if (it != f.routers.end() && it->second.positions[0].rx != port_bit(from)) return false;
+  }
+  if (way.size() == 1 && f.routers.at({way[0].y, way[0].x}).positions[0].rx == port_bit(last)) return false;
+  for (size_t i = 0; i < way.size(); ++i) {
+    Port out = i + 1 < way.size() ? direction(way[i], way[i + 1]) : last;
+    RouterKey key{way[i].y, way[i].x};
+    if (i > 0 && !f.routers.count(key)) {
+      f.routers[key] = fixed_route(port_bit(opposite(direction(way[i - 1], way[i]))), 0);
+    }
+    add_output(f.routers.at(key), out);
+  }
+  return true;
+}
+
+Goal ramp_of(const Rect& r) {
+  return [r](Coord c) {
+    const bool inside = c.y >= r.y && c.y < r.y + r.h && c.x >= r.x && c.x < r.x + r.w;
+    return inside ? std::optional<Port>(Port::ramp) : std::nullopt;
+  };
+}
+
+Coord on_line(const Rect& line, int i) {
+  return line.h > 1 ? Coord{line.x, line.y + i} : Coord{line.x + i, line.y};
+}
+
+void spread(Flow& f, Coord at, Port to) {
+  add_output(f.routers.at({at.y, at.x}), to);
+  Coord next = neighbour(at, to);
+  f.routers[{next.y, next.x}] = fixed_route(port_bit(opposite(to)), port_bit(Port::ramp));
+}
+
+// The flow's routers on the line pass it on to their cores and to those beside them; false if there are
+// none.
+bool spread_line(Flow& f, const Rect& line) {
+  Port on = line.h > 1 ? Port::south : Port::east;
+  int end = line.w * line.h, first = 0;
+  auto key = [&](int i) { return RouterKey{on_line(line, i).y, on_line(line, i).x}; };
+  auto passes = [&](int i) { return f.routers.count(key(i)) > 0; };
+  while (first < end && !passes(first)) ++first;
+  if (first == end) return false;
+  for (int i = 0; i < end; ++i) {
+    if (passes(i)) add_output(f.routers.at(key(i)), Port::ramp);
+  }
+  for (int i = first; i > 0; --i) spread(f, on_line(line, i), opposite(on));
+  for (int i = first; i + 1 < end; ++i) {
+    if (!passes(i + 1)) spread(f, on_line(line, i), on);
+  }
+  return true;
+}
+
+}  // namespace
+
+RouteConfig fixed_route(PortSet rx, PortSet tx) {
+  RouteConfig c;
+  c.positions[0] = {true, rx, tx};
+  return c;
+}
+
+void add_output(RouteConfig& c, Port p) {
+  for (SwitchPosition& position : c.positions) {
+    if (position.valid) position.tx |= port_bit(p);
+  }
+}
+
+Paths::Paths(const Extent& fabric, int most)
+    : fabric_(fabric),
+      calm_((most + 1) / 2),
+      most_(most),
+      flows_at_(size_t(fabric.width) * size_t(fabric.height), 0),
+      colors_at_(flows_at_.size(), 0) {}
+
+void Paths::add(const Flow& f) {
+  for (const auto& [key, config] : f.routers) {
+    if (!fabric_.contains({key.x, key.y})) continue;
+    ++flows_at_[at(key)];
+    if (f.color >= 0) colors_at_[at(key)] |= uint32_t(1) << f.color;
+  }
+}
+
+bool Paths::free(const Flow& f, int color) const {
+  return std::none_of(f.routers.begin(), f.routers.end(),
+                      [&](const auto& router) { return colors_at_[at(router.first)] >> color & 1; });
+}
+
+bool Paths::passes(const Flow& f, const std::vector<Coord>& way, int most) const {
+  for (const Coord& c : way) {
+    if (f.routers.count({c.y, c.x}) == 0 && avoid(most).blocks(c)) return false;
+  }
+  return true;
+}
+
+bool Paths::connect(Flow& f, Coord from, Coord to, Port last, int most) const {
+  for (const bool x_first : {true, false}) {
+    const std::vector<Coord> way = path(from, to, x_first);
+    if (passes(f, way, most) && extend(f, way, last)) return true;
+  }
+  return false;
+}
+
+bool Paths::to_pe(Flow& f, Coord from, Coord to) const {
+  for (const int most : {calm_, most_}) {
+    if (connect(f, from, to, Port::ramp, most)) return true;
+    if (search_branch(f, ramp_of({to.x, to.y, 1, 1}), avoid(most))) return true;
+  }
+  return false;
+}
+
+bool Paths::to_edge(Flow& f, Coord from, const Site& site) const {
+  return connect(f, from, site.pe, site.side, calm_);
+}
+
+std::optional<Site> Paths::to_some_edge(Flow& f, const std::vector<Site>& sites) const {
+  std::map<RouterKey, const Site*> at;
+  for (const Site& s : sites) at.emplace(RouterKey{s.pe.y, s.pe.x}, &s);  // the best of a corner's two
+  const auto found = [&](Coord c) {
+    const auto it = at.find({c.y, c.x});
+    return it == at.end() ? std::nullopt : std::optional<Port>(it->second->side);
+  };
+  for (const int most : {calm_, most_}) {
+    if (const auto end = search_branch(f, found, avoid(most))) return *at.at({end->y, end->x});
+  }
+  return std::nullopt;
+}
+
+// To every PE of a row or column: a path to one of them, unless the flow passes one, from there both ways.
+bool Paths::to_line(Flow& f, Coord from, const Rect& line) const {
+  return spread_line(f, line) || line_from(f, from, line, calm_) || line_from(f, from, line, most_);
+}
+
+bool Paths::line_from(Flow& f, Coord from, const Rect& line, int most) const {
+  const int length = line.w * line.h;
+  for (const int first : {0, length - 1, length / 2}) {
+    for (const bool x_first : {true, false}) {
+      const std::vector<Coord> way = path(from, on_line(line, first), x_first);
+      if (!passes(f, way, most)) continue;
+      Flow trial = f;
+      if (!extend(trial, way, Port::ramp) || !spread_line(trial, line)) continue;
+      f = std::move(trial);
+      return true;
+    }
+  }
+  return search_branch(f, ramp_of(line), avoid(most)) && spread_line(f, line);
+}
+
+}  // namespace cs::mapping

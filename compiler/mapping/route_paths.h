@@ -1,0 +1,50 @@
+// Branches of a flow: from where it begins to a PE, to all PEs of a line, or off the fabric.
+//
+// In dimension order, x first (y first where x first would meet the flow itself); paths of one flow share their
+// beginning and form a tree. Where many flows pass a router already, and where dimension order does not lead, the
+// shortest branch that goes round (route_search.cpp).
+#pragma once
+
+#include <vector>
+
+#include "compiler/mapping/host_sites.h"
+#include "compiler/mapping/plan.h"
+
+namespace cs::mapping {
+
+RouteConfig fixed_route(PortSet rx, PortSet tx);
+void add_output(RouteConfig&, Port);
+
+class Paths {
+ public:
+  // No router is passed by more than `most` flows, if possible by half as many.
+  Paths(const Extent& fabric, int most);
+  // The flow is complete: others go round the routers where many have passed.
+  void add(const Flow&);
+  // From now on ways pass only routers where no flow has this color; -1: all.
+  void only(int color) { color_ = color; }
+  bool free(const Flow&, int color) const;
+  bool full(Coord c) const { return avoid(most_).blocks(c); }
+
+  bool to_pe(Flow&, Coord from, Coord to) const;
+  bool to_line(Flow&, Coord from, const Rect& line) const;
+  // In dimension order, where few flows are.
+  bool to_edge(Flow&, Coord from, const Site&) const;
+  // Round whatever is in the way, to the nearest of these sites.
+  std::optional<Site> to_some_edge(Flow&, const std::vector<Site>&) const;
+
+ private:
+  bool connect(Flow&, Coord from, Coord to, Port last, int most) const;
+  bool passes(const Flow&, const std::vector<Coord>& way, int most) const;
+  bool line_from(Flow&, Coord from, const Rect& line, int most) const;
+  Avoid avoid(int most) const { return {fabric_, &flows_at_, most, &colors_at_, color_}; }
+  size_t at(RouterKey k) const { return size_t(k.y) * size_t(fabric_.width) + size_t(k.x); }
+
+  Extent fabric_;
+  int calm_, most_;
+  int color_ = -1;
+  std::vector<int> flows_at_;  // by router, in rows
+  std::vector<uint32_t> colors_at_;
+};
+
+}  // namespace cs::mapping

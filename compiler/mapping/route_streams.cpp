@@ -1,0 +1,177 @@
+// One stream after the other: its tree of paths, and its place at the edge.
+#include "compiler/mapping/route_streams.h"
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+
+#include <fmt/format.h>
+
+namespace cs::mapping {
+
+namespace {
+
+struct Trial {
+  Flow flow;
+  std::optional<Site> site;  // if it comes from the host or goes there
+};
+
+class Router {
+ public:
+  Router(const Parts& parts, const Extent& fabric, const Machine& machine, FlowPlan& plan, Diag& diag)
+      : parts_(parts),
+        plan_(plan),
+        diag_(diag),
+        paths_(fabric, machine.router.colors),
+        sites_(parts, fabric, machine),
+        palette_(color_palette(machine)) {
+    for (const Flow& f : plan.flows) paths_.add(f);
+    plan.of_stream.assign(parts.streams.size(), -1);
+  }
+
+  bool run() {
+    for (size_t s = 0; diag_.ok() && s < parts_.streams.size(); ++s) {
+      if (!parts_.streams[s].takers.empty()) keep(s, route(parts_.streams[s]));
+    }
+    return diag_.ok();
+  }
+
+  // Those that may have few colors choose first.
+  bool run_in_colors() {
+    std::vector<size_t> order(parts_.streams.size());
+    std::iota(order.begin(), order.end(), size_t(0));
+    std::stable_partition(order.begin(), order.end(), [&](size_t s) { return in_turns(parts_.streams[s]); });
+    for (const size_t s : order) {
+      if (!parts_.streams[s].takers.empty()) keep(s, in_some_color(parts_.streams[s]));
+      if (!diag_.ok()) return false;
+    }
+    for (size_t p = 0; p < plan_.ports.size(); ++p)
+      plan_.ports[p].color = uint8_t(plan_.flows[size_t(plan_.port_flow[p])].color);
+    return true;
+  }
+
+ private:
+  bool in_turns(const Stream& s) const {
+    return s.producer >= 0 && parts_.instances[size_t(s.producer)].in_turns();
+  }
+
+  void keep(size_t index, std::optional<Trial> found) {
+    const Stream& s = parts_.streams[index];
+    if (!found) {
+      diag_.error_at(s.name, "no route was found for this stream",
+                     fmt::format("it has {} takers; a larger --fabric leaves more room", s.takers.size()));
+      return;
+    }
+    const int f = int(plan_.flows.size());
+    found->flow.name = s.name;
+    found->flow.stream = int(index);
+    plan_.of_stream[index] = f;
+    paths_.add(found->flow);
+    plan_.flows.push_back(std::move(found->flow));
+    if (!found->site) return;
+    const bool input = s.producer < 0;
+    plan_.ports.push_back({input ? s.port_in : s.port_out, input, found->site->side, found->site->position, 0});
+    plan_.port_flow.push_back(f);
+    sites_.take(*found->site, s.words, input);
+  }
+
+  // ---- with a color
+
+  // The usual way if a color is free on it, else the shortest one of all colors.
+  std::optional<Trial> in_some_color(const Stream& s) {
+    constexpr double kGoodEnough = 1.25;
+    std::optional<Trial> best = route(s);
+    const size_t usual = best ? best->flow.routers.size() : 0;
+    if (best && give_color(best->flow)) return best;
+    best.reset();
+    for (size_t k = 0; k < (in_turns(s) ? palette_.switchable : palette_.colors.size()); ++k) {
+      const int color = palette_.colors[k];
+      paths_.only(color);
+      std::optional<Trial> trial = route(s);
+      paths_.only(-1);
+      if (!trial || !paths_.free(trial->flow, color)) continue;
+      if (best && best->flow.routers.size() <= trial->flow.routers.size()) continue;
+      best = std::move(trial);
+      best->flow.color = color;
+      if (double(best->flow.routers.size()) <= kGoodEnough * double(usual)) break;
+    }
+    return best;
+  }
+  bool give_color(Flow& f) const {
+    const size_t have = f.switches ? palette_.switchable : palette_.colors.size();
+    for (size_t k = 0; k < have; ++k) {
+      if (!paths_.free(f, palette_.colors[k])) continue;
+      f.color = palette_.colors[k];
+      return true;
+    }
+    return false;
+  }
+
+  // ---- ways
+
+  std::optional<Trial> route(const Stream& s) const { return s.producer >= 0 ? from_instance(s) : from_host(s); }
+
+  bool to_instances(const Stream& s, Flow& f, Coord from) const {
+    return std::all_of(s.takers.begin(), s.takers.end(), [&](const Taker& t) {
+      if (t.instance < 0) return true;
+      const Instance& taker = parts_.instances[size_t(t.instance)];
+      return taker.region && taker.rect.w * taker.rect.h > 1 ? paths_.to_line(f, from, taker.line())
+                                                             : paths_.to_pe(f, from, taker.entry(t.operand));
+    });
+  }
+
+  std::optional<Trial> from_instance(const Stream& s) const {
+    const Instance& producer = parts_.instances[size_t(s.producer)];
+    Trial t;
+    set_turns(producer, t.flow);
+    if (!to_instances(s, t.flow, producer.exit())) return std::nullopt;
+    if (!s.port_out.empty() && !to_host(s, t, producer.exit())) return std::nullopt;
+    return t;
+  }
+
+  // The best site that has a way in dimension order, else the nearest one that any way leads to.
+  bool to_host(const Stream& s, Trial& t, Coord exit) const {
+    const std::vector<Site> sites = sites_.list(exit, s.words, false);
+    for (const Site& site : sites) {
+      if (!paths_.to_edge(t.flow, exit, site)) continue;
+      t.site = site;
+      return true;
+    }
+    t.site = paths_.to_some_edge(t.flow, sites);
+    return t.site.has_value();
+  }
+
+  std::optional<Trial> from_host(const Stream& s) const {
+    const Taker& first = s.takers.front();
+    const Coord entry = parts_.instances[size_t(first.instance)].entry(first.operand);
+    for (const Site& site : sites_.list(entry, s.words, true)) {
+      Trial t;
+      t.flow.routers = {{RouterKey{site.pe.y, site.pe.x}, fixed_route(port_bit(site.side), 0)}};
+      if (paths_.full(site.pe) || !to_instances(s, t.flow, site.pe)) continue;
+      t.site = site;
+      return t;
+    }
+    return std::nullopt;
+  }
+
+  const Parts& parts_;
+  FlowPlan& plan_;
+  Diag& diag_;
+  Paths paths_;
+  HostSites sites_;
+  const Palette palette_;
+};
+
+}  // namespace
+
+bool route_streams(const Parts& parts, const Extent& fabric, const Machine& machine, FlowPlan& plan,
+                   Diag& diag) {
+  return Router(parts, fabric, machine, plan, diag).run();
+}
+
+bool route_streams_in_colors(const Parts& parts, const Extent& fabric, const Machine& machine, FlowPlan& plan,
+                             Diag& diag) {
+  return Router(parts, fabric, machine, plan, diag).run_in_colors();
+}
+
+}  // namespace cs::mapping
