@@ -79,13 +79,31 @@ struct Setting {
   const Machine& machine;
 };
 
-// What a kernel adds to a program whose operands lie in arrays x0, x1, … of its PEs, all in CSL.
+// An array of the PEs of a rectangle, the tile of a tensor, whose elements in C order are the rows of a
+// matrix. Beyond its end are zeros.
+struct ResidentArray {
+  std::string name;
+  int64_t elements = 0, columns = 1;     // of the matrix
+  int tile_rows = 1, tile_columns = 1;   // of every PE
+  int w = 1, h = 1;                      // PEs that have a part
+  bool by_rows = true, by_columns = true;  // else all rows (columns) of PEs have the same
+  bool odd_word = false;                 // begins 4 bytes beyond a multiple of 8
+  int words() const { return tile_rows * tile_columns; }
+};
+struct ResidentArrays {
+  std::vector<ResidentArray> operands;   // x0, x1, …
+  std::vector<ResidentArray> constants;  // as many as the choice has, with their names
+  ResidentArray result;                  // may be an operand's
+};
+
+// What a kernel adds to a program whose operands lie in arrays of its PEs, all in CSL.
 struct ResidentText {
   std::string layout;      // declarations before the layout block
   std::string tile;        // statement that sets the code of PE (x, y)
   std::string parameters;  // of the PE file
   std::string import;      // of the kernel, as `kernel`
   std::string call = "kernel.run()";
+  bool gives_back = false;  // the command stream, when its tasks are done; else what is called has then ended
   std::map<std::string, std::string> files;
 };
 

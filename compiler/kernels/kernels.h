@@ -33,6 +33,7 @@ const Kind* reduction_kind();    // rows × (n elements to 1)
 const Kind* broadcast_kind();    // rows × (1 element to n copies)
 const Kind* relay_kind();        // n elements pass one PE (control wavelets stay behind)
 const Kind* region_kind();       // any loops, generated (autogen/region.h)
+const Kind* resident_product_kind();  // rows × (y[m] = W[m,n] x[n] + b), operands on a square of PEs
 
 // The code of an elementwise chain, in numbers: what autogen generates for a slice (autogen/expression.h).
 struct ChainCost {

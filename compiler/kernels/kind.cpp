@@ -9,7 +9,8 @@ namespace cs::kernels {
 
 std::span<const Kind* const> kinds() {
   static const Kind* const list[] = {contraction_kind(), elementwise_kind(), reduction_kind(), rows_kind(),
-                                     region_kind(),      broadcast_kind(),   relay_kind()};
+                                     region_kind(),      broadcast_kind(),   relay_kind(),
+                                     resident_product_kind()};
   return list;
 }
 
@@ -37,6 +38,18 @@ ResidentText Kind::write_resident(const Choice&, const Setting&) const {
   ResidentText text;
   text.tile = "      @set_tile_code(x, y, \"pe.csl\", .{ .memcpy_params = memcpy.get_params(x) });\n";
   return text;
+}
+
+ResidentArrays Kind::resident_arrays(const Choice& choice, const Cut& cut) const {
+  ResidentArrays list;
+  const int n = cut.n_slice;
+  const auto slices = [&](const std::string& array) {
+    return ResidentArray{array, choice.work.rows * choice.work.n, int64_t(n) * cut.w, 1, n, cut.w, cut.h};
+  };
+  for (int k = 0; k < choice.work.operands; ++k) list.operands.push_back(slices(fmt::format("x{}", k)));
+  for (const PackedConstant& c : choice.constants) list.constants.push_back(slices(c.name));
+  list.result = list.operands.front();
+  return list;
 }
 
 std::string Kind::resident_sharding(const Work& work, const Cut& cut) const {

@@ -42,6 +42,7 @@ struct Footprint {
 struct Choice;         // choice.h
 struct Setting;        // choice.h
 struct PackedPart;     // choice.h
+struct ResidentArrays;  // choice.h
 struct ResidentText;   // choice.h
 struct InstanceRoles;  // roles.h
 
@@ -87,8 +88,14 @@ class Kind {
 
   // ---- costs of resident operands
   virtual bool has_resident_form() const { return false; }
-  virtual bool result_apart() const { return false; }     // in an array of its own, not in the place of x0
-  virtual bool constants_alike() const { return false; }  // the same on every PE, not cut as operands are
+  // The choice for a group of nodes that only this form computes; nothing if it is none, with the reason if
+  // it nearly is.
+  virtual bool take_resident(const graph::Graph&, const graph::Group&, const Machine&, Choice&,
+                             std::string&) const {
+    return false;
+  }
+  // What lies where: slices of operands and constants, the result in the place of the first operand.
+  virtual ResidentArrays resident_arrays(const Choice&, const Cut&) const;
   virtual ResidentText write_resident(const Choice&, const Setting&) const;
   virtual std::string resident_sharding(const Work&, const Cut&) const;
   virtual std::optional<Cut> cut_resident(const Work&, int, int, const Machine&) const {

@@ -1,6 +1,10 @@
 // Pieces of matching that kinds of kernels share.
 #pragma once
 
+#include <cstdint>
+#include <string>
+#include <vector>
+
 #include "compiler/graph/graph.h"
 
 namespace cs::kernels {
@@ -10,5 +14,10 @@ inline const graph::Value& operand(const graph::Graph& g, const graph::Node& nod
 }
 // PEs compute in f32; streams may be 16-bit floats.
 bool is_computed(const graph::Graph&, const graph::Value&);
+
+// The bias of a gemm (gemm_bias.cpp), zeros where there is none: one value per output.
+std::vector<float> bias_of(const graph::Graph&, const graph::Node&, int64_t m);
+// It is constant and the same for all rows.
+bool bias_fits(const graph::Graph&, const graph::Node&, int64_t m, std::string& why);
 
 }  // namespace cs::kernels

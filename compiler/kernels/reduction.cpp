@@ -116,7 +116,16 @@ class Reduction final : public Kind {
   // ---- costs of resident operands
 
   bool has_resident_form() const override { return true; }
-  bool result_apart() const override { return true; }
+  // Rows, whole or in pieces; the results on every PE, or on those of the first column.
+  ResidentArrays resident_arrays(const Choice& choice, const Cut& cut) const override {
+    const Work& work = choice.work;
+    const int rows = cut.m_slice, n = cut.n_slice, words = rows * n;
+    const bool line = cut.line > 1;
+    ResidentArray x{"x0", work.rows * work.n, int64_t(words) * cut.w, 1, words, cut.w, cut.h};
+    if (line) x = {"x0", work.rows * work.n, work.n, rows, n, cut.w, cut.h};
+    const int columns = line ? 1 : cut.w;
+    return {{x}, {}, {"y", work.rows, int64_t(rows) * columns, 1, rows, columns, cut.h}};
+  }
   ResidentText write_resident(const Choice& choice, const Setting& at) const override {
     return resident_reduction(choice, at, Kind::write_resident(choice, at));
   }

@@ -126,7 +126,13 @@ class Rows final : public Kind {
   // ---- costs of resident operands
 
   bool has_resident_form() const override { return true; }
-  bool constants_alike() const override { return true; }
+  // Every PE has all constants.
+  ResidentArrays resident_arrays(const Choice& choice, const Cut& cut) const override {
+    ResidentArrays list = Kind::resident_arrays(choice, cut);
+    const int row = int(choice.work.row);
+    for (ResidentArray& c : list.constants) c = {c.name, row, row, 1, row, cut.w, cut.h, false, false};
+    return list;
+  }
   ResidentText write_resident(const Choice& choice, const Setting& at) const override {
     const Cut& cut = at.cut;
     const Work& work = choice.work;

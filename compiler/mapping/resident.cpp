@@ -16,16 +16,19 @@ namespace cs::mapping {
 namespace {
 
 using kernels::Cut;
+using kernels::ResidentArray;
 
 constexpr const char* kFunction = "compute";
 
 class Resident {
  public:
   Resident(Parts& parts, const MapOptions& options, const Machine& machine, Mapped& mapped, Diag& diag)
-      : parts_(parts), options_(options), machine_(machine), mapped_(mapped), diag_(diag) {}
+      : parts_(parts), options_(options), machine_(machine), mapped_(mapped), diag_(diag) {
+    if (!parts.instances.empty()) streamed_ = inst().operands;
+  }
 
   bool run(const graph::Graph& g) {
-    if (!one_kernel() || !supported(g)) return false;
+    if (!one_kernel() || !take_form(g) || !supported(g)) return false;
     inst().work.resident = true;
     if (inst().expr) inst().work.chain = autogen::chain_cost(*inst().expr, machine_, true);
     if (!size()) return false;
@@ -34,7 +37,6 @@ class Resident {
     host_steps();
     mapped_.host = parts_.host;
     mapped_.weights = parts_.weights;
-    for (const PackedConstant& c : inst().constants) pack(c);
     const Extent fabric{inst().rect.w + margins().width, inst().rect.h + margins().height};
     mapped_.fabric_width = fabric.width;
     mapped_.fabric_height = fabric.height;
@@ -67,16 +69,36 @@ class Resident {
                 "compile the operator alone, or let operands be streamed");
   }
 
+  // Of a kernel that has no such form, another one may compute the same nodes.
+  bool take_form(const graph::Graph& g) {
+    std::string why;
+    for (const kernels::Kind* kind : kernels::kinds()) {
+      if (inst().work.kind->has_resident_form()) return true;
+      kernels::Choice choice = inst();
+      if (kind->take_resident(g, group_of(g), machine_, choice, why))  // its operands may be in another order
+        static_cast<kernels::Choice&>(inst()) = std::move(choice);
+    }
+    if (inst().work.kind->has_resident_form()) return true;
+    if (why.empty())
+      why = fmt::format("the kernel is a {} ({})", inst().work.kind->name(), inst().kernel);
+    return fail(inst().title, "its operands cannot be resident: " + why,
+                "elementwise chains of f32, softmax, norms, reductions of rows and products of matrices have a "
+                "resident form");
+  }
+  graph::Group group_of(const graph::Graph& g) {
+    for (graph::Group& group : graph::groups(g))
+      if (group.nodes == inst().nodes) return std::move(group);
+    CS_CHECK(false, "an instance is made of a group");
+    return {};
+  }
+
   bool supported(const graph::Graph& g) {
-    if (!inst().work.kind->has_resident_form())
-      return fail(inst().title,
-                  fmt::format("its operands cannot be resident: the kernel is a {} ({})",
-                              inst().work.kind->name(), inst().kernel),
-                  "elementwise chains of f32, softmax, norms and reductions of rows have a resident form");
     if (inst().work.half) return fail(inst().title, "16-bit operands cannot be resident", "use f32");
-    for (graph::ValueId v : inst().operands) {
-      if (g.value(v).type.elements() != inst().work.rows * inst().work.n)
-        return fail(inst().title, fmt::format("operand '{}' would have to be repeated", g.value(v).name),
+    const kernels::ResidentArrays arrays = inst().work.kind->resident_arrays(inst(), kernels::Cut{});
+    for (size_t k = 0; k < inst().operands.size(); ++k) {
+      const graph::Value& v = g.value(inst().operands[k]);
+      if (v.type.elements() != arrays.operands[k].elements)
+        return fail(inst().title, fmt::format("operand '{}' would have to be repeated", v.name),
                     "give it the shape of the result");
     }
     return true;
@@ -117,8 +139,13 @@ class Resident {
     return list;
   }
   bool no_room(const std::optional<kernels::Plan>& least) {
+    if (!least && options_.force_width > 0)
+      return fail(inst().title,
+                  fmt::format("kernel '{}' has no cut for {} x {} PEs", inst().kernel, options_.force_width,
+                              std::max(1, options_.force_height)),
+                  "another --rect; products take a square");
     if (!least)
-      return fail(inst().title, "no rectangle of the fabric can hold its operands", "a larger --rect");
+      return fail(inst().title, "no rectangle of the fabric can hold its operands", "a larger --fabric");
     std::string users;
     for (size_t i = 0; i < least->memory.users.size() && i < 3; ++i)
       users += fmt::format("{}{} {} B", i > 0 ? ", " : "", least->memory.users[i].first,
@@ -133,10 +160,10 @@ class Resident {
   // ---- host
 
   // What the streams would have carried.
-  std::string operand_tensor(int k) {
+  std::string operand_tensor(size_t k) {
     for (const Stream& s : parts_.streams)
       for (const Taker& t : s.takers)
-        if (t.instance == 0 && t.operand == k) return s.tensor;
+        if (t.instance == 0 && streamed_[size_t(t.operand)] == inst().operands[k]) return s.tensor;
     return {};
   }
   std::string result_tensor() {
@@ -145,60 +172,50 @@ class Resident {
     return {};
   }
 
-  Tiling tiling() {
+  Tiling tiling(const ResidentArray& a) {
     Tiling t;
-    t.rect = inst().rect;
-    if (meets_on_line(inst())) {  // a piece of every row
-      t.columns = inst().work.n;
-      t.tile_rows = uint32_t(cut().m_slice);
-      t.tile_columns = uint32_t(cut().n_slice);
-    } else {  // PE after PE
-      t.tile_columns = uint32_t(resident_words(inst(), "x0"));
-      t.columns = int64_t(t.tile_columns) * cut().w;
-    }
+    t.rect = {inst().rect.x, inst().rect.y, a.w, a.h};
+    t.columns = a.columns;
+    t.tile_rows = uint32_t(a.tile_rows);
+    t.tile_columns = uint32_t(a.tile_columns);
     return t;
   }
-  Tiling result_tiling() {
-    if (!inst().work.kind->result_apart()) return tiling();
-    Tiling t;
-    t.rect = {inst().rect.x, inst().rect.y, meets_on_line(inst()) ? 1 : cut().w, cut().h};
-    t.tile_columns = uint32_t(cut().m_slice);
-    t.columns = int64_t(t.tile_columns) * t.rect.w;
-    return t;
+  void copy(HostStep::Kind kind, const std::string& tensor, const ResidentArray& a) {
+    HostStep& s = parts_.host.steps.emplace_back();
+    s.kind = kind;
+    s.tensor = tensor;
+    s.symbol = a.name;
+    s.tiling = tiling(a);
   }
 
   void host_steps() {
-    std::vector<HostStep> steps;
-    for (int k = 0; k < inst().work.operands; ++k) {
-      HostStep& s = steps.emplace_back();
-      s.kind = HostStep::Kind::copy_in;
-      s.tensor = operand_tensor(k);
-      s.symbol = fmt::format("x{}", k);
-      s.tiling = tiling();
-    }
-    HostStep& launch = steps.emplace_back();
+    const kernels::ResidentArrays arrays = inst().work.kind->resident_arrays(inst(), cut());
+    parts_.host.steps.clear();
+    for (size_t k = 0; k < arrays.operands.size(); ++k)
+      copy(HostStep::Kind::copy_in, operand_tensor(k), arrays.operands[k]);
+    HostStep& launch = parts_.host.steps.emplace_back();
     launch.kind = HostStep::Kind::launch;
     launch.symbol = kFunction;
-    HostStep& back = steps.emplace_back();
-    back.kind = HostStep::Kind::copy_out;
-    back.tensor = result_tensor();
-    back.symbol = inst().work.kind->result_apart() ? "y" : "x0";
-    back.tiling = result_tiling();
-    parts_.host.steps = std::move(steps);
+    copy(HostStep::Kind::copy_out, result_tensor(), arrays.result);
+    for (size_t k = 0; k < arrays.constants.size(); ++k)
+      pack(arrays.constants[k], *inst().constants[k].values);
   }
 
-  // Rows have the same constants on every PE, chains the part that belongs to their slice.
-  void pack(const PackedConstant& c) {
-    const std::vector<float>& values = *c.values;
-    const bool same = inst().work.kind->constants_alike();
-    const size_t words = size_t(resident_words(inst(), c.name)), pes = size_t(inst().rect.area());
-    mapped_.host.constants.push_back({c.name, inst().rect, uint32_t(4 * words), mapped_.weights.size()});
-    for (size_t i = 0; i < words * pes; ++i) {
-      const size_t from = same ? i % words : i;
-      const float value = from < values.size() ? values[from] : 0.0F;
-      const size_t at = mapped_.weights.size();
-      mapped_.weights.resize(at + 4);
-      std::memcpy(mapped_.weights.data() + at, &value, 4);
+  // PE after PE, each its tile.
+  void pack(const ResidentArray& a, const std::vector<float>& values) {
+    parts_.host.constants.push_back({a.name, {inst().rect.x, inst().rect.y, a.w, a.h},
+                                      uint32_t(4 * a.words()), parts_.weights.size()});
+    for (int pe = 0; pe < a.w * a.h; ++pe) {
+      for (int i = 0; i < a.words(); ++i) {
+        const int64_t row = (a.by_rows ? pe / a.w : 0) * int64_t(a.tile_rows) + i / a.tile_columns;
+        const int64_t column = (a.by_columns ? pe % a.w : 0) * int64_t(a.tile_columns) + i % a.tile_columns;
+        const int64_t from = row * a.columns + column;
+        const bool inside = column < a.columns && from < int64_t(values.size());
+        const float value = inside ? values[size_t(from)] : 0.0F;
+        const size_t at = parts_.weights.size();
+        parts_.weights.resize(at + 4);
+        std::memcpy(parts_.weights.data() + at, &value, 4);
+      }
     }
   }
 
@@ -207,6 +224,7 @@ class Resident {
   const Machine& machine_;
   Mapped& mapped_;
   Diag& diag_;
+  std::vector<graph::ValueId> streamed_;  // operands in the order of the streams
 };
 
 }  // namespace

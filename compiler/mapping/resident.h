@@ -7,7 +7,9 @@
 //   reductions    every PE has whole rows, or the PEs of a row of the rectangle have a piece of each row and
 //   their sums
 //                 meet on the first one (reduce.csl)
-// What else there is (products, regions, streams of 16-bit floats) is refused, with the reason.
+//   products      a square of PEs has tiles of all three matrices (resident_product.csl)
+// Each kind says what lies where (kernels::ResidentArrays). What else there is (regions, streams of 16-bit
+// floats) is refused, with the reason.
 #pragma once
 
 #include "compiler/mapping/instances.h"

@@ -1,6 +1,8 @@
 // Text of a program with resident operands: layout.csl and one PE program; the kernel says what it adds.
 #include "compiler/mapping/resident_text.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace cs::mapping {
@@ -8,6 +10,17 @@ namespace cs::mapping {
 namespace {
 
 using kernels::Cut;
+using kernels::ResidentArray;
+
+// Each once: operands, the result where it is none of them, constants.
+std::vector<ResidentArray> resident_arrays(const Instance& inst) {
+  kernels::ResidentArrays all = inst.work.kind->resident_arrays(inst, inst.plan.cut);
+  std::vector<ResidentArray> list = all.operands;
+  if (std::none_of(list.begin(), list.end(), [&](const auto& a) { return a.name == all.result.name; }))
+    list.push_back(all.result);
+  list.insert(list.end(), all.constants.begin(), all.constants.end());
+  return list;
+}
 
 class Writer {
  public:
@@ -15,6 +28,7 @@ class Writer {
       : inst_(inst),
         cut_(inst.plan.cut),
         function_(function),
+        arrays_(resident_arrays(inst)),
         text_(inst.work.kind->write_resident(
             inst, kernels::Setting{inst.name, inst.rect, inst.plan.cut, {}, {}, 0, {}, machine})) {}
 
@@ -40,8 +54,8 @@ class Writer {
         cut_.w, cut_.h, cut_.h, cut_.w);
     out += text_.tile;
     out += "    }\n  }\n\n";
-    for (const std::string& name : resident_symbols(inst_))
-      out += fmt::format("  @export_name(\"{}\", [*]f32, true);\n", name);
+    for (const ResidentArray& a : arrays_)
+      out += fmt::format("  @export_name(\"{}\", [*]f32, true);\n", a.name);
     return out + fmt::format("  @export_name(\"{}\", fn()void);\n}}\n", function_);
   }
 
@@ -52,43 +66,28 @@ class Writer {
         inst_.title, inst_.work.kind->resident_sharding(inst_.work, cut_));
     out += text_.parameters + "\n";
     std::string exports;
-    for (const std::string& name : resident_symbols(inst_)) {
-      out += fmt::format("var {0}: [{1}]f32 align(8) = @zeros([{1}]f32);\nvar {0}_ptr: [*]f32 = &{0};\n",
-                         name, resident_words(inst_, name));
-      exports += fmt::format("  @export_symbol({0}_ptr, \"{0}\");\n", name);
+    for (const ResidentArray& a : arrays_) {
+      out += fmt::format("var {0}: [{1}]f32 align(8) = @zeros([{1}]f32);\nvar {0}_ptr: [*]f32 = {2};\n",
+                         a.name, a.words() + (a.odd_word ? 1 : 0),
+                         a.odd_word ? fmt::format("@ptrcast([*]f32, &{}[1])", a.name) : "&" + a.name);
+      exports += fmt::format("  @export_symbol({0}_ptr, \"{0}\");\n", a.name);
     }
     out += "\n" + text_.import;
     return out + fmt::format(
-                     "\nfn {0}() void {{\n  {1};\n  sys.unblock_cmd_stream();\n}}\n\ncomptime {{\n{2}"
+                     "\nfn {0}() void {{\n  {1};\n{3}}}\n\ncomptime {{\n{2}"
                      "  @export_symbol({0});\n}}\n",
-                     function_, text_.call, exports);
+                     function_, text_.call, exports,
+                     text_.gives_back ? "" : "  sys.unblock_cmd_stream();\n");
   }
 
   const Instance& inst_;
   const Cut& cut_;
   const char* function_;
+  std::vector<ResidentArray> arrays_;
   kernels::ResidentText text_;
 };
 
 }  // namespace
-
-bool meets_on_line(const Instance& inst) { return inst.plan.cut.line > 1; }
-
-std::vector<std::string> resident_symbols(const Instance& inst) {
-  std::vector<std::string> list;
-  for (int k = 0; k < inst.work.operands; ++k) list.push_back(fmt::format("x{}", k));
-  if (inst.work.kind->result_apart()) list.push_back("y");
-  for (const PackedConstant& c : inst.constants) list.push_back(c.name);
-  return list;
-}
-
-int resident_words(const Instance& inst, const std::string& symbol) {
-  const Cut& cut = inst.plan.cut;
-  const bool apart = inst.work.kind->result_apart();
-  if (symbol == "y") return cut.m_slice;
-  if (symbol[0] != 'x' && inst.work.kind->constants_alike()) return int(inst.work.row);
-  return cut.n_slice * (apart ? cut.m_slice : 1);
-}
 
 std::map<std::string, std::string> resident_files(const Instance& inst, const char* function,
                                                   const Machine& machine) {

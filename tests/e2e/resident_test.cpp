@@ -45,6 +45,29 @@ TEST_F(ResidentProgram, SumsOfPiecesMeetByEveryAlgorithm) {
                 row("whole", "reduce_sum", "axes: [2]", "[2, 2]", "{shape: [1, 9, 33]}"));
 }
 
+// Neither extents nor tiles divide; on one PE, where the tiles of W have an odd number of columns, and with an
+// activation. The second operand is constant, or comes from the host as well.
+TEST_F(ResidentProgram, ProductsOnSquares) {
+  const std::string matrices = "{shape: [10, 17]}, {shape: [17, 9], constant: true}";
+  expect_values(row("gemm", "gemm", "", "[3, 3]", matrices + ", {shape: [9], constant: true}") +
+                row("matmul", "matmul", "", "[4, 4]", matrices) +
+                row("one", "matmul", "", "[1, 1]", matrices) +
+                row("operands", "matmul", "", "[3, 3]", "{shape: [10, 17]}, {shape: [17, 9]}") +
+                row("nine", "matmul", "", "[9, 9]", "{shape: [20, 31]}, {shape: [31, 26]}") +
+                row("vectors", "gemm", "trans_b: 1", "[2, 2]",
+                    "{shape: [1, 12]}, {shape: [7, 12], constant: true}, {shape: [7], constant: true}"));
+  write("model.yaml",
+        "inputs:\n  - {name: x, type: \"f32[2, 3]\"}\n"
+        "constants:\n  - {name: w, type: \"f32[3, 2]\", value: [1, 2, -3, 4, 5, -6]}\n"
+        "  - {name: b, type: \"f32[2]\", value: [0.5, -0.5]}\n"
+        "nodes:\n  - {name: h, op: gemm, inputs: [x, w, b]}\n  - {name: y, op: relu, inputs: [h]}\n"
+        "outputs: [y]\n");
+  const ChildResult made = run("cs-compile", {path("model.yaml"), "--operands", "resident", "--rect", "2x2", "--json",
+                                              "-o", path("a.csp")});
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  EXPECT_THAT(made.out, HasSubstr("\"summa+dtg-elementwise\""));
+}
+
 constexpr const char* kModel =
     "inputs:\n  - {name: x, type: \"f32[2, 3, 4]\"}\n"
     "nodes:\n  - {name: y, op: softmax, inputs: [x]}\noutputs: [{name: y}]\n";

@@ -54,6 +54,28 @@ TEST(Resident, TheQuickestWayOfAReduceIsThatOfTheModel) {
   EXPECT_DOUBLE_EQ(kernels::line_reduce_cost(64, 32, m).cycles, 209 + 20);
 }
 
+// 56 x 56 by 56 x 56 on 4 x 4 PEs: tiles of 14. Four steps of 14 (14 * (14 + 2) + 3.2 * 1 + 32) + 140, the first tiles
+// 196 + 8 + 30, the result cleared at two words per cycle, 20 for the call.
+TEST(Resident, ProductsAreCutIntoTilesOfASquare) {
+  const Machine m = test::machine("wse2");
+  kernels::Work work;
+  work.kind = kernels::resident_product_kind();
+  work.resident = true;
+  work.rows = work.n = work.m = 56;
+  work.flops_per_element = 0;
+  const auto plan = kernels::plan_resident(work, 4, 4, m);
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->cut.n_slice, 14);
+  EXPECT_EQ(plan->cut.m_slice, 14);
+  EXPECT_NEAR(plan->latency_cycles, 4 * (14 * (14 * 16 + 3.2 + 32) + 140) + 234 + 98 + 20, 1e-9);
+  EXPECT_FALSE(kernels::plan_resident(work, 4, 2, m));
+  // Columns of W are even in number.
+  work.m = 9;
+  EXPECT_EQ(kernels::cut_resident(work, 3, 3, m)->m_slice, 4);
+  // A multiply-add per cycle and PE.
+  EXPECT_DOUBLE_EQ(kernels::ideal_bound(work, 4, 4, 4, m).compute, 56.0 * 56 * 9 / 16);
+}
+
 TEST(Resident, TheBoundHasNoStreams) {
   const Machine m = test::machine("wse2");
   // 1024 additions at two per cycle on four PEs; 4 KB read at 16 bytes per cycle.
@@ -92,7 +114,14 @@ std::string refusal(const graph::Graph& g, int w = 2, int h = 1) {
 
 TEST(Resident, WhatHasNoSuchFormIsRefusedWithTheReason) {
   test::GemmCase gemm{.n = 8, .m = 8};
-  EXPECT_THAT(refusal(test::gemm_graph(gemm)), HasSubstr("the kernel is a contraction (gemv)"));
+  EXPECT_THAT(refusal(test::gemm_graph(gemm)), HasSubstr("kernel 'summa' has no cut for 2 x 1 PEs"));
+  test::GemmCase half{.n = 8, .m = 8, .type = DataType::f16};
+  EXPECT_THAT(refusal(test::gemm_graph(half), 2, 2), HasSubstr("16-bit operands cannot be resident"));
+  graph::Graph turned;
+  const graph::ValueId t = turned.add_input("x", {DataType::f32, {4, 6}}, 0);
+  turned.set_output(test::add_op(turned, "a", "transpose", {t}, {6, 4}, Origin::autogen));
+  turned.node(turned.value(turned.outputs[0]).producer).assignment.kernel = "dtg-region";
+  EXPECT_THAT(refusal(turned), HasSubstr("the kernel is a region (dtg-region)"));
   graph::Graph two;
   const graph::ValueId x = two.add_input("x", {DataType::f32, {1, 8}}, 0);
   const graph::ValueId a = test::add_op(two, "a", "relu", {x}, {1, 8}, Origin::handwritten);
