@@ -254,6 +254,7 @@ std::optional<Mapped> map_graph(const graph::Graph& g, const Machine& machine, c
     *misfits = std::move(without);
     return std::nullopt;
   }
+  keep_pace(plans, options.pace);
   times.mark("size", mapped.seconds);
   FlowPlan plan;
   if (!place_with_slack(parts, plans, options, machine, fabric, plan, mapped.figures, diag, *misfits))

@@ -32,6 +32,9 @@ struct MapOptions {
   int force_width = 0, force_height = 0;  // rectangle of every kernel (baselines, --rect); 0: sized
   bool resident = false;  // operands and results of the graph's only kernel lie on its PEs (resident.h)
   int max_pes_per_kernel = 4096;          // sizing does not look beyond
+  // Kernels get PEs for this share of the slowest one's interval, as far as PEs help: below 1 they are
+  // done sooner than they must be, and others wait less for them.
+  double pace = 1;
   // Bytes of a PE that the kernel of this node (the first of its nodes) turned out to need beyond its
   // estimate.
   std::map<std::string, uint32_t> more_bytes;

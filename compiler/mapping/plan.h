@@ -31,6 +31,8 @@ using PlanLists = std::vector<std::vector<RegionPlan>>;
 // Those that have none are in `without`, with need, have and largest users.
 void list_plans(const std::vector<Instance>&, const MapOptions&, const Machine&, PlanLists&,
                 std::vector<Misfit>& without);
+// Takes away the plans that are slower than `pace` times the slowest kernel's best one, if a kernel has others.
+void keep_pace(PlanLists&, double pace);
 // Plans of a region: rows with the best axis for each number of PEs, then rectangles; of a size that is
 // forced, just that. A sample is `rounds` rounds of the region.
 std::vector<RegionPlan> region_plans(const autogen::Region&, int64_t rounds, const Extent& limit,

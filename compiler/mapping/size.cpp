@@ -1,6 +1,7 @@
 // Sizing: every rectangle that an instance could have, within the fabric and 48 KB, with its estimate; which
 // of them it gets is decided when it is placed. And the relays that follow from that.
 #include <algorithm>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -143,6 +144,21 @@ void list_plans(const std::vector<Instance>& instances, const MapOptions& option
       why.push_back(fitting.empty() ? memory_text(all, own) : "");
     }
     if (plans.back().empty()) without.push_back({inst.name, inst.node_names, why.back(), 0});
+  }
+}
+
+void keep_pace(PlanLists& plans, double pace) {
+  constexpr double kNear = 1.02;  // of a kernel's best plan: good enough
+  if (pace >= 1) return;
+  std::vector<double> best(plans.size(), std::numeric_limits<double>::infinity());
+  double slowest = 0;
+  for (size_t i = 0; i < plans.size(); ++i) {
+    for (const RegionPlan& p : plans[i]) best[i] = std::min(best[i], p.plan.interval_cycles);
+    slowest = std::max(slowest, best[i]);
+  }
+  for (size_t i = 0; i < plans.size(); ++i) {
+    const double most = std::max(slowest * pace, best[i] * kNear);
+    std::erase_if(plans[i], [&](const RegionPlan& p) { return p.plan.interval_cycles > most; });
   }
 }
 

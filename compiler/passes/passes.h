@@ -1,6 +1,7 @@
 // The graph half's passes: a table of functions, and the manager that runs, times, verifies and dumps them.
 //
 //   shapes        types of every value again from the inputs, samples followed through
+//   unroll        recurrences step by step, if asked for
 //   fold          nodes with constant operands become constants
 //   canonicalise  one form for the same thing: no identities, Gemm without alpha and beta, bias inside
 //   products decompose     compounds without a kernel become primitives tables        tables of gathers that
@@ -49,14 +50,17 @@ struct PassContext {
       {};                                     // why primitives took the place of an operator of the model
   Fallbacks fallbacks = {};                   // what is known not to fit
   std::vector<mapping::Misfit> misfits = {};  // kernels that the pass map had no place for
+  int64_t unroll = 0;                         // recurrences of at most so many steps become steps; 0: none
 };
 
 struct Pass {
   std::string_view name, summary;
   bool (*run)(graph::Graph&, PassContext&);  // false: failed, the reasons are in diag
+  bool optional = false;                     // without it the program is another one that does the same
 };
 std::span<const Pass> pass_table();
 bool is_pass(std::string_view name);
+bool is_optional_pass(std::string_view name);
 
 struct PassRecord {
   std::string name;
@@ -70,6 +74,7 @@ struct PipelineOptions {
   std::string stop_after;   // pass name, empty: run all
   std::string dump_after;   // pass name, "all", "changed" or empty
   std::string dump_dir = ".";
+  std::vector<std::string> without = {};  // optional passes that are left out
 };
 // Runs the passes in order, verifies the graph after each, and stops at the first that fails.
 bool run_passes(graph::Graph&, PassContext&, const PipelineOptions&, std::vector<PassRecord>&);
@@ -86,6 +91,10 @@ bool choose_origins(graph::Graph&, PassContext&);
 bool fuse_rows(graph::Graph&, PassContext&);
 bool fuse_elementwise(graph::Graph&, PassContext&);
 bool map_to_fabric(graph::Graph&, PassContext&);
+bool unroll_recurrences(graph::Graph&, PassContext&);
+
+// Steps of a recurrence that can be unrolled; nothing: it is none.
+std::optional<int64_t> steps_of_recurrence(const graph::Graph&, graph::NodeId);
 
 // Where would this node run under the policy? handwritten or autogen with kernel and reason, or host.
 graph::Assignment choose_origin(const graph::Graph&, graph::NodeId, Policy, const Fallbacks& = {});

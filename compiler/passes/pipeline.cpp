@@ -1,4 +1,5 @@
 // The ordered pass table and its manager.
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 
@@ -17,6 +18,7 @@ namespace {
 
 constexpr Pass kPasses[] = {
     {"shapes", "infer the type of every value and follow the sample dimension", infer_shapes},
+    {"unroll", "make a kernel of every step of a recurrence, with --unroll", unroll_recurrences},
     {"fold", "evaluate nodes whose operands are constant", fold_constants},
     {"canonicalise", "remove identities, fold alpha and beta of gemm, move bias additions into products",
      canonicalise},
@@ -24,9 +26,9 @@ constexpr Pass kPasses[] = {
     {"tables", "split tables of gathers whose columns are longer than a PE's memory", split_tables},
     {"split", "cut operators that no rectangle of PEs held into parts", split_operators},
     {"policy", "choose handwritten, generated or host for every node", choose_origins},
-    {"rows", "make one kernel of operators over whole rows with sums or maxima of them", fuse_rows},
-    {"fuse", "join elementwise nodes to the kernel whose result they use", fuse_elementwise},
-    {"regions", "join operators to the region that makes their operands", fuse_regions},
+    {"rows", "make one kernel of operators over whole rows with sums or maxima of them", fuse_rows, true},
+    {"fuse", "join elementwise nodes to the kernel whose result they use", fuse_elementwise, true},
+    {"regions", "join operators to the region that makes their operands", fuse_regions, true},
     {"map", "size, place, route and color the kernels, write their CSL", map_to_fabric},
 };
 
@@ -70,6 +72,8 @@ std::span<const Pass> pass_table() { return kPasses; }
 
 bool is_pass(std::string_view name) { return index_of(name) < std::size(kPasses); }
 
+bool is_optional_pass(std::string_view name) { return is_pass(name) && kPasses[index_of(name)].optional; }
+
 bool run_passes(graph::Graph& g, PassContext& context, const PipelineOptions& options,
                 std::vector<PassRecord>& records) {
   bool compare = !options.dump_after.empty();
@@ -78,6 +82,10 @@ bool run_passes(graph::Graph& g, PassContext& context, const PipelineOptions& op
   if (!context.diag.ok()) return false;
   for (size_t i = first; i < std::size(kPasses); ++i) {
     const Pass& pass = kPasses[i];
+    if (std::find(options.without.begin(), options.without.end(), pass.name) != options.without.end()) {
+      if (options.stop_after == pass.name) break;
+      continue;
+    }
     auto start = std::chrono::steady_clock::now();
     const double most = 0.07 / double(std::size(kPasses)), from = 0.03 + double(i) * most;
     progress::stage(pass.name, from, pass.run == map_to_fabric ? 0.4 : from + most);

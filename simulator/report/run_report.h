@@ -102,6 +102,16 @@ struct Comparison {  // one line of `against`
   double ratio() const { return base != 0 ? this_value / base : 0; }
 };
 
+// Another way to compile the same model that was simulated with the same inputs and is faster.
+struct Advice {
+  std::string command, why;
+  std::string figure;           // interval_cycles, or cycles where there is no steady state
+  double base = 0, value = 0;   // of this run, of the other
+  uint64_t pes_used = 0;        // by the other
+  double gain() const { return base > 0 ? 1 - value / base : 0; }
+};
+inline constexpr double kWorthwhile = 0.05;  // gains below are not advice
+
 struct SimulatorFigures {
   double wall_s = 0;
   double peak_rss_mb = 0;
@@ -140,6 +150,8 @@ struct RunReport {
   std::string against;  // name of the other program
   std::vector<Comparison> comparisons;
   std::string against_note;    // do the outputs agree?
+  std::vector<Advice> advice;    // the best first
+  std::string advice_note;       // how many were tried; empty: none
   std::string baselines_note;  // why there are no counterparts, if there are none
   std::optional<CheckResult> check;
   SimulatorFigures simulator;

@@ -63,6 +63,19 @@ Json op_json(const OpRow& op) {
           {"reason", op.reason}, {"kernels", op.kernels}, {"where", op.where}};
 }
 
+Json advice_json(const RunReport& r) {
+  Json out = Json::array();
+  for (const Advice& a : r.advice)
+    out.push_back({{"command", a.command},
+                   {"why", a.why},
+                   {"figure", a.figure},
+                   {"this", a.base},
+                   {"advised", a.value},
+                   {"gain", a.gain()},
+                   {"pes_used", a.pes_used}});
+  return out;
+}
+
 Json check_json(const RunReport& r) {
   if (!r.check) return nullptr;
   Json out{{"tensors", r.check->tensors},
@@ -168,6 +181,7 @@ Json stats(const RunReport& r) {
   for (const Comparison& c : r.comparisons)
     out["against"].push_back(
         {{"name", c.name}, {"this", c.this_value}, {"base", c.base}, {"ratio", c.ratio()}});
+  out["advice"] = advice_json(r);
   out["allowed"] = Json::object();
   for (const auto& [fault, count] : r.allowed) out["allowed"][fault] = count;
   out["simulator"] = simulator_json(r);
@@ -230,6 +244,7 @@ std::string page_json(const RunReport& r) {
                  {"against", r.against},
                  {"against_note", r.against_note},
                  {"baselines_note", r.baselines_note},
+                 {"advice_note", r.advice_note},
                  {"config", r.config}};
   return out.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

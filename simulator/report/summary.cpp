@@ -106,6 +106,16 @@ std::string kernel_table(const RunReport& r) {
   return out;
 }
 
+std::string advice_text(const RunReport& r) {
+  if (r.advice_note.empty()) return "";
+  std::string out = "\n  " + r.advice_note + "\n";
+  for (const Advice& a : r.advice)
+    out += fmt::format("  {:>4.0f} %  {}\n          {} instead of {} cycles{}, on {} PEs: {}\n", 100 * a.gain(),
+                       a.command, rounded(a.value), rounded(a.base),
+                       a.figure == "cycles" ? " in all" : " per sample", grouped(a.pes_used), a.why);
+  return out;
+}
+
 std::string against_table(const RunReport& r) {
   if (r.comparisons.empty()) return "";
   std::string out =
@@ -140,7 +150,7 @@ std::string summary(const RunReport& r) {
   if (r.check) out += "  check         " + check_text(r) + "\n";
   for (const auto& [fault, count] : r.allowed)
     out += fmt::format("  allowed       {} ({} times)\n", fault, count);
-  return out + estimates_text(r) + kernel_table(r) + against_table(r);
+  return out + estimates_text(r) + kernel_table(r) + against_table(r) + advice_text(r);
 }
 
 }  // namespace cs::sim

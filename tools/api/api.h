@@ -38,7 +38,12 @@ struct CompileOptions {
   passes::HostOps host_ops = passes::HostOps::warn;
   std::vector<std::pair<std::string, int64_t>> dims;
   passes::PipelineOptions pipeline;
+  double pace = 1;        // MapOptions::pace
+  int64_t unroll = 0;     // PassContext::unroll
   bool baselines = true;
+  // Candidates that may be faster, each a Program with the command that makes it; `command` is the one at hand
+  // without its output, empty: none are made.
+  std::string command;
   bool only_passes = false;   // --emit graph|plan|dot: no CSL half
   bool only_mapping = false;  // --emit csl: the files, not the Program
   // layouts
@@ -57,6 +62,16 @@ struct CompiledBaseline {
   std::vector<uint8_t> self_weights, base_weights;
 };
 
+// A Program of the same model, made in another way: to be simulated, and recommended if it is faster.
+struct CompiledAdvice {
+  std::string options;  // "--pace 0.5"
+  std::string why;      // one sentence
+  std::string command;
+  Program program;
+  std::vector<uint8_t> weights;
+  Manifest manifest;
+};
+
 struct Compiled {
   Machine machine;
   std::optional<graph::Graph> graph;      // models
@@ -66,7 +81,8 @@ struct Compiled {
   std::vector<uint8_t> weights;
   std::vector<CompiledBaseline> baselines;
   std::vector<mapping::MissingBaseline> missing_baselines;  // that could not be made, with the reason
-  std::vector<passes::PassRecord> passes;  // with "machine", "frontend", "csl" and "baselines"
+  std::vector<CompiledAdvice> advice;      // at most three
+  std::vector<passes::PassRecord> passes;  // with "machine", "frontend", "csl", "baselines" and "advice"
   Manifest manifest;
   // layouts: what --params and --colors gave
   std::vector<std::pair<std::string, std::string>> layout_params, layout_colors;

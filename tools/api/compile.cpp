@@ -10,6 +10,7 @@
 #include "runtime/support/files.h"
 #include "runtime/support/parallel.h"
 #include "runtime/support/progress.h"
+#include "tools/api/advice.h"
 #include "tools/api/api.h"
 #include "tools/api/layout.h"
 
@@ -53,6 +54,7 @@ mapping::MapOptions map_options(const CompileOptions& options, const graph::Grap
   map.force_width = options.rect_width;
   map.force_height = options.rect_height;
   map.resident = options.resident;
+  map.pace = options.pace;
   map.policy = options.policy_name;
   map.threads = options.threads;
   for (graph::ValueId v : g.inputs) {
@@ -139,6 +141,7 @@ bool try_model(const CompileOptions& options, const passes::PipelineOptions& pip
   passes::PassContext context{out.machine, options.policy,  map_options(options, *out.graph), diag,
                               {},          options.host_ops};
   context.fallbacks = fallbacks;
+  context.unroll = options.unroll;
   if (!passes::run_passes(*out.graph, context, pipeline, out.passes)) {
     misfits = std::move(context.misfits);
     return false;
@@ -211,6 +214,10 @@ void fill_manifest(const CompileOptions& options, bool model, Compiled& out) {
   if (options.rect_width > 0)
     entries.emplace_back("rect", fmt::format("{}x{}", options.rect_width, options.rect_height));
   if (options.resident) entries.emplace_back("operands", "resident");
+  if (options.pace != 1) entries.emplace_back("pace", fmt::format("{}", options.pace));
+  if (options.unroll > 0) entries.emplace_back("unroll", fmt::format("{}", options.unroll));
+  if (!options.pipeline.without.empty())
+    entries.emplace_back("without", fmt::format("{}", fmt::join(options.pipeline.without, ",")));
   entries.emplace_back("machine_hash", hash_text(machine_to_yaml(out.machine)));
   std::string set;
   for (const std::string& s : options.set) set += (set.empty() ? "" : ",") + s;
@@ -247,6 +254,11 @@ std::optional<Compiled> compile(const CompileOptions& options, Diag& diag) {
   }
   if (!ok) return std::nullopt;
   fill_manifest(options, model, out);
+  if (model && !options.command.empty() && out.program) {
+    Stopwatch watch;
+    out.advice = make_advice(options, out);
+    out.passes.push_back({"advice", watch.seconds()});
+  }
   return out;
 }
 

@@ -34,6 +34,17 @@ bool write_baselines(const Compiled& c, FolderWriter& out) {
   return true;
 }
 
+bool write_advice(const Compiled& c, FolderWriter& out) {
+  for (size_t i = 0; i < c.advice.size(); ++i) {
+    const CompiledAdvice& a = c.advice[i];
+    const std::string below = fmt::format("advice/{}/", i + 1);
+    if (!out.write(below + "command", fmt::format("# {}\n{}\n", a.why, a.command)) ||
+        !write_program_files(out, below + "this.csp/", a.program, a.weights, a.manifest))
+      return false;
+  }
+  return true;
+}
+
 Json kernel_json(const KernelRow& k) {
   return {{"name", k.name},
           {"op", k.op},
@@ -79,7 +90,8 @@ bool write_compiled(const Compiled& c, const std::string& folder, Diag& diag) {
   if (!may_replace_program(folder, diag)) return false;
   FolderWriter out(folder, diag);
   return write_program_files(out, "", *c.program, c.weights, c.manifest) && write_baselines(c, out) &&
-         write_vendor_files(c, out) && out.write("compile_report.json", compile_report(c)) && out.commit();
+         write_advice(c, out) && write_vendor_files(c, out) &&
+         out.write("compile_report.json", compile_report(c)) && out.commit();
 }
 
 bool write_csl(const mapping::Mapped& mapped, const std::string& folder, Diag& diag) {
@@ -176,6 +188,9 @@ std::string compile_report(const Compiled& c) {
   }
   for (const mapping::MissingBaseline& b : c.missing_baselines)
     report["baselines"].push_back({{"kernel", b.kernel}, {"counterpart", b.counterpart}, {"missing", b.reason}});
+  report["advice"] = Json::array();
+  for (const CompiledAdvice& a : c.advice)
+    report["advice"].push_back({{"options", a.options}, {"why", a.why}, {"command", a.command}});
   return report.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

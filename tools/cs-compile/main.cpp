@@ -40,7 +40,7 @@ struct Flags {
   LayoutFlags layout;
   bool print_config = false, list_passes = false, list_ops = false, list_kernels = false,
        list_machine = false;
-  bool no_baselines = false, json = false, quiet = false;
+  bool no_baselines = false, no_advice = false, json = false, quiet = false;
   uint64_t seed = 0;
 };
 
@@ -55,10 +55,18 @@ void model_flags(CLI::App& app, Flags& f, api::CompileOptions& o) {
       ->default_str("streamed");
   app.add_option("--autogen-policy", f.policy, "When to generate kernels")
       ->check(cli::one_of({"disabled", "default", "medium", "aggressive"}))
-      ->default_str("runconfig.autogen_policy of the model, else default");
+      ->default_str("runconfig.autogen_policy of the model, else default")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   app.add_option("--host-ops", f.host_ops, "Operators that only the host can run: allow, warn of each, or forbid")
       ->check(CLI::IsMember({"allow", "warn", "forbid"}))
       ->default_str("warn");
+  app.add_option("--pace", o.pace,
+                 "Give kernels the PEs with which they take this share of the slowest one's interval, where PEs help")
+      ->check(CLI::Range(0.01, 1.0))
+      ->default_str("1");
+  app.add_option("--unroll", o.unroll, "Make a kernel of every step of recurrences with at most N steps")
+      ->check(CLI::Range(int64_t(1), int64_t(100'000)));
+  app.add_option("--without", o.pipeline.without, "Leave a pass out that only joins operators: rows, fuse or regions");
   app.add_option("--dim", f.dims, "Value of a symbolic dimension, NAME=N");
   app.add_option("--set", f.set,
                  "Machine value, machine.KEY=VALUE, or key of a model configuration, model.KEY=VALUE");
@@ -76,6 +84,8 @@ void model_flags(CLI::App& app, Flags& f, api::CompileOptions& o) {
   app.add_option("--explain", f.explain, "Print why: origins, placement, fit; and how long each of the passes took")
       ->check(cli::one_of({"origins", "placement", "fit", "passes"}));
   app.add_flag("--no-baselines", f.no_baselines, "No stand-alone programs to compare generated kernels with");
+  app.add_flag("--no-advice", f.no_advice,
+               "No other forms of the program, which cs-sim --report runs to see whether one is faster");
 }
 
 void layout_flags(CLI::App& app, Flags& f, api::CompileOptions& o) {
@@ -120,6 +130,11 @@ void apply(const Flags& f, bool machine_given, api::CompileOptions& o) {
   const std::string& dump = o.pipeline.dump_after;
   if (!dump.empty() && dump != "all" && dump != "changed" && !passes::is_pass(dump)) {
     throw cli::Usage{unknown_pass(dump)};
+  }
+  for (const std::string& pass : o.pipeline.without) {
+    if (!passes::is_pass(pass)) throw cli::Usage{unknown_pass(pass)};
+    if (!passes::is_optional_pass(pass))
+      throw cli::Usage{fmt::format("the pass '{}' cannot be left out; rows, fuse and regions can", pass)};
   }
   for (const std::string& set : o.set) {
     if (set.rfind("machine.", 0) != 0)
@@ -224,6 +239,39 @@ void name_output(Flags& f, const api::CompileOptions& o) {
   f.output = std::filesystem::path(o.input).stem().string() + (f.emit == "csl" ? ".csl" : ".csp");
 }
 
+std::string shell_word(const std::string& word) {
+  constexpr const char* kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./_-";
+  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
+  std::string quoted = "'";
+  for (char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+// The command without what decides where results go and what is said: for commands that recommend more options.
+std::string bare_command(int argc, char** argv) {
+  std::string command = "cs-compile";
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    const auto is = [&](std::initializer_list<const char*> names) {
+      return std::find(names.begin(), names.end(), word) != names.end();
+    };
+    if (is({"-q", "--quiet", "--json"})) continue;
+    if (is({"-o", "--output", "-j", "--threads", "--explain"})) {
+      ++i;
+    } else if (!word.starts_with("--output=") && !word.starts_with("--threads=") && !word.starts_with("-o") &&
+               !word.starts_with("-j")) {
+      command += " " + shell_word(word);
+    }
+  }
+  return command;
+}
+
+// Advice is for the plain way from a model to a Program that is written.
+bool wants_advice(const Flags& f, const api::CompileOptions& o) {
+  return !f.no_advice && o.baselines && !f.output.empty() && f.emit.empty() && f.start_from.empty() &&
+         o.pipeline.stop_after.empty() && o.rect_width == 0;
+}
+
 int compile(const Flags& f, const api::CompileOptions& o, cli::Reply& reply) {
   if (!f.quiet) reply.show_progress();
   Diag diag;
@@ -240,7 +288,7 @@ int compile(const Flags& f, const api::CompileOptions& o, cli::Reply& reply) {
   return kOk;
 }
 
-int run(Flags& f, const api::CompileOptions& o, cli::Reply& reply) {
+int run(Flags& f, api::CompileOptions& o, const std::string& command, cli::Reply& reply) {
   if (f.list_ops || f.list_kernels || f.list_passes) {
     if (f.list_ops) reply.text(api::list_ops());
     if (f.list_kernels) reply.text(api::list_kernels());
@@ -251,6 +299,7 @@ int run(Flags& f, const api::CompileOptions& o, cli::Reply& reply) {
   if (o.input.empty()) throw cli::Usage{"a model, a layout or a Program's text is needed"};
   if (f.print_config) return print_config(f, o, reply);
   name_output(f, o);
+  if (wants_advice(f, o)) o.command = command;
   return compile(f, o, reply);
 }
 
@@ -276,7 +325,7 @@ int main_of_tool(int argc, char** argv) {
   cli::Reply reply("cs-compile");
   return cli::run_tool(reply, app, argc, argv, cli::Interrupt::ends, [&] {
     apply(f, machine->count() > 0, o);
-    return run(f, o, reply);
+    return run(f, o, bare_command(argc, argv), reply);
   });
 }
 

@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "runtime/support/files.h"
 #include "tools/cs-sim/child.h"
+#include "tools/cs-sim/kept_runs.h"
 
 namespace cs {
 namespace {
@@ -24,17 +24,6 @@ struct Figures {
   std::string origin;
 };
 
-// Everything that decides the figures of a program: its bytes, the options of the machine, our version.
-std::string key_of(const SimOptions& o, const std::string& program, Diag& diag) {
-  std::string bytes = version() + "\n" + o.machine + "\n" + kSamples;
-  for (const std::string& set : o.set) bytes += "\n" + set;
-  for (const char* name : {"program.fb", "weights.bin"}) {
-    const auto part = read_file(program + "/" + name, diag);
-    bytes += "\n" + (part ? hash_text(*part) : "");
-  }
-  return hash_text(bytes);
-}
-
 std::string origin_of(const Json& stats) {
   for (const char* list : {"ops", "kernels"})
     for (const Json& row : stats.value(list, Json::array()))
@@ -44,38 +33,26 @@ std::string origin_of(const Json& stats) {
 
 class Runner {
  public:
-  Runner(const SimOptions& o) : options_(o), file_(o.program + "/baselines/results.json") {
-    Diag diag;
-    if (const auto text = fs::exists(file_) ? read_file(file_, diag) : std::nullopt) {
-      cache_ = Json::parse(*text, nullptr, false);
-    }
-    if (!cache_.is_object()) cache_ = Json::object();
-  }
-  // A cache that cannot be written only costs time.
-  ~Runner() {
-    Diag diag;
-    if (changed_) write_file_atomic(file_, cache_.dump(1) + "\n", diag);
-  }
+  Runner(const SimOptions& o) : options_(o), kept_(o, o.program + "/baselines/results.json") {}
 
   std::optional<Figures> figures(const std::string& program, std::string& error) {
-    Diag diag;
-    const std::string key = key_of(options_, program, diag);
-    if (!diag.ok()) {
+    const std::optional<std::string> key = kept_.key_of(program, kSamples);
+    if (!key) {
       error = "cannot be read";
       return std::nullopt;
     }
-    if (!cache_.contains(key) || !usable(cache_[key])) {
+    const Json* known = kept_.find(*key);
+    if (known == nullptr || !usable(*known)) {
       const ChildRun run = run_child_sim(options_, program, {"--child", "--iterations", kSamples});
       if (run.exit_code != kOk) {
         error = run.error.substr(0, run.error.find('\n'));
         return std::nullopt;
       }
-      cache_[key] = {{"latency_cycles", run.stats.value("latency_cycles", Json())},
-                     {"interval_cycles", run.stats.value("interval_cycles", Json())},
-                     {"origin", origin_of(run.stats)}};
-      changed_ = true;
+      known = &kept_.keep(*key, {{"latency_cycles", run.stats.value("latency_cycles", Json())},
+                                 {"interval_cycles", run.stats.value("interval_cycles", Json())},
+                                 {"origin", origin_of(run.stats)}});
     }
-    const Json& row = cache_[key];
+    const Json& row = *known;
     if (!usable(row)) {
       error = "has no latency";
       return std::nullopt;
@@ -91,9 +68,7 @@ class Runner {
            row.contains("interval_cycles") && row["latency_cycles"].get<double>() > 0;
   }
   const SimOptions& options_;
-  std::string file_;
-  Json cache_;
-  bool changed_ = false;
+  KeptRuns kept_;
 };
 
 }  // namespace

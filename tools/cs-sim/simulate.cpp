@@ -23,6 +23,7 @@
 #include "simulator/report/stats_json.h"
 #include "simulator/report/timeline.h"
 #include "tools/cli/interrupt.h"
+#include "tools/cs-sim/advice.h"
 #include "tools/cs-sim/against.h"
 #include "tools/cs-sim/baselines.h"
 #include "tools/cs-sim/check.h"
@@ -291,7 +292,10 @@ bool Simulation::add_other_runs() {
     }
     sim::add_kernel_cycles(report_, kernel_spans(one.stats));
   }
-  if (!o_.report.empty() && network_) run_baselines(o_, report_);
+  if (!o_.report.empty() && network_) {
+    run_baselines(o_, report_);
+    run_advice(o_, loaded_.program, outputs_, report_);
+  }
   return o_.against.empty() || run_against(o_, loaded_.program, outputs_, report_, diag_);
 }
 

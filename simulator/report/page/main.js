@@ -37,6 +37,14 @@ function summarySection() {
   if (total(stats) > 0) byId('where').append(make('h3', {}, 'Where the cycles of the PEs used went'), stateBar(stats, false), stateLegend(stats));
 }
 
+function adviceSection() {
+  byId('advice-lead').textContent = data.advice_note + ', with the same inputs and the same results.';
+  for (const a of stats.advice)
+    byId('advice-list').append(make('li', {}, make('b', {}, percent(a.gain, 1, 0) + ' fewer cycles'), ` ${a.figure === 'cycles' ? 'in all' : 'per sample'}: `
+      + `${number(a.advised)} instead of ${number(a.this)}, on ${number(a.pes_used)} instead of ${number(stats.pes_used)} PEs`,
+      make('pre', {}, a.command), make('div', {}, a.why)));
+}
+
 function show(id, node) {
   if (node) byId(id).append(node);
 }
@@ -48,6 +56,7 @@ function main() {
   summarySection();
   if (data.insights.length === 0) drop('insights');
   for (const i of data.insights) byId('insight-list').append(make('li', {}, make('b', {}, i.title), make('div', {}, i.advice)));
+  if (data.advice_note) adviceSection(); else drop('advice');
   byId('kernel-lead').textContent = 'Cycles are those of one sample, from its first task (or the first wavelet it waits for) to its last task end. PE time is that of the whole run. '
     + 'Counterpart: this kernel over the handwritten or primitive way, each simulated alone. ' + (data.baselines_note || '');
   show('kernel-table', kernelTable());

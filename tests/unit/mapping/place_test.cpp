@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "compiler/mapping/mapping.h"
+#include "compiler/mapping/plan.h"
 #include "tests/unit/mapping/harness.h"
 
 namespace cs {
@@ -112,6 +112,27 @@ TEST(Place, WhatTheMachineCannotHoldIsSaid) {
               testing::AllOf(testing::HasSubstr("all 3 x 3 PEs of the machine do not hold it either"),
                              testing::HasSubstr("smaller, by 3 PEs together"),
                              testing::HasSubstr("most: fc0 (12 like it, 1 PE each)")));
+}
+
+// The slowest kernel's best plan takes 1000 cycles, so half of that is 500; the third kernel has nothing that fast
+// and keeps what is within 2 % of its best.
+TEST(Sizing, KernelsKeepPace) {
+  mapping::PlanLists plans(3);
+  const std::vector<std::vector<double>> cycles = {{4000, 1000}, {900, 500, 100}, {800, 707, 700}};
+  for (size_t i = 0; i < cycles.size(); ++i)
+    for (double c : cycles[i]) plans[i].emplace_back().plan.interval_cycles = c;
+  mapping::PlanLists same = plans;
+  mapping::keep_pace(same, 1);
+  mapping::keep_pace(plans, 0.5);
+  const auto intervals = [](const std::vector<mapping::RegionPlan>& list) {
+    std::vector<double> out;
+    for (const mapping::RegionPlan& p : list) out.push_back(p.plan.interval_cycles);
+    return out;
+  };
+  for (size_t i = 0; i < cycles.size(); ++i) EXPECT_EQ(intervals(same[i]), cycles[i]);
+  EXPECT_EQ(intervals(plans[0]), (std::vector<double>{1000}));
+  EXPECT_EQ(intervals(plans[1]), (std::vector<double>{500, 100}));
+  EXPECT_EQ(intervals(plans[2]), (std::vector<double>{707, 700}));
 }
 
 }  // namespace
