@@ -69,7 +69,7 @@ bool place_and_route(Parts& parts, const PlanLists& plans, const MapOptions& opt
     last = {};
     if (!route_with_room(placed, options, machine, fabric, flows, last)) continue;
     parts = std::move(placed);
-    return verify_flows(flows, parts, fabric, machine, diag) && verify_waiting(parts, diag);
+    return verify_flows(flows, parts, fabric, machine, diag);
   }
   if (last.ok()) {
     report_no_room(parts, plans, options, machine, diag);
@@ -89,42 +89,60 @@ PlanLists plans_of(const Parts& placed, const Parts& parts) {
   return lists;
 }
 
-// With the buffers that let the network keep the pace of its slowest kernel, or without where they have no
-// room.
-bool place_with_slack(Parts& parts, const PlanLists& plans, const MapOptions& options, const Machine& machine,
-                      Extent& fabric, FlowPlan& flows, PlacementFigures& figures, Diag& diag,
-                      std::vector<Misfit>& misfits) {
+struct Placed {
+  Parts parts;
+  Extent fabric;
+  FlowPlan flows;
+  PlacementFigures figures;
+  double interval = 0;
+};
+
+// With the buffers that let the network keep the pace of its slowest kernel. Nothing if they have no room, or if the
+// network is as good without.
+std::optional<Placed> place_with_slack(const Parts& parts, const PlanLists& plans, const MapOptions& options,
+                                       const Machine& machine) {
   constexpr int kRounds = 2;      // the second one knows which plans are chosen
   constexpr double kNear = 1.05;  // of the slowest kernel's interval
   const int widest = std::max(1, fabric_limit(options, machine).width / 2);
-  std::optional<Parts> best;
-  double best_interval = 0;
+  std::optional<Placed> best;
   PlanLists chosen = plans;
   for (int round = 0; round < kRounds; ++round) {
     const Slack slack = plan_slack(parts, chosen, machine);
     if (slack.empty() && round == 0) break;
-    Parts buffered = parts;
+    Placed now;
+    now.parts = parts;
     PlanLists lists = chosen;
-    add_slack(buffered, lists, slack, machine, widest);
-    Extent extent;
-    FlowPlan plan;
-    PlacementFigures found;
+    add_slack(now.parts, lists, slack, machine, widest);
     Diag no_room;
     std::vector<Misfit> ignored;
-    if (!place_and_route(buffered, lists, options, machine, extent, plan, found, no_room, ignored)) break;
-    const auto interval = network_interval(buffered, {}, machine, true);
-    if (!interval) break;
-    chosen = plans_of(buffered, parts);
-    if (best && interval->cycles >= best_interval) break;
-    fabric = extent;
-    flows = std::move(plan);
-    figures = found;
-    best = std::move(buffered);
-    best_interval = interval->cycles;
+    if (!place_and_route(now.parts, lists, options, machine, now.fabric, now.flows, now.figures, no_room, ignored))
+      break;
+    chosen = plans_of(now.parts, parts);
+    const auto interval = network_interval(now.parts, {}, machine, true);
+    if (!interval || !stuck_operands(now.parts).empty()) continue;
+    if (best && interval->cycles >= best->interval) break;
+    now.interval = interval->cycles;
+    best = std::move(now);
     if (interval->cycles <= interval->slowest * kNear) break;
   }
-  if (best) parts = std::move(*best);
-  return best || place_and_route(parts, plans, options, machine, fabric, flows, figures, diag, misfits);
+  return best;
+}
+
+// With no more buffers than it needs to go on at all; placing may choose plans that need others.
+bool place_with_least_slack(const Parts& parts, const PlanLists& plans, const MapOptions& options,
+                            const Machine& machine, Placed& now, Diag& diag, std::vector<Misfit>& misfits) {
+  constexpr int kRounds = 3;
+  const int widest = std::max(1, fabric_limit(options, machine).width / 2);
+  PlanLists chosen = plans;
+  for (int round = 0;; ++round) {
+    PlanLists lists = chosen;
+    now.parts = parts;
+    add_slack(now.parts, lists, least_slack(parts, chosen, machine), machine, widest);
+    if (!place_and_route(now.parts, lists, options, machine, now.fabric, now.flows, now.figures, diag, misfits))
+      return false;
+    if (round + 1 == kRounds || stuck_operands(now.parts).empty()) return verify_waiting(now.parts, diag);
+    chosen = plans_of(now.parts, parts);
+  }
 }
 
 NetworkEstimate estimate_network(const Parts& parts, const Machine& machine) {
@@ -228,7 +246,6 @@ std::optional<Mapped> map_graph(const graph::Graph& g, const Machine& machine, c
   StepTimes times;
   Mapped mapped;
   Parts parts;
-  Extent fabric;
   std::vector<Misfit> ignored;
   if (!misfits) misfits = &ignored;
   if (!build_parts(g, options, machine, parts, diag)) {
@@ -256,9 +273,13 @@ std::optional<Mapped> map_graph(const graph::Graph& g, const Machine& machine, c
   }
   keep_pace(plans, options.pace);
   times.mark("size", mapped.seconds);
-  FlowPlan plan;
-  if (!place_with_slack(parts, plans, options, machine, fabric, plan, mapped.figures, diag, *misfits))
+  std::optional<Placed> placed = place_with_slack(parts, plans, options, machine);
+  if (!placed && !place_with_least_slack(parts, plans, options, machine, placed.emplace(), diag, *misfits))
     return std::nullopt;
+  parts = std::move(placed->parts);
+  mapped.figures = placed->figures;
+  const Extent fabric = placed->fabric;
+  const FlowPlan& plan = placed->flows;
   mapped.estimate = estimate_network(parts, machine);
   times.mark("place and route", mapped.seconds);
   mapped.layout = "layout.csl";

@@ -130,8 +130,15 @@ bool route_flows_in_colors(const Parts&, const Extent& fabric, const Machine&, F
 // color has one configuration; every wavelet that can leave by a link is expected on the other side; switches
 // are on switchable colors; streams do not wait for each other in a circle. Reports all violations.
 bool verify_flows(const FlowPlan&, const Parts&, const Extent& fabric, const Machine&, Diag&);
-// Proves that no kernel waits for words that wait for it: from skews (skew.h), streams and buffers, knowing
-// nothing of how the buffers were chosen. Reports the operands that would stop, and what they lack.
+// Operands that would stop, found from skews (skew.h), streams and buffers, knowing nothing of how the buffers were
+// chosen. None: no kernel waits for words that wait for it.
+struct Stuck {
+  int stream = 0;
+  Taker taker;
+  int64_t room = 0;  // words of a sample that it takes before it needs another operand
+};
+std::vector<Stuck> stuck_operands(const Parts&);
+// Reports them.
 bool verify_waiting(const Parts&, Diag&);
 
 }  // namespace cs::mapping

@@ -56,10 +56,11 @@ Parts with_plans(const Parts& parts, const PlanLists& plans) {
 
 class Slackener {
  public:
-  Slackener(const Parts& parts, const Machine& machine) : parts_(parts), machine_(machine) {
+  Slackener(const Parts& parts, const Machine& machine, Slack needed)
+      : parts_(parts), machine_(machine), slack_(std::move(needed)) {
     double area = 0;
     for (const Instance& inst : parts.instances) area += double(inst.plan.cut.w) * inst.plan.cut.h;
-    room_ = std::max(kFewPes, int64_t(area * kShare));
+    room_ = pes() + std::max(kFewPes, int64_t(area * kShare));
   }
 
   Slack run() {
@@ -157,10 +158,32 @@ std::string taker_renamed(std::string name, const std::string& from, const std::
   return at == std::string::npos ? name : name.replace(at, from.size(), to);
 }
 
+// Operands that stop get room for a whole sample; then others may.
+Slack needed_slack(const Parts& planned, const Machine& machine) {
+  Slack slack;
+  while (true) {
+    Parts buffered = planned;
+    PlanLists ignored;
+    add_slack(buffered, ignored, slack, machine, std::numeric_limits<int>::max());
+    bool more = false;
+    for (const Stuck& stuck : stuck_operands(buffered)) {
+      // Behind a buffer there is room for a sample: what stops in front of one has another reason.
+      const std::pair<int, int> place{stuck.taker.instance, stuck.taker.operand};
+      if (place.first < int(planned.instances.size())) more = slack.emplace(place, 1).second || more;
+    }
+    if (!more) return slack;
+  }
+}
+
 }  // namespace
 
 Slack plan_slack(const Parts& parts, const PlanLists& plans, const Machine& machine) {
-  return Slackener(with_plans(parts, plans), machine).run();
+  const Parts planned = with_plans(parts, plans);
+  return Slackener(planned, machine, needed_slack(planned, machine)).run();
+}
+
+Slack least_slack(const Parts& parts, const PlanLists& plans, const Machine& machine) {
+  return needed_slack(with_plans(parts, plans), machine);
 }
 
 void add_slack(Parts& parts, PlanLists& plans, const Slack& slack, const Machine& machine, int widest) {
@@ -172,7 +195,7 @@ void add_slack(Parts& parts, PlanLists& plans, const Slack& slack, const Machine
     const int64_t words = parts.streams[s].words;
     int64_t left = samples * words;
     for (int k = 0; left > 0; ++k) {
-      const int64_t size = std::min(left, widest * words_per_pe(machine));
+      const int64_t size = std::min(left, int64_t(widest) * words_per_pe(machine));
       left -= size;
       Instance b = buffer(fmt::format("{}_slack{}{}", name, at.second, k > 0 ? fmt::format("_{}", k) : ""),
                           words, size);

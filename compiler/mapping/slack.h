@@ -8,9 +8,11 @@
 
 namespace cs::mapping {
 
-// The buffers that bring the interval near that of the slowest kernel, by the plans that placing will
-// probably choose.
+// The buffers without which the network would stop, and those that bring the interval near that of the slowest
+// kernel, by the plans that placing will probably choose.
 Slack plan_slack(const Parts&, const PlanLists&, const Machine&);
+// Those without which it would stop alone.
+Slack least_slack(const Parts&, const PlanLists&, const Machine&);
 // Puts them into the streams: rows of PEs that hold so many samples, none longer than `widest`, one behind
 // the other where one row does not do.
 void add_slack(Parts&, PlanLists&, const Slack&, const Machine&, int widest);

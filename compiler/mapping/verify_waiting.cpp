@@ -117,29 +117,47 @@ class Waiting {
   std::vector<std::vector<int>> operands_, results_;  // streams, by instance
 };
 
+// The model's nodes that an instance computes; of a buffer or relay those behind it.
+std::string nodes_text(const Parts& parts, int i) {
+  const Instance& inst = parts.instances[size_t(i)];
+  if (!inst.node_names.empty()) return fmt::format("'{}'", fmt::join(inst.node_names, "', '"));
+  for (const Stream& s : parts.streams) {
+    if (s.producer != i) continue;
+    for (const Taker& t : s.takers)
+      if (t.instance >= 0) return nodes_text(parts, t.instance);
+  }
+  return "'" + inst.title + "'";
+}
+
 }  // namespace
 
-bool verify_waiting(const Parts& parts, Diag& diag) {
-  const size_t before = diag.errors();
+std::vector<Stuck> stuck_operands(const Parts& parts) {
+  std::vector<Stuck> list;
   Waiting waiting(parts);
   waiting.run();
   for (size_t s = 0; s < parts.streams.size(); ++s) {
     if (waiting.complete(s) || waiting.made(s) <= waiting.sent(s)) continue;
     for (const Taker& t : parts.streams[s].takers) {
       if (t.instance < 0) continue;
-      const int64_t room = waiting.room_of(t), words = parts.streams[s].words;
-      if (room > waiting.sent(s)) continue;
-      const Instance& inst = parts.instances[size_t(t.instance)];
-      diag.error_at(
-          inst.title,
-          fmt::format(
-              "waits for itself: it takes {} of {} words of operand {} before it needs another operand, "
-              "which the rest of this one has to come before",
-              room, words, t.operand),
-          fmt::format("a buffer of {} words more on this stream would do", words - room));
+      const int64_t room = waiting.room_of(t);
+      if (room <= waiting.sent(s)) list.push_back({int(s), t, room});
     }
   }
-  return diag.errors() == before;
+  return list;
+}
+
+bool verify_waiting(const Parts& parts, Diag& diag) {
+  const std::vector<Stuck> list = stuck_operands(parts);
+  for (const Stuck& k : list) {
+    const Stream& s = parts.streams[size_t(k.stream)];
+    const std::string what = s.producer >= 0 ? "the result of " + nodes_text(parts, s.producer) : "'" + s.tensor + "'";
+    diag.error_at(nodes_text(parts, k.taker.instance),
+                  fmt::format("waits for itself: it takes {} of the {} words of {} before it needs another operand, "
+                              "which comes behind the rest of them",
+                              k.room, s.words, what),
+                  fmt::format("{} words more would have to be kept", s.words - k.room));
+  }
+  return list.empty();
 }
 
 }  // namespace cs::mapping
