@@ -114,8 +114,10 @@ void add_activations(std::vector<OpDef>& t) {
       noted(unary("gelu", {"Gelu"}, {}, "x * (0.5 + 0.5 * erf(x * 0.7071067811865476))",
                   "0.5 * (1 + erf(x * 0.7071067811865476)) + x * 0.3989422804014327 * exp(-0.5 * x * x)", 4),
             "opset 20 with approximate = none; erf form"));
+  // 0.5 x (1 + tanh u) = x / (1 + e^-2u) with u = sqrt(2 / pi) (x + 0.044715 x^3): no digits are lost where
+  // tanh u is near -1.
   t.push_back(noted(unary("gelu_tanh", {}, {},
-                          "0.5 * x * (1 + tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)))", "", 4),
+                          "x / (1 + exp(x * (-1.5957691216057308 - 0.07135481627260025 * (x * x))))", "", 12),
                     "Gelu of opset 20 with approximate = tanh"));
 }
 
