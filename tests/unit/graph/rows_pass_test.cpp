@@ -40,8 +40,9 @@ TEST(RowKernels, ADecomposedCompoundIsOneKernelWhereTheLibraryHasNoneOrGenerates
   EXPECT_THAT(rows_of(graph_text(text), Policy::aggressive),
               ElementsAre("y_reduce_max", "y_sub", "y_exp", "y_reduce_sum", "y_div"));
   EXPECT_TRUE(rows_of(graph_text(text), Policy::medium).empty());
-  EXPECT_EQ(rows_of(graph_text("  - {name: y, op: log_softmax, inputs: [x]}\n"), Policy::medium).size(), 6U);
-  EXPECT_TRUE(rows_of(graph_text("  - {name: y, op: log_softmax, inputs: [x]}\n"), Policy::disabled).empty());
+  const std::string norm = graph_text("  - {name: y, op: mean_variance_norm, inputs: [x], attrs: {axes: [1]}}\n");
+  EXPECT_EQ(rows_of(norm, Policy::medium).size(), 7U);
+  EXPECT_TRUE(rows_of(norm, Policy::disabled).empty());
 }
 
 const char* const kMean = "  - {name: m, op: reduce_mean, inputs: [a], attrs: {axes: [1], keepdims: 1}}\n";
