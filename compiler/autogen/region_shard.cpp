@@ -176,7 +176,8 @@ class Sharder {
   bool run(RegionShare& share, std::vector<bool>& whole) {
     for (size_t i = 0; i < sent_.size(); ++i) add(stored_, r_.result_buffer[i], sent_[i]);
     need_ = stored_;
-    share.program = r_.program;
+    share.program.buffers = r_.program.buffers;
+    for (const ops::LoopBlock& block : r_.program.blocks) share.program.blocks.push_back({block.steps, {}});
     for (size_t b = r_.program.blocks.size(); b-- > 0;) block(r_.program.blocks[b], share.program.blocks[b]);
     share.stored = stored_;
     return check(share, whole);

@@ -43,7 +43,8 @@ struct RegionCost {
   double interval_cycles = 0, pes = 0;
   double latency_cycles = 0;  // on those PEs
 };
-RegionCost region_cost(const autogen::Region&, const Machine&);
+// An interval up to `enough` is as good as any other: then a row will do.
+RegionCost region_cost(const autogen::Region&, const Machine&, double enough);
 // The same of other work.
 RegionCost work_cost(const kernels::Work&, const Machine&);
 // The same of any plans, for samples of so many rounds each.

@@ -8,9 +8,8 @@
 #include <cmath>
 #include <limits>
 
-#include "compiler/autogen/region_estimate.h"
 #include "compiler/mapping/region_layout.h"
-#include "compiler/mapping/plan.h"
+#include "compiler/mapping/region_traffic.h"
 
 namespace cs::mapping {
 
@@ -26,87 +25,8 @@ constexpr int kLongRow = 64;  // PEs that every word of a stream may pass
 constexpr size_t kMaxAxes = 3;
 constexpr size_t kFolds = 6;       // of an axis that are looked at
 constexpr double kNear = 1.25;     // intervals that are about the same
-constexpr double kRunCycles = 40;  // of a PE between two runs that it keeps or sends
 
 int64_t elements(const Region& r, int buffer) { return r.program.buffers[size_t(buffer)].type.elements(); }
-
-// What the busiest PE takes and holds.
-struct Busiest {
-  double compute = 0, gaps_in = 0, runs_out = 0;
-  uint32_t bytes = 0, code = 0;
-};
-
-// Gaps between the runs of an operand that the PE keeps.
-double gaps_in(const Region& r, const RegionShare& share, size_t operand) {
-  int b = r.operand_buffer[operand];
-  autogen::Walk walk;
-  if (share.stored[size_t(b)].empty()) return 0;
-  walk_of(share.stored[size_t(b)].first(), share.receive[operand].moves,
-          autogen::interval(0, elements(r, b) - 1), walk);
-  double runs = 1;
-  for (const autogen::Walk::Loop& l : walk.loops) runs *= double(l.count);
-  return runs - 1;
-}
-
-Busiest busiest_of(const Region& r, const RegionCut& cut, const Machine& machine) {
-  Busiest b;
-  int w = cut.w(), h = cut.h();
-  // The corners, the one beside the first and one from the middle stand for all of them.
-  std::vector<std::pair<int, int>> some = {
-      {0, 0}, {std::min(1, w - 1), std::min(1, h - 1)}, {w / 2, h / 2}, {w - 1, h - 1}};
-  some.erase(std::unique(some.begin(), some.end()), some.end());
-  for (auto [x, y] : some) {
-    RegionShare share = autogen::shard_region(r, cut, x, y);
-    receive_in_place(r, share);
-    autogen::RegionEstimate e = estimate_region(r, share, region_code(r, share, machine));
-    b.compute = std::max(b.compute, e.compute_cycles);
-    b.bytes = std::max(b.bytes, uint32_t(std::min<int64_t>(e.words * 4, INT32_MAX)));
-    b.code = std::max(b.code, e.code_bytes);
-    double in = 0, out = 0;
-    for (size_t k = 0; k < r.operands.size(); ++k) in += gaps_in(r, share, k);
-    for (const autogen::Runs& sent : share.sent) out += double(sent.count());
-    b.gaps_in = std::max(b.gaps_in, in);
-    b.runs_out = std::max(b.runs_out, out);
-  }
-  return b;
-}
-
-// Words of all operands that pass the PEs of one row.
-double row_words(const Region& r, const RegionCut& cut) {
-  double all = 0;
-  const int y = cut.h() / 2;
-  RegionShare first, last;
-  if (cut.h() > 1) first = shard_region(r, cut, 0, y), last = shard_region(r, cut, cut.w() - 1, y);
-  for (int b : r.operand_buffer) {
-    const size_t k = size_t(b);
-    all +=
-        double(cut.h() > 1 ? hull(first.stored[k], last.stored[k], elements(r, b)).words() : elements(r, b));
-  }
-  return all;
-}
-
-RegionPlan plan_cut(const Region& r, const RegionCut& cut, const Machine& machine) {
-  RegionPlan p;
-  p.cut = cut;
-  p.plan.cut.w = cut.w();
-  p.plan.cut.h = cut.h();
-  double pes = double(p.plan.cut.w) * p.plan.cut.h;
-  Busiest b = busiest_of(r, cut, machine);
-  p.plan.memory.users = {{"tensors", b.bytes}, {"code", b.code}};
-  p.plan.memory.total = b.bytes + b.code;
-  double in = 0, out = double(r.words_out());
-  for (int k : r.operand_buffer) in = std::max(in, double(elements(r, k)));
-  double overhead = 60.0 + 20.0 * double(r.operands.size()) + kRunCycles / 2 * b.runs_out;
-  overhead += kRunCycles * b.gaps_in;
-  // A PE receives the next sample while it and others send. The first PEs that send then compute, while those
-  // that send last must have done so before: every other sample waits for the other stream.
-  const double streams = std::max(in + out / pes, (in + out) / 2);
-  // In some row results leave at any time, by the links that bring it its part of the operands.
-  const double links = out + row_words(r, cut) + b.runs_out * p.plan.cut.w;
-  p.plan.interval_cycles = std::max(b.compute + streams + overhead, links);
-  p.plan.latency_cycles = in + b.compute + out + overhead + b.runs_out * p.plan.cut.w;
-  return p;
-}
 
 bool fits(const RegionPlan& p, const Machine& machine) {
   return p.plan.memory.total > 0 && p.plan.memory.total <= uint32_t(machine.core.memory_bytes);
@@ -208,23 +128,33 @@ bool turns_work(const Region& r, const RegionCut& cut) {
 }
 
 // Words times PEs that see them: every word passes the column of feeders, a row's words all PEs of the row.
-double deliveries(const Region& r, const RegionCut& cut) {
-  double all = row_words(r, cut) * cut.h() * cut.w();
+double deliveries(const Region& r, const RegionCut& cut, const RowStreams& row) {
+  double all = words_of(row) * cut.h() * cut.w();
   for (int b : r.operand_buffer) all += double(elements(r, b)) * cut.h();
   return all;
 }
 
-bool arrange(const Region& r, const Extent& limit, RegionCut& cut) {
-  double best = std::numeric_limits<double>::infinity();
-  RegionCut chosen;
-  for (const RegionCut& c : arrangements(cut)) {
+// The rectangles with the fewest deliveries: of all, and of those in which no feeder stops; the faster one.
+std::optional<RegionPlan> arrange(const Region& r, const Extent& limit, const RegionCut& cut,
+                                  const Machine& machine) {
+  constexpr double kNone = std::numeric_limits<double>::infinity();
+  double fewest = kNone, fewest_smooth = kNone;
+  std::optional<RegionCut> any, smooth;
+  for (RegionCut& c : arrangements(cut)) {
     if (c.w() > limit.width - 2 || c.h() > limit.height || c.h() == 1 || !turns_work(r, c)) continue;
-    double d = deliveries(r, c);
-    if (d < best) best = d, chosen = c;
+    c.fine = cut.fine;
+    const RowStreams row = row_streams(r, c);
+    const double d = deliveries(r, c, row);
+    if (d < fewest) fewest = d, any = c;
+    if (d < fewest_smooth && feeder_stops(r, c, row) == 0) fewest_smooth = d, smooth = c;
   }
-  chosen.fine = cut.fine;
-  if (best < std::numeric_limits<double>::infinity()) cut = chosen;
-  return best < std::numeric_limits<double>::infinity();
+  std::optional<RegionPlan> best;
+  for (const std::optional<RegionCut>& c : {any, smooth == any ? std::nullopt : smooth}) {
+    if (!c) continue;
+    RegionPlan p = plan_cut(r, *c, machine, Look::few);
+    if (better(p, best, machine)) best = std::move(p);
+  }
+  return best;
 }
 
 std::vector<ShardAxis> axes_of(const Region& r) {
@@ -237,17 +167,19 @@ std::optional<RegionPlan> best_row(const Region& r, int w, const Machine& machin
   for (const ShardAxis& axis : axes_of(r)) {
     AxisCut a = chunks_of(axis, w);
     if (a.parts != w) continue;
-    RegionPlan p = plan_cut(r, w == 1 ? RegionCut{} : RegionCut{{a}}, machine);
+    RegionPlan p = plan_cut(r, w == 1 ? RegionCut{} : RegionCut{{a}}, machine, Look::few);
     if (better(p, best, machine)) best = p;
     if (w == 1) break;
   }
   return best;
 }
 
-// One axis halved after the other until nothing gets better.
+// One axis halved after the other until nothing gets better. What a row of PEs can hold is a rectangle too if
+// the links of a row hold it up.
 void add_rectangles(const Region& r, const Extent& limit, const Machine& machine, bool fine,
                     std::vector<RegionPlan>& list) {
-  RegionPlan now = plan_cut(r, {{}, fine}, machine);
+  constexpr double kHeldUp = 1.05;
+  RegionPlan now = plan_unlaid(r, {{}, fine}, machine);
   std::vector<ShardAxis> axes = axes_of(r);
   while (true) {
     std::optional<RegionPlan> best;
@@ -257,18 +189,16 @@ void add_rectangles(const Region& r, const Extent& limit, const Machine& machine
       int64_t pes = 1;
       for (const AxisCut& a : next.axes) pes *= a.parts;
       if (pes > int64_t(limit.width) * limit.height) continue;
-      RegionPlan p = plan_cut(r, next, machine);
+      RegionPlan p = plan_unlaid(r, next, machine);
       if (better(p, best, machine)) best = p;
     }
     if (!best || gain(*best, now, machine) < 1.02) return;
     now = *best;
-    bool row = now.plan.cut.w <= kLongRow && turns_work(r, now.cut);
-    RegionCut laid = now.cut;
-    if (row) {
-      if (now.cut.axes.size() > 1 || fine) list.push_back(now);
-    } else if (arrange(r, limit, laid)) {
-      list.push_back(plan_cut(r, laid, machine));
-    }
+    std::optional<RegionPlan> row;
+    if (now.plan.cut.w <= kLongRow && turns_work(r, now.cut)) row = plan_cut(r, now.cut, machine, Look::few);
+    if (row && (now.cut.axes.size() > 1 || fine)) list.push_back(*row);
+    if (row && row->plan.interval_cycles < now.plan.interval_cycles * kHeldUp) continue;
+    if (std::optional<RegionPlan> laid = arrange(r, limit, now.cut, machine)) list.push_back(*laid);
   }
 }
 
@@ -290,13 +220,40 @@ void add_larger(const Region& r, const Extent& limit, const Machine& machine, st
   }
 }
 
+// Plans that look better than all smaller ones do it again with more of their PEs looked at.
+void look_again(const Region& r, const Machine& machine, std::vector<RegionPlan>& list) {
+  std::vector<RegionPlan*> order;
+  for (RegionPlan& p : list) order.push_back(&p);
+  const auto pes = [](const RegionPlan& p) { return int64_t(p.plan.cut.w) * p.plan.cut.h; };
+  std::stable_sort(order.begin(), order.end(), [&](auto* a, auto* b) { return pes(*a) < pes(*b); });
+  std::optional<RegionPlan> best;
+  for (RegionPlan* p : order) {
+    if (!better(*p, best, machine)) continue;
+    *p = plan_cut(r, p->cut, machine, Look::many);
+    if (better(*p, best, machine)) best = *p;
+  }
+}
+
+// The same of the best plan, until the best one has been looked at.
+void look_at_best(const Region& r, const Machine& machine, std::vector<RegionPlan>& list) {
+  std::vector<bool> looked(list.size(), false);
+  const auto best = [&] {
+    size_t k = 0;
+    for (size_t i = 1; i < list.size(); ++i)
+      if (gain(list[i], list[k], machine) > 1) k = i;
+    return k;
+  };
+  for (size_t k; !list.empty() && !looked[k = best()]; looked[k] = true)
+    list[k] = plan_cut(r, list[k].cut, machine, Look::many);
+}
+
 // Cuts that give exactly this rectangle.
 void add_forced(const Region& r, int w, int h, const Machine& machine, std::vector<RegionPlan>& list) {
   std::optional<RegionPlan> best;
   std::vector<ShardAxis> axes = axes_of(r);
   auto consider = [&](const RegionCut& cut) {
     if (cut.w() != w || cut.h() != h || !turns_work(r, cut)) return;
-    RegionPlan p = plan_cut(r, cut, machine);
+    RegionPlan p = plan_cut(r, cut, machine, Look::few);
     if (better(p, best, machine)) best = p;
   };
   for (const ShardAxis& a : axes) {
@@ -338,6 +295,7 @@ std::vector<RegionPlan> region_plans(const Region& r, int64_t rounds, const Exte
     }
     if (forced.width == 0) add_larger(r, limit, machine, list);
   }
+  look_again(r, machine, list);
   for (RegionPlan& p : list) {
     p.plan.latency_cycles += p.plan.interval_cycles * double(rounds - 1);
     p.plan.interval_cycles *= double(rounds);
@@ -345,15 +303,18 @@ std::vector<RegionPlan> region_plans(const Region& r, int64_t rounds, const Exte
   return list;
 }
 
-RegionCost region_cost(const Region& whole, const Machine& machine) {
+RegionCost region_cost(const Region& whole, const Machine& machine, double enough) {
   Region r = whole;
   int64_t rounds = autogen::slice_region(r);
   std::vector<RegionPlan> list;
   for (int w : {1, 2, 4, 8, 16, 32, 64}) {
     if (std::optional<RegionPlan> p = best_row(r, w, machine)) list.push_back(*p);
   }
-  bool any = std::any_of(list.begin(), list.end(), [&](const RegionPlan& p) { return fits(p, machine); });
-  if (!any) add_larger(r, {machine.fabric.user_width, machine.fabric.user_height}, machine, list);
+  look_at_best(r, machine, list);
+  const RegionCost row = least_cost(list, rounds, machine);
+  if (row.interval_cycles <= enough) return row;
+  add_larger(r, {machine.fabric.user_width, machine.fabric.user_height}, machine, list);
+  look_at_best(r, machine, list);
   return least_cost(list, rounds, machine);
 }
 

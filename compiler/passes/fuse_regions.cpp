@@ -26,6 +26,7 @@ using graph::ValueId;
 
 constexpr int64_t kSmallWords = 6000;  // half of a PE's memory
 constexpr double kSlower = 1.25, kMorePes = 2;
+constexpr double kFaster = 1.05;  // as a rectangle, than in a row: for its PEs
 constexpr std::string_view kRegion = autogen::kRegionKernel, kChain = "dtg-elementwise";
 
 class Fuser {
@@ -45,6 +46,8 @@ class Fuser {
       for (NodeId id : group.nodes) group_of_[id] = number;
       leave_the_row(group.nodes);
     }
+    slowest_ = costs_.slowest(g_);
+    for (const std::vector<NodeId>& nodes : members_) leave_if_slowest(nodes);
     slowest_ = costs_.slowest(g_);
     for (size_t i = 0; i < members_.size(); ++i) {
       if (joins(members_[i])) try_to_join(int(i));
@@ -79,12 +82,29 @@ class Fuser {
     autogen::Region region;
     if (!plan || plan->memory.total <= uint32_t(machine_.core.memory_bytes)) return;
     if (!autogen::make_region(g_, nodes, region, why)) return;
+    to_region(nodes, fmt::format("a row of {} PEs would need {} B each", width, plan->memory.total));
+  }
+
+  void to_region(const std::vector<NodeId>& nodes, const std::string& reason) {
     for (NodeId id : nodes) {
       graph::Assignment& a = g_.node(id).assignment;
       a.origin = Origin::autogen;
       a.kernel = kRegion;
-      a.reason = fmt::format("a row of {} PEs would need {} B each", width, plan->memory.total);
+      a.reason = reason;
     }
+  }
+
+  // A chain for which the network waits becomes a region if that is faster: the words of its operands need not
+  // share the links of one row with its results.
+  void leave_if_slowest(const std::vector<NodeId>& nodes) {
+    if (!generate_ || !is_chain(nodes) || !joins(nodes)) return;
+    const mapping::RegionCost there = costs_.of(g_, nodes, slowest_);
+    std::string why;
+    autogen::Region region;
+    if (there.interval_cycles < slowest_ || !autogen::make_region(g_, nodes, region, why)) return;
+    const mapping::RegionCost made = costs_.of(region);
+    if (made.interval_cycles * kFaster < there.interval_cycles)
+      to_region(nodes, benefit_text(made, there, "chain in a row of PEs"));
   }
 
   std::vector<NodeId> producers(NodeId id) const {
@@ -165,7 +185,7 @@ class Fuser {
     }
     for (autogen::Region* r : {&first, &second, &both}) r->may_wait = held_.may_wait(*r);
     if (!keeps_accuracy(both) &&
-        !pays(cost(to, first), cost(group_of_.at(nodes.front()), second), costs_.of(both)))
+        !pays(cost(to, first), cost(group_of_.at(nodes.front()), second), costs_.of(both, slowest_)))
       return false;
     members_[size_t(to)] = std::move(joined);
     for (NodeId id : members_[size_t(to)]) {
@@ -198,7 +218,7 @@ class Fuser {
   // Of a group as the kernel that it is; `region` is what it would be as one.
   mapping::RegionCost cost(int number, const autogen::Region& region) {
     const std::vector<NodeId>& nodes = members_[size_t(number)];
-    return kernel(nodes) == kRegion ? costs_.of(region) : costs_.of(g_, nodes);
+    return kernel(nodes) == kRegion ? costs_.of(region, slowest_) : costs_.of(g_, nodes, slowest_);
   }
 
   void name_groups() {

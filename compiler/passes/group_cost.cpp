@@ -59,12 +59,17 @@ std::optional<kernels::Work> work_of(const Graph& g, std::span<const NodeId> nod
 
 }  // namespace
 
-RegionCost GroupCosts::of(const autogen::Region& r) {
-  const auto known = std::find_if(regions_.begin(), regions_.end(),
-                                  [&](const auto& c) { return autogen::same_region(c.first, r); });
-  if (known != regions_.end()) return known->second;
-  regions_.emplace_back(r, mapping::region_cost(r, machine_));
-  return regions_.back().second;
+RegionCost GroupCosts::of(const autogen::Region& r, double enough) {
+  auto known = std::find_if(regions_.begin(), regions_.end(),
+                            [&](const Known& k) { return autogen::same_region(k.region, r); });
+  if (known == regions_.end()) known = regions_.insert(regions_.end(), {r, kNone, kNever});
+  // More than what was enough was the least there is.
+  const bool least = known->cost.interval_cycles > known->enough && known->enough < kNever;
+  if (!least && known->enough > enough && known->cost.interval_cycles > enough) {
+    known->cost = mapping::region_cost(r, machine_, enough);
+    known->enough = enough;
+  }
+  return known->cost;
 }
 
 RegionCost GroupCosts::of(const kernels::Work& work) {
@@ -89,11 +94,11 @@ RegionCost by_library(RegionCost cost, const kernels::Work& work) {
 
 }  // namespace
 
-RegionCost GroupCosts::of(const Graph& g, std::span<const NodeId> nodes) {
+RegionCost GroupCosts::of(const Graph& g, std::span<const NodeId> nodes, double enough) {
   if (g.node(nodes.front()).assignment.kernel == autogen::kRegionKernel) {
     autogen::Region region;
     std::string why;
-    return autogen::make_region(g, nodes, region, why) ? of(region) : kNone;
+    return autogen::make_region(g, nodes, region, why) ? of(region, enough) : kNone;
   }
   const std::optional<kernels::Work> work = work_of(g, nodes, machine_);
   if (!work) return kNone;
@@ -122,7 +127,7 @@ double GroupCosts::slowest(const Graph& g) {
   double slowest = 0;
   for (const graph::Group& group : graph::groups(g)) {
     if (g.node(group.nodes.front()).assignment.origin == Origin::host) continue;
-    const double cycles = of(g, group.nodes).interval_cycles;
+    const double cycles = of(g, group.nodes, slowest).interval_cycles;
     if (cycles < kNever) slowest = std::max(slowest, cycles);
   }
   return slowest;

@@ -22,8 +22,9 @@ class GroupCosts {
 
   // Of the nodes (topological order) as the kernel that the assignment of the first one names; infinite if
   // that is none, or fits nowhere.
-  mapping::RegionCost of(const graph::Graph&, std::span<const graph::NodeId>);
-  mapping::RegionCost of(const autogen::Region&);
+  // Nobody asks for less than `enough` cycles.
+  mapping::RegionCost of(const graph::Graph&, std::span<const graph::NodeId>, double enough = 0);
+  mapping::RegionCost of(const autogen::Region&, double enough = 0);
   // Interval of the slowest of these kernels on the wafer, as far as they fit.
   double slowest(const graph::Graph&);
 
@@ -32,7 +33,12 @@ class GroupCosts {
 
   const Machine& machine_;
   // Layers of a network are alike, and a group is asked for its cost with every neighbour.
-  std::vector<std::pair<autogen::Region, mapping::RegionCost>> regions_;
+  struct Known {
+    autogen::Region region;
+    mapping::RegionCost cost;
+    double enough = 0;  // what it was asked for
+  };
+  std::vector<Known> regions_;
   std::vector<std::pair<kernels::Work, mapping::RegionCost>> works_;
 };
 

@@ -1,0 +1,277 @@
+// What a cut of a region costs: how long its PEs wait for words, compute and send, and what they hold.
+//
+// PEs are looked at, not all of them: programs of neighbours are alike, but what is cut in the middle of a
+// row, or is read by several results, makes some of them much busier. Few are enough to find a direction in
+// which cuts get better, many before one is chosen.
+#include "compiler/mapping/region_traffic.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "compiler/autogen/region_estimate.h"
+#include "compiler/autogen/stream_filter.h"
+
+namespace cs::mapping {
+
+namespace {
+
+using autogen::Region;
+using autogen::RegionCut;
+using autogen::RegionShare;
+using autogen::Runs;
+using autogen::Walk;
+
+constexpr double kRunCycles = 40;  // of a PE between two runs that it keeps or sends
+constexpr double kTurnCycles = 8;  // of a collector between its last word and the next one's first
+constexpr double kShared = 0.5;    // of the results' words that a stream waits for where it shares their links
+constexpr size_t kFilters = 3;     // operands of a PE that are filtered
+constexpr int kManyPes = 16;       // along rows and columns, if many are looked at
+
+int64_t elements(const Region& r, int buffer) { return r.program.buffers[size_t(buffer)].type.elements(); }
+
+// What the busiest PE takes and holds.
+struct Busiest {
+  double compute = 0, gaps_in = 0, runs_out = 0;
+  double span = 0;  // words that pass from the first one that it keeps of an operand to the last one
+  uint32_t bytes = 0, code = 0;
+};
+
+double runs_of_walk(const Walk& walk) {
+  double runs = 1;
+  for (const Walk::Loop& l : walk.loops) runs *= double(l.count);
+  return runs;
+}
+
+// Gaps that the PE sees between the runs of an operand that it keeps, of what passes its row: the router
+// filters others.
+double gaps_in(const Region& r, const RegionShare& share, size_t operand, const Runs& passing) {
+  const int b = r.operand_buffer[operand];
+  if (share.stored[size_t(b)].empty()) return 0;
+  Walk walk;
+  const std::vector<autogen::Moves>& moves = share.receive[operand].moves;
+  const int64_t first = share.stored[size_t(b)].first();
+  if (!walk_of(first, moves, passing, walk))
+    walk_of(first, moves, autogen::interval(0, elements(r, b) - 1), walk);
+  if (operand < kFilters) autogen::filter_walk(walk);
+  return runs_of_walk(walk) - 1;
+}
+
+// Ends of rows, planes and so on of a result that lie inside the part: what is computed row by row is then
+// computed of more of them than the part has words for.
+int64_t ends_inside(const ops::Shape& shape, int64_t elements, const Runs& part) {
+  int64_t n = 0, period = std::numeric_limits<int64_t>::max();
+  for (const autogen::Level& level : part.levels) {
+    int64_t stride = elements;
+    for (const int64_t extent : shape) {
+      stride /= extent;
+      if (stride <= level.stride || stride >= period) continue;
+      n += level.stride * (level.first + level.count - 1) / stride - level.stride * level.first / stride;
+    }
+    period = level.stride;
+  }
+  return n;
+}
+
+constexpr int kLookedAt = 64;  // first columns, or rows, among which the most cut one is
+
+// The column (or row) whose parts have the most such ends.
+int most_cut(const Region& r, const RegionCut& cut, bool south) {
+  int most = 0;
+  int64_t ends = -1;
+  for (int k = 0; k < std::min(south ? cut.h() : cut.w(), kLookedAt); ++k) {
+    const int64_t n = elements(r, r.result_buffer[0]);
+    const Runs part = part_of(n, cut, south ? cut.w() / 2 : k, south ? k : cut.h() / 2);
+    const int64_t inside =
+        ends_inside(r.program.buffers[size_t(r.result_buffer[0])].type.shape, n, part);
+    if (inside > ends) ends = inside, most = k;
+  }
+  return most;
+}
+
+using Places = std::vector<std::pair<int, int>>;
+
+// Up to so many of 0 .. n - 1, the first and the last one included.
+std::vector<int> spread(int n, int most) {
+  std::vector<int> list;
+  const int count = std::min(n, most);
+  for (int k = 0; k < count; ++k) list.push_back(count == 1 ? 0 : int(int64_t(k) * (n - 1) / (count - 1)));
+  return list;
+}
+
+// PEs that stand for all: the corners, the one beside the first, one from the middle and the most cut one; if
+// many, also the row and the column of the latter two.
+Places places_of(const RegionCut& cut, int most_x, int most_y, Look look) {
+  const int w = cut.w(), h = cut.h();
+  Places list = {{0, 0}, {std::min(1, w - 1), std::min(1, h - 1)}, {w / 2, h / 2}, {w - 1, h - 1}};
+  list.push_back({most_x, most_y});
+  if (look == Look::many) {
+    for (int x : spread(w, kManyPes)) list.insert(list.end(), {{x, h / 2}, {x, most_y}});
+    for (int y : spread(h, kManyPes)) list.insert(list.end(), {{w / 2, y}, {most_x, y}});
+  }
+  std::sort(list.begin(), list.end());
+  list.erase(std::unique(list.begin(), list.end()), list.end());
+  return list;
+}
+
+// Words of all operands that pass from the first one that is kept of an operand to the last one: streams take
+// turns.
+double words_within_span(const Region& r, const Runs& kept) {
+  double all = 0;
+  if (kept.empty()) return 0;
+  const int64_t span = kept.last() - kept.first() + 1;
+  for (int b : r.operand_buffer) all += double(std::min(span, elements(r, b)));
+  return all;
+}
+
+// Finds the busiest PE of those that are looked at.
+class Busy {
+ public:
+  Busy(const Region& r, const RegionCut& cut, const RowStreams& passing, const Machine& machine)
+      : r_(r), cut_(cut), passing_(passing), machine_(machine) {}
+
+  Busiest run(Look look) {
+    for (auto [x, y] : places_of(cut_, most_cut(r_, cut_, false), most_cut(r_, cut_, true), look)) pe(x, y);
+    return b_;
+  }
+
+ private:
+  void pe(int x, int y) {
+    RegionShare share = autogen::shard_region(r_, cut_, x, y);
+    receive_in_place(r_, share);
+    double in = 0, out = 0;
+    for (int k : r_.operand_buffer)
+      b_.span = std::max(b_.span, words_within_span(r_, share.stored[size_t(k)]));
+    for (size_t k = 0; k < r_.operands.size() && y == cut_.h() / 2; ++k)
+      in += gaps_in(r_, share, k, passing_[k]);
+    for (const Runs& sent : share.sent) out += double(sent.count());
+    b_.gaps_in = std::max(b_.gaps_in, in);
+    b_.runs_out = std::max(b_.runs_out, out);
+    code(std::move(share));
+  }
+  // Many PEs have the same program.
+  void code(RegionShare share) {
+    RegionShare local = local_share(share);
+    if (std::any_of(known_.begin(), known_.end(), [&](const auto& k) { return same_program(k, local); })) return;
+    known_.push_back(std::move(local));
+    const autogen::RegionEstimate e = estimate_region(r_, share, region_code(r_, share, machine_));
+    b_.compute = std::max(b_.compute, e.compute_cycles);
+    b_.bytes = std::max(b_.bytes, uint32_t(std::min<int64_t>(e.words * 4, INT32_MAX)));
+    b_.code = std::max(b_.code, e.code_bytes);
+  }
+
+  const Region& r_;
+  const RegionCut& cut_;
+  const RowStreams& passing_;
+  const Machine& machine_;
+  std::vector<RegionShare> known_;
+  Busiest b_;
+};
+
+// Parts of the stream at which rows begin: those that are nearer than a feeder takes to turn from one run to
+// the next count as one. Of the first rows.
+double share_of_starts(const Region& r, const RegionCut& cut, size_t operand) {
+  constexpr int kRows = 16;
+  const size_t b = size_t(r.operand_buffer[operand]);
+  std::vector<int64_t> starts;
+  for (int y = 0; y < std::min(cut.h(), kRows); ++y) {
+    const RegionShare share = shard_region(r, cut, 0, y);
+    if (!share.stored[b].empty()) starts.push_back(share.stored[b].first());
+  }
+  std::sort(starts.begin(), starts.end());
+  const double rows = double(starts.size());
+  const auto near = [](int64_t x, int64_t y) { return double(y - x) < kRunCycles; };
+  starts.erase(std::unique(starts.begin(), starts.end(), near), starts.end());
+  return rows == 0 ? 0 : double(starts.size()) / rows;
+}
+
+// Turns of all rows, in which their collectors send results on.
+double collector_turns(const Region& r, const RegionCut& cut) {
+  double all = 0;
+  for (int b : r.result_buffer) {
+    autogen::Turns t;
+    if (cut.h() > 1 && turns_of(elements(r, b), cut, true, 0, 0, t) && t.words > 0)
+      all += double(elements(r, b)) / double(t.words);
+  }
+  return all;
+}
+
+}  // namespace
+
+RowStreams row_streams(const Region& r, const RegionCut& cut) {
+  RowStreams list;
+  const int y = cut.h() / 2;
+  RegionShare first, last;
+  if (cut.h() > 1) first = shard_region(r, cut, 0, y), last = shard_region(r, cut, cut.w() - 1, y);
+  for (int k : r.operand_buffer) {
+    const size_t b = size_t(k);
+    const int64_t n = elements(r, k);
+    list.push_back(cut.h() > 1 ? hull(first.stored[b], last.stored[b], n) : autogen::interval(0, n - 1));
+  }
+  return list;
+}
+
+double words_of(const RowStreams& streams) {
+  double all = 0;
+  for (const Runs& s : streams) all += double(s.words());
+  return all;
+}
+
+double feeder_stops(const Region& r, const RegionCut& cut, const RowStreams& streams) {
+  double all = 0;
+  for (size_t k = 0; k < r.operands.size() && cut.h() > 1; ++k) {
+    Walk walk;
+    walk_of(streams[k], autogen::interval(0, elements(r, r.operand_buffer[k]) - 1), walk);
+    if (k < kFilters) autogen::filter_walk(walk);
+    const double runs = runs_of_walk(walk);
+    if (runs == 1) continue;
+    all += 2 * kRunCycles * runs * cut.h() * share_of_starts(r, cut, k);
+  }
+  return all;
+}
+
+namespace {
+
+RegionPlan plan_with(const Region& r, const RegionCut& cut, const Busiest& b, double stops) {
+  RegionPlan p;
+  p.cut = cut;
+  p.plan.cut.w = cut.w();
+  p.plan.cut.h = cut.h();
+  p.plan.memory.users = {{"tensors", b.bytes}, {"code", b.code}};
+  p.plan.memory.total = b.bytes + b.code;
+  // All operands share the links, along the row or the column of feeders.
+  const double out = double(r.words_out()), pes = double(p.plan.cut.w) * p.plan.cut.h;
+  double in = stops;
+  for (int k : r.operand_buffer) in += double(elements(r, k));
+  double overhead = 60.0 + 20.0 * double(r.operands.size()) + kRunCycles / 2 * b.runs_out;
+  overhead += kRunCycles * b.gaps_in;
+  // A PE waits from the first word that it keeps to the last one, computes, and sends: others receive and
+  // compute meanwhile. One that sends several runs is held up by the turns between them, as long as half of
+  // what all receive and send.
+  const double own = b.span + stops + out / pes;
+  const double streams = b.runs_out > 1 ? std::max(own, (in + out) / 2) : own;
+  p.plan.interval_cycles = std::max({b.compute + streams + overhead, in, out});
+  p.plan.latency_cycles = in + b.compute + out + overhead + b.runs_out * p.plan.cut.w;
+  return p;
+}
+
+}  // namespace
+
+RegionPlan plan_unlaid(const Region& r, const RegionCut& cut, const Machine& machine) {
+  return plan_with(r, cut, Busy(r, cut, row_streams(r, cut), machine).run(Look::few), 0);
+}
+
+RegionPlan plan_cut(const Region& r, const RegionCut& cut, const Machine& machine, Look look) {
+  const RowStreams row = row_streams(r, cut);
+  const Busiest b = Busy(r, cut, row, machine).run(look);
+  const double stops = feeder_stops(r, cut, row), out = double(r.words_out());
+  RegionPlan p = plan_with(r, cut, b, stops);
+  // While a PE waits others send over the same links. In some row results leave at any time, by the links that
+  // bring it its part of the operands.
+  const double shared = std::min(b.span + stops, out) / cut.h() * (1 - 1 / double(cut.w()));
+  const double links = std::max(out + words_of(row) + b.runs_out * cut.w(),
+                                out + kTurnCycles * collector_turns(r, cut));
+  p.plan.interval_cycles = std::max(p.plan.interval_cycles + kShared * shared, links);
+  return p;
+}
+
+}  // namespace cs::mapping

@@ -1,0 +1,23 @@
+// What a cut of a region costs, by looking at some of its PEs.
+#pragma once
+
+#include "compiler/mapping/plan.h"
+
+namespace cs::mapping {
+
+enum class Look { few, many };  // PEs
+
+// The plan of a region that is cut like this: memory of the PE that holds most, cycles of one round.
+RegionPlan plan_cut(const autogen::Region&, const autogen::RegionCut&, const Machine&, Look);
+// The same of what will be laid over a rectangle whose rows are so short that their links do not matter.
+RegionPlan plan_unlaid(const autogen::Region&, const autogen::RegionCut&, const Machine&);
+
+// What of every operand passes the PEs of the row in the middle.
+using RowStreams = std::vector<autogen::Runs>;
+RowStreams row_streams(const autogen::Region&, const autogen::RegionCut&);
+double words_of(const RowStreams&);
+// Cycles for which the column of feeders stops: a feeder that sees gaps between the runs of its row, since no
+// filter takes them out, takes a while to turn from one to the other, and all wait for it.
+double feeder_stops(const autogen::Region&, const autogen::RegionCut&, const RowStreams&);
+
+}  // namespace cs::mapping
