@@ -25,7 +25,7 @@ using graph::NodeId;
 using graph::ValueId;
 
 constexpr int64_t kSmallWords = 6000;  // half of a PE's memory
-constexpr double kSlower = 1.25, kMorePes = 2;
+constexpr double kSlower = 1.1, kMorePes = 2;
 constexpr double kFaster = 1.05;  // as a rectangle, than in a row: for its PEs
 constexpr std::string_view kRegion = autogen::kRegionKernel, kChain = "dtg-elementwise";
 
