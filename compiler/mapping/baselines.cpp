@@ -1,12 +1,13 @@
-// Baselines: every generated kernel alone, beside its handwritten counterpart on the same rectangle.
+// Baselines: every generated kernel alone, beside the same operators by hand or by primitives on its rectangle.
 //
-//   1. the nodes of the kernel are copied into a graph of their own: operands become inputs, the result the
-//   output
-//   2. `self` maps that graph as it is; `base` maps it with the handwritten origin, elementwise parts being
-//   replaced
-//      by relu, the handwritten kernel of the same kind; a chain over several streams has no handwritten
-//      kind, its base is the composition: every operator a kernel of its own
-//   3. both are forced onto the rectangle that the kernel has in the whole network
+//   1. the nodes of the kernel are copied into a graph of their own: operands become inputs, what leaves the kernel
+//   outputs
+//   2. `self` maps that graph as it is, forced onto the rectangle that the kernel has in the network
+//   3. `bases` are what stands against it:
+//        one kernel of the library, where it has one for the whole: a product, a sum, a chain over one stream (whose
+//        operators the library's kernel of that kind stands for)
+//        else the operators one after the other, each the library's or generated alone, each on the whole
+//        rectangle or what it can use of it; their cycles are added
 #include <algorithm>
 #include <map>
 
@@ -14,6 +15,7 @@
 
 #include "compiler/autogen/autogen.h"
 #include "compiler/graph/graph_yaml.h"
+#include "compiler/kernels/kind.h"
 #include "compiler/mapping/mapping.h"
 #include "runtime/support/files.h"
 
@@ -25,13 +27,29 @@ using graph::Graph;
 using graph::NodeId;
 using graph::ValueId;
 
-enum class Form : uint8_t { self, handwritten, composition };
+bool among(const std::vector<NodeId>& nodes, NodeId id) {
+  return std::find(nodes.begin(), nodes.end(), id) != nodes.end();
+}
 
-// Copies nodes; elementwise ones become a single relu in the handwritten form.
+// Somebody outside of the nodes takes the value, maybe through views.
+bool leaves(const Graph& g, const std::vector<NodeId>& nodes, ValueId v) {
+  const graph::Value& value = g.value(v);
+  return value.is_output || std::any_of(value.users.begin(), value.users.end(), [&](NodeId user) {
+           if (among(nodes, user)) return false;
+           return !graph::is_transparent(g, user) || leaves(g, nodes, g.node(user).outputs[0]);
+         });
+}
+
+// What the copy of a node is: as it was decided, the library's (elementwise ones all together its stand-in, if
+// there is one), or generated alone.
+struct Form {
+  enum class Kind : uint8_t { self, library, alone } kind = Kind::self;
+  std::string_view stand_in = {};  // operator that elementwise ones become
+};
+
 class Copier {
  public:
-  Copier(const Graph& g, const std::vector<NodeId>& nodes, Form form)
-      : g_(g), nodes_(nodes), form_(form), base_(form == Form::handwritten) {}
+  Copier(const Graph& g, const std::vector<NodeId>& nodes, Form form) : g_(g), nodes_(nodes), form_(form) {}
   // Numbers instead of names and places: equal kernels give equal graphs.
   Copier& without_names() {
     named_ = false;
@@ -41,17 +59,25 @@ class Copier {
   Graph run(const std::string& name) {
     out_.name = name;
     ValueId last;
-    bool relu = false;
+    bool stands = false;
     for (NodeId id : nodes_) {
-      bool elementwise = g_.op(id).kind == ops::OpKind::elementwise;
-      if (base_ && elementwise && relu) {
+      const bool replaced = !form_.stand_in.empty() && g_.op(id).kind == ops::OpKind::elementwise;
+      if (replaced && stands) {
         result_[g_.node(id).outputs[0]] = last;
         continue;
       }
-      last = copy(id, base_ && elementwise);
-      relu = relu || elementwise;
+      last = copy(id, replaced);
+      stands = stands || replaced;
     }
-    out_.set_output(last);
+    bool any = false;
+    for (NodeId id : nodes_) {
+      for (ValueId v : g_.node(id).outputs) {
+        if (!leaves(g_, nodes_, v) || out_.value(result_.at(v)).is_output) continue;
+        out_.set_output(result_.at(v));
+        any = true;
+      }
+    }
+    if (!any) out_.set_output(last);
     return std::move(out_);
   }
 
@@ -74,10 +100,8 @@ class Copier {
   }
   ValueId outside(ValueId v) {
     const graph::Value& value = g_.value(v);
-    if (!value.is_constant()) return out_.add_input(name(value.name), value.type, value.sample_dim);
-    const ValueId made = out_.add_constant(name(value.name), *g_.constant_of(v));
-    out_.value(made).quantised = value.quantised;
-    return made;
+    return value.is_constant() ? out_.add_constant(name(value.name), *g_.constant_of(v))
+                               : out_.add_input(name(value.name), value.type, value.sample_dim);
   }
   ValueId typed(ValueId made, const graph::Value& like) {
     out_.value(made).type = like.type;
@@ -86,52 +110,66 @@ class Copier {
     return made;
   }
 
-  ValueId copy(NodeId id, bool as_relu) {
+  ValueId copy(NodeId id, bool replaced) {
     const graph::Node& from = g_.node(id);
+    const bool library = form_.kind == Form::Kind::library, self = form_.kind == Form::Kind::self;
     graph::Node node;
     node.name = name(from.name);
-    node.op = as_relu ? "relu" : from.op;
+    node.op = replaced ? std::string(form_.stand_in) : from.op;
     if (named_) node.where = from.where;
-    node.assignment.origin = base_ ? Origin::handwritten : from.assignment.origin;
-    node.assignment.reason = form_ != Form::self ? "counterpart" : from.assignment.reason;
-    if (form_ == Form::self) node.assignment.kernel = from.assignment.kernel;
-    node.assignment.group = nodes_.size() > 1 && form_ != Form::composition ? "kernel" : "";
-    if (as_relu) {
-      node.inputs = {operand(streamed(from))};
+    node.assignment.origin = library ? Origin::handwritten : self ? from.assignment.origin : Origin::autogen;
+    node.assignment.reason = self ? from.assignment.reason : "counterpart";
+    if (self) node.assignment.kernel = from.assignment.kernel;
+    node.assignment.group = nodes_.size() > 1 ? "kernel" : "";
+    if (replaced) {
+      node.inputs = {streamed(from)};
     } else {
       node.attrs = from.attrs;
       for (ValueId v : from.inputs) node.inputs.push_back(v.valid() ? operand(v) : ValueId{});
     }
-    const graph::Value& value = g_.value(from.outputs[0]);
-    NodeId made = out_.add_node(std::move(node));
-    const ValueId result = typed(out_.add_result(made, name(value.name)), value);
+    const NodeId made = out_.add_node(std::move(node));
+    for (ValueId v : from.outputs)
+      result_[v] = typed(out_.add_result(made, name(g_.value(v).name)), g_.value(v));
     std::string why;
-    if (form_ == Form::composition)
+    if (form_.kind == Form::Kind::alone)
       out_.node(made).assignment.kernel = autogen::generator_for(out_, made, why);
-    result_[from.outputs[0]] = result;
-    return result;
+    if (const kernels::Row* row = library ? kernels::match_handwritten(out_, made, why) : nullptr)
+      out_.node(made).assignment.kernel = row->name;
+    return result_[from.outputs[0]];
   }
 
-  ValueId streamed(const graph::Node& node) const {
+  // An operand with as many elements as the result.
+  ValueId streamed(const graph::Node& node) {
+    const graph::Value& result = g_.value(node.outputs[0]);
     for (ValueId v : node.inputs) {
-      if (v.valid() && !g_.value(v).is_constant()) return v;
+      if (v.valid() && !g_.value(v).is_constant() && g_.value(v).type.elements() == result.type.elements())
+        return operand(v);
     }
-    return node.inputs[0];
+    return out_.add_input(name(node.name + "_in"), result.type, result.sample_dim);
   }
 
   const Graph& g_;
   const std::vector<NodeId>& nodes_;
   Form form_;
-  bool base_, named_ = true;
+  bool named_ = true;
   int numbers_ = 0;
   Graph out_;
   std::map<ValueId, ValueId> result_;
 };
 
-struct Counterpart {
-  std::string name;  // empty: there is none
-  Form form = Form::handwritten;
+// A program that stands against a kernel, or one of several that do so in turn.
+struct Part {
+  std::string name;
+  Form form;
+  std::vector<NodeId> nodes;
 };
+using Counterpart = std::vector<Part>;  // empty: there is none
+
+std::string name_of(const Counterpart& c) {
+  std::string name;
+  for (const Part& p : c) name += (name.empty() ? "" : ", then ") + p.name;
+  return name;
+}
 
 // Values from outside the chain, and whether all have as many elements as the result.
 size_t streams_of(const Graph& g, const std::vector<NodeId>& nodes, bool& equal) {
@@ -140,7 +178,7 @@ size_t streams_of(const Graph& g, const std::vector<NodeId>& nodes, bool& equal)
     for (ValueId v : g.node(id).inputs) {
       if (!v.valid() || g.value(v).is_constant()) continue;
       NodeId producer = g.value(graph::source_of(g, v)).producer;
-      if (producer.valid() && std::find(nodes.begin(), nodes.end(), producer) != nodes.end()) continue;
+      if (producer.valid() && among(nodes, producer)) continue;
       equal = equal && g.value(v).type.elements() == g.value(g.node(nodes.back()).outputs[0]).type.elements();
       if (std::find(seen.begin(), seen.end(), v) == seen.end()) seen.push_back(v);
     }
@@ -148,19 +186,56 @@ size_t streams_of(const Graph& g, const std::vector<NodeId>& nodes, bool& equal)
   return seen.size();
 }
 
+// The library's elementwise kernel, which stands for all of its kind.
+const kernels::Row* stand_in(const Graph& g, NodeId id) {
+  const std::span<const kernels::Row> library = kernels::elementwise_kind()->library();
+  return g.op(id).kind == ops::OpKind::elementwise && !library.empty() ? &library.front() : nullptr;
+}
+
+Part by_stand_in(const kernels::Row& row, const std::vector<NodeId>& nodes) {
+  return {std::string(row.name), {Form::Kind::library, row.ops.front()}, nodes};
+}
+
+// The operators one after the other. One that neither the library nor its stand-in can do stands for itself, so
+// alone it is no counterpart.
+Counterpart one_by_one(const Graph& g, const std::vector<NodeId>& nodes) {
+  Counterpart parts;
+  for (NodeId id : nodes) {
+    if (graph::is_transparent(g, id)) continue;
+    std::string why;
+    if (const kernels::Row* row = kernels::match_handwritten(g, id, why))
+      parts.push_back({std::string(row->name), {Form::Kind::library, {}}, {id}});
+    else if (!autogen::generator_for(g, id, why).empty())
+      parts.push_back({g.node(id).op, {Form::Kind::alone, {}}, {id}});
+    else
+      return {};
+  }
+  if (parts.size() != 1 || parts[0].form.kind == Form::Kind::library) return parts;
+  const kernels::Row* row = stand_in(g, parts[0].nodes[0]);
+  return row != nullptr ? Counterpart{by_stand_in(*row, parts[0].nodes)} : Counterpart{};
+}
+
+// A library's product with the elementwise operators behind it as the epilogue that the library has.
+Counterpart product_by_hand(const Graph& g, const std::vector<NodeId>& nodes) {
+  std::string why;
+  const kernels::Row* product = kernels::match_handwritten(g, nodes.front(), why);
+  if (product == nullptr) return one_by_one(g, nodes);
+  if (nodes.size() == 1) return {{std::string(product->name), {Form::Kind::library, {}}, nodes}};
+  const kernels::Row* row = stand_in(g, nodes.back());
+  if (row == nullptr || row->epilogue.empty()) return one_by_one(g, nodes);
+  return {{fmt::format("{} + {}", product->name, row->name), {Form::Kind::library, row->ops.front()}, nodes}};
+}
+
 Counterpart counterpart(const Graph& g, const std::vector<NodeId>& nodes) {
-  if (g.node(nodes.front()).assignment.kernel == autogen::kRegionKernel) return {};
-  if (g.node(nodes.front()).assignment.kernel == autogen::kRowsKernel)
-    return {"one kernel per operator", Form::composition};
-  ops::OpKind kind = g.op(nodes.front()).kind;
-  if (kind == ops::OpKind::contraction) return {nodes.size() > 1 ? "gemv + relu" : "gemv", Form::handwritten};
-  if (g.node(nodes.front()).assignment.kernel == autogen::kReductionKernel)
-    return {"row_reduce", Form::handwritten};
-  if (kind != ops::OpKind::elementwise) return {};
+  const std::string& kernel = g.node(nodes.front()).assignment.kernel;
+  if (kernel == autogen::kRegionKernel || kernel == autogen::kRowsKernel) return one_by_one(g, nodes);
+  const ops::OpKind kind = g.op(nodes.front()).kind;
+  if (kind == ops::OpKind::contraction) return product_by_hand(g, nodes);
+  if (kind != ops::OpKind::elementwise) return one_by_one(g, nodes);
   bool equal = true;
-  if (streams_of(g, nodes, equal) == 1 && equal) return {"relu", Form::handwritten};
-  if (nodes.size() > 1) return {"one kernel per operator", Form::composition};
-  return {};
+  const kernels::Row* row = stand_in(g, nodes.front());
+  if (row != nullptr && streams_of(g, nodes, equal) == 1 && equal) return {by_stand_in(*row, nodes)};
+  return one_by_one(g, nodes);
 }
 
 std::vector<NodeId> nodes_of(const Graph& g, const KernelRow& row) {
@@ -172,7 +247,7 @@ std::vector<NodeId> nodes_of(const Graph& g, const KernelRow& row) {
 // Kernels with the same text take the same cycles: operators, types, small constants and the rectangle are in
 // it, of large constants the values only where they are indices.
 std::string text_of(const Graph& g, const std::vector<NodeId>& nodes, const KernelRow& row) {
-  const Graph copy = Copier(g, nodes, Form::self).without_names().run("");
+  const Graph copy = Copier(g, nodes, {}).without_names().run("");
   bool indices = false;
   for (NodeId id : copy.nodes())
     for (ValueId v : copy.node(id).inputs)
@@ -183,6 +258,19 @@ std::string text_of(const Graph& g, const std::vector<NodeId>& nodes, const Kern
   return fmt::format("{} x {} {}\n{}", row.rect.w, row.rect.h, indices ? hash_text(bytes) : "", text.yaml);
 }
 
+// On the rectangle, or where the operators cannot be cut for it, on the best one inside.
+std::optional<Mapped> map_inside(const Graph& g, const Rect& rect, const Machine& machine, MapOptions options,
+                                 Diag& diag) {
+  options.force_width = rect.w;
+  options.force_height = rect.h;
+  Diag forced;
+  if (std::optional<Mapped> made = map_graph(g, machine, options, forced)) return made;
+  options.force_width = options.force_height = 0;
+  options.most_width = rect.w;
+  options.most_height = rect.h;
+  return map_graph(g, machine, options, diag);
+}
+
 }  // namespace
 
 // Equal kernels share the baseline of the first of them.
@@ -191,7 +279,7 @@ void name_baselines(const Graph& g, HostPart& host) {
   for (KernelRow& row : host.kernels) {
     if (row.origin != Origin::autogen || row.nodes.empty()) continue;
     const std::vector<NodeId> nodes = nodes_of(g, row);
-    if (counterpart(g, nodes).name.empty()) continue;
+    if (counterpart(g, nodes).empty()) continue;
     row.baseline = first.emplace(text_of(g, nodes, row), row.name).first->second;
   }
 }
@@ -201,22 +289,38 @@ std::vector<Baseline> make_baselines(const Graph& g, const Mapped& mapped, const
   std::vector<Baseline> list;
   for (const KernelRow& row : mapped.host.kernels) {
     if (row.baseline != row.name) continue;  // none, or that of another one
-    std::vector<NodeId> nodes = nodes_of(g, row);
-    Counterpart other = counterpart(g, nodes);
+    const std::vector<NodeId> nodes = nodes_of(g, row);
+    const Counterpart other = counterpart(g, nodes);
     MapOptions forced = options;
     forced.fabric_width = forced.fabric_height = 0;
     forced.force_width = row.rect.w;
     forced.force_height = row.rect.h;
     Diag diag;
-    std::optional<Mapped> self = map_graph(Copier(g, nodes, Form::self).run(row.name), machine, forced, diag);
-    std::optional<Mapped> base;
-    if (self) base = map_graph(Copier(g, nodes, other.form).run(row.name), machine, forced, diag);
-    if (!base) {
-      missing.push_back({row.name, other.name, diag.to_string()});
+    std::optional<Mapped> self = map_graph(Copier(g, nodes, {}).run(row.name), machine, forced, diag);
+    Baseline made{row.name, name_of(other), Origin::handwritten, {}, {}};
+    for (const Part& part : other) {
+      bool library = part.form.kind == Form::Kind::library;
+      std::optional<Mapped> base;
+      const auto mapped_as = [&](const Form& form, Diag& why) {
+        return map_inside(Copier(g, part.nodes, form).run(row.name), row.rect, machine, forced, why);
+      };
+      Diag none;  // one of several that the library cannot do here is generated
+      const bool may_generate = library && other.size() > 1;
+      if (self) base = mapped_as(part.form, may_generate ? none : diag);
+      if (self && !base && may_generate) {
+        base = mapped_as({Form::Kind::alone, {}}, diag);
+        library = false;
+      }
+      if (!base) break;
+      if (!library) made.origin = Origin::primitive;
+      made.bases.push_back(std::move(*base));
+    }
+    if (made.bases.size() < other.size()) {
+      missing.push_back({row.name, made.counterpart, diag.to_string()});
       continue;
     }
-    Origin origin = other.form == Form::composition ? Origin::primitive : Origin::handwritten;
-    list.push_back({row.name, other.name, origin, std::move(*self), std::move(*base)});
+    made.self = std::move(*self);
+    list.push_back(std::move(made));
   }
   return list;
 }

@@ -30,6 +30,7 @@ struct MapOptions {
   std::string policy = "default";  // for the host part
   std::string dtype = "fp32";
   int force_width = 0, force_height = 0;  // rectangle of every kernel (baselines, --rect); 0: sized
+  int most_width = 0, most_height = 0;  // sizing does not look beyond; 0: the fabric
   bool resident = false;  // operands and results of the graph's only kernel lie on its PEs (resident.h)
   int max_pes_per_kernel = 4096;          // sizing does not look beyond
   // Kernels get PEs for this share of the slowest one's interval, as far as PEs help: below 1 they are
@@ -104,12 +105,14 @@ std::optional<Mapped> map_graph(const graph::Graph&, const Machine&, const MapOp
 // Attaches host part and ports to a machine part that compile_csl made from `mapped.files`.
 void attach(const Mapped&, Program&);
 
-// A generated kernel alone and its counterpart: same op, shape, dtype and rectangle.
+// A generated kernel alone and its counterpart: same operators, shapes, dtype and rectangle. Several bases take
+// turns on it.
 struct Baseline {
   std::string kernel;                   // KernelRow::name; also KernelRow::baseline and the folder's name
-  std::string counterpart;              // what the base is: "gemv", "gemv + relu"
+  std::string counterpart;              // what the bases are: "gemv + relu", "softmax, then transpose"
   Origin origin = Origin::handwritten;  // handwritten or primitive
-  Mapped self, base;
+  Mapped self;
+  std::vector<Mapped> bases;
 };
 struct MissingBaseline {
   std::string kernel, counterpart;

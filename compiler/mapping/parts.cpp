@@ -103,6 +103,7 @@ class Builder {
   }
 
   void receive(ValueId source, const std::string& tensor) {
+    if (!parts_.misfits.empty() && stream_of_.count(source) == 0) return;  // of a kernel that has no place
     Stream& stream = parts_.streams[size_t(stream_of_.at(source))];
     stream.tensor = tensor;
     stream.port_out = "out_" + tensor;

@@ -29,12 +29,15 @@ bool fits(const kernels::Plan& plan, const Machine& machine) {
 }
 
 std::vector<RegionPlan> candidates(const Instance& inst, const MapOptions& options, const Machine& machine) {
-  if (inst.region)
-    return region_plans(*inst.region, inst.work.rows, fabric_limit(options, machine),
-                        {options.force_width, options.force_height}, machine);
-  std::vector<RegionPlan> list;
   Extent limit = fabric_limit(options, machine);
   int max_w = limit.width - inst.work.operands - 1;
+  if (options.most_width > 0 && !inst.infrastructure) {
+    limit = {std::min(limit.width, options.most_width), std::min(limit.height, options.most_height)};
+    max_w = std::min(max_w, limit.width);
+  }
+  if (inst.region)
+    return region_plans(*inst.region, inst.work.rows, limit, {options.force_width, options.force_height}, machine);
+  std::vector<RegionPlan> list;
   std::vector<int> widths = extents(inst.work.n / inst.work.row, std::max(1, max_w));
   std::vector<int> heights =
       inst.work.kind->several_rows() ? extents(inst.work.m, limit.height) : std::vector<int>{1};

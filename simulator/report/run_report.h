@@ -37,6 +37,7 @@ struct Counterpart {
   double this_cycles = 0;  // of the kernel itself, measured the same way
   double ratio = 0;        // this_cycles / cycles; below 1 the generated kernel is faster
   std::optional<double> interval_cycles, this_interval_cycles;
+  std::string name = {};  // what it is: "gemv + relu"; several take turns on the rectangle
 };
 
 struct KernelReport {

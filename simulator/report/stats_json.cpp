@@ -27,7 +27,8 @@ Json stalls_json(const PeTime& t) {
 Json counterpart_json(const KernelReport& k) {
   if (!k.counterpart) return nullptr;
   const Counterpart& c = *k.counterpart;
-  return {{"origin", origin_name(c.origin)},
+  return {{"name", c.name},
+          {"origin", origin_name(c.origin)},
           {"cycles", c.cycles},
           {"ratio", c.ratio},
           {"this_cycles", c.this_cycles},

@@ -58,8 +58,13 @@ struct CompileOptions {
 struct CompiledBaseline {
   std::string kernel, counterpart;
   Origin origin = Origin::handwritten;
-  Program self, base;
-  std::vector<uint8_t> self_weights, base_weights;
+  struct Base {
+    Program program;
+    std::vector<uint8_t> weights;
+  };
+  Program self;
+  std::vector<uint8_t> self_weights;
+  std::vector<Base> bases;  // that take turns
 };
 
 // A Program of the same model, made in another way: to be simulated, and recommended if it is faster.

@@ -76,15 +76,14 @@ void build_baselines(const CompileOptions& options, const mapping::MapOptions& m
   Workers(options.threads).for_each(list.size(), [&](size_t i) {
     progress::part("baselines", done++, list.size());
     std::optional<Program> self = build_program(list[i].self, out.machine, 1, diags[i]);
-    std::optional<Program> base = build_program(list[i].base, out.machine, 1, diags[i]);
-    if (!self || !base) return;
-    made[i] = {list[i].kernel,
-               list[i].counterpart,
-               list[i].origin,
-               std::move(*self),
-               std::move(*base),
-               std::move(list[i].self.weights),
-               std::move(list[i].base.weights)};
+    if (!self) return;
+    made[i] = {list[i].kernel, list[i].counterpart,           list[i].origin,
+               std::move(*self), std::move(list[i].self.weights), {}};
+    for (mapping::Mapped& one : list[i].bases) {
+      std::optional<Program> base = build_program(one, out.machine, 1, diags[i]);
+      if (!base) return;
+      made[i].bases.push_back({std::move(*base), std::move(one.weights)});
+    }
     ok[i] = 1;
   });
   for (size_t i = 0; i < list.size(); ++i) {

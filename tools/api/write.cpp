@@ -26,9 +26,10 @@ bool write_baselines(const Compiled& c, FolderWriter& out) {
     manifest.entries.emplace_back("baseline_of", b.kernel);
     manifest.entries.emplace_back("counterpart", b.counterpart);
     std::sort(manifest.entries.begin(), manifest.entries.end());
-    if (!write_program_files(out, below + "this.csp/", b.self, b.self_weights, manifest) ||
-        !write_program_files(out, below + "base.csp/", b.base, b.base_weights, manifest)) {
-      return false;
+    if (!write_program_files(out, below + "this.csp/", b.self, b.self_weights, manifest)) return false;
+    for (size_t i = 0; i < b.bases.size(); ++i) {
+      const std::string folder = below + (i == 0 ? "base.csp/" : fmt::format("base{}.csp/", i + 1));
+      if (!write_program_files(out, folder, b.bases[i].program, b.bases[i].weights, manifest)) return false;
     }
   }
   return true;

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "runtime/support/files.h"
 #include "tools/cs-sim/child.h"
 #include "tools/cs-sim/kept_runs.h"
 
@@ -21,13 +22,13 @@ constexpr const char* kSamples = "8";
 struct Figures {
   double cycles = 0;  // first input wavelet to last output of the first sample
   std::optional<double> interval;
-  std::string origin;
+  Origin origin = Origin::handwritten;
 };
 
+// By hand if every kernel is; what is generated stands there as a primitive.
 std::string origin_of(const Json& stats) {
-  for (const char* list : {"ops", "kernels"})
-    for (const Json& row : stats.value(list, Json::array()))
-      if (std::string origin = row.value("origin", ""); !origin.empty()) return origin;
+  for (const Json& row : stats.value("kernels", Json::array()))
+    if (row.value("origin", "") != "handwritten") return "primitive";
   return "handwritten";
 }
 
@@ -57,7 +58,8 @@ class Runner {
       error = "has no latency";
       return std::nullopt;
     }
-    Figures f{row["latency_cycles"].get<double>(), {}, row.value("origin", "handwritten")};
+    Figures f{row["latency_cycles"].get<double>(), {}, {}};
+    f.origin = origin_from_name(row.value("origin", "handwritten")).value_or(Origin::handwritten);
     if (row["interval_cycles"].is_number()) f.interval = row["interval_cycles"].get<double>();
     return f;
   }
@@ -70,6 +72,28 @@ class Runner {
   const SimOptions& options_;
   KeptRuns kept_;
 };
+
+// base.csp, base2.csp, … share the PEs one after the other, so their cycles are added.
+std::optional<Figures> in_turn(Runner& runner, const std::string& folder, std::string& error) {
+  std::optional<Figures> all = runner.figures(folder + "/base.csp", error);
+  for (int i = 2; all && fs::exists(fmt::format("{}/base{}.csp", folder, i)); ++i) {
+    const auto next = runner.figures(fmt::format("{}/base{}.csp", folder, i), error);
+    if (!next) return std::nullopt;
+    all->cycles += next->cycles;
+    all->interval = all->interval && next->interval ? std::optional(*all->interval + *next->interval) : std::nullopt;
+    if (next->origin != Origin::handwritten) all->origin = Origin::primitive;
+  }
+  if (all && all->origin != Origin::handwritten) all->origin = Origin::primitive;
+  return all;
+}
+
+// What the compiler wrote of it: "gemv + relu".
+std::string counterpart_name(const std::string& program) {
+  Diag diag;
+  const auto text = read_file(program + "/manifest.json", diag, 1 << 24);
+  const Json manifest = text ? Json::parse(*text, nullptr, false) : Json();
+  return manifest.is_object() ? manifest.value("options", Json::object()).value("counterpart", "") : "";
+}
 
 }  // namespace
 
@@ -84,17 +108,18 @@ void run_baselines(const SimOptions& o, sim::RunReport& report) {
     if (k.row.baseline.empty() || !fs::exists(folder)) continue;
     std::string error;
     const auto self = runner.figures(folder + "/this.csp", error);
-    const auto base = self ? runner.figures(folder + "/base.csp", error) : std::nullopt;
+    const auto base = self ? in_turn(runner, folder, error) : std::nullopt;
     if (!base) {
       failures += fmt::format(" {}: {} {}.", k.row.name, self ? "base" : "this", error);
       continue;
     }
-    k.counterpart = sim::Counterpart{origin_from_name(base->origin).value_or(Origin::handwritten),
+    k.counterpart = sim::Counterpart{base->origin,
                                      base->cycles,
                                      self->cycles,
                                      self->cycles / base->cycles,
                                      base->interval,
-                                     self->interval};
+                                     self->interval,
+                                     counterpart_name(folder + "/base.csp")};
     ++compared;
   }
   if (generated > compared)

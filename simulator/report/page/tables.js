@@ -40,7 +40,7 @@ function ratioText(ratio) {
 function counterpartCell(k) {
   const c = k.counterpart;
   if (!c) return '–';
-  return make('div', {}, ratioText(c.ratio), make('div', {className: 'sub'}, `${number(c.this_cycles)} / ${number(c.cycles)}`), make('div', {className: 'sub'}, c.origin));
+  return make('div', {}, ratioText(c.ratio), make('div', {className: 'sub'}, `${number(c.this_cycles)} / ${number(c.cycles)}`), make('div', {className: 'sub', title: c.name}, c.origin));
 }
 
 function kernelTable() {

@@ -385,9 +385,10 @@ TEST(Map, BaselinesStandOnTheSameRectangle) {
   EXPECT_EQ(m->host.kernels[0].baseline, list[0].kernel);
   EXPECT_EQ(list[0].counterpart, "gemv + relu");
   EXPECT_EQ(list[0].self.host.kernels[0].origin, Origin::autogen);
-  EXPECT_EQ(list[0].base.host.kernels[0].origin, Origin::handwritten);
+  ASSERT_EQ(list[0].bases.size(), 1U);
+  EXPECT_EQ(list[0].bases[0].host.kernels[0].origin, Origin::handwritten);
   Rect rect = m->host.kernels[0].rect;
-  for (const mapping::Mapped* one : {&list[0].self, &list[0].base}) {
+  for (const mapping::Mapped* one : {&list[0].self, &list[0].bases[0]}) {
     EXPECT_EQ(one->host.kernels[0].rect.w, rect.w);
     EXPECT_EQ(one->host.kernels[0].rect.h, rect.h);
     test::RunResult r = test::run(*one, machine, {{"x", test::numbers(128, 3)}}, 2);
