@@ -49,7 +49,6 @@ std::optional<graph::Graph> Importer::import() {
   for (int i = 0; i < proto_.node_size() && !diag_.full(); ++i) add_node(i);
   if (diag_.errors() == before) add_outputs();
   if (diag_.errors() != before) return std::nullopt;
-  if (sample_ && !fold_small(g_, diag_)) return std::nullopt;
   g_.remove_dead();
   return std::move(g_);
 }
@@ -64,18 +63,35 @@ std::optional<graph::Graph> Importer::run() {
 }
 
 bool Importer::settle() {
+  std::optional<graph::Graph> one = std::move(g_), two, three;
+  if (!import_more(two, three)) return false;
+  Diag mixed;
+  if (settle_samples(*one, *two, *three, mixed)) {
+    g_ = std::move(*one);
+    return true;
+  }
+  // Once more, with what mixes samples computed over all of them.
   Diag quiet;
-  std::optional<graph::Graph> two = Importer(model_, file_, options_, quiet, 2).import(), three;
-  if (two) three = Importer(model_, file_, options_, quiet, 3).import();
-  if (!two || !three) {
-    const std::string why = quiet.all().empty() ? "" : ": " + quiet.all()[0].message;
-    diag_.error_at(quiet.all().empty() ? file_ : quiet.all()[0].where,
-                   fmt::format("the model is for one sample only: with {} it fails{}", two ? 3 : 2, why),
-                   fmt::format("compile it for one: --dim {}=1", *sample_));
+  one = Importer(model_, file_, options_, quiet, 1).import();
+  if (!one || !import_more(two, three)) return false;
+  if (!settle_over_batch(*one, *two, *three, quiet)) {
+    for (const Diagnostic& d : mixed.all()) diag_.error_at(d.where, d.message, d.help);
     return false;
   }
-  return settle_samples(g_, *two, *three, diag_) && graph::propagate_samples(g_, diag_) &&
-         check_samples(g_, *two, diag_);
+  g_ = std::move(*one);
+  return true;
+}
+
+bool Importer::import_more(std::optional<graph::Graph>& two, std::optional<graph::Graph>& three) {
+  Diag quiet;
+  two = Importer(model_, file_, options_, quiet, 2).import();
+  three = two ? Importer(model_, file_, options_, quiet, 3).import() : std::nullopt;
+  if (two && three) return true;
+  const std::string why = quiet.all().empty() ? "" : ": " + quiet.all()[0].message;
+  diag_.error_at(quiet.all().empty() ? file_ : quiet.all()[0].where,
+                 fmt::format("the model is for one sample only: with {} it fails{}", two ? 3 : 2, why),
+                 fmt::format("compile it for one: --dim {}=1", *sample_));
+  return false;
 }
 
 void Importer::name_nodes() {

@@ -37,6 +37,8 @@ class Importer {
   std::optional<graph::Graph> import();
   // How the graph depends on the number of samples, from imports for more of them.
   bool settle();
+  // The same model for two and for three samples.
+  bool import_more(std::optional<graph::Graph>& two, std::optional<graph::Graph>& three);
   // Nodes of the model's graph, then those of bodies that were written out.
   const onnx::NodeProto& node(int i) const {
     return i < proto_.node_size() ? proto_.node(i) : bodies_[size_t(i - proto_.node_size())];

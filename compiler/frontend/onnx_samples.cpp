@@ -2,10 +2,14 @@
 #include "compiler/frontend/onnx_samples.h"
 
 #include <limits>
+#include <set>
 
 #include <fmt/format.h>
 
 #include "compiler/graph/fold.h"
+#include "compiler/graph/sample.h"
+#include "compiler/graph/whole_batch.h"
+#include "runtime/ops/whole_batch.h"
 
 namespace cs::frontend {
 
@@ -24,10 +28,43 @@ struct Place {
   NodeId one, two, three;
 };
 
+// The one dimension that has twice and three times the extent; -1: none, or more than one.
+int grown(const ops::Shape& a, const ops::Shape& b, const ops::Shape& c) {
+  if (a.size() != b.size() || a.size() != c.size()) return -1;
+  int dim = -1;
+  for (size_t d = 0; d < a.size(); ++d) {
+    if (a[d] == b[d] && a[d] == c[d]) continue;
+    if (dim >= 0 || b[d] != 2 * a[d] || c[d] != 3 * a[d]) return -1;
+    dim = int(d);
+  }
+  return dim;
+}
+
+bool equal(const ops::Tensor& a, const ops::Tensor& b) { return a.type == b.type && a.bytes == b.bytes; }
+
+// `many` holds `one` so many times along the dimension.
+bool repeats(const ops::Tensor& one, const ops::Tensor& many, int dim, size_t samples) {
+  size_t inner = size_t(data_type_bytes(one.type.dtype));
+  for (size_t d = size_t(dim); d < one.type.shape.size(); ++d) inner *= size_t(one.type.shape[d]);
+  for (size_t at = 0; at < many.bytes.size(); ++at) {
+    const size_t outer = at / (inner * samples);
+    if (many.bytes[at] != one.bytes[outer * inner + at % inner]) return false;
+  }
+  return true;
+}
+
+// The dimension along which a constant is made for every sample alike; -1: there is none.
+int repeated(const ops::Tensor& a, const ops::Tensor& b, const ops::Tensor& c) {
+  const int dim = grown(a.type.shape, b.type.shape, c.type.shape);
+  if (dim < 0 || a.type.shape[size_t(dim)] != 1) return -1;
+  return repeats(a, b, dim, 2) && repeats(a, c, dim, 3) ? dim : -1;
+}
+
 class Comparison {
  public:
-  Comparison(Graph& one, const Graph& two, const Graph& three, Diag& diag)
-      : one_(one), two_(two), three_(three), diag_(diag) {}
+  // `over_batch`: what needs the number of samples may be computed over the whole batch.
+  Comparison(Graph& one, const Graph& two, const Graph& three, bool over_batch, Diag& diag)
+      : one_(one), two_(two), three_(three), over_batch_(over_batch), diag_(diag) {}
 
   bool run() {
     const std::vector<NodeId> a = one_.nodes(), b = two_.nodes(), c = three_.nodes();
@@ -67,7 +104,7 @@ class Comparison {
       const AttrValue &b = two_.node(p.two).attrs[k].second, &c = three_.node(p.three).attrs[k].second;
       if ((value != b || value != c) && !attribute(p, name, value, b)) return false;
     }
-    const bool shape_wanted = one_.op(p.one).types_only;
+    const bool shape_wanted = one_.op(p.one).types_only && !over_batch_;
     if (shape_wanted &&
         two_.value(two_.node(p.two).inputs[0]).type != one_.value(one_.node(p.one).inputs[0]).type)
       return bad(p.one, "the number of samples is a result");
@@ -84,11 +121,8 @@ class Comparison {
     if ((a == nullptr) != (b == nullptr) || (a == nullptr) != (c == nullptr))
       return bad(p.one,
                  fmt::format("'{}' is a constant for some numbers of samples only", one_.value(v).name));
-    if (a == nullptr ||
-        (a->type == b->type && a->bytes == b->bytes && a->type == c->type && a->bytes == c->bytes))
-      return true;
-    const int dim = grown(a->type.shape, b->type.shape, c->type.shape);
-    if (dim >= 0 && a->type.shape[size_t(dim)] == 1 && repeats(*a, *b, dim, 2) && repeats(*a, *c, dim, 3)) {
+    if (a == nullptr || (equal(*a, *b) && equal(*a, *c))) return true;
+    if (const int dim = repeated(*a, *b, *c); dim >= 0) {
       one_.value(v).sample_dim = dim;
       return true;
     }
@@ -103,29 +137,6 @@ class Comparison {
     std::string list;
     for (int64_t i = 0; i < t.elements(); ++i) list += fmt::format("{}{}", i > 0 ? ", " : "", t.get(i));
     return "[" + list + "]";
-  }
-
-  // The one dimension that has twice and three times the extent; -1: none, or more than one.
-  static int grown(const ops::Shape& a, const ops::Shape& b, const ops::Shape& c) {
-    if (a.size() != b.size() || a.size() != c.size()) return -1;
-    int dim = -1;
-    for (size_t d = 0; d < a.size(); ++d) {
-      if (a[d] == b[d] && a[d] == c[d]) continue;
-      if (dim >= 0 || b[d] != 2 * a[d] || c[d] != 3 * a[d]) return -1;
-      dim = int(d);
-    }
-    return dim;
-  }
-
-  // `many` holds `one` so many times along the dimension.
-  static bool repeats(const ops::Tensor& one, const ops::Tensor& many, int dim, size_t samples) {
-    size_t inner = size_t(data_type_bytes(one.type.dtype));
-    for (size_t d = size_t(dim); d < one.type.shape.size(); ++d) inner *= size_t(one.type.shape[d]);
-    for (size_t at = 0; at < many.bytes.size(); ++at) {
-      const size_t outer = at / (inner * samples);
-      if (many.bytes[at] != one.bytes[outer * inner + at % inner]) return false;
-    }
-    return true;
   }
 
   // ---- attributes
@@ -165,28 +176,95 @@ class Comparison {
 
   Graph& one_;
   const Graph &two_, &three_;
+  const bool over_batch_;
   Diag& diag_;
 };
 
-}  // namespace
+bool small(const Graph& g, NodeId id) {
+  int64_t bytes = 0;
+  for (ValueId v : g.node(id).outputs) bytes += g.value(v).type.bytes();
+  return bytes <= kSmall;
+}
 
 bool fold_small(Graph& g, Diag& diag) {
   for (NodeId id : g.topological()) {
-    if (!graph::can_fold(g, id)) continue;
-    int64_t bytes = 0;
-    for (ValueId v : g.node(id).outputs) bytes += g.value(v).type.bytes();
-    if (bytes <= kSmall && !graph::fold_node(g, id, diag)) return false;
+    if (graph::can_fold(g, id) && small(g, id) && !graph::fold_node(g, id, diag)) return false;
   }
+  g.remove_dead();
   return true;
 }
 
-bool settle_samples(Graph& one, const Graph& two, const Graph& three, Diag& diag) {
-  return Comparison(one, two, three, diag).run();
+// What a node would fold to; nothing if it cannot be folded.
+std::vector<ops::Tensor> folded(const Graph& g, NodeId id) {
+  std::vector<ops::Tensor> results;
+  Diag ignored;
+  const ops::OpDef& row = g.op(id);
+  if (!graph::can_fold(g, id) || !small(g, id)) return results;
+  const bool ok = row.types_only
+                      ? ops::evaluate_types(row, g.node(id).attrs, g.input_types(id), results, ignored)
+                      : ops::evaluate(row, g.node(id).attrs, g.input_values(id), results, ignored);
+  if (!ok) results.clear();
+  return results;
 }
 
+// Folds the nodes whose results are the same for every number of samples, or the same for every sample.
+bool fold_alike(Graph& one, Graph& two, Graph& three, Diag& diag) {
+  const std::vector<NodeId> a = one.topological(), b = two.topological(), c = three.topological();
+  if (a.size() != b.size() || a.size() != c.size()) return false;
+  for (size_t i = 0; i < a.size(); ++i) {
+    const std::vector<ops::Tensor> x = folded(one, a[i]), y = folded(two, b[i]), z = folded(three, c[i]);
+    bool alike = !x.empty() && x.size() == y.size() && x.size() == z.size();
+    for (size_t k = 0; alike && k < x.size(); ++k)
+      alike = (equal(x[k], y[k]) && equal(x[k], z[k])) || repeated(x[k], y[k], z[k]) >= 0;
+    if (!alike) continue;
+    if (!graph::fold_node(one, a[i], diag) || !graph::fold_node(two, b[i], diag) ||
+        !graph::fold_node(three, c[i], diag))
+      return false;
+  }
+  for (Graph* g : {&one, &two, &three}) g->remove_dead();
+  return true;
+}
+
+// Makes nodes ones over the whole batch: those that mix samples, that ask for their number, and that take
+// what has an extent which follows it.
+class BatchNodes {
+ public:
+  BatchNodes(Graph& one, const Graph& two, const Graph& three) : one_(one), two_(two), three_(three) {}
+
+  bool operator()(NodeId id, bool mixes) {
+    const graph::Node& n = one_.node(id);
+    bool must = mixes || one_.op(id).types_only;
+    for (ValueId v : n.inputs) must = must || numbered_.count(v) > 0;
+    if (!must) return false;
+    std::vector<int64_t> dims;
+    for (ValueId v : n.outputs) dims.push_back(place(v));
+    graph::make_whole_batch(one_, id, dims);
+    return true;
+  }
+
+ private:
+  int64_t place(ValueId v) {
+    const Value& value = one_.value(v);
+    const auto y = two_.find_value(value.name), z = three_.find_value(value.name);
+    if (y && z) {
+      const ops::Shape &b = two_.value(*y).type.shape, &c = three_.value(*z).type.shape;
+      if (b == value.type.shape && c == value.type.shape) return ops::kAlike;
+      if (const int dim = grown(value.type.shape, b, c); dim >= 0) return dim;
+    }
+    numbered_.insert(v);
+    return ops::kNumbered;
+  }
+
+  Graph& one_;
+  const Graph &two_, &three_;
+  std::set<ValueId> numbered_;
+};
+
+// After propagate_samples(one): its types are those of two samples.
 bool check_samples(const Graph& one, const Graph& two, Diag& diag) {
   const std::vector<NodeId> a = one.nodes(), b = two.nodes();
   for (size_t i = 0; i < a.size(); ++i) {
+    if (graph::is_whole_batch(one.node(a[i]))) continue;
     for (size_t k = 0; k < one.node(a[i]).outputs.size(); ++k) {
       const Value& v = one.value(one.node(a[i]).outputs[k]);
       ops::TensorType type = v.type;
@@ -202,6 +280,19 @@ bool check_samples(const Graph& one, const Graph& two, Diag& diag) {
     }
   }
   return true;
+}
+
+}  // namespace
+
+bool settle_samples(Graph& one, Graph& two, Graph& three, Diag& diag) {
+  return fold_small(one, diag) && fold_small(two, diag) && fold_small(three, diag) &&
+         Comparison(one, two, three, false, diag).run() && graph::propagate_samples(one, diag) &&
+         check_samples(one, two, diag);
+}
+
+bool settle_over_batch(Graph& one, Graph& two, Graph& three, Diag& diag) {
+  return fold_alike(one, two, three, diag) && Comparison(one, two, three, true, diag).run() &&
+         graph::propagate_samples(one, diag, BatchNodes(one, two, three)) && check_samples(one, two, diag);
 }
 
 }  // namespace cs::frontend

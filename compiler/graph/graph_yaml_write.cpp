@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "compiler/graph/graph_yaml.h"
+#include "compiler/graph/yaml_values.h"
 
 namespace cs::graph {
 
@@ -14,34 +15,11 @@ namespace {
 
 constexpr int64_t kInlineElements = 16;
 
-std::string number(double v) {
-  if (std::isnan(v)) return ".nan";
-  if (std::isinf(v)) return v < 0 ? "-.inf" : ".inf";
-  return fmt::format("{}", v);
-}
-
 std::string element(const ops::Tensor& t, int64_t i) {
   if (!data_type_is_float(t.type.dtype)) return std::to_string(t.get_int(i));
   double v = t.get(i);
   if (t.type.dtype == DataType::f32 && std::isfinite(v)) return fmt::format("{}", float(v));
-  return number(v);
-}
-
-std::string attr_text(const AttrValue& value) {
-  struct Visitor {
-    std::string operator()(int64_t v) const { return std::to_string(v); }
-    std::string operator()(double v) const { return number(v); }
-    std::string operator()(const std::string& v) const { return yaml_quote(v); }
-    std::string operator()(const std::vector<int64_t>& v) const {
-      return fmt::format("[{}]", fmt::join(v, ", "));
-    }
-    std::string operator()(const std::vector<double>& v) const {
-      std::string s;
-      for (double x : v) s += (s.empty() ? "" : ", ") + number(x);
-      return "[" + s + "]";
-    }
-  };
-  return std::visit(Visitor{}, value);
+  return number_text(v);
 }
 
 std::string names(const Graph& g, const std::vector<ValueId>& values) {
@@ -66,12 +44,7 @@ std::string node_line(const Graph& g, const Node& n) {
   std::string s = fmt::format("  - {{name: {}, op: {}, inputs: {}", yaml_quote(n.name), yaml_quote(n.op),
                               names(g, n.inputs));
   if (n.outputs.size() != 1 || g.value(n.outputs[0]).name != n.name) s += ", outputs: " + names(g, n.outputs);
-  if (!n.attrs.empty()) {
-    std::string attrs;
-    for (const auto& [key, value] : n.attrs)
-      attrs += fmt::format("{}{}: {}", attrs.empty() ? "" : ", ", key, attr_text(value));
-    s += ", attrs: {" + attrs + "}";
-  }
+  if (!n.attrs.empty()) s += ", attrs: " + attrs_text(n.attrs);
   if (n.outputs.size() == 1 && g.value(n.outputs[0]).typed) s += ", " + type_key(g.value(n.outputs[0]));
   const Assignment& a = n.assignment;
   if (a.origin) s += fmt::format(", origin: {}", origin_name(*a.origin));

@@ -15,6 +15,8 @@
 
 #include <fmt/format.h>
 
+#include "compiler/graph/whole_batch.h"
+
 namespace cs::graph {
 
 namespace {
@@ -293,18 +295,27 @@ void settle(Value& v, const Place& place) {
 
 }  // namespace
 
-bool propagate_samples(Graph& g, Diag& diag) {
-  bool ok = true, any = false;
+bool propagate_samples(Graph& g, Diag& diag, const OverBatch& over_batch) {
+  bool ok = true, any = false, batch = false;  // batch: some results are of all samples
   for (ValueId v : g.inputs) any = any || g.value(v).sample_dim >= 0;
   for (NodeId id : g.topological()) {
     const Node& n = g.node(id);
     if (n.outputs.empty()) continue;
+    if (is_whole_batch(n)) settle_whole_batch(g, id);
+    if (is_whole_batch(n) || (any && over_batch && over_batch(id, false))) {
+      batch = true;
+      continue;
+    }
     Context c{g, n, g.op(id), {}};
     std::vector<Place> places(n.outputs.size());
     if (any && c.row.kind == ops::OpKind::view) {
       places[0] = of_view(c);
     } else if (any && !c.row.types_only) {
       places = of_loops(c);
+    }
+    if (!c.error.empty() && over_batch && over_batch(id, true)) {
+      batch = true;
+      continue;
     }
     if (!c.error.empty()) {
       node_error(g, id, diag, c.error,
@@ -314,10 +325,10 @@ bool propagate_samples(Graph& g, Diag& diag) {
     for (size_t k = 0; k < places.size(); ++k) settle(g.value(n.outputs[k]), places[k]);
   }
   for (ValueId v : g.outputs) {
-    if (ok && any && g.value(v).sample_dim < 0) {
+    if (ok && any && !batch && g.value(v).sample_dim < 0) {
       diag.error_at(g.name, fmt::format("output '{}' does not depend on the sample", g.value(v).name));
       ok = false;
-    } else if (ok && any && !begins_dimension(g.value(v))) {
+    } else if (ok && any && g.value(v).sample_dim >= 0 && !begins_dimension(g.value(v))) {
       diag.error_at(
           g.name,
           fmt::format("output '{}' would mix samples: its dimension {} counts something else before them",

@@ -7,10 +7,16 @@
 // reshape that hides it).
 #pragma once
 
+#include <functional>
+
 #include "compiler/graph/graph.h"
 
 namespace cs::graph {
 
-bool propagate_samples(Graph&, Diag&);
+// Asked before a node is judged, and again with `mixes` if it mixes samples: true if it was made one over the
+// whole batch (whole_batch.h). Such nodes may stand in the graph already, as in a text that is read back.
+using OverBatch = std::function<bool(NodeId, bool mixes)>;
+
+bool propagate_samples(Graph&, Diag&, const OverBatch& over_batch = {});
 
 }  // namespace cs::graph

@@ -1,9 +1,14 @@
 // Numbers are read by from_chars: no locale, no trailing text, the nearest double.
 #include "compiler/graph/yaml_values.h"
 
+#include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <limits>
 #include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace cs::graph {
 
@@ -64,6 +69,56 @@ std::optional<AttrValue> read_attr(const YamlNode& value, ops::AttrKind kind) {
     default:
       return reals;
   }
+}
+
+std::string number_text(double v) {
+  if (std::isnan(v)) return ".nan";
+  if (std::isinf(v)) return v < 0 ? "-.inf" : ".inf";
+  return fmt::format("{}", v);
+}
+
+namespace {
+
+std::string attr_text(const AttrValue& value) {
+  struct Visitor {
+    std::string operator()(int64_t v) const { return std::to_string(v); }
+    std::string operator()(double v) const { return number_text(v); }
+    std::string operator()(const std::string& v) const { return yaml_quote(v); }
+    std::string operator()(const std::vector<int64_t>& v) const {
+      return fmt::format("[{}]", fmt::join(v, ", "));
+    }
+    std::string operator()(const std::vector<double>& v) const {
+      std::string s;
+      for (double x : v) s += (s.empty() ? "" : ", ") + number_text(x);
+      return "[" + s + "]";
+    }
+  };
+  return std::visit(Visitor{}, value);
+}
+
+}  // namespace
+
+std::string attrs_text(const Attrs& attrs) {
+  std::string text;
+  for (const auto& [key, value] : attrs)
+    text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", key, attr_text(value));
+  return "{" + text + "}";
+}
+
+std::optional<Attrs> parse_attrs(const std::string& text, const ops::OpDef& row) {
+  Diag ignored;
+  const auto doc = YamlDoc::parse_text(text, "attrs", ignored);
+  if (!doc || !doc->root().is_map()) return std::nullopt;
+  Attrs attrs;
+  for (const auto& [key, value] : doc->root().entries()) {
+    const auto def = std::find_if(row.attrs.begin(), row.attrs.end(),
+                                  [&](const ops::AttrDef& a) { return a.name == key.text(); });
+    if (def == row.attrs.end()) return std::nullopt;
+    std::optional<AttrValue> v = read_attr(value, def->kind);
+    if (!v) return std::nullopt;
+    ops::set_attr(attrs, key.text(), std::move(*v));
+  }
+  return attrs;
 }
 
 }  // namespace cs::graph

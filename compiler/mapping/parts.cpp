@@ -7,9 +7,11 @@
 #include <cstring>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include <fmt/format.h>
 
+#include "compiler/graph/whole_batch.h"
 #include "compiler/mapping/instances.h"
 
 namespace cs::mapping {
@@ -29,6 +31,7 @@ class Builder {
         parts_(parts),
         diag_(diag),
         groups_(graph::groups(g)),
+        phases_(g),
         held_(g, [this](NodeId id) { return groups_[group_of_.at(id)].nodes; }) {
     for (size_t i = 0; i < groups_.size(); ++i)
       for (NodeId id : groups_[i].nodes) group_of_[id] = i;
@@ -52,10 +55,14 @@ class Builder {
                        "run the policy pass before mapping");
         continue;
       }
-      if (*g_.node(front).assignment.origin == Origin::host) {
-        for (NodeId id : group.nodes) host_node(id);
-      } else {
-        wafer_group(group);
+      if (*g_.node(front).assignment.origin != Origin::host) make(group);
+    }
+    drop_unused();
+    for (size_t i = 0; i < groups_.size(); ++i) {
+      if (on_host(groups_[i])) {
+        for (NodeId id : groups_[i].nodes) host_node(id);
+      } else if (const auto made = made_.find(i); made != made_.end()) {
+        wafer_group(groups_[i], std::move(made->second));
       }
     }
     outputs();
@@ -124,6 +131,11 @@ class Builder {
     step.kind = HostStep::Kind::op;
     step.op = node.op;
     step.attrs = node.attrs;
+    if (const auto inner = graph::is_whole_batch(node) ? graph::batch_operator(node) : std::nullopt) {
+      step.op = inner->op;
+      step.attrs = inner->attrs;
+      step.whole_batch = true;
+    }
     for (ValueId v : node.inputs) {
       if (!v.valid()) {
         step.inputs.emplace_back();
@@ -145,7 +157,7 @@ class Builder {
     const graph::Node& node = g_.node(id);
     KernelRow row;
     row.name = node.name;
-    row.op = node.op;
+    row.op = graph::operator_name(node);
     row.kernel = "host";
     row.origin = Origin::host;
     row.reason = node.assignment.reason;
@@ -190,12 +202,20 @@ class Builder {
     stream.words = g_.value(v).type.elements();
     stream.name = from + " -> ";
     parts_.streams.push_back(stream);
-    int index = int(parts_.streams.size()) - 1;
-    stream_of_[v] = index;
-    return index;
+    return int(parts_.streams.size()) - 1;
   }
 
-  int need_stream(ValueId v) {
+  // The samples of a batch meet between two phases, so that nothing may wait for a kernel of a later one: what
+  // that takes from before comes from the host, on a stream of its own.
+  int phase_of(const Group& group) const {
+    int last = 0;
+    for (NodeId id : group.nodes) last = std::max(last, phases_.of_node(id));
+    return last;
+  }
+
+  int need_stream(ValueId v, int phase) {
+    const int own = from_wafer(v) ? phase_of(groups_[group_of_.at(g_.value(v).producer)]) : phases_.of_value(v);
+    if (phase > own) return need_later_stream(v, phase);
     auto it = stream_of_.find(v);
     if (it != stream_of_.end()) return it->second;
     if (from_wafer(v)) {
@@ -203,13 +223,24 @@ class Builder {
           g_.node(g_.value(v).producer).where,
           fmt::format("'{}' is needed by a kernel that its own kernel depends on", g_.value(v).name),
           "the keys 'group' of the plan put nodes together that others lie between");
-      return add_stream(v, -1, "nobody");
+      return stream_of_[v] = add_stream(v, -1, "nobody");
     }
+    return stream_of_[v] = send(v, "in_" + g_.value(v).name);
+  }
+
+  int need_later_stream(ValueId v, int phase) {
+    const auto it = later_streams_.find({v, phase});
+    if (it != later_streams_.end()) return it->second;
+    return later_streams_[{v, phase}] = send(v, fmt::format("in_{}#{}", g_.value(v).name, phase));
+  }
+
+  // A stream from the host.
+  int send(ValueId v, const std::string& port) {
     need_on_host(v);
-    int index = add_stream(v, -1, "host");
+    const int index = add_stream(v, -1, "host");
     Stream& stream = parts_.streams[size_t(index)];
     stream.tensor = g_.value(v).name;
-    stream.port_in = "in_" + stream.tensor;
+    stream.port_in = port;
     HostStep step;
     step.kind = HostStep::Kind::send;
     step.port = stream.port_in;
@@ -225,10 +256,11 @@ class Builder {
   }
 
   // Every element of v `copies` times: one broadcast instance per value and number of copies.
-  int repeated(ValueId v, int64_t copies) {
-    auto it = broadcast_of_.find({v, copies});
+  int repeated(ValueId v, int64_t copies, int phase) {
+    const auto key = std::tuple(v, copies, phase);
+    auto it = broadcast_of_.find(key);
     if (it != broadcast_of_.end()) return it->second;
-    int in = need_stream(v);
+    int in = need_stream(v, phase);
     Instance inst{kernels::broadcast_choice(g_.value(v).type.elements(), copies)};
     inst.infrastructure = true;
     inst.name = csl_name("broadcast_" + g_.value(v).name, names_);
@@ -243,11 +275,15 @@ class Builder {
     stream.name = inst.name + " -> ";
     parts_.streams.push_back(stream);
     int out = int(parts_.streams.size()) - 1;
-    broadcast_of_[{v, copies}] = out;
+    broadcast_of_[key] = out;
     return out;
   }
 
-  void wafer_group(const Group& group) {
+  bool on_host(const Group& group) const {
+    return g_.node(group.nodes.front()).assignment.origin == Origin::host;
+  }
+
+  void make(const Group& group) {
     Instance inst;
     const size_t before = diag_.all().size();
     if (!make_instance(g_, group, held_, machine_, inst, diag_)) {
@@ -256,17 +292,45 @@ class Builder {
       parts_.misfits.push_back(std::move(m));
       return;
     }
+    made_[size_t(&group - groups_.data())] = std::move(inst);
+  }
+
+  // A kernel may do without an operand of its nodes, as a choice does whose condition is known: what makes
+  // nothing else has nobody to send it to.
+  void drop_unused() {
+    std::set<ValueId> taken;
+    for (ValueId v : g_.outputs) taken.insert(graph::source_of(g_, v));
+    for (size_t i = groups_.size(); i-- > 0;) {
+      const auto made = made_.find(i);
+      if (made == made_.end()) {
+        for (NodeId id : groups_[i].nodes)
+          for (ValueId v : g_.node(id).inputs)
+            if (v.valid()) taken.insert(graph::source_of(g_, v));
+        continue;
+      }
+      const std::vector<ValueId>& results = made->second.results;
+      if (std::none_of(results.begin(), results.end(), [&](ValueId v) { return taken.count(v) > 0; })) {
+        made_.erase(made);
+        continue;
+      }
+      for (ValueId v : made->second.operands) taken.insert(graph::source_of(g_, v));
+    }
+  }
+
+  void wafer_group(const Group& group, Instance inst) {
     inst.name = csl_name(group.name, names_);
     std::vector<int> streams;
     for (ValueId v : inst.operands) {
       int64_t have = g_.value(v).type.elements(), need = inst.work.rows * inst.work.n;
       bool whole = have == need || inst.region;
-      streams.push_back(whole ? need_stream(v) : repeated(v, need / std::max<int64_t>(1, have)));
+      streams.push_back(whole ? need_stream(v, phase_of(group))
+                              : repeated(v, need / std::max<int64_t>(1, have), phase_of(group)));
     }
     parts_.instances.push_back(inst);
     int index = int(parts_.instances.size()) - 1;
     for (size_t k = 0; k < streams.size(); ++k) take(streams[k], index, int(k));
-    for (size_t j = 0; j < inst.results.size(); ++j) add_stream(inst.results[j], index, inst.name, int(j));
+    for (size_t j = 0; j < inst.results.size(); ++j)
+      stream_of_[inst.results[j]] = add_stream(inst.results[j], index, inst.name, int(j));
     for (NodeId id : group.nodes) kernels_of_[id].push_back(inst.name);
   }
 
@@ -281,7 +345,7 @@ class Builder {
       if (fresh) {
         OpRow row;
         row.name = name;
-        row.op = node.from.empty() ? node.op : node.from_op;
+        row.op = node.from.empty() ? graph::operator_name(node) : node.from_op;
         row.where = node.where;
         bool view = graph::is_transparent(g_, id);
         row.origin = !node.from.empty() || view ? Origin::primitive : *node.assignment.origin;
@@ -302,11 +366,14 @@ class Builder {
   Parts& parts_;
   Diag& diag_;
   const std::vector<Group> groups_;
+  const graph::BatchPhases phases_;
   std::map<NodeId, size_t> group_of_;
+  std::map<size_t, Instance> made_;  // of groups that are no host's
   const autogen::HeldStreams held_;
   std::set<ValueId> on_host_, received_as_view_;
   std::map<ValueId, int> stream_of_;
-  std::map<std::pair<ValueId, int64_t>, int> broadcast_of_;
+  std::map<std::tuple<ValueId, int64_t, int>, int> broadcast_of_;
+  std::map<std::pair<ValueId, int>, int> later_streams_;
   std::map<NodeId, std::vector<std::string>> kernels_of_;
   std::vector<std::string> names_;
 };

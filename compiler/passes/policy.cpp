@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "compiler/autogen/autogen.h"
+#include "compiler/graph/whole_batch.h"
 #include "compiler/kernels/kind.h"
 #include "compiler/passes/group_cost.h"
 #include "compiler/passes/passes.h"
@@ -72,7 +73,8 @@ bool judge_host(const Graph& g, PassContext& context) {
   for (NodeId id : g.topological()) {
     const graph::Node& node = g.node(id);
     if (node.assignment.origin != Origin::host || g.op(id).kind == ops::OpKind::view) continue;
-    const std::string op = node.from_op.empty() ? node.op : node.from_op + " (" + node.op + ")";
+    const std::string name = graph::operator_name(node);
+    const std::string op = node.from_op.empty() ? name : node.from_op + " (" + name + ")";
     const std::string message =
         fmt::format("{} '{}' runs on the host: {}", op, node.name, node.assignment.reason);
     if (context.host_ops == HostOps::forbid) {
@@ -108,6 +110,8 @@ std::string_view policy_name(Policy p) {
 }
 
 Assignment choose_origin(const Graph& g, NodeId id, Policy policy, const Fallbacks& fallbacks) {
+  if (graph::is_whole_batch(g.node(id)))
+    return {Origin::host, "host", "needed: it takes all samples of the batch together", "", {}};
   std::string no_library = fallbacks.refused(g.node(id).name, Origin::handwritten);
   std::string no_generator = fallbacks.refused(g.node(id).name, Origin::autogen);
   const bool may_generate = no_generator.empty();

@@ -3,6 +3,7 @@
 //   1. every step holds the next sample it works on; tensors of a sample carry the cycle from which they exist
 //   2. steps whose tensors are there are done until nothing moves: sends queue at their port, operators queue for the
 //      processor and start as soon as nothing can become known any more that would go before them
+//      an operator over the whole batch does so once, when the last of its samples is there
 //   3. the device runs until a watched port has the wavelets of its next sample, or a core takes an operator; back to 2
 #include "runtime/host/model_run.h"
 
@@ -14,6 +15,7 @@
 #include <numeric>
 
 #include "runtime/host/copy_run.h"
+#include "runtime/host/host_values.h"
 #include "runtime/host/samples.h"
 #include "runtime/host/wavelets.h"
 #include "runtime/ops/ops.h"
@@ -22,12 +24,6 @@
 namespace cs {
 namespace {
 
-// A tensor, and from when on it is at either end of the way between host and wafer.
-struct Ready {
-  ops::Tensor tensor;
-  Cycle at_host = 0, at_edge = 0;
-};
-
 bool is_view(const HostStep& step) {
   const ops::OpDef* op = ops::find_op(step.op);
   return op != nullptr && op->kind == ops::OpKind::view;
@@ -35,12 +31,11 @@ bool is_view(const HostStep& step) {
 
 class Pipeline {
  public:
-  Pipeline(Device& device, const HostPart& host, int samples, Diag& diag)
-      : device_(device), host_(host), samples_(samples), diag_(diag), next_(host.steps.size(), 0),
-        processor_(device.machine().host.host_cores), crossing_(host_crossing_cycles(device.machine())),
-        tensors_(size_t(samples)) {
-    for (const auto* list : {&host.inputs, &host.outputs, &host.values})
-      for (const HostTensor& t : *list) types_[t.name] = &t;
+  // `given`: samples of a batch; a run of more takes them again, batch by batch.
+  Pipeline(Device& device, const HostPart& host, int samples, int given, Diag& diag)
+      : device_(device), host_(host), samples_(samples), diag_(diag), values_(host, samples, given, diag),
+        next_(host.steps.size(), 0), processor_(device.machine().host.host_cores),
+        crossing_(host_crossing_cycles(device.machine())) {
     for (size_t i = 0; i < host.steps.size(); ++i) {
       const HostStep& step = host.steps[i];
       if (step.kind == HostStep::Kind::send) users_[step.tensor].push_back(i);
@@ -50,24 +45,8 @@ class Pipeline {
     result_.first_input = kNever;
   }
 
-  bool start(std::span<const uint8_t> weights, const std::vector<NamedArray>& inputs, int given) {
-    for (const HostConstant& c : host_.host_constants) {
-      ops::Tensor t(tensor_type(c.tensor));
-      if (c.offset > weights.size() || c.bytes > weights.size() - c.offset || c.bytes != t.bytes.size()) {
-        diag_.error_at("weights.bin", fmt::format("constant '{}' needs {} bytes at {}, the file has {}", c.tensor.name,
-                                                  t.bytes.size(), c.offset, weights.size()));
-        return false;
-      }
-      if (!t.bytes.empty()) std::memcpy(t.bytes.data(), weights.data() + c.offset, t.bytes.size());
-      constants_[c.tensor.name] = std::move(t);
-    }
-    for (const HostTensor& t : host_.inputs) {
-      const NamedArray* array = find_array(inputs, t.name);
-      for (int s = 0; s < samples_; ++s) {
-        tensors_[size_t(s)][t.name] = {sample_of(t, array->tensor, s, given), 0, 0};
-      }
-    }
-    return true;
+  bool start(std::span<const uint8_t> weights, const std::vector<NamedArray>& inputs) {
+    return values_.start(weights, inputs);
   }
 
   // Runs to the end; false only for bad input (reported).
@@ -115,11 +94,11 @@ class Pipeline {
       result_.cycles = result_.sample_end[size_t(n) - 1];
       if (result_.first_input != kNever) result_.latency_cycles = result_.sample_end[0] - result_.first_input;
     }
-    result_.interval_cycles = interval_of(std::span(result_.sample_end).first(size_t(n)),
-                                          copies_over_samples(host_, device_.machine()));
-    for (const HostTensor& t : host_.outputs)
-      result_.outputs.push_back(
-          gather_samples(t, n, [&](int s) { return &tensors_[size_t(s)][t.name].tensor; }));
+    const bool together = std::any_of(host_.steps.begin(), host_.steps.end(),
+                                      [](const HostStep& step) { return step.whole_batch; });
+    const int copies = copies_over_samples(host_, device_.machine()) * (together ? values_.batch() : 1);
+    result_.interval_cycles = interval_of(std::span(result_.sample_end).first(size_t(n)), copies);
+    for (const HostTensor& t : host_.outputs) result_.outputs.push_back(values_.output(t, n));
     return std::move(result_);
   }
 
@@ -185,18 +164,18 @@ class Pipeline {
   Cycle wake() const { return processor_.idle() ? kNever : processor_.next_start() - crossing_; }
 
   bool do_send(const HostStep& step, int sample) {
-    const auto it = tensors_[size_t(sample)].find(step.tensor);
-    if (it == tensors_[size_t(sample)].end()) return false;
+    const Ready* ready = values_.find(sample, step.tensor);
+    if (ready == nullptr) return false;
     const int port = port_of(step);
     std::vector<uint32_t> words;
-    if (!to_wavelets(step.tensor, it->second.tensor, words, diag_)) return false;
-    device_.send(port, words, it->second.at_edge);
+    if (!to_wavelets(step.tensor, ready->tensor, words, diag_)) return false;
+    device_.send(port, words, ready->at_edge);
     if (sample == 0) first_ports_.push_back(port);
     return true;
   }
 
   bool do_receive(const HostStep& step, int sample) {
-    const ops::TensorType type = tensor_type(*types_.at(step.tensor));
+    const ops::TensorType type = tensor_type(values_.type_of(step.tensor));
     const size_t n = size_t(type.elements());
     const auto& events = device_.received(port_of(step));
     if (events.size() < (size_t(sample) + 1) * n) return false;
@@ -207,36 +186,32 @@ class Pipeline {
       ready.at_edge = std::max(ready.at_edge, e.cycle + 1);
     }
     ready.at_host = ready.at_edge + crossing_;
-    tensors_[size_t(sample)][step.tensor] = std::move(ready);
+    values_.put(sample, step.tensor, std::move(ready));
     return true;
   }
 
   // An operator whose operands are there waits for a core. A view only gives its operand another shape, wherever it is.
   bool do_op(size_t index, int sample) {
     const HostStep& step = host_.steps[index];
-    const auto& have = tensors_[size_t(sample)];
-    std::vector<const ops::Tensor*> inputs;
+    if (step.whole_batch && sample % values_.batch() != 0) return true;  // done with the first sample
+    Operands operands;
+    if (!values_.operands_of(step, sample, operands)) return false;
     std::vector<const ops::TensorType*> types;
-    Cycle at_host = 0, at_edge = 0;
-    for (const std::string& name : step.inputs) {
-      const auto constant = constants_.find(name);
-      const auto it = have.find(name);
-      if (!name.empty() && constant == constants_.end() && it == have.end()) return false;
-      if (constant == constants_.end() && it != have.end()) {
-        at_host = std::max(at_host, it->second.at_host);
-        at_edge = std::max(at_edge, it->second.at_edge);
-      }
-      inputs.push_back(name.empty() ? nullptr
-                                    : constant != constants_.end() ? &constant->second : &it->second.tensor);
-      types.push_back(inputs.back() != nullptr ? &inputs.back()->type : nullptr);
-    }
+    for (const ops::Tensor* t : operands.tensors) types.push_back(t != nullptr ? &t->type : nullptr);
     const ops::OpDef& op = *ops::find_op(step.op);
     std::vector<ops::Tensor> results;
-    if (!ops::evaluate(op, step.attrs, inputs, results, diag_)) return false;
+    // Inputs repeat batch by batch, and a last one may be cut short: the first one's results are those of all.
+    const auto known = batch_results_.find(index);
+    if (known != batch_results_.end()) {
+      results = known->second;
+    } else if (!ops::evaluate(op, step.attrs, operands.tensors, results, diag_)) {
+      return false;
+    }
+    if (step.whole_batch && samples_ > values_.batch()) batch_results_.emplace(index, results);
     if (is_view(step)) {
-      publish(step, sample, std::move(results), at_host, at_edge);
+      return values_.publish(step, sample, std::move(results), operands.at_host, operands.at_edge);
     } else {
-      processor_.add({sample, index, at_host, cycles_of(op, step.attrs, types, results)});
+      processor_.add({sample, index, operands.at_host, cycles_of(op, step.attrs, types, results)});
       waiting_[{sample, index}] = std::move(results);
     }
     return true;
@@ -257,20 +232,12 @@ class Pipeline {
     const HostStep& step = host_.steps[span.step];
     record(span);
     const auto results = waiting_.extract({span.sample, span.step});
-    publish(step, span.sample, std::move(results.mapped()), span.end, span.end + crossing_);
+    if (!values_.publish(step, span.sample, std::move(results.mapped()), span.end, span.end + crossing_))
+      return false;
     progressed_ = true;
     std::vector<size_t> list;
     add_users(step.outputs, list);
     return settle(std::move(list));
-  }
-
-  void publish(const HostStep& step, int sample, std::vector<ops::Tensor> results, Cycle at_host, Cycle at_edge) {
-    for (size_t k = 0; k < step.outputs.size() && k < results.size(); ++k) {
-      const auto type = types_.find(step.outputs[k]);
-      if (type != types_.end() && tensor_type(*type->second).elements() == results[k].elements())
-        results[k].type = tensor_type(*type->second);
-      tensors_[size_t(sample)][step.outputs[k]] = {std::move(results[k]), at_host, at_edge};
-    }
   }
 
   void record(const HostSpan& span) {
@@ -289,23 +256,15 @@ class Pipeline {
     for (int s = result_.samples; s < samples_; ++s) {
       Cycle end = 0;
       for (const HostTensor& t : host_.outputs) {
-        const auto it = tensors_[size_t(s)].find(t.name);
-        if (it == tensors_[size_t(s)].end()) return;
-        end = std::max(end, std::min(it->second.at_host, it->second.at_edge));
+        const Ready* ready = values_.find(s, t.name);
+        if (ready == nullptr) return;
+        end = std::max(end, std::min(ready->at_host, ready->at_edge));
       }
       result_.sample_end[size_t(s)] = s > 0 ? std::max(end, result_.sample_end[size_t(s) - 1]) : end;
       result_.samples = s + 1;
-      forget(s);
+      values_.forget(s);
     }
     for (const int port : first_ports_) result_.first_input = std::min(result_.first_input, device_.entered(port, 0));
-  }
-
-  // Keeps only the outputs of a finished sample: memory does not grow with intermediate values.
-  void forget(int sample) {
-    std::erase_if(tensors_[size_t(sample)], [&](const auto& entry) {
-      return std::none_of(host_.outputs.begin(), host_.outputs.end(),
-                          [&](const HostTensor& t) { return t.name == entry.first; });
-    });
   }
 
   bool done() const {
@@ -317,7 +276,7 @@ class Pipeline {
     for (size_t i = 0; i < host_.steps.size(); ++i) {
       const HostStep& step = host_.steps[i];
       if (step.kind != HostStep::Kind::receive) continue;
-      const size_t n = size_t(tensor_type(*types_.at(step.tensor)).elements());
+      const size_t n = size_t(tensor_type(values_.type_of(step.tensor)).elements());
       device_.watch(port_of(step), next_[i] < samples_ ? (size_t(next_[i]) + 1) * n : 0);
     }
   }
@@ -326,14 +285,13 @@ class Pipeline {
   const HostPart& host_;
   int samples_;
   Diag& diag_;
-  std::map<std::string, const HostTensor*> types_;
+  HostValues values_;
   std::map<std::string, std::vector<size_t>> users_;        // steps, by the name of a tensor that they take
-  std::map<std::string, ops::Tensor> constants_;
   std::vector<int> next_;                                   // per step: next sample
   HostProcessor processor_;
   std::map<std::pair<int, size_t>, std::vector<ops::Tensor>> waiting_;  // results of operators that wait for a core
   Cycle crossing_;
-  std::vector<std::map<std::string, Ready>> tensors_;       // per sample
+  std::map<size_t, std::vector<ops::Tensor>> batch_results_;  // of steps over a batch, if there is more than one
   std::vector<int> first_ports_;
   bool progressed_ = false;
   ModelRunResult result_;
@@ -377,8 +335,8 @@ std::optional<ModelRunResult> run_model(Device& device, std::span<const uint8_t>
   if (given == 0 || !check_operators(host, diag)) return std::nullopt;
   const int samples = options.samples > 0 ? options.samples : given;
   if (has_copies(host)) return run_copies(device, inputs, samples, given, options, diag);
-  Pipeline pipeline(device, host, samples, diag);
-  if (!pipeline.start(weights, inputs, given) || !pipeline.run(options)) return std::nullopt;
+  Pipeline pipeline(device, host, samples, given, diag);
+  if (!pipeline.start(weights, inputs) || !pipeline.run(options)) return std::nullopt;
   return pipeline.finish();
 }
 

@@ -320,6 +320,7 @@ std::vector<OpDef> make_table() {
   add_resizes(t);
   add_quantisations(t);
   add_integer_products(t);
+  add_whole_batch(t);
   add_algebra(t);
   for (OpDef& d : t) {
     if (!d.expression.empty()) d.flops = count_operations(d);

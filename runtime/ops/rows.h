@@ -56,6 +56,7 @@ void add_recurrences(Rows&);        // rows_recurrent.cpp
 void add_resizes(Rows&);            // rows_resize.cpp
 void add_quantisations(Rows&);      // rows_quantize.cpp
 void add_integer_products(Rows&);   // rows_integer.cpp; after convolutions
+void add_whole_batch(Rows&);         // rows_batch.cpp
 void add_algebra(Rows&);            // rows_algebra.cpp: einsum, determinant
 
 }  // namespace cs::ops

@@ -66,6 +66,7 @@ struct HostStep {
   std::string op;                    // op: name in runtime/ops
   std::vector<std::string> inputs, outputs;  // op
   Attrs attrs;
+  bool whole_batch = false;          // op: once for all samples of the batch, when their operands are there
   std::string symbol = {};           // copies: exported array; launch: exported function, on the whole user rectangle
   Tiling tiling = {};                // copies
   bool operator==(const HostStep&) const = default;

@@ -54,6 +54,7 @@ void read_step(YamlMap& map, HostStep& s, Diag& diag) {
       map.required("inputs", s.inputs);
       map.required("outputs", s.outputs);
       read_attrs(map, s.attrs, diag);
+      map.optional("whole_batch", s.whole_batch);
       break;
     case HostStep::Kind::send:
     case HostStep::Kind::receive:

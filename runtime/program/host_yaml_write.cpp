@@ -49,8 +49,8 @@ std::string step_line(const HostStep& s) {
     case HostStep::Kind::launch: return fmt::format("{{kind: launch, function: {}}}", yaml_quote(s.symbol));
     case HostStep::Kind::op: break;
   }
-  return fmt::format("{{kind: op, op: {}, inputs: {}, outputs: {}, attrs: {}}}", yaml_quote(s.op), strings(s.inputs),
-                     strings(s.outputs), attrs_text(s.attrs));
+  return fmt::format("{{kind: op, op: {}, inputs: {}, outputs: {}, attrs: {}{}}}", yaml_quote(s.op), strings(s.inputs),
+                     strings(s.outputs), attrs_text(s.attrs), s.whole_batch ? ", whole_batch: true" : "");
 }
 
 std::string kernel_line(const KernelRow& k) {

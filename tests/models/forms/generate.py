@@ -395,14 +395,40 @@ def batch_in_other_words():
 
 @written
 def batch_with_dim():
-    """What mixes samples is computed over all of them if their number is given."""
+    """The number of samples is given: what mixes them is compiled for so many."""
     x = np.random.randn(3, 4).astype(np.float32)
     nodes = [helper.make_node("Reshape", ["x", "flat"], ["f"]),
              helper.make_node("ReduceSum", ["f", "one"], ["s"], keepdims=1), helper.make_node("Add", ["x", "s"], ["y"])]
     graph_model("batch_with_dim", nodes, [("x", ["N", 4])], [("y", ["N", 4])],
                 {"flat": np.array([1, -1], np.int64), "one": np.array([1], np.int64)}, {"x": x},
-                {"y": x + np.float32(x.astype(np.float64).sum())}, args="--dim N=3",
-                refused="reduce_sum would mix samples")
+                {"y": x + np.float32(x.astype(np.float64).sum())}, args="--dim N=3")
+
+
+@written
+def batch_sum():
+    """Over the whole batch: the sum of everything, through a view whose extent follows the number of samples."""
+    x = np.random.randn(3, 4).astype(np.float32)
+    nodes = [helper.make_node("Reshape", ["x", "flat"], ["f"]),
+             helper.make_node("ReduceSum", ["f", "one"], ["s"], keepdims=1), helper.make_node("Relu", ["x"], ["r"]),
+             helper.make_node("Add", ["r", "s"], ["y"])]
+    graph_model("batch_sum", nodes, [("x", ["N", 4])], [("y", ["N", 4])],
+                {"flat": np.array([1, -1], np.int64), "one": np.array([1], np.int64)}, {"x": x},
+                {"y": np.maximum(x, 0) + np.float32(x.astype(np.float64).sum())})
+
+
+@written
+def batch_softmax():
+    """Over the whole batch: every sample gets its row back, and a kernel goes on with it; the other output counts all."""
+    x = np.random.randn(5, 6).astype(np.float32)
+    nodes = [helper.make_node("Tanh", ["x"], ["t"]), helper.make_node("Softmax", ["t"], ["p"], axis=0),
+             helper.make_node("Mul", ["p", "x"], ["y"]), helper.make_node("ReduceMax", ["p"], ["m"], axes=[0, 1], keepdims=0),
+             helper.make_node("Reshape", ["t", "flat"], ["z"])]
+    t = np.tanh(x.astype(np.float64))
+    e = np.exp(t - t.max(axis=0))
+    q = e / e.sum(axis=0)
+    graph_model("batch_softmax", nodes, [("x", ["N", 6])], [("y", ["N", 6]), ("m", []), ("z", [1, "M"])],
+                {"flat": np.array([1, -1], np.int64)}, {"x": x},
+                {"y": (q * x).astype(np.float32), "m": np.float32(q.max()), "z": t.astype(np.float32).reshape(1, -1)})
 
 
 @written
@@ -412,7 +438,37 @@ def batch_as_number():
     nodes = [helper.make_node("Shape", ["x"], ["s"]), helper.make_node("Cast", ["s"], ["f"], to=TensorProto.FLOAT),
              helper.make_node("Gather", ["f", "zero"], ["n"]), helper.make_node("Mul", ["x", "n"], ["y"])]
     graph_model("batch_as_number", nodes, [("x", ["N", 4])], [("y", ["N", 4])], {"zero": np.int64(0)}, {"x": x},
-                {"y": x * 3}, args="--dim N=3", refused="needs the number of samples as a value")
+                {"y": x * 3})
+
+
+@written
+def batch_pairs():
+    """Halves of the batch side by side: a result of all samples, which the host hands back column by column."""
+    x = np.random.randn(4, 4).astype(np.float32)
+    graph_model("batch_pairs", [helper.make_node("Reshape", ["x", "pairs"], ["t"]), helper.make_node("Relu", ["t"], ["y"])],
+                [("x", ["N", 4])], [("y", [2, "M"])], {"pairs": np.array([2, -1], np.int64)}, {"x": x},
+                {"y": np.maximum(x.reshape(2, -1), 0)})
+
+
+@written
+def batch_and_one():
+    """A row more than there are samples: no sample has a part of it, but every sample takes its largest column."""
+    x, c = np.random.randn(3, 4).astype(np.float32), np.random.randn(1, 4).astype(np.float32)
+    nodes = [helper.make_node("Concat", ["x", "c"], ["t"], axis=0), helper.make_node("ReduceMax", ["t"], ["m"], axes=[0], keepdims=1),
+             helper.make_node("Sub", ["x", "m"], ["y"]), helper.make_node("Neg", ["t"], ["z"])]
+    t = np.concatenate([x, c])
+    graph_model("batch_and_one", nodes, [("x", ["N", 4])], [("y", ["N", 4]), ("z", ["M", 4])], {"c": c}, {"x": x},
+                {"y": x - t.max(axis=0, keepdims=True), "z": -t})
+
+
+@written
+def where_known():
+    """A choice that is known: the kernel of the other side has nobody to send to."""
+    x = np.random.randn(4, 8).astype(np.float32)
+    nodes = [helper.make_node("LeakyRelu", ["x"], ["a"], alpha=0.25), helper.make_node("ReduceMean", ["x"], ["m"], axes=[1], keepdims=1),
+             helper.make_node("Where", ["yes", "a", "m"], ["y"])]
+    graph_model("where_known", nodes, [("x", [4, 8])], [("y", [4, 8])], {"yes": np.array(True)}, {"x": x},
+                {"y": np.where(x >= 0, x, x * np.float32(0.25))})
 
 
 @written

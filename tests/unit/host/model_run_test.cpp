@@ -230,6 +230,49 @@ TEST(PortRates, StreamsAtOnePlaceHaveOnePort) {
   EXPECT_THAT(port_periods(p, m), ElementsAre(DoubleEq(1 / 0.3), DoubleEq(1 / 0.3), DoubleEq(2)));
 }
 
+// x[b, 4] -> wafer (doubles) -> v; m = the largest of every column of all v; y = v - m; z = all v, one after another
+Program batch_program() {
+  Program p = doubling_program();
+  HostPart& h = *p.host;
+  h.values.push_back({"m", DataType::f32, {1, 4}, -1});
+  h.outputs.push_back({"z", DataType::f32, {4}, 0});
+  HostStep largest, rest, flat;
+  largest.op = "reduce_max", largest.inputs = {"v"}, largest.outputs = {"m"}, largest.whole_batch = true;
+  largest.attrs = {{"axes", std::vector<int64_t>{0}}};
+  rest.op = "sub", rest.inputs = {"v", "m"}, rest.outputs = {"y"};
+  flat.op = "reshape", flat.inputs = {"v"}, flat.outputs = {"z"}, flat.whole_batch = true;
+  flat.attrs = {{"shape", std::vector<int64_t>{-1}}};
+  h.steps = {h.steps[0], h.steps[1], largest, rest, flat};
+  return p;
+}
+
+TEST_F(ModelRun, OperatorsOverTheWholeBatchWaitForItsLastSample) {
+  device_.load(batch_program(), {}, diag_);
+  const auto r = run_model(device_, {}, inputs(3), {}, diag_);
+  ASSERT_TRUE(r) << diag_.to_string();
+  // v is 0 -2 4 -6 | 8 -10 12 -14 | 16 -18 20 -22: the columns' largest are 16 -2 20 -6.
+  const double y[] = {-16, 0, -16, 0, -8, -8, -8, -8, 0, -16, 0, -16};
+  ASSERT_EQ(r->outputs[1].tensor.elements(), 12);
+  for (int64_t i = 0; i < 12; ++i) {
+    EXPECT_EQ(r->outputs[0].tensor.get(i), y[i]) << i;
+    EXPECT_EQ(r->outputs[1].tensor.get(i), (i % 2 == 0 ? 2.0 : -2.0) * double(i)) << i;
+  }
+  // The third sample is at the edge at 4 * 3 + 100 and 20 later on the host.
+  EXPECT_GT(r->sample_end[0], 132u);
+}
+
+TEST_F(ModelRun, BatchesRepeatAndOneMayBeCutShort) {
+  device_.load(batch_program(), {}, diag_);
+  const auto r = run_model(device_, {}, inputs(2), {.samples = 5}, diag_);
+  ASSERT_TRUE(r) << diag_.to_string();
+  EXPECT_EQ(r->samples, 5);
+  EXPECT_FALSE(r->interval_cycles);  // samples end two at a time: four batches are needed
+  for (int64_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(r->outputs[0].tensor.get(8 + i), r->outputs[0].tensor.get(i));
+    EXPECT_EQ(r->outputs[0].tensor.get(16 + i), r->outputs[0].tensor.get(i));
+  }
+}
+
 TEST_F(ModelRun, AnUnknownOperatorIsADiagnostic) {
   Program p = doubling_program();
   p.host->steps[2].op = "rellu";

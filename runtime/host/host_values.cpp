@@ -1,0 +1,134 @@
+// Tensors by sample and name; operands of a whole batch are put together, its results taken apart.
+#include "runtime/host/host_values.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "runtime/host/samples.h"
+
+namespace cs {
+
+void Operands::wait_for(const Ready& r) {
+  at_host = std::max(at_host, r.at_host);
+  at_edge = std::max(at_edge, r.at_edge);
+}
+
+HostValues::HostValues(const HostPart& host, int samples, int batch, Diag& diag)
+    : host_(host), samples_(samples), batch_(batch), diag_(diag), tensors_(size_t(samples)) {
+  for (const auto* list : {&host.inputs, &host.outputs, &host.values})
+    for (const HostTensor& t : *list) types_[t.name] = &t;
+}
+
+bool HostValues::start(std::span<const uint8_t> weights, const std::vector<NamedArray>& inputs) {
+  for (const HostConstant& c : host_.host_constants) {
+    ops::Tensor t(tensor_type(c.tensor));
+    if (c.offset > weights.size() || c.bytes > weights.size() - c.offset || c.bytes != t.bytes.size()) {
+      diag_.error_at("weights.bin", fmt::format("constant '{}' needs {} bytes at {}, the file has {}", c.tensor.name,
+                                                t.bytes.size(), c.offset, weights.size()));
+      return false;
+    }
+    if (!t.bytes.empty()) std::memcpy(t.bytes.data(), weights.data() + c.offset, t.bytes.size());
+    constants_[c.tensor.name] = std::move(t);
+  }
+  for (const HostTensor& t : host_.inputs) {
+    const NamedArray* array = find_array(inputs, t.name);
+    for (int s = 0; s < samples_; ++s) put(s, t.name, {sample_of(t, array->tensor, s, batch_), 0, 0});
+  }
+  return true;
+}
+
+const Ready* HostValues::find(int sample, const std::string& tensor) const {
+  const auto it = tensors_[size_t(sample)].find(tensor);
+  return it == tensors_[size_t(sample)].end() ? nullptr : &it->second;
+}
+
+void HostValues::put(int sample, const std::string& tensor, Ready ready) {
+  tensors_[size_t(sample)][tensor] = std::move(ready);
+}
+
+bool HostValues::operands_of(const HostStep& step, int sample, Operands& operands) const {
+  for (const std::string& name : step.inputs) {
+    const auto constant = constants_.find(name);
+    if (name.empty() || constant != constants_.end()) {
+      operands.tensors.push_back(name.empty() ? nullptr : &constant->second);
+    } else if (step.whole_batch) {
+      if (!add_whole(name, sample, operands)) return false;
+    } else {
+      const Ready* ready = find(sample, name);
+      if (ready == nullptr) return false;
+      operands.tensors.push_back(&ready->tensor);
+      operands.wait_for(*ready);
+    }
+  }
+  return true;
+}
+
+int HostValues::batch_end(int first) const { return std::min(first + batch_, samples_); }
+
+// All samples of a tensor, one after another; one that is the same for all of them is there once.
+bool HostValues::add_whole(const std::string& name, int first, Operands& operands) const {
+  const int end = batch_end(first);
+  for (int s = first; s < end; ++s) {
+    const Ready* ready = find(s, name);
+    if (ready == nullptr) return false;
+    operands.wait_for(*ready);
+  }
+  if (const auto whole = of_batch_.find(name); whole != of_batch_.end()) {
+    operands.tensors.push_back(&whole->second.tensor);
+    return true;
+  }
+  const auto sample = [&](int s) { return &find(first + s, name)->tensor; };
+  operands.made.push_back(gather_samples(type_of(name), end - first, sample).tensor);
+  operands.tensors.push_back(&operands.made.back());
+  return true;
+}
+
+bool HostValues::publish(const HostStep& step, int sample, std::vector<ops::Tensor> results, Cycle at_host,
+                         Cycle at_edge) {
+  for (size_t k = 0; k < step.outputs.size() && k < results.size(); ++k) {
+    const HostTensor& t = type_of(step.outputs[k]);
+    if (step.whole_batch) {
+      if (!publish_whole(t, sample, std::move(results[k]), at_host, at_edge)) return false;
+      continue;
+    }
+    if (!is(t, tensor_type(t), results[k])) return false;
+    results[k].type = tensor_type(t);
+    put(sample, t.name, {std::move(results[k]), at_host, at_edge});
+  }
+  return true;
+}
+
+bool HostValues::is(const HostTensor& t, const ops::TensorType& type, const ops::Tensor& result) {
+  if (result.type.dtype == type.dtype && result.elements() == type.elements()) return true;
+  diag_.error_at("host part", fmt::format("tensor '{}' is {}, the operator gives {}", t.name, ops::type_text(type),
+                                          ops::type_text(result.type)));
+  return false;
+}
+
+// Every sample gets its part, or what is the same for all.
+bool HostValues::publish_whole(const HostTensor& t, int first, ops::Tensor result, Cycle at_host, Cycle at_edge) {
+  const bool parts = t.sample_dim >= 0;
+  const int end = batch_end(first), held = std::min(batch_, samples_);
+  if (parts && !is(t, full_type(t, held), result)) return false;
+  for (int s = first; s < end; ++s)
+    put(s, t.name, {parts ? sample_of(t, result, s - first, held) : result, at_host, at_edge});
+  if (!parts) of_batch_[t.name] = {std::move(result), at_host, at_edge};
+  return true;
+}
+
+NamedArray HostValues::output(const HostTensor& t, int samples) const {
+  const auto whole = of_batch_.find(t.name);
+  if (t.sample_dim < 0 && samples > 0 && whole != of_batch_.end()) return {t.name, whole->second.tensor};
+  return gather_samples(t, samples, [&](int s) { return &find(s, t.name)->tensor; });
+}
+
+void HostValues::forget(int sample) {
+  std::erase_if(tensors_[size_t(sample)], [&](const auto& entry) {
+    return std::none_of(host_.outputs.begin(), host_.outputs.end(),
+                        [&](const HostTensor& t) { return t.name == entry.first; });
+  });
+}
+
+}  // namespace cs
