@@ -176,7 +176,10 @@ def shift_gemm_cycles(size, hop):
 
 def attention_cycles(size, hop):
   P, R, D = size
-  return P * (D * (R * (R + 2) + 32) + R * (D * (R + 2) + 32) + 13 * R * R + 400) + 60 * R, 0.1, 0
+  products = D * (R * (R + 2) + 32) + R * (D * (R + 2) + 32)
+  if P * R > 6144 // R:  # attention.csl: online
+    return P * (products + 13 * R * R + 2 * D * R + 14 * R + 200) + 60 * R, 0.1, 0
+  return P * (products + 13 * R * R + 400) + 60 * R, 0.1, 0
 
 
 def gemv_cycles(size, hop):  # with source.csl and sink.csl
@@ -213,7 +216,7 @@ KINDS = [  # sizes; of gemm and gemv the public programs run the first two as we
     (gemv, gemv_cycles, [(4, 4, 32, 16), (8, 8, 512, 512), (3, 5, 20, 18), (1, 2, 8, 12), (2, 1, 8, 12)]),
     (transpose, transpose_cycles, [(2, 3, 7), (4, 6, 5), (8, 16, 16), (5, 2, 14)]),  # P, rows and columns of a tile
     (embedding, embedding_cycles, [(8, 16, 64, 20), (4, 10, 32, 40), (3, 5, 7, 9), (16, 16, 64, 20)]),  # P, rows, width, ids
-    (attention, attention_cycles, [(2, 4, 6), (4, 16, 16), (8, 16, 64), (1, 8, 8)]),  # P, rows of a PE, width
+    (attention, attention_cycles, [(2, 4, 6), (4, 16, 16), (8, 16, 64), (1, 8, 8), (40, 14, 32)]),  # P, rows of a PE, width
     # how, all, vertical, P, group, words
     (reduce, reduce_cycles, [(how, every, vertical, P, group, n) for how in REDUCES for every in (False, True)
                              for vertical, P, group, n in ((False, 8, 2, 64), (False, 64, 8, 256), (True, 12, 4, 16))]),
