@@ -33,6 +33,19 @@ std::vector<float> pack_leaf(const Graph& g, ValueId leaf, const ops::TensorType
 
 }  // namespace
 
+ChainStreams add_chain_work(const Graph& g, std::span<const NodeId> nodes, const Machine& machine,
+                            Work& work) {
+  const graph::ChainExpr chain = graph::chain_expression(g, nodes, g.node(nodes.back()).outputs[0]);
+  ChainStreams s;
+  for (ValueId leaf : chain.leaves) s.streams += g.value(leaf).is_constant() ? 0 : 1;
+  work.constants = int(chain.leaves.size()) - s.streams;
+  work.chain = autogen::chain_cost(chain.expr, machine);
+  work.flops_per_element = 0;
+  for (NodeId id : nodes) work.flops_per_element += double(g.flops(id)) / double(work.rows * work.m);
+  s.through = s.streams == 1 && autogen::passes_through(chain.expr, machine);
+  return s;
+}
+
 void attach_expression(const Graph& g, const graph::Group& group, std::span<const NodeId> nodes,
                        bool epilogue, const Machine& machine, Choice& choice) {
   ValueId result = g.node(group.nodes.back()).outputs[0];

@@ -77,6 +77,18 @@ class Contraction final : public Kind {
     return work ? &library()[work->rows > 1 ? 1 : 0] : nullptr;
   }
 
+  // The epilogue.
+  void add_nodes(const graph::Graph& g, std::span<const graph::NodeId> nodes, const Machine& machine,
+                 Work& work) const override {
+    if (nodes.size() > 1) add_chain_work(g, nodes.subspan(1), machine, work);
+  }
+
+  // The library's stages are tasks (gemv and gemm in configs/suites/autogen.table.yaml, 1x1 and 8x8 PEs).
+  double library_cycles(const Work& work, bool several_pes) const override {
+    constexpr double kOnePe = 9, kSeveral = 40;
+    return double(work.rows) * (several_pes ? kSeveral : kOnePe);
+  }
+
   // ---- footprints
 
   bool several_rows() const override { return true; }

@@ -58,6 +58,13 @@ class Elementwise final : public Kind {
     return work;
   }
 
+  void add_nodes(const graph::Graph& g, std::span<const graph::NodeId> nodes, const Machine& machine,
+                 Work& work) const override {
+    const ChainStreams s = add_chain_work(g, nodes, machine, work);
+    work.operands = s.streams;
+    work.through = s.through;
+  }
+
   bool may_become_region() const override { return true; }
 
   // ---- footprints

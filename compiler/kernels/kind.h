@@ -62,6 +62,11 @@ class Kind {
   virtual std::optional<Work> match(const graph::Graph&, graph::NodeId, std::string& why) const;
   // The library's kernel for a node with one of its operators.
   virtual const Row* choose(const graph::Graph&, graph::NodeId, std::string& why) const;
+  // What the nodes of a group, whose first one was matched, add to its work: a chain or an epilogue, the costs
+  // of the library's kernel. As fill() leaves it, without constants.
+  virtual void add_nodes(const graph::Graph&, std::span<const graph::NodeId>, const Machine&, Work&) const {}
+  // Cycles per sample of the library's kernel beyond the estimate, which it shares with the generated one.
+  virtual double library_cycles(const Work&, bool /*several_pes*/) const { return 0; }
   // Kernels that are laid out by the generator of regions, and those that may become regions where they do
   // not fit.
   virtual bool generated_layout() const { return false; }

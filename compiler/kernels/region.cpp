@@ -5,7 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "compiler/kernels/kind.h"
+#include "compiler/autogen/autogen.h"
+#include "compiler/kernels/choice.h"
 #include "compiler/kernels/match_parts.h"
 
 namespace cs::kernels {
@@ -69,6 +70,27 @@ class Region final : public Kind {
     f.feeders = f.collectors = f.by_rows ? 1 : 0;
     f.out = {{.distribution = d, .turns = several, .down = f.by_rows}};
     return f;
+  }
+
+  // ---- text
+
+  // Of its region, which was built and sliced.
+  void fill(const graph::Graph& g, const graph::Group& group, const Machine&, Choice& choice) const override {
+    const autogen::Region& region = *choice.region;
+    choice.kernel = autogen::kRegionKernel;
+    if (region.by_library) {
+      choice.row = &library()[0];
+      choice.kernel = std::string(choice.row->name) + (group.nodes.size() > 1 ? "+dtg-region" : "");
+    }
+    choice.operands = region.operands;
+    choice.results = region.results;
+    Work& work = choice.work;
+    work.operands = int(region.operands.size());
+    work.n = (region.words_in() + work.operands - 1) / work.operands;
+    work.m = region.words_out();
+    double flops = 0;
+    for (graph::NodeId id : group.nodes) flops += double(g.flops(id));
+    work.flops_per_element = flops / double(work.rows * work.m);
   }
 
   // ---- bound

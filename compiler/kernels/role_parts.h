@@ -55,6 +55,13 @@ std::vector<CutPart> parts_of(const Cut&);
 
 // ---- choosing
 
+// The numbers of elementwise nodes, a chain of their own or an epilogue: their code, constants and flops. How
+// many streams they read, and whether one instruction is all.
+struct ChainStreams {
+  int streams = 0;
+  bool through = false;
+};
+ChainStreams add_chain_work(const graph::Graph&, std::span<const graph::NodeId>, const Machine&, Work&);
 // The expression with streams first and constants after them; constants are packed.
 void attach_expression(const graph::Graph&, const graph::Group&, std::span<const graph::NodeId> nodes,
                        bool epilogue, const Machine&, Choice&);

@@ -93,6 +93,11 @@ class Rows final : public Kind {
     return work_of(g, id, why) ? find_row(g.node(id).op) : nullptr;
   }
 
+  void add_nodes(const graph::Graph& g, std::span<const graph::NodeId> nodes, const Machine& machine,
+                 Work& work) const override {
+    work.row_cost = library_row_cost(g.node(nodes.front()).op, machine);
+  }
+
   // ---- footprints
 
   bool rounds() const override { return true; }

@@ -77,28 +77,14 @@ bool pack_words(const graph::Value& value, const ops::Tensor& t, std::vector<uin
   return true;
 }
 
-bool make_region(const Graph& g, const Group& group, const autogen::HeldStreams& streams, Instance& inst,
-                 Diag& diag) {
+bool make_region(const Graph& g, const Group& group, const autogen::HeldStreams& streams,
+                 const Machine& machine, Instance& inst, Diag& diag) {
   autogen::Region region;
   std::string why;
   if (!autogen::build_region(g, group.nodes, region, why)) return fail(g, group.nodes.front(), why, diag);
   region.may_wait = streams.may_wait(region);
-  inst.kernel = autogen::kRegionKernel;
-  if (region.by_library) {
-    inst.row = &kernels::region_kind()->library()[0];
-    inst.kernel = std::string(inst.row->name) + (group.nodes.size() > 1 ? "+dtg-region" : "");
-  }
-  inst.operands = region.operands;
-  inst.results = region.results;
-  kernels::Work& work = inst.work;
-  work.kind = kernels::region_kind();
-  work.rows = autogen::slice_region(region);
-  work.operands = int(region.operands.size());
-  work.n = (region.words_in() + work.operands - 1) / work.operands;
-  work.m = region.words_out();
-  double flops = 0;
-  for (NodeId id : group.nodes) flops += double(g.flops(id));
-  work.flops_per_element = flops / double(work.rows * work.m);
+  inst.work.kind = kernels::region_kind();
+  inst.work.rows = autogen::slice_region(region);
   for (size_t k = 0; k < region.constants.size(); ++k) {
     const ops::Tensor& t = *g.constant_of(region.constants[k]);
     kernels::PackedConstant c;
@@ -110,6 +96,7 @@ bool make_region(const Graph& g, const Group& group, const autogen::HeldStreams&
     inst.constants.push_back(std::move(c));
   }
   inst.region = std::move(region);
+  inst.work.kind->fill(g, group, machine, inst);
   describe(g, group, inst);
   return true;
 }
@@ -143,7 +130,7 @@ bool make_instance(const Graph& g, const Group& group, const autogen::HeldStream
   std::string why;
   NodeId front = group.nodes.front();
   if (g.node(front).assignment.kernel == autogen::kRegionKernel)
-    return make_region(g, group, streams, inst, diag);
+    return make_region(g, group, streams, machine, inst, diag);
   if (g.node(front).assignment.kernel == autogen::kRowsKernel)
     return make_row_group(g, group, machine, inst, diag);
   std::optional<kernels::Work> work = kernels::work_of(g, front, why);

@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "compiler/autogen/autogen.h"
-#include "compiler/autogen/expression.h"
 #include "compiler/autogen/row_code.h"
+#include "compiler/kernels/kind.h"
 
 namespace cs::passes {
 
@@ -23,20 +23,6 @@ constexpr RegionCost kNone{kNever, kNever, kNever};
 // Intervals whose estimates differ by no more are the same, and so are latencies.
 constexpr double kAlike = 1.02, kAlikeLatency = 1.1;
 
-// The expression of elementwise nodes: a chain of its own, or behind a contraction.
-void add_chain(const Graph& g, std::span<const NodeId> nodes, const Machine& machine, kernels::Work& work) {
-  const graph::ChainExpr chain = graph::chain_expression(g, nodes, g.node(nodes.back()).outputs[0]);
-  int streams = 0;
-  for (ValueId leaf : chain.leaves) streams += g.value(leaf).is_constant() ? 0 : 1;
-  work.constants = int(chain.leaves.size()) - streams;
-  work.chain = autogen::chain_cost(chain.expr, machine);
-  work.flops_per_element = 0;
-  for (NodeId id : nodes) work.flops_per_element += double(g.flops(id)) / double(work.rows * work.m);
-  if (work.kind == kernels::contraction_kind()) return;
-  work.operands = streams;
-  work.through = streams == 1 && autogen::passes_through(chain.expr, machine);
-}
-
 std::optional<kernels::Work> work_of(const Graph& g, std::span<const NodeId> nodes, const Machine& machine) {
   const NodeId front = nodes.front();
   std::string why;
@@ -47,13 +33,7 @@ std::optional<kernels::Work> work_of(const Graph& g, std::span<const NodeId> nod
   }
   std::optional<kernels::Work> work = kernels::work_of(g, front, why);
   if (!work) return work;
-  if (work->kind == kernels::contraction_kind()) {
-    if (nodes.size() > 1) add_chain(g, nodes.subspan(1), machine, *work);
-  } else if (work->kind == kernels::elementwise_kind()) {
-    add_chain(g, nodes, machine, *work);
-  } else if (work->kind == kernels::rows_kind()) {
-    work->row_cost = kernels::library_row_cost(g.node(front).op, machine);
-  }
+  work->kind->add_nodes(g, nodes, machine, *work);
   return work;
 }
 
@@ -80,20 +60,6 @@ RegionCost GroupCosts::of(const kernels::Work& work) {
   return works_.back().second;
 }
 
-namespace {
-
-// The library's product takes more cycles for each vector than the generated one, whose estimate both have:
-// its stages are tasks (gemv and gemm in configs/suites/autogen.table.yaml, 1x1 and 8x8 PEs).
-RegionCost by_library(RegionCost cost, const kernels::Work& work) {
-  constexpr double kOnePe = 9, kSeveral = 40;
-  const double more = double(work.rows) * (cost.pes > 1 ? kSeveral : kOnePe);
-  cost.interval_cycles += more;
-  cost.latency_cycles += more;
-  return cost;
-}
-
-}  // namespace
-
 RegionCost GroupCosts::of(const Graph& g, std::span<const NodeId> nodes, double enough) {
   if (g.node(nodes.front()).assignment.kernel == autogen::kRegionKernel) {
     autogen::Region region;
@@ -102,9 +68,12 @@ RegionCost GroupCosts::of(const Graph& g, std::span<const NodeId> nodes, double 
   }
   const std::optional<kernels::Work> work = work_of(g, nodes, machine_);
   if (!work) return kNone;
-  const bool product = work->kind == kernels::contraction_kind();
-  const bool library = g.node(nodes.front()).assignment.origin == Origin::handwritten;
-  return product && library ? by_library(of(*work), *work) : of(*work);
+  RegionCost cost = of(*work);
+  if (g.node(nodes.front()).assignment.origin != Origin::handwritten) return cost;
+  const double more = work->kind->library_cycles(*work, cost.pes > 1);
+  cost.interval_cycles += more;
+  cost.latency_cycles += more;
+  return cost;
 }
 
 bool is_faster(const RegionCost& made, const RegionCost& there) {
