@@ -166,7 +166,10 @@ class Events {
     for (size_t o = 0; o < takes_[size_t(i)].size(); ++o) {
       const Taken& t = takes_[size_t(i)][o];
       after(begin, t.way.last, t.hops, 0);
-      after(t.way.first, begin, k.again - t.hops, 1, {i, int(o)});
+      if (k.one_by_one)
+        after(t.way.first, t.way.first, k.interval, 1, {i, int(o)});
+      else
+        after(t.way.first, begin, k.again - t.hops, 1, {i, int(o)});
     }
     size_t before = begin;
     double first = k.until_first, last = k.until_last;
@@ -179,14 +182,16 @@ class Events {
     sending(i, begin);
   }
   // While a PE sends it computes nothing. Of several in turn the first one is done when it has sent its
-  // share, and the last one computes before the others have sent theirs.
+  // share, and the last one computes before the others have sent theirs. What a result takes beyond the interval of
+  // the kernel it spends in other PEs: partial sums on their way from column to column.
   void sending(int i, size_t begin) {
     const Skew& k = skews_[size_t(i)];
     const std::vector<Way>& out = sends_[size_t(i)];
     const double share = double(parts_.instances[size_t(i)].work.words_out()) * k.busy_sending;
     if (k.busy_sending == 1) return after(begin, out.back().last, 0, 1);
-    after(begin, out.front().first, share, 1);
-    after(out.back().last, out.back().last, k.until_first + share, 1);
+    const double own = std::min(k.until_first, k.interval);
+    after(begin, out.front().first, share + own - k.until_first, 1);
+    after(out.back().last, out.back().last, own + share, 1);
   }
 
   void in_parts(int i) {

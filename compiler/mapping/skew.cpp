@@ -54,6 +54,18 @@ double parts_sent(const Instance& inst) {
   return 1;
 }
 
+// No PE of a region takes words from the beginning of an operand to its end: routers reject what comes before and
+// behind its own. Not assumed before the region has a layout, since buffers are planned for the worse.
+bool takes_one_by_one(const Instance& inst, const std::vector<int64_t>& words) {
+  if (inst.layout.in_rows()) return true;
+  return !inst.layout.pes.empty() &&
+         std::all_of(inst.layout.pes.begin(), inst.layout.pes.end(), [&](const RegionPe& pe) {
+           for (size_t k = 0; k < words.size(); ++k)
+             if (!pe.filters[k].used() || pe.filters[k].period < words[k]) return false;
+           return true;
+         });
+}
+
 }  // namespace
 
 Skew skew_of(const Instance& inst) {
@@ -80,6 +92,7 @@ Skew skew_of(const Instance& inst) {
   } else {
     // One round is computed while the next one comes, but by regions.
     if (inst.region) s.again = std::max(0.0, s.until_first);
+    s.one_by_one = inst.region && pes > 1 && takes_one_by_one(inst, s.words);
     if (work.rows > 1) in_parts(s, work.rows, inst.region ? 1 : 2, plan.latency_cycles);
   }
   return s;

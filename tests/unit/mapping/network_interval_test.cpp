@@ -97,6 +97,29 @@ TEST(NetworkInterval, OfAResidualIsTheLatencyOfTheLongPath) {
   EXPECT_DOUBLE_EQ(now->cycles, 100);
 }
 
+// A region on two PEs takes 10 words and sends the first result 380 cycles after the last of them; its interval is 100.
+TEST(NetworkInterval, OfARegionWhosePesTakeTheirPartsOneByOne) {
+  const Machine m = machine("wse2");
+  Parts parts;
+  Instance region = kernel("region", 1, 10, 100, 400);
+  region.work.kind = kernels::region_kind();
+  region.region.emplace().program.buffers.resize(1);
+  region.region->program.buffers[0].type = {DataType::f32, {10}};
+  region.region->operand_buffer = {0};
+  region.plan.cut.w = 2;
+  parts.instances = {region};
+  parts.streams = {stream(-1, 10, {{0, 0}}), stream(0, 10, {{-1, 0}})};
+  // Each PE may need all words: those of the next sample come when the first result leaves.
+  EXPECT_DOUBLE_EQ(network_interval(parts, {}, m, false)->cycles, 10 + 380);
+  // Each takes five of the ten: the interval is the region's, and the five words that a PE sends while it does nothing
+  // else.
+  mapping::RegionLayout& layout = parts.instances[0].layout;
+  layout.w = 2;
+  layout.pes.resize(2);
+  for (mapping::RegionPe& pe : layout.pes) pe.filters = {{.first = 0, .keep = 5, .period = 10}};
+  EXPECT_DOUBLE_EQ(network_interval(parts, {}, m, false)->cycles, 100 + 5);
+}
+
 TEST(Slack, IsWhatTheSlowestKernelNeedsAndNoMore) {
   const Machine m = machine("wse2");
   // Five kernels of 100 cycles one behind the other: about 5 x (90 + 14) cycles until x is wanted, so five or
