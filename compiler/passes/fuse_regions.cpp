@@ -36,6 +36,7 @@ class Fuser {
         machine_(context.machine),
         fallbacks_(context.fallbacks),
         generate_(context.policy != Policy::disabled),
+        sized_(context.map.force_width == 0),
         costs_(context.machine),
         held_(g, [this](NodeId id) { return members_[size_t(group_of_.at(id))]; }) {}
 
@@ -95,9 +96,9 @@ class Fuser {
   }
 
   // A chain for which the network waits becomes a region if that is faster: the words of its operands need not
-  // share the links of one row with its results.
+  // share the links of one row with its results. On a rectangle that is given there is no other row.
   void leave_if_slowest(const std::vector<NodeId>& nodes) {
-    if (!generate_ || !is_chain(nodes) || !joins(nodes)) return;
+    if (!generate_ || !sized_ || !is_chain(nodes) || !joins(nodes)) return;
     const mapping::RegionCost there = costs_.of(g_, nodes, slowest_);
     std::string why;
     autogen::Region region;
@@ -238,6 +239,7 @@ class Fuser {
   const Machine& machine_;
   const Fallbacks& fallbacks_;
   const bool generate_;
+  const bool sized_;  // rectangles are chosen, not given
   GroupCosts costs_;
   std::vector<std::vector<NodeId>> members_;  // by group, in the order of their last nodes
   std::map<NodeId, int> group_of_;
