@@ -20,10 +20,19 @@ class Advice : public Scratch {
     EXPECT_EQ(r.exit_code, 0) << r.err;
     return Json::parse(r.out, nullptr, false);
   }
+  // Of a command for a shell: blanks between single quotes belong to a word.
   static std::vector<std::string> words(const std::string& line) {
-    std::istringstream in(line);
-    std::vector<std::string> list;
-    for (std::string word; in >> word;) list.push_back(word);
+    std::vector<std::string> list(1);
+    bool quoted = false;
+    for (char c : line) {
+      if (c == '\'') {
+        quoted = !quoted;
+      } else if (c == ' ' && !quoted) {
+        list.emplace_back();
+      } else {
+        list.back() += c;
+      }
+    }
     return list;
   }
 };

@@ -180,10 +180,10 @@ TEST_F(Safety, AnInterruptIs130AndLeavesNothing) {
   const std::vector<std::string> lines = {
       // A placer with so many moves takes minutes.
       "\"$bin/cs-regress\" --kgraph \"$dir/graphs\" --moves 2000000000 --json",
-      "\"$bin/cs-regress\" --onnx " + kSource + "/models --json",
+      "\"$bin/cs-regress\" --onnx \"" + kSource + "/models\" --json",
       "\"$bin/cs-sim\" \"$dir/net.csp\" --iterations 20000 --json",
       "\"$bin/cs-sim\" \"$dir/net.csp\" --iterations 6000 --report \"$dir/report\" --json",
-      "\"$bin/cs-compile\" " + kSource + "/models/configs/gpt2_small.yaml --json -o \"$dir/out.csp\""};
+      "\"$bin/cs-compile\" \"" + kSource + "/models/configs/gpt2_small.yaml\" --json -o \"$dir/out.csp\""};
   fs::create_directories(path("graphs"));
   write("graphs/pair.kgraph",
         "(*\ntest=pair\nwidth=60\nheight=60\nwdeltat=1\nwlength=1\nmemlimit=2000\n*)\n"

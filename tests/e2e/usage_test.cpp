@@ -108,13 +108,13 @@ TEST_F(CommandLine, ColourAndProgressAreForTerminals) {
   const auto on_terminal = [&](const std::string& line) {
     return run_child({"/usr/bin/script", "-qec", line, "/dev/null"}, 60).out;
   };
-  const std::string bad = kBin + "cs-compile '" + path("bad.yaml") + "'";
+  const std::string bad = "'" + kBin + "cs-compile' '" + path("bad.yaml") + "'";
   EXPECT_THAT(on_terminal(bad), HasSubstr("\033[1;31m"));
   EXPECT_THAT(on_terminal("NO_COLOR=1 " + bad), AllOf(HasSubstr("leeky_relu"), Not(HasSubstr("\033["))));
   EXPECT_THAT(run("cs-compile", {path("bad.yaml")}).err, Not(HasSubstr("\033")));
 
   ASSERT_EQ(run("cs-compile", {model_, "-q", "-o", path("net.csp")}).exit_code, 0);
-  const std::string sim = kBin + "cs-sim '" + path("net.csp") + "' --iterations 6000";
+  const std::string sim = "'" + kBin + "cs-sim' '" + path("net.csp") + "' --iterations 6000";
   EXPECT_THAT(on_terminal("timeout -s INT 20 " + sim),
               ::testing::ContainsRegex("\\[cs-sim\\] [0-9]+ %, [0-9:]+ (s|min) left.* cycles"));
   const ChildResult quiet = run_child(
