@@ -8,7 +8,9 @@ import numpy as np
 import graph as graphs
 import merge
 import rows
-import rows_nn  # noqa: F401  (fills rows.ROWS)
+import rows_axis  # noqa: F401  (with those below it fills rows.ROWS)
+import rows_move
+import rows_nn  # noqa: F401
 from builder import Builder
 
 LIMIT = 4096  # elements of a value
@@ -51,7 +53,7 @@ def add_inputs(b, symbol):
 def skip(b):
     """A join of something new with something old: concatenated, added or multiplied."""
     if b.chance(0.6):
-        return rows.concat(b, parts=1, fresh=0.1)
+        return rows_move.concat(b, parts=1, fresh=0.1)
     x = b.pick(rows.floats(1))
     old = x and b.pick(rows.mates(b, x), fresh=0.0)
     return b.node(b.choice(["Add", "Add", "Mul", "Sub", "Max"]), [x, old]) if old else None
