@@ -71,12 +71,6 @@ class Elementwise final : public Kind {
 
   bool same_slices() const override { return true; }
 
-  Footprint footprint(const Work& work, const Cut& cut) const override {
-    Footprint f = Kind::footprint(work, cut);
-    f.out = {{.distribution = f.in.front().distribution, .turns = cut.w > 1}};
-    return f;
-  }
-
   // ---- costs of streamed operands
 
   PeCycles pe_cycles(const Work& work, const Cut& cut, const Machine& m) const override {

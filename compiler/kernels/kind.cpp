@@ -63,6 +63,7 @@ Footprint Kind::footprint(const Work& work, const Cut& cut) const {
   const bool several = cut.w * cut.h > 1;
   f.in.assign(size_t(work.operands), {.distribution = several ? Distribution::slices : Distribution::whole});
   f.out.resize(1);
+  if (same_slices()) f.out = {{.distribution = f.in.front().distribution, .turns = cut.w > 1}};
   f.feeders = several ? work.operands : 0;
   return f;
 }

@@ -103,12 +103,6 @@ class Rows final : public Kind {
   bool rounds() const override { return true; }
   bool same_slices() const override { return true; }
 
-  Footprint footprint(const Work& work, const Cut& cut) const override {
-    Footprint f = Kind::footprint(work, cut);
-    f.out = {{.distribution = f.in.front().distribution, .turns = cut.w > 1}};
-    return f;
-  }
-
   // ---- costs of streamed operands
 
   // DSR loads, calls and scalars come to each row; rows of several PEs are sent when all are done.
