@@ -29,10 +29,23 @@ bool Fallbacks::larger_footprint(const mapping::Misfit& m) {
   return true;
 }
 
-bool Fallbacks::step_down(const graph::Graph& g, const std::vector<mapping::Misfit>& misfits) {
+bool Fallbacks::step_down(const graph::Graph& g, const std::vector<mapping::Misfit>& misfits,
+                          const std::map<std::string, std::string>& unrolled) {
+  // No kernel is to blame: streams have no way, or no color is left. Fewer kernels need fewer.
+  const bool none_known = misfits.empty() ||
+                          std::any_of(misfits.begin(), misfits.end(), [](auto& m) { return m.nodes.empty(); });
+  if (none_known) {
+    for (const auto& [name, why] : unrolled) whole_.insert(name);
+    return !unrolled.empty();
+  }
   for (const mapping::Misfit& m : misfits) {
-    if (m.nodes.empty()) return false;
     if (larger_footprint(m)) continue;
+    const size_t before = whole_.size();
+    for (const std::string& node : m.nodes) {
+      const auto id = g.find_node(node);
+      if (id && unrolled.count(g.node(*id).from) > 0) whole_.insert(g.node(*id).from);
+    }
+    if (whole_.size() > before) continue;
     const bool together =
         m.nodes.size() > 1 && std::any_of(m.nodes.begin(), m.nodes.end(), [&](auto& n) { return !apart(n); });
     for (const std::string& node : m.nodes) {
@@ -50,7 +63,7 @@ bool Fallbacks::step_down(const graph::Graph& g, const std::vector<mapping::Misf
       }
     }
   }
-  return !misfits.empty();
+  return true;
 }
 
 }  // namespace cs::passes

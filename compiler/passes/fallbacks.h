@@ -1,6 +1,7 @@
 // What to try when a kernel has no place: the ladder from one form of an operator to the next.
 //
 //   another footprint   its text needs more memory than was estimated: sized again with what was measured
+//   whole               a step of a recurrence that need not be one: the layer becomes one kernel again
 //   apart               its nodes become kernels of their own
 //   another origin      generated instead of handwritten, or the other way round
 //   parts               the operator is replaced by several smaller ones (decompose.cpp, split.cpp)
@@ -24,19 +25,23 @@ namespace cs::passes {
 class Fallbacks {
  public:
   // One step down for every kernel. False if there is none left for one of them.
-  bool step_down(const graph::Graph&, const std::vector<mapping::Misfit>&);
+  // `unrolled` are the recurrences that were unrolled without being asked for.
+  bool step_down(const graph::Graph&, const std::vector<mapping::Misfit>&,
+                 const std::map<std::string, std::string>& unrolled = {});
 
   // The node joins no other kernel.
   bool apart(const std::string& node) const { return apart_.count(node) > 0; }
+  // The recurrence stays one kernel, though steps would be faster.
+  bool whole(const std::string& node) const { return whole_.count(node) > 0; }
   // Why the node has no kernel of this origin; empty: as far as is known it has one.
   const std::string& refused(const std::string& node, Origin) const;
   const std::map<std::string, uint32_t>& more_bytes() const { return more_bytes_; }
-  bool empty() const { return apart_.empty() && refused_.empty() && more_bytes_.empty(); }
+  bool empty() const { return apart_.empty() && whole_.empty() && refused_.empty() && more_bytes_.empty(); }
 
  private:
   bool larger_footprint(const mapping::Misfit&);
 
-  std::set<std::string> apart_;
+  std::set<std::string> apart_, whole_;
   std::map<std::pair<std::string, Origin>, std::string> refused_;
   std::map<std::string, uint32_t> more_bytes_;  // by node
   std::map<std::string, int> sized_again_;      // by node

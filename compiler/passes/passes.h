@@ -1,7 +1,7 @@
 // The graph half's passes: a table of functions, and the manager that runs, times, verifies and dumps them.
 //
 //   shapes        types of every value again from the inputs, samples followed through
-//   unroll        recurrences step by step, if asked for
+//   unroll        recurrences step by step, where that is faster or asked for
 //   fold          nodes with constant operands become constants
 //   canonicalise  one form for the same thing: no identities, Gemm without alpha and beta, bias inside
 //   products decompose     compounds without a kernel become primitives tables        tables of gathers that
@@ -50,7 +50,9 @@ struct PassContext {
       {};                                     // why primitives took the place of an operator of the model
   Fallbacks fallbacks = {};                   // what is known not to fit
   std::vector<mapping::Misfit> misfits = {};  // kernels that the pass map had no place for
-  int64_t unroll = 0;                         // recurrences of at most so many steps become steps; 0: none
+  // Recurrences of at most so many steps become steps; not given: those that are faster for it.
+  std::optional<int64_t> unroll = {};
+  std::map<std::string, std::string> unrolled = {};  // those, by name, and why
 };
 
 struct Pass {

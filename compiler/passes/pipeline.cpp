@@ -18,7 +18,8 @@ namespace {
 
 constexpr Pass kPasses[] = {
     {"shapes", "infer the type of every value and follow the sample dimension", infer_shapes},
-    {"unroll", "make a kernel of every step of a recurrence, with --unroll", unroll_recurrences},
+    {"unroll", "make a kernel of every step of a recurrence, where that is faster or with --unroll",
+     unroll_recurrences},
     {"fold", "evaluate nodes whose operands are constant", fold_constants},
     {"canonicalise", "remove identities, fold alpha and beta of gemm, move bias additions into products",
      canonicalise},

@@ -47,6 +47,13 @@ void place_views(Graph& g) {
   }
 }
 
+// Steps of a recurrence that was unrolled for its benefit.
+void note_unrolled(const PassContext& context, graph::Node& node) {
+  const auto found = context.unrolled.find(node.from);
+  if (found != context.unrolled.end() && node.op == node.from_op)
+    node.assignment.reason += fmt::format("; a step of {}: {}", node.from, found->second);
+}
+
 // The library has a kernel for it; a generated one that is faster takes its place.
 void take_faster(Graph& g, NodeId id, GroupCosts& costs) {
   Assignment& own = g.node(id).assignment;
@@ -149,6 +156,7 @@ bool choose_origins(Graph& g, PassContext& context) {
     if (g.op(id).kind == ops::OpKind::view || (g.node(id).assignment.origin && !again)) continue;
     Assignment& a = g.node(id).assignment;
     a = choose_origin(g, id, context.policy, context.fallbacks);
+    note_unrolled(context, g.node(id));
     if (!context.weighs() || a.origin != Origin::handwritten || again) continue;
     if (g.op(id).kind == ops::OpKind::compound) {
       a.reason = fmt::format("kept: {}", a.reason);

@@ -1,14 +1,16 @@
-// Recurrences step by step, where it is asked for: a layer over T steps becomes T layers of one step, each a
-// kernel of its own, so that T samples are under way in it at once. It costs T times the PEs for the weights.
+// Recurrences step by step, where that is faster or asked for: a layer over T steps becomes T layers of one
+// step, each a kernel of its own, so that T samples are under way in it at once. It costs T times the PEs for
+// the weights.
 //
 //   y, h = lstm(x[T], h0)   =   y[t], h[t] = lstm(x[t], h[t - 1])  for every step, y = concat of all y[t]
 //
 // Both directions of a layer are layers of their own. A layer whose sequences have lengths stays whole: its
 // samples would end at different steps.
+#include "compiler/passes/unroll.h"
+
 #include <algorithm>
 
 #include "compiler/graph/sample.h"
-#include "compiler/passes/passes.h"
 #include "compiler/passes/rewriter.h"
 
 namespace cs::passes {
@@ -128,12 +130,16 @@ std::optional<int64_t> steps_of_recurrence(const Graph& g, NodeId id) {
   return g.value(inputs[0]).type.shape[ops::attr_int(op, attrs, "layout") != 0 ? 1 : 0];
 }
 
+bool unroll_node(Graph& g, NodeId id, Diag& diag) { return Unroller(g, id, diag).run(); }
+
 bool unroll_recurrences(Graph& g, PassContext& context) {
-  if (context.unroll < 1) return true;
+  if (!context.unroll) context.unrolled = worth_unrolling(g, context);
+  const int64_t most = context.unroll.value_or(0);
   for (NodeId id : g.topological()) {
     const std::optional<int64_t> steps = steps_of_recurrence(g, id);
-    if (!steps || *steps < 2 || *steps > context.unroll) continue;
-    if (!Unroller(g, id, context.diag).run()) return false;
+    const bool chosen = context.unrolled.count(g.node(id).name) > 0;
+    if (!steps || *steps < 2 || (*steps > most && !chosen)) continue;
+    if (!unroll_node(g, id, context.diag)) return false;
   }
   g.remove_dead();
   return graph::propagate_samples(g, context.diag);

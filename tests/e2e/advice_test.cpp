@@ -37,7 +37,7 @@ class Advice : public Scratch {
   }
 };
 
-// A layer of eight steps in one kernel: unrolled it has several samples under way.
+// A layer of eight steps as kernels: what was joined to them computes at the same time, apart.
 TEST_F(Advice, GainsWhatItSays) {
   const std::string model = kSource + "/tests/networks/rnn/model.onnx";
   ASSERT_EQ(run("cs-compile", {model, "-q", "-o", path("p.csp")}).exit_code, 0);
@@ -64,10 +64,12 @@ TEST_F(Advice, IsSimulatedOnce) {
   ASSERT_EQ(run("cs-compile", {model, "-q", "-o", path("p.csp")}).exit_code, 0);
   const Json first = stats(path("p.csp"), "rnn", {"--report", path("report")});
   Json kept = Json::parse(slurp(path("p.csp/advice/results.json")), nullptr, false);
-  ASSERT_EQ(kept.size(), first.at("advice").size());
+  // Those that gain nothing too.
+  ASSERT_GE(kept.size(), first.at("advice").size());
   for (auto& row : kept) row["interval_cycles"] = 1.0;
   std::ofstream(path("p.csp/advice/results.json")) << kept.dump();
   const Json second = stats(path("p.csp"), "rnn", {"--report", path("report")});
+  EXPECT_EQ(second.at("advice").size(), kept.size());
   EXPECT_EQ(second.at("advice")[0].at("advised"), 1.0);
 }
 

@@ -26,7 +26,7 @@ constexpr double kPace = 0.5;
 // Compiling a candidate takes as long as compiling the program (placing takes most of it, in proportion to the
 // square of the kernels), and simulating it as long as simulating that: larger programs have no advice.
 constexpr int64_t kMostSteps = 32;  // of all recurrences, that are worth a kernel each
-constexpr size_t kMostKernels = 64;
+constexpr size_t kMostKernels = 192;
 constexpr int64_t kMostPes = 16'384;
 
 struct Candidate {
@@ -71,7 +71,7 @@ class Adviser {
       for (const Candidate& p : parts) {
         all.options += (all.options.empty() ? "" : " ") + p.options;
         all.why += (all.why.empty() ? "" : "; ") + p.why;
-        if (p.compile.unroll > 0) all.compile.unroll = p.compile.unroll;
+        if (p.compile.unroll) all.compile.unroll = p.compile.unroll;
         if (p.compile.pace != 1) all.compile.pace = p.compile.pace;
         all.compile.pipeline.without.insert(all.compile.pipeline.without.end(),
                                             p.compile.pipeline.without.begin(),
@@ -96,7 +96,7 @@ class Adviser {
 
   // The steps of all recurrences in the slowest kernel.
   std::optional<Candidate> unrolled() const {
-    if (base_.unroll > 0) return std::nullopt;
+    if (base_.unroll) return std::nullopt;
     const graph::Graph& g = *compiled_.graph;
     int64_t most = 0, all = 0;
     bool slowest = false;

@@ -39,7 +39,7 @@ struct CompileOptions {
   std::vector<std::pair<std::string, int64_t>> dims;
   passes::PipelineOptions pipeline;
   double pace = 1;        // MapOptions::pace
-  int64_t unroll = 0;     // PassContext::unroll
+  std::optional<int64_t> unroll;  // PassContext::unroll
   bool baselines = true;
   // Candidates that may be faster, each a Program with the command that makes it; `command` is the one at hand
   // without its output, empty: none are made.

@@ -133,16 +133,15 @@ std::vector<mapping::Misfit> misfits_of(const mapping::Mapped& mapped,
   return list;
 }
 
-// One way down the ladder of passes/fallbacks.h. False with what did not fit in `misfits`, if that is known.
+// One step of the ladder of passes/fallbacks.h. False if it did not fit; `again` says that there is another.
 bool try_model(const CompileOptions& options, const passes::PipelineOptions& pipeline,
-               const passes::Fallbacks& fallbacks, Compiled& out, std::vector<mapping::Misfit>& misfits,
-               Diag& diag) {
+               passes::Fallbacks& fallbacks, Compiled& out, bool& again, Diag& diag) {
   passes::PassContext context{out.machine, options.policy,  map_options(options, *out.graph), diag,
                               {},          options.host_ops};
   context.fallbacks = fallbacks;
   context.unroll = options.unroll;
   if (!passes::run_passes(*out.graph, context, pipeline, out.passes)) {
-    misfits = std::move(context.misfits);
+    again = fallbacks.step_down(*out.graph, context.misfits, context.unrolled);
     return false;
   }
   out.plan = {options.policy_name, out.passes.back().name};
@@ -153,7 +152,8 @@ bool try_model(const CompileOptions& options, const passes::PipelineOptions& pip
   std::vector<csl::TileFailure> failures;
   out.program = build_program(*out.mapped, out.machine, options.threads, diag, &failures);
   out.passes.push_back({"csl", watch.seconds()});
-  if (!out.program) misfits = misfits_of(*out.mapped, failures, out.machine);
+  if (!out.program)
+    again = fallbacks.step_down(*out.graph, misfits_of(*out.mapped, failures, out.machine), context.unrolled);
   return out.program.has_value();
 }
 
@@ -172,11 +172,11 @@ bool compile_model(const CompileOptions& options, Compiled& out, Diag& diag) {
   passes::Fallbacks fallbacks;
   for (;;) {
     Diag trial = diag;
-    std::vector<mapping::Misfit> misfits;
+    bool again = false;
     out.graph = *model;
     out.passes = before;
-    const bool ok = try_model(options, pipeline, fallbacks, out, misfits, trial);
-    if (!ok && fallbacks.step_down(*out.graph, misfits)) continue;
+    const bool ok = try_model(options, pipeline, fallbacks, out, again, trial);
+    if (again) continue;
     diag = std::move(trial);
     if (!ok) return false;
     break;
@@ -214,7 +214,7 @@ void fill_manifest(const CompileOptions& options, bool model, Compiled& out) {
     entries.emplace_back("rect", fmt::format("{}x{}", options.rect_width, options.rect_height));
   if (options.resident) entries.emplace_back("operands", "resident");
   if (options.pace != 1) entries.emplace_back("pace", fmt::format("{}", options.pace));
-  if (options.unroll > 0) entries.emplace_back("unroll", fmt::format("{}", options.unroll));
+  if (options.unroll) entries.emplace_back("unroll", fmt::format("{}", *options.unroll));
   if (!options.pipeline.without.empty())
     entries.emplace_back("without", fmt::format("{}", fmt::join(options.pipeline.without, ",")));
   entries.emplace_back("machine_hash", hash_text(machine_to_yaml(out.machine)));

@@ -64,8 +64,9 @@ void model_flags(CLI::App& app, Flags& f, api::CompileOptions& o) {
                  "Give kernels the PEs with which they take this share of the slowest one's interval, where PEs help")
       ->check(CLI::Range(0.01, 1.0))
       ->default_str("1");
-  app.add_option("--unroll", o.unroll, "Make a kernel of every step of recurrences with at most N steps")
-      ->check(CLI::Range(int64_t(1), int64_t(100'000)));
+  app.add_option("--unroll", o.unroll, "Make a kernel of every step of recurrences with at most N steps; 0: of none")
+      ->check(CLI::Range(int64_t(0), int64_t(100'000)))
+      ->default_str("where that is faster by estimate");
   app.add_option("--without", o.pipeline.without, "Leave a pass out that only joins operators: rows, fuse or regions");
   app.add_option("--dim", f.dims, "Value of a symbolic dimension, NAME=N");
   app.add_option("--set", f.set,

@@ -1,5 +1,6 @@
 // Recurrences step by step: the graph computes what the layer as a whole computes by its own definition, in both
 // directions, both layouts, with and without the optional operands; and no layer of several steps is left.
+// Without being asked, layers are unrolled where that is faster and has room.
 #include <cmath>
 
 #include <fmt/format.h>
@@ -114,6 +115,58 @@ TEST(Unroll, LongerLayersStayWhole) {
   ASSERT_TRUE(g && unroll(*g, kSteps - 1, diag)) << diag.to_string();
   ASSERT_EQ(g->nodes().size(), 1u);
   EXPECT_EQ(steps_of_recurrence(*g, g->nodes()[0]), kSteps);
+}
+
+// The layer of eight steps with eight inputs and ten states: each has a kernel, or one has them all.
+int layers(PassContext& context) {
+  auto g = frontend::load_model(std::string(CS_SOURCE_DIR) + "/tests/networks/gru/model.onnx", {}, context.diag);
+  EXPECT_TRUE(g && infer_shapes(*g, context) && unroll_recurrences(*g, context)) << context.diag.to_string();
+  if (!g) return 0;
+  int count = 0;
+  for (NodeId id : g->nodes()) count += g->node(id).op == "gru";
+  return count;
+}
+
+TEST(Unroll, WhereItIsFasterAndHasRoom) {
+  Diag diag;
+  const std::optional<Machine> machine = load_machine("wse2", diag);
+  PassContext chosen{*machine, Policy::medium, {}, diag};
+  EXPECT_EQ(layers(chosen), 8);
+  ASSERT_EQ(chosen.unrolled.size(), 1u);
+  EXPECT_NE(chosen.unrolled.begin()->second.find("8 steps as kernels, beneficial by "), std::string::npos)
+      << chosen.unrolled.begin()->second;
+
+  PassContext forbidden{*machine, Policy::medium, {}, diag};
+  forbidden.unroll = 0;
+  EXPECT_EQ(layers(forbidden), 1);
+  PassContext disabled{*machine, Policy::disabled, {}, diag};
+  EXPECT_EQ(layers(disabled), 1);
+  PassContext small{*machine, Policy::medium, {}, diag};  // fewer PEs than steps
+  small.map.fabric_width = small.map.fabric_height = 2;
+  EXPECT_EQ(layers(small), 1);
+}
+
+// A step that no rectangle holds is no reason for the host: the layer becomes one kernel again.
+TEST(Unroll, AStepThatDoesNotFitMakesTheLayerWhole) {
+  Diag diag;
+  const std::optional<Machine> machine = load_machine("wse2", diag);
+  PassContext context{*machine, Policy::medium, {}, diag};
+  std::optional<Graph> g =
+      frontend::load_model(std::string(CS_SOURCE_DIR) + "/tests/networks/gru/model.onnx", {}, diag);
+  ASSERT_TRUE(g && infer_shapes(*g, context) && unroll_recurrences(*g, context)) << diag.to_string();
+  std::string step;
+  for (NodeId id : g->nodes()) step = g->node(id).op == "gru" ? g->node(id).name : step;
+  Fallbacks fallbacks;
+  ASSERT_TRUE(fallbacks.step_down(*g, {{"kernel", {step}, "no room", 0}}, context.unrolled));
+  PassContext again{*machine, Policy::medium, {}, diag};
+  again.fallbacks = fallbacks;
+  EXPECT_EQ(layers(again), 1);
+
+  // Streams without a way: no kernel is to blame.
+  Fallbacks crowded;
+  ASSERT_TRUE(crowded.step_down(*g, {}, context.unrolled));
+  EXPECT_TRUE(crowded.whole(context.unrolled.begin()->first));
+  EXPECT_FALSE(crowded.step_down(*g, {}, {}));
 }
 
 }  // namespace
