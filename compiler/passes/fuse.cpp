@@ -2,6 +2,7 @@
 // further link of an elementwise chain, if it is the only user of that result, the generator agrees and both
 // together are about as fast as the slower of them. No cycle can arise: every path from the kernel to the
 // node's other operands would lead through the node itself.
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -72,7 +73,22 @@ void name_origins(Graph& g, const std::vector<NodeId>& nodes) {
 // Why a node is where it is: the library's kernel for it would have been kept.
 void add_reason(graph::Assignment& a, const std::string& more) {
   const bool kept = a.reason.starts_with("kept: ");
-  a.reason = kept ? "beneficial" + more : a.reason + "; fused, beneficial" + more;
+  a.reason = kept ? more : a.reason + "; fused, " + more;
+}
+
+// What is saved, if anything is: two kernels may work on two samples at a time, one has no way between them.
+std::string fusion_text(const mapping::RegionCost& first, const mapping::RegionCost& second,
+                        const mapping::RegionCost& both, double slowest, const std::string& with) {
+  const double apart = std::max(first.interval_cycles, second.interval_cycles);
+  const double saved = first.latency_cycles + second.latency_cycles - both.latency_cycles;
+  if (!std::isfinite(apart)) return fmt::format("one kernel with {}, apart they fit on no rectangle", with);
+  const std::string text =
+      fmt::format("one kernel with {}, interval {:.0f} instead of {:.0f}", with, both.interval_cycles, apart);
+  if (saved >= 1) return fmt::format("beneficial by {:.0f} cycles of latency: {}", saved, text);
+  if (both.interval_cycles + 1 <= apart)
+    return fmt::format("beneficial by {:.0f} cycles: {}", apart - both.interval_cycles, text);
+  if (both.interval_cycles > slowest) return "about as fast: " + text;
+  return fmt::format("no cost to the network: {}, and its slowest kernel takes {:.0f}", text, slowest);
 }
 
 // Together they take about as long as apart, or as the slowest kernel of the network; what is saved is the
@@ -84,9 +100,7 @@ bool pays(const Graph& g, const std::vector<NodeId>& group, NodeId id, double sl
   const mapping::RegionCost first = costs.of(g, group), second = costs.of(g, std::span(&id, 1)),
                             both = costs.of(g, all);
   const double apart = std::max(first.interval_cycles, second.interval_cycles);
-  reason = fmt::format(" by {:.0f} cycles of latency: one kernel with {}, interval {:.0f} instead of {:.0f}",
-                       first.latency_cycles + second.latency_cycles - both.latency_cycles,
-                       g.node(group.front()).name, both.interval_cycles, apart);
+  reason = fusion_text(first, second, both, slowest, g.node(group.front()).name);
   return both.interval_cycles <= std::max(slowest, kSlower * apart + kStream);
 }
 

@@ -6,6 +6,8 @@
 //
 // The reason says whether the choice was needed (nothing else can), beneficial (and by how much) or kept.
 // Compounds were decomposed before. Views have no kernel; those between host steps are host steps themselves.
+#include <cmath>
+
 #include <fmt/format.h>
 
 #include "compiler/autogen/autogen.h"
@@ -54,6 +56,11 @@ void note_unrolled(const PassContext& context, graph::Node& node) {
     node.assignment.reason += fmt::format("; a step of {}: {}", node.from, found->second);
 }
 
+std::string cycles_text(const mapping::RegionCost& cost) {
+  return std::isfinite(cost.interval_cycles) ? fmt::format("{:.0f} cycles", cost.interval_cycles)
+                                             : std::string("fits on no rectangle");
+}
+
 // The library has a kernel for it; a generated one that is faster takes its place.
 void take_faster(Graph& g, NodeId id, GroupCosts& costs) {
   Assignment& own = g.node(id).assignment;
@@ -66,8 +73,7 @@ void take_faster(Graph& g, NodeId id, GroupCosts& costs) {
   Assignment generated{Origin::autogen, generator, "", "", {}};
   const mapping::RegionCost by_hand = cost_as(g, id, own, costs), made = cost_as(g, id, generated, costs);
   if (!is_faster(made, by_hand)) {
-    own.reason = fmt::format("kept: {}, {:.0f} cycles; generated {:.0f}", own.reason, by_hand.interval_cycles,
-                             made.interval_cycles);
+    own.reason = fmt::format("kept: {}, {}; generated {}", own.reason, cycles_text(by_hand), cycles_text(made));
     return;
   }
   generated.reason = benefit_text(made, by_hand, own.reason);
