@@ -73,6 +73,7 @@ class CopyRun {
 
   const RunStatus& status() const { return session_.status(); }
   Cycle first_launch() const { return first_launch_; }
+  const std::vector<LaunchSpan>& launches() const { return session_.launches(); }
 
  private:
   bool launch(const std::string& function) {
@@ -131,6 +132,7 @@ std::optional<ModelRunResult> run_copies(Device& device, const std::vector<Named
   }
   if (result.samples == samples) result.status = {StopReason::condition, device.now(), "", ""};
   result.cycles = device.now();
+  result.launches = run.launches();
   if (result.samples > 0) result.latency_cycles = result.sample_end[0] - run.first_launch();
   for (const HostTensor& t : host.outputs)
     result.outputs.push_back(

@@ -98,6 +98,7 @@ class Pipeline {
                                       [](const HostStep& step) { return step.whole_batch; });
     const int copies = copies_over_samples(host_, device_.machine()) * (together ? values_.batch() : 1);
     result_.interval_cycles = interval_of(std::span(result_.sample_end).first(size_t(n)), copies);
+    result_.copies = copies;
     for (const HostTensor& t : host_.outputs) result_.outputs.push_back(values_.output(t, n));
     return std::move(result_);
   }

@@ -13,6 +13,7 @@
 
 #include "runtime/host/device.h"
 #include "runtime/host/host_processor.h"
+#include "runtime/host/launch_span.h"
 #include "runtime/host/npz.h"
 
 namespace cs {
@@ -37,9 +38,11 @@ struct ModelRunResult {
   Cycle latency_cycles = 0;              // first input wavelet -> last output of the first sample
   std::vector<Cycle> sample_end;         // last output of each sample
   std::optional<double> interval_cycles; // see interval_of
+  int copies = 1;                        // that take the samples in turn, as there
   Cycle cycles = 0;                      // end of the last sample
   std::vector<HostStepTime> host_steps;
   std::vector<HostSpan> host_spans;      // every host operator at work, in order of begin
+  std::vector<LaunchSpan> launches;      // of programs whose operands lie on the PEs, in order
 };
 
 // How many samples a set of inputs holds; 0 with a diagnostic when names, shapes or counts do not fit the model.

@@ -193,7 +193,21 @@ bool Session::run_until(RunUntil until, const char* what) {
 bool Session::settle() {
   if (!launched_) return true;
   launched_ = false;
-  return run_until({.commands_done = true}, "the launched function has not ended");
+  if (!run_until({.commands_done = true}, "the launched function has not ended")) return false;
+  for (LaunchSpan& span : under_way_) {
+    span.end = device_.now();
+    launches_.push_back(std::move(span));
+  }
+  under_way_.clear();
+  return true;
+}
+
+int64_t Session::pes_with(const std::string& function) const {
+  const Program& p = device_.program();
+  int64_t pes = 0;
+  for (const TileRect& r : p.rects)
+    if (p.tiles[r.tile].function(function) != nullptr) pes += r.rect.area();
+  return pes;
 }
 
 double Session::transfer_seconds(const HostCommand& c) const {
@@ -231,7 +245,10 @@ void Session::move_copy(HostCommand& c, std::vector<uint32_t>& words, bool to) {
 bool Session::start_launch(const HostCommand& c, Diag& diag) {
   const Machine& m = device_.machine();
   host_free_ = std::max(host_free_, device_.now()) + Cycle(std::ceil(m.host.host_call_us * m.clock_mhz));
-  launched_ = device_.launch(c.name, c.data, device_.program().user, host_free_, diag) || launched_;
+  if (device_.launch(c.name, c.data, device_.program().user, host_free_, diag)) {
+    launched_ = true;
+    under_way_.push_back({c.name, host_free_, 0, pes_with(c.name)});
+  }
   return diag.ok();
 }
 

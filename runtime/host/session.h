@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "runtime/host/device.h"
+#include "runtime/host/launch_span.h"
 
 namespace cs {
 
@@ -83,6 +84,8 @@ class Session {
   bool receive(const std::string& port, size_t count, std::vector<uint32_t>& data, Diag&);
 
   const RunStatus& status() const { return status_; }
+  // The launches that have ended, in order; of several that were waited for together all end with the last.
+  const std::vector<LaunchSpan>& launches() const { return launches_; }
   void set_max_cycles(Cycle c) { max_cycles_ = c; }
 
  private:
@@ -101,6 +104,7 @@ class Session {
   bool run_stream_from(Entry&, Diag&);
   void move_copy(HostCommand&, std::vector<uint32_t>& words, bool to);
   bool settle();
+  int64_t pes_with(const std::string& function) const;
   double transfer_seconds(const HostCommand&) const;
   bool run_for(double seconds);
   bool run_until(RunUntil, const char* what);
@@ -118,6 +122,7 @@ class Session {
   Ticket completed_ = 0;           // tickets below are complete
   bool failed_ = false;            // the simulated program is at an end
   bool launched_ = false;          // a function may hold the command stream
+  std::vector<LaunchSpan> launches_, under_way_;
   Cycle host_free_ = 0;            // when the host has made the call before
   std::vector<size_t> received_;   // per port: wavelets handed out so far
 };

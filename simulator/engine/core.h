@@ -89,6 +89,8 @@ class Core {
   void end_of_message(VectorOp&);
   uint32_t ramp_limit(const VectorOp&, uint32_t count) const;
   void execute_group(VectorOp&, int thread);
+  int8_t input_color(const Cursor&) const;
+  static int8_t output_color(const Cursor&);
   void run_memory_op(VectorOp&);
   void count_elements(VectorOp&, uint32_t count);
   void account_groups(const VectorOp&, uint64_t groups);

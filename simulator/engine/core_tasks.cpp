@@ -118,6 +118,10 @@ void Core::start_task(int kind, int id, size_t queue) {
   pe_.tasks_changed = true;
   pe_.function = pe_.task = -1;
   uint32_t data = 0;
+  if (world_.details) [[unlikely]] {
+    const bool by_wavelet = kind == kData || kind == kControl;
+    world_.details->begin({pe_.at, now_, by_wavelet ? int(pe_.inputs[queue].color) : -1, kind == kFunction});
+  }
   if (kind == kData || kind == kControl) {
     const InputQueue& q = pe_.inputs[queue];
     data = entry_data(q.front());

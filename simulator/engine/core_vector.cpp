@@ -315,6 +315,12 @@ uint32_t Core::ramp_limit(const VectorOp& op, uint32_t count) const {
   return std::min(count, uint32_t(room) * (op.dst.packed ? 2 : 1) - op.dst.half);
 }
 
+int8_t Core::input_color(const Cursor& c) const {
+  return c.kind == Cursor::Kind::fabin ? int8_t(pe_.inputs[c.queue].color) : int8_t(-1);
+}
+
+int8_t Core::output_color(const Cursor& c) { return c.kind == Cursor::Kind::fabout ? int8_t(c.color) : int8_t(-1); }
+
 void Core::execute_group(VectorOp& op, int thread) {
   if (!op.fabric && thread == kMainThread) {
     run_memory_op(op);
@@ -328,7 +334,8 @@ void Core::execute_group(VectorOp& op, int thread) {
   fifo_moved(op);
   account_busy(now_);
   if (world_.details) [[unlikely]]
-    world_.details->work({pe_.at, now_, now_ + 1, op.inst, thread == kMainThread ? -1 : thread, pe_.task});
+    world_.details->work({pe_.at, now_, now_ + 1, op.inst, thread == kMainThread ? -1 : thread, pe_.task,
+                          {input_color(op.a), input_color(op.b)}, output_color(op.dst)});
   count_elements(op, count);
   if (op.config.on_control == isa::DsrConfig::OnControl::terminate) [[unlikely]] end_of_message(op);
   op.served = now_;

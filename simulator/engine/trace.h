@@ -4,6 +4,7 @@
 // on one thread (same cycles, by construction). A null sink costs one pointer test.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "runtime/host/device.h"
@@ -47,8 +48,18 @@ struct WorkEvent {            // an instruction issues, or element groups execut
   uint32_t inst = 0;
   int microthread = -1;       // -1: main thread
   int task = -1;              // of the main thread, index into TileProgram::tasks; -1: launched function or none
+  std::array<int8_t, 2> reads{-1, -1};  // of element groups: colors of the queues that they read, -1: none
+  int8_t sends = -1;                    // and of the one that they write to
 };
 
+struct BeginEvent {           // a task or a launched function starts on the main thread
+  Coord pe;
+  Cycle cycle = 0;
+  int color = -1;             // of the wavelet that starts it; -1: none, it was activated
+  bool launched = false;
+};
+
+// A core writes a wavelet. What it sends in a group of elements is told before the WorkEvent of the group.
 struct SendEvent {            // the core writes a wavelet into an output queue
   Coord pe;
   Cycle cycle = 0;            // of the element
@@ -67,6 +78,7 @@ class TraceSink {
   // The finer events are made only for a sink that wants them.
   virtual bool wants_details() const { return false; }
   virtual void work(const WorkEvent&) {}
+  virtual void begin(const BeginEvent&) {}
   virtual void send(const SendEvent&) {}
 };
 

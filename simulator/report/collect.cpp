@@ -246,6 +246,7 @@ void add_model_run(RunReport& r, const HostPart& host, const Machine& machine, c
   r.host = host_use(host, machine, run);
   r.iterations = run.samples;
   r.sample_end = run.sample_end;
+  r.launches = run.launches;
   if (run.samples > 0) r.latency_cycles = run.latency_cycles;
   r.interval_cycles = run.interval_cycles;
   if (run.samples > 0 && r.cycles > 0) {
@@ -263,6 +264,18 @@ void add_model_run(RunReport& r, const HostPart& host, const Machine& machine, c
     if (kernel == r.kernels.end()) break;
     add_host_time(*kernel++, step, run);
   }
+}
+
+void add_waits(RunReport& r, const WaitTracker& tracker) {
+  const auto name = [&](int party) { return party >= 0 ? tracker.parties()[size_t(party)] : std::string("host"); };
+  for (const Wait& w : tracker.waits())
+    if (w.who >= 0) r.waits.push_back({name(w.who), name(w.what_for), cause_name(w.cause), w.cycles});
+  std::stable_sort(r.waits.begin(), r.waits.end(), [](const auto& a, const auto& b) { return a.cycles > b.cycles; });
+}
+
+void add_critical_path(RunReport& r, const Engine& e, const ModelRunResult& run, const WaitTracker& tracker) {
+  const auto entered = [&](int port, size_t i) { return e.entered(port, i); };
+  r.path = critical_path({e.program(), e.machine(), run, tracker, entered});
 }
 
 void begin_with_input(RunReport& r, const Engine& e) {

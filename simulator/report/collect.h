@@ -6,6 +6,7 @@
 #include "runtime/machine/machine.h"
 #include "simulator/engine/engine.h"
 #include "simulator/report/run_report.h"
+#include "simulator/report/wait_tracker.h"
 
 namespace cs::sim {
 
@@ -27,6 +28,10 @@ void add_kernel_cycles(RunReport&, const std::vector<KernelSpan>& one_sample);
 // -> cycle, kNever if none): tasks that start at cycle 0 only to wait for input do not work on the sample
 // yet.
 void begin_with_input(RunReport&, const Engine&);
+
+// What a WaitTracker has heard of the run: waits, and the critical path of a network that streams.
+void add_waits(RunReport&, const WaitTracker&);
+void add_critical_path(RunReport&, const Engine&, const ModelRunResult&, const WaitTracker&);
 
 // Counters of all PEs in a rectangle; idle fills `cycles` per PE.
 PeTime time_of(const Engine&, const Rect&, Cycle cycles);

@@ -14,9 +14,11 @@
 #include <vector>
 
 #include "runtime/host/compare.h"
+#include "runtime/host/launch_span.h"
 #include "runtime/host/model_run.h"
 #include "runtime/program/program.h"
 #include "simulator/engine/stats.h"
+#include "simulator/report/critical_path.h"
 #include "simulator/report/energy.h"
 
 namespace cs::sim {
@@ -97,6 +99,11 @@ struct Timeline {
   std::vector<TimelineBin> bins;
 };
 
+struct WaitRow {  // PE cycles that a kernel spent waiting for another one, a host port, or PEs of its own
+  std::string kernel, what_for, cause;
+  uint64_t cycles = 0;
+};
+
 struct Comparison {  // one line of `against`
   std::string name;
   double this_value = 0, base = 0;
@@ -131,6 +138,7 @@ struct RunReport {
   std::optional<double> interval_cycles;
   std::optional<double> samples_per_second;
   std::vector<Cycle> sample_end;
+  std::vector<LaunchSpan> launches;  // in order; a streamed network launches nothing
   uint64_t flops = 0, wavelet_hops = 0, instructions = 0;
   uint64_t memory_bytes = 0;  // read and written by instructions
   Energy energy;
@@ -146,6 +154,8 @@ struct RunReport {
   std::vector<KernelReport> kernels;
   std::vector<OpRow> ops;
   HostUse host;
+  std::vector<WaitRow> waits;  // the longest first; only of runs that are reported
+  CriticalPath path;
   WaferMaps maps;
   Timeline timeline;
   std::string against;  // name of the other program

@@ -64,6 +64,47 @@ Json op_json(const OpRow& op) {
           {"reason", op.reason}, {"kernels", op.kernels}, {"where", op.where}};
 }
 
+Json launches_json(const RunReport& r) {
+  Json out = Json::array();
+  for (const LaunchSpan& l : r.launches)
+    out.push_back({{"function", l.function},
+                   {"begin", l.begin},
+                   {"end", l.end},
+                   {"cycles", l.end - l.begin},
+                   {"pes", l.pes}});
+  return out;
+}
+
+Json waits_json(const RunReport& r) {
+  Json out = Json::array();
+  for (const WaitRow& w : r.waits)
+    out.push_back({{"kernel", w.kernel}, {"for", w.what_for}, {"cause", w.cause}, {"cycles", w.cycles}});
+  return out;
+}
+
+Json path_json(const CriticalPath& path) {
+  Json out = Json::array();
+  for (const PathStep& s : path.steps)
+    out.push_back({{"kernel", s.name},
+                   {"sample", s.sample},
+                   {"last_sample", s.last_sample},
+                   {"begin", s.begin},
+                   {"end", s.end},
+                   {"cause", cause_name(s.cause)},
+                   {"from", s.from.empty() ? Json(nullptr) : Json(s.from)}});
+  return out;
+}
+
+// Shares of kernels, host and ways add up to the part of the run that the path explains.
+Json limit_json(const CriticalPath& path) {
+  if (path.shares.empty()) return nullptr;
+  Json shares = Json::array();
+  for (const PathShare& s : path.shares)
+    shares.push_back({{"kernel", s.name}, {"cycles", s.cycles}, {"share", path.share(s.cycles)}});
+  return {{"text", path.text}, {"steady", path.steady}, {"begin", path.begin},       {"end", path.end},
+          {"shares", shares},  {"ways", path.ways},     {"left_out", path.left_out}};
+}
+
 Json advice_json(const RunReport& r) {
   Json out = Json::array();
   for (const Advice& a : r.advice)
@@ -92,11 +133,11 @@ Json check_json(const RunReport& r) {
 Json simulator_json(const RunReport& r) {
   const SimulatorFigures& s = r.simulator;
   const double wall = std::max(s.wall_s, 1e-9);
-  const double pes = double(r.fabric_width) * double(r.fabric_height);
+  const double active = double(r.time.total() - r.time.idle);
   return {{"wall_s", s.wall_s},
           {"cycles_per_s", double(r.cycles) / wall},
           {"wavelet_hops_per_s", double(r.wavelet_hops) / wall},
-          {"tile_cycles_per_s", double(r.cycles) * pes / wall},
+          {"tile_cycles_per_s", active / wall},
           {"peak_rss_mb", s.peak_rss_mb},
           {"threads", s.threads}};
 }
@@ -172,8 +213,12 @@ Json stats(const RunReport& r) {
            {"memory_bytes_max", r.memory_bytes_max},
            {"memory_bytes_have", r.memory_bytes_have},
            {"host", host_json(r)}};
+  out["launches"] = launches_json(r);
   out["kernels"] = Json::array();
   for (const KernelReport& k : r.kernels) out["kernels"].push_back(kernel_json(k));
+  out["waits"] = waits_json(r);
+  out["set_by"] = limit_json(r.path);
+  out["critical_path"] = path_json(r.path);
   const Estimates e = estimates_of(r.kernels);
   out["estimates"] = {{"kernels", e.kernels}, {"within", e.within}, {"tolerance", kEstimateTolerance}};
   out["ops"] = Json::array();

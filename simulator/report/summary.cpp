@@ -42,6 +42,7 @@ std::string figures(const RunReport& r) {
   if (r.samples_per_second)
     out += fmt::format("  throughput    {} samples/s{}\n", rounded(*r.samples_per_second),
                        r.interval_cycles ? fmt::format(", one every {:.1f} cycles", *r.interval_cycles) : "");
+  if (!r.path.text.empty()) out += "  critical path " + r.path.text + "\n";
   out += fmt::format("  work          {} flops, {} wavelet hops, utilisation {:.2f} % of peak\n",
                      grouped(r.flops), grouped(r.wavelet_hops), 100 * r.utilisation);
   if (r.efficiency())

@@ -27,6 +27,9 @@ class FanOut : public TraceSink {
   void work(const WorkEvent& e) override {
     for (TraceSink* sink : sinks_) sink->work(e);
   }
+  void begin(const BeginEvent& e) override {
+    for (TraceSink* sink : sinks_) sink->begin(e);
+  }
   void send(const SendEvent& e) override {
     for (TraceSink* sink : sinks_) sink->send(e);
   }

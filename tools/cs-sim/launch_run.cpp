@@ -147,12 +147,14 @@ std::optional<LaunchRun> run_launches(Device& device, const std::vector<Launch>&
       if (!session.launch(launch.function, launch.args, diag)) return std::nullopt;
       if (session.wait(diag)) continue;
       run.status = session.status();
+      run.spans = session.launches();
       return run;
     }
-    ++run.launches;
+    ++run.rounds;
     run.end.push_back(device.now());
   }
   run.status = session.status();
+  run.spans = session.launches();
   return run;
 }
 

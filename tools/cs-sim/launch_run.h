@@ -10,14 +10,16 @@
 #include <vector>
 
 #include "runtime/host/device.h"
+#include "runtime/host/launch_span.h"
 #include "runtime/host/npz.h"
 
 namespace cs {
 
 struct LaunchRun {
   RunStatus status;
-  int launches = 0;        // rounds of all functions that ended
-  std::vector<Cycle> end;  // of each round
+  int rounds = 0;                // of all functions that ended
+  std::vector<Cycle> end;        // of each round
+  std::vector<LaunchSpan> spans; // of each launch that ended
 };
 
 // A function to launch with its arguments, as raw 32-bit values.

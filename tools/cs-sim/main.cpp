@@ -81,6 +81,9 @@ void add_options(CLI::App& app, SimOptions& o, LaterOptions& later) {
   app.add_option("--report", o.report,
                  "write run.json, config.yaml, stats.json and report.html into this folder")
       ->group("Results");
+  app.add_flag("--no-waits", o.no_waits,
+               "--report: leave out who waits for whom and the critical path, which takes time and one thread")
+      ->group("Results");
   app.add_flag("--json", o.json, "print stats.json to stdout, talk to stderr")->group("Results");
   app.add_flag("-q,--quiet", o.quiet, "one line instead of a summary, no progress")->group("Results");
   app.add_option("--print", o.print, "File for the lines that PEs print with <simprint>; default stderr");

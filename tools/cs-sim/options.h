@@ -16,6 +16,7 @@ struct SimOptions {
   int iterations = 0;  // 0: as many samples as the inputs hold (8 with --report)
   std::vector<std::string> launch;
   std::string against, report;
+  bool no_waits = false;  // the report leaves out who waits for whom
   uint64_t max_cycles = 0;  // 0: no limit
   double max_seconds = 0;
   std::vector<std::string> traces;  // KIND=FILE

@@ -22,6 +22,7 @@
 #include "simulator/report/summary.h"
 #include "simulator/report/stats_json.h"
 #include "simulator/report/timeline.h"
+#include "simulator/report/wait_tracker.h"
 #include "tools/cli/interrupt.h"
 #include "tools/cs-sim/advice.h"
 #include "tools/cs-sim/against.h"
@@ -106,6 +107,7 @@ class Simulation {
   std::optional<std::vector<NamedArray>> expected_;
   std::unique_ptr<SimDevice> device_;
   std::unique_ptr<sim::TimelineSampler> sampler_;
+  std::unique_ptr<sim::WaitTracker> tracker_;
   std::optional<ModelRunResult> network_;
   std::optional<LaunchRun> launches_;
   RunStatus status_;
@@ -169,6 +171,10 @@ bool Simulation::build_device() {
   progress::stage("", 0, 1);
   if (is_model()) progress_.expect(words_to_come(loaded_.program, samples_to_run()));
   options.progress = [this](Cycle now) { progress_(*device_, now); };
+  if (!o_.report.empty() && !o_.no_waits && is_model()) {
+    tracker_ = std::make_unique<sim::WaitTracker>(loaded_.program, machine_);
+    traces_.add(tracker_.get());
+  }
   device_ = std::make_unique<SimDevice>(machine_, options);
   device_->engine().set_trace(traces_.sink());
   device_->engine().set_print(print_.sink());
@@ -215,11 +221,18 @@ void Simulation::collect_figures() {
   report_ = sim::collect(device_->engine(), std::max(device_->now(), network_ ? network_->cycles : 0));
   report_.timeline = std::move(timeline);
   if (network_) sim::add_model_run(report_, *loaded_.program.host, machine_, *network_);
+  if (tracker_) {
+    tracker_->end();
+    sim::add_waits(report_, *tracker_);
+    if (!has_copies(*loaded_.program.host) && network_->status.reason == StopReason::condition)
+      sim::add_critical_path(report_, device_->engine(), *network_, *tracker_);
+  }
   const bool streamed = is_model() && !has_copies(*loaded_.program.host);
   if (streamed && samples_to_run() == 1) sim::begin_with_input(report_, device_->engine());
   if (launches_) {
-    report_.iterations = launches_->launches;
+    report_.iterations = launches_->rounds;
     report_.sample_end = launches_->end;
+    report_.launches = launches_->spans;
   }
   report_.status = status_;
   report_.status.now = device_->now();

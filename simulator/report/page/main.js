@@ -61,6 +61,8 @@ function main() {
     + 'Counterpart: this kernel over the handwritten or primitive way, each simulated alone. ' + (data.baselines_note || '');
   show('kernel-table', kernelTable());
   if (stats.ops.length > 0) show('op-table', opTable()); else drop('ops');
+  if (stats.set_by) criticalSection(); else drop('critical');
+  if (stats.waits.length > 0) waitsSection(); else drop('waits');
   if (area) {
     byId('wafer-lead').textContent = data.maps.cell > 1 ? `One cell is ${data.maps.cell} × ${data.maps.cell} PEs and shows the largest of them.` : 'One cell is one PE. Hover for its values.';
     show('floorplan', floorplan());
@@ -71,6 +73,7 @@ function main() {
   }
   const times = timelineSection();
   if (times.children.length > 0) show('time', times); else drop('timeline');
+  if (stats.launches.length > 0) show('launch-table', launchTable()); else drop('launches');
   if (stats.against.length > 0) { show('against-table', againstTable()); byId('against-lead').textContent = data.against_note; } else drop('against');
   byId('config').textContent = data.config;
   byId('nav').append(...[...document.querySelectorAll('section')].map(s => make('a', {href: '#' + s.id}, s.querySelector('h2').textContent)));

@@ -76,6 +76,16 @@ function opTable() {
   ]);
 }
 
+function launchTable() {
+  return table(stats.launches, [
+    {title: 'Function', value: l => l.function, cell: l => make('b', {}, l.function)},
+    {title: 'Begin', num: true, value: l => l.begin, help: 'cycle in which the host\'s call reaches the fabric'},
+    {title: 'End', num: true, value: l => l.end, help: 'cycle in which the last PE has given its command stream back'},
+    {title: 'Cycles', num: true, value: l => l.cycles},
+    {title: 'PEs', num: true, value: l => l.pes, help: 'that have the function'},
+  ]);
+}
+
 function againstTable() {
   return table(stats.against, [
     {title: 'Figure', value: c => c.name, cell: c => c.name},

@@ -97,7 +97,8 @@ TEST(Report, json_has_every_field_of_the_schema) {
   EXPECT_EQ(j.at("schema"), "wafersmith-stats/1");
   for (const char* key : {"machine", "fabric", "clock_mhz", "iterations", "cycles", "latency_cycles",
                           "interval_cycles", "samples_per_second", "flops", "utilisation", "wavelet_hops",
-                          "energy_uj", "memory_bytes", "kernels", "ops", "against", "simulator", "check"})
+                          "energy_uj", "memory_bytes", "kernels", "ops", "launches", "waits", "set_by", "critical_path",
+                          "against", "simulator", "check"})
     EXPECT_TRUE(j.contains(key)) << key;
   EXPECT_EQ(j.at("fabric"), json({2, 1}));
   const json& k = j.at("kernels").at(1);
