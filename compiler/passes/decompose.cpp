@@ -145,7 +145,10 @@ bool becomes_rows(Graph& g, NodeId id, const graph::Assignment& whole, PassConte
   if (whole.origin != Origin::handwritten) return true;
   if (!context.weighs()) return false;
   const mapping::RegionCost by_hand = cost_as(g, id, whole, costs);
-  if (!is_faster(*rows, by_hand)) return false;
+  const bool faster = is_faster(*rows, by_hand);
+  note_choice(context, "decompose", g.node(id).name, {whole.reason, by_hand, ""}, {"its primitives in rows", *rows, ""},
+              faster);
+  if (!faster) return false;
   context.benefits[g.node(id).name] = benefit_text(*rows, by_hand, whole.reason);
   return true;
 }

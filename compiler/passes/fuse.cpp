@@ -81,7 +81,7 @@ std::string fusion_text(const mapping::RegionCost& first, const mapping::RegionC
                         const mapping::RegionCost& both, double slowest, const std::string& with) {
   const double apart = std::max(first.interval_cycles, second.interval_cycles);
   const double saved = first.latency_cycles + second.latency_cycles - both.latency_cycles;
-  if (!std::isfinite(apart)) return fmt::format("one kernel with {}, apart they fit on no rectangle", with);
+  if (!std::isfinite(apart)) return fmt::format("one kernel with {}, no estimate of them apart", with);
   const std::string text =
       fmt::format("one kernel with {}, interval {:.0f} instead of {:.0f}", with, both.interval_cycles, apart);
   if (saved >= 1) return fmt::format("beneficial by {:.0f} cycles of latency: {}", saved, text);
@@ -94,14 +94,16 @@ std::string fusion_text(const mapping::RegionCost& first, const mapping::RegionC
 // Together they take about as long as apart, or as the slowest kernel of the network; what is saved is the
 // way from one to the other.
 bool pays(const Graph& g, const std::vector<NodeId>& group, NodeId id, double slowest, GroupCosts& costs,
-          std::string& reason) {
+          PassContext& context, std::string& reason) {
   std::vector<NodeId> all = group;
   all.push_back(id);
   const mapping::RegionCost first = costs.of(g, group), second = costs.of(g, std::span(&id, 1)),
                             both = costs.of(g, all);
-  const double apart = std::max(first.interval_cycles, second.interval_cycles);
+  const mapping::RegionCost two = apart(first, second);
   reason = fusion_text(first, second, both, slowest, g.node(group.front()).name);
-  return both.interval_cycles <= std::max(slowest, kSlower * apart + kStream);
+  const bool good = both.interval_cycles <= std::max(slowest, kSlower * two.interval_cycles + kStream);
+  note_choice(context, "fuse", names_of(g, all), {"apart", two, ""}, {"one kernel", both, ""}, good);
+  return good;
 }
 
 }  // namespace
@@ -127,7 +129,7 @@ bool fuse_elementwise(Graph& g, PassContext& context) {
       if (members[first].back() != producer || context.fallbacks.apart(g.node(first).name) ||
           !extensible(g, first) || !only_user(g, graph::source_of(g, v), id) ||
           !autogen::can_fuse(g, members[first], id, why) ||
-          !pays(g, members[first], id, slowest, costs, reason)) {
+          !pays(g, members[first], id, slowest, costs, context, reason)) {
         continue;
       }
       members.erase(id);

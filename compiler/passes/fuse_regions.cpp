@@ -33,6 +33,7 @@ class Fuser {
  public:
   Fuser(Graph& g, PassContext& context)
       : g_(g),
+        context_(context),
         machine_(context.machine),
         fallbacks_(context.fallbacks),
         generate_(context.policy != Policy::disabled),
@@ -104,7 +105,9 @@ class Fuser {
     autogen::Region region;
     if (there.interval_cycles < slowest_ || !autogen::make_region(g_, nodes, region, why)) return;
     const mapping::RegionCost made = costs_.of(region);
-    if (made.interval_cycles * kFaster < there.interval_cycles)
+    const bool faster = made.interval_cycles * kFaster < there.interval_cycles;
+    note_choice(context_, "regions", names_of(g_, nodes), {"a row", there, ""}, {"a rectangle", made, ""}, faster);
+    if (faster)
       to_region(nodes, benefit_text(made, there, "chain in a row of PEs"));
   }
 
@@ -185,9 +188,13 @@ class Fuser {
       return false;
     }
     for (autogen::Region* r : {&first, &second, &both}) r->may_wait = held_.may_wait(*r);
-    if (!keeps_accuracy(both) &&
-        !pays(cost(to, first), cost(group_of_.at(nodes.front()), second), costs_.of(both, slowest_)))
-      return false;
+    if (!keeps_accuracy(both)) {
+      const mapping::RegionCost a = cost(to, first), b = cost(group_of_.at(nodes.front()), second),
+                                one = costs_.of(both, slowest_);
+      const bool good = pays(a, b, one);
+      note_choice(context_, "regions", names_of(g_, joined), {"apart", apart(a, b), ""}, {"one region", one, ""}, good);
+      if (!good) return false;
+    }
     members_[size_t(to)] = std::move(joined);
     for (NodeId id : members_[size_t(to)]) {
       graph::Assignment& a = g_.node(id).assignment;
@@ -236,6 +243,7 @@ class Fuser {
   }
 
   Graph& g_;
+  PassContext& context_;
   const Machine& machine_;
   const Fallbacks& fallbacks_;
   const bool generate_;

@@ -84,7 +84,7 @@ bool is_faster(const RegionCost& made, const RegionCost& there) {
 
 std::string benefit_text(const RegionCost& made, const RegionCost& there, std::string_view what) {
   if (there.interval_cycles == kNever)
-    return fmt::format("needed: {:.0f} cycles, and the {} fits on no rectangle", made.interval_cycles, what);
+    return fmt::format("beneficial: {:.0f} cycles, and no estimate of the {}", made.interval_cycles, what);
   if (made.interval_cycles * kAlike < there.interval_cycles)
     return fmt::format("beneficial by {:.0f} cycles: {:.0f} against {:.0f} of the {}",
                        there.interval_cycles - made.interval_cycles, made.interval_cycles,

@@ -22,6 +22,7 @@
 
 #include "compiler/graph/graph.h"
 #include "compiler/mapping/mapping.h"
+#include "compiler/passes/choices.h"
 #include "compiler/passes/fallbacks.h"
 #include "runtime/machine/machine.h"
 #include "runtime/support/diag.h"
@@ -53,6 +54,7 @@ struct PassContext {
   // Recurrences of at most so many steps become steps; not given: those that are faster for it.
   std::optional<int64_t> unroll = {};
   std::map<std::string, std::string> unrolled = {};  // those, by name, and why
+  std::vector<Choice>* choices = nullptr;     // what was considered; nullptr: nobody asks
 };
 
 struct Pass {

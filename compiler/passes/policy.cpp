@@ -58,7 +58,7 @@ void note_unrolled(const PassContext& context, graph::Node& node) {
 
 std::string cycles_text(const mapping::RegionCost& cost) {
   return std::isfinite(cost.interval_cycles) ? fmt::format("{:.0f} cycles", cost.interval_cycles)
-                                             : std::string("fits on no rectangle");
+                                             : std::string("has no estimate");
 }
 
 // The library has a kernel for it; a generated one that is faster takes its place.
@@ -163,12 +163,13 @@ bool choose_origins(Graph& g, PassContext& context) {
     Assignment& a = g.node(id).assignment;
     a = choose_origin(g, id, context.policy, context.fallbacks);
     note_unrolled(context, g.node(id));
-    if (!context.weighs() || a.origin != Origin::handwritten || again) continue;
-    if (g.op(id).kind == ops::OpKind::compound) {
+    const bool weighed = context.weighs() && a.origin == Origin::handwritten && !again;
+    if (weighed && g.op(id).kind == ops::OpKind::compound) {
       a.reason = fmt::format("kept: {}", a.reason);
-    } else {
+    } else if (weighed) {
       take_faster(g, id, costs);
     }
+    note_origins(g, id, context);
   }
   place_views(g);
   return judge_host(g, context);

@@ -41,6 +41,7 @@ struct CompileOptions {
   double pace = 1;        // MapOptions::pace
   std::optional<int64_t> unroll;  // PassContext::unroll
   bool baselines = true;
+  bool choices = false;   // keep what the passes considered
   // Candidates that may be faster, each a Program with the command that makes it; `command` is the one at hand
   // without its output, empty: none are made.
   std::string command;
@@ -87,6 +88,7 @@ struct Compiled {
   std::vector<CompiledBaseline> baselines;
   std::vector<mapping::MissingBaseline> missing_baselines;  // that could not be made, with the reason
   std::vector<CompiledAdvice> advice;      // at most three
+  std::vector<passes::Choice> choices;     // what the passes considered, if asked for
   std::vector<passes::PassRecord> passes;  // with "machine", "frontend", "csl", "baselines" and "advice"
   Manifest manifest;
   // layouts: what --params and --colors gave
@@ -112,6 +114,7 @@ std::string explain_origins(const Compiled&);
 std::string explain_placement(const Compiled&);
 std::string explain_fit(const Compiled&);
 std::string explain_passes(const Compiled&);
+std::string explain_choices(const Compiled&);
 std::string summary(const Compiled&);
 std::string routes_text(const Program&);
 

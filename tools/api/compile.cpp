@@ -140,6 +140,8 @@ bool try_model(const CompileOptions& options, const passes::PipelineOptions& pip
                               {},          options.host_ops};
   context.fallbacks = fallbacks;
   context.unroll = options.unroll;
+  out.choices.clear();
+  if (options.choices) context.choices = &out.choices;
   if (!passes::run_passes(*out.graph, context, pipeline, out.passes)) {
     again = fallbacks.step_down(*out.graph, context.misfits, context.unrolled);
     return false;

@@ -1,5 +1,6 @@
 // Tables for people: the graph, origins, placement, memory; and the lists of rows.
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include <fmt/format.h>
@@ -138,6 +139,25 @@ std::string explain_passes(const Compiled& c) {
       table.add({"  " + step, fmt::format("{:.2f}", 1000 * seconds), share(seconds)});
   }
   return fmt::format("Passes, {:.2f} ms together\n{}", 1000 * total, table.text());
+}
+
+std::string explain_choices(const Compiled& c) {
+  Table table({"pass", "operators", "candidate", "interval", "latency", "PEs", "taken"});
+  const auto number = [](double v) { return std::isfinite(v) ? fmt::format("{:.0f}", v) : std::string("-"); };
+  for (const passes::Choice& choice : c.choices)
+    for (size_t i = 0; i < choice.candidates.size(); ++i) {
+      const passes::Candidate& one = choice.candidates[i];
+      const bool fits = one.cost && std::isfinite(one.cost->interval_cycles);
+      const std::string note = one.cost && !fits ? "no estimate: it fits on no rectangle" : one.note;
+      std::vector<std::string> row{i == 0 ? choice.pass : "", i == 0 ? choice.subject : "", one.what};
+      for (const double v : {fits ? one.cost->interval_cycles : HUGE_VAL, fits ? one.cost->latency_cycles : HUGE_VAL,
+                             fits ? one.cost->pes : HUGE_VAL})
+        row.push_back(number(v));
+      const std::string taken = i == choice.taken ? "taken" : "";
+      row.push_back(taken.empty() ? note : taken);
+      table.add(std::move(row));
+    }
+  return fmt::format("Choices, by estimated cycles per sample of the kernel alone\n{}", table.text());
 }
 
 std::string explain_fit(const Compiled& c) {

@@ -1,4 +1,5 @@
 // Writing results: OUT with baselines and report, the CSL folder, graphs; and compile_report.json.
+#include <cmath>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -60,6 +61,20 @@ Json kernel_json(const KernelRow& k) {
           {"colors", k.colors},
           {"nodes", k.nodes},
           {"baseline", k.baseline}};
+}
+
+Json choice_json(const passes::Choice& choice) {
+  Json row{{"pass", choice.pass}, {"operators", choice.subject}, {"taken", choice.taken}};
+  const auto number = [](double v) { return std::isfinite(v) ? Json(v) : Json(nullptr); };
+  for (const passes::Candidate& one : choice.candidates) {
+    const mapping::RegionCost cost = one.cost.value_or(mapping::RegionCost{HUGE_VAL, HUGE_VAL, HUGE_VAL});
+    row["candidates"].push_back({{"what", one.what},
+                                 {"interval_cycles", number(cost.interval_cycles)},
+                                 {"latency_cycles", number(cost.latency_cycles)},
+                                 {"pes", number(cost.pes)},
+                                 {"note", one.note}});
+  }
+  return row;
 }
 
 // A program without a host part is driven by a host program, which looks for these.
@@ -181,6 +196,7 @@ std::string compile_report(const Compiled& c) {
       report["flows"].push_back({{"name", f.name}, {"color", f.color}, {"hops", f.hops}});
     }
   }
+  for (const passes::Choice& choice : c.choices) report["choices"].push_back(choice_json(choice));
   report["baselines"] = Json::array();
   for (const CompiledBaseline& b : c.baselines) {
     report["baselines"].push_back({{"kernel", b.kernel},

@@ -82,8 +82,10 @@ void model_flags(CLI::App& app, Flags& f, api::CompileOptions& o) {
   app.add_flag("--list-ops", f.list_ops, "Operators with their rows");
   app.add_flag("--list-kernels", f.list_kernels, "Handwritten kernels");
   app.add_flag("--list-machine", f.list_machine, "Every value of the machine (-m), as YAML");
-  app.add_option("--explain", f.explain, "Print why: origins, placement, fit; and how long each of the passes took")
-      ->check(cli::one_of({"origins", "placement", "fit", "passes"}));
+  app.add_option("--explain", f.explain,
+                 "Print why: origins, choices (what was considered), placement, fit; and how long each of the "
+                 "passes took")
+      ->check(cli::one_of({"origins", "choices", "placement", "fit", "passes"}));
   app.add_flag("--no-baselines", f.no_baselines, "No stand-alone programs to compare generated kernels with");
   app.add_flag("--no-advice", f.no_advice,
                "No other forms of the program, which cs-sim --report runs to see whether one is faster");
@@ -117,6 +119,7 @@ void apply(const Flags& f, bool machine_given, api::CompileOptions& o) {
   // A policy that does not exist is reported when the model is read.
   const auto policy =
       passes::policy_from_name(f.policy.empty() ? frontend::config_policy(o.input, o.set_config) : f.policy);
+  o.choices = std::find(f.explain.begin(), f.explain.end(), "choices") != f.explain.end();
   o.policy = policy.value_or(*passes::policy_from_name("default"));
   o.policy_name = passes::policy_name(o.policy);
   o.host_ops = *passes::host_ops_from_name(f.host_ops);
@@ -208,6 +211,7 @@ void talk(const api::Compiled& c, const Flags& f, std::ostream& out) {
     to << (what == "origins"     ? api::explain_origins(c)
            : what == "placement" ? api::explain_placement(c)
            : what == "passes"    ? api::explain_passes(c)
+           : what == "choices"   ? api::explain_choices(c)
                                  : api::explain_fit(c));
   }
   to << api::summary(c);
