@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 
 #include "compiler/csl/loader.h"
@@ -21,6 +22,7 @@
 #include "compiler/csl/placement.h"
 #include "compiler/csl/route_check.h"
 #include "runtime/support/parallel.h"
+#include "runtime/support/progress.h"
 
 namespace cs::csl {
 namespace {
@@ -77,8 +79,10 @@ bool link_all(const CslOptions& options, const MirLayout& layout, const Machine&
   std::vector<Diag> diags(count);
   std::vector<uint8_t> ok(count, 0);
   std::vector<uint32_t> too_many(count, 0);
+  std::atomic<size_t> done = count;  // they have been evaluated
   Workers(options.threads).for_each(count, [&](size_t i) {
     ok[i] = link_tile(layout.tiles[i], machine, out.tiles[i], diag.sources, diags[i], &too_many[i]);
+    progress::part("csl", ++done, 2 * count);
   });
   for (const Diag& d : diags) merge(d, diag);
   for (size_t i = 0; i < count; ++i)

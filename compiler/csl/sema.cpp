@@ -11,6 +11,7 @@
 #include "compiler/csl/builtins.h"
 #include "compiler/csl/eval.h"
 #include "compiler/csl/layout_result.h"
+#include "runtime/support/progress.h"
 
 namespace cs::csl {
 namespace {
@@ -142,6 +143,7 @@ bool analyse(const CslOptions& options, const Machine& machine, ModuleLoader& lo
   }
   if (diag.errors() > errors || session.stopped) return false;
   for (const LayoutState::TileKey& key : layout.tiles) {
+    progress::part("csl", out.tiles.size(), 2 * layout.tiles.size());
     out.tiles.emplace_back();
     if (build_tile(session, layout, key, out.tiles.back())) continue;
     out.failed.push_back(key.name);

@@ -2,6 +2,7 @@
 #include "compiler/mapping/floorplan.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <deque>
 
@@ -9,6 +10,7 @@
 
 #include "compiler/mapping/slicing_tree.h"
 #include "runtime/support/parallel.h"
+#include "runtime/support/progress.h"
 
 namespace cs::mapping {
 
@@ -119,7 +121,9 @@ class Annealer {
     return !tree_.root_curve().empty();
   }
 
-  void run(int64_t moves) {
+  // `told` gets how many moves were made.
+  template <typename F>
+  void run(int64_t moves, const F& told) {
     anchor();
     double current = proxy();
     if (fits_) current = note_best();
@@ -128,6 +132,7 @@ class Annealer {
     const double hot = kHot * scale, cold = kCold * scale;
     for (int64_t m = 0; m < moves; ++m) {
       if (m % 512 == 511) {
+        told(512);
         anchor();
         current = proxy();
       }
@@ -306,7 +311,12 @@ std::optional<Floorplan> place_kernels(const FloorplanProblem& p, const Floorpla
     starts.pop_back();
     starts.emplace_back(p, levels, wired, filled_rows(p, levels, p.width * (8 - s % 4) / 8), limit, seed);
   }
-  Workers(o.threads).for_each(starts.size(), [&](size_t i) { starts[i].run(o.moves); });
+  progress::round("map");
+  std::atomic<size_t> made = 0;
+  const size_t all = starts.size() * size_t(o.moves);
+  Workers(o.threads).for_each(starts.size(), [&](size_t i) {
+    starts[i].run(o.moves, [&](size_t moves) { progress::part("map", made += moves, all); });
+  });
   const auto best = std::min_element(starts.begin(), starts.end(), [](const Annealer& a, const Annealer& b) {
     return a.best_score() < b.best_score();
   });

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "compiler/mapping/plan.h"
+#include "runtime/support/progress.h"
 
 namespace cs::mapping {
 
@@ -130,7 +131,9 @@ void list_plans(const std::vector<Instance>& instances, const MapOptions& option
   std::vector<std::string> why;  // by instance, where it has no plan
   std::vector<size_t> firsts;
   for (const Instance& inst : instances) memory.push_back(memory_for(inst, options, machine));
+  progress::round("map");
   for (size_t i = 0; i < instances.size(); ++i) {
+    progress::part("map", i, instances.size());
     const Instance& inst = instances[i];
     const size_t twin = first_like(instances, firsts, memory, i);
     if (twin < i) {  // also in what does not fit

@@ -15,6 +15,7 @@
 #include "compiler/kernels/kind.h"
 #include "compiler/passes/group_cost.h"
 #include "compiler/passes/passes.h"
+#include "runtime/support/progress.h"
 
 namespace cs::passes {
 
@@ -52,6 +53,7 @@ class Fuser {
     for (const std::vector<NodeId>& nodes : members_) leave_if_slowest(nodes);
     slowest_ = costs_.slowest(g_);
     for (size_t i = 0; i < members_.size(); ++i) {
+      progress::part("regions", i, members_.size());
       if (joins(members_[i])) try_to_join(int(i));
     }
     name_groups();

@@ -10,8 +10,12 @@ namespace {
 struct Work {
   std::mutex mutex;
   State state;
-  double from = 0, to = 0;
+  double from = 0, to = 0;              // of the stage, in the whole
+  double round_from = 0, round_to = 1;  // of the round, in the stage
+  double outer_from = 0, outer_to = 1;  // of what stages are a part of
 };
+
+constexpr double kRound = 0.25;
 
 Work& work() {
   static Work* one = new Work;  // outlives every thread
@@ -23,16 +27,44 @@ Work& work() {
 void stage(std::string_view name, double from, double to) {
   Work& w = work();
   const std::lock_guard lock(w.mutex);
-  w.state = {std::string(name), "", from};
-  w.from = from;
-  w.to = to;
+  w.from = w.outer_from + (w.outer_to - w.outer_from) * from;
+  w.to = w.outer_from + (w.outer_to - w.outer_from) * to;
+  w.round_from = 0;
+  w.round_to = 1;
+  w.state = {std::string(name), "", w.from};
+}
+
+void round(std::string_view stage) {
+  Work& w = work();
+  const std::lock_guard lock(w.mutex);
+  if (w.state.stage != stage) return;
+  w.round_from = w.round_to < 1 ? w.round_to : 0;
+  w.round_to = w.round_from + (1 - w.round_from) * kRound;
+  w.state.fraction = w.from + (w.to - w.from) * w.round_from;
 }
 
 void part(std::string_view stage, size_t done, size_t total) {
   Work& w = work();
   const std::lock_guard lock(w.mutex);
   if (w.state.stage != stage || total == 0) return;
-  w.state.fraction = w.from + (w.to - w.from) * std::min(1.0, double(done) / double(total));
+  const double in_round = std::min(1.0, double(done) / double(total));
+  w.state.fraction = w.from + (w.to - w.from) * (w.round_from + (w.round_to - w.round_from) * in_round);
+}
+
+Within::Within(double from, double to) {
+  Work& w = work();
+  const std::lock_guard lock(w.mutex);
+  from_ = w.outer_from;
+  to_ = w.outer_to;
+  w.outer_from = from_ + (to_ - from_) * from;
+  w.outer_to = from_ + (to_ - from_) * to;
+}
+
+Within::~Within() {
+  Work& w = work();
+  const std::lock_guard lock(w.mutex);
+  w.outer_from = from_;
+  w.outer_to = to_;
 }
 
 void note(std::string text) {

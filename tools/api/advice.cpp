@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 
 #include "runtime/support/files.h"
+#include "runtime/support/progress.h"
 
 namespace cs::api {
 
@@ -45,8 +46,10 @@ class Adviser {
   std::vector<CompiledAdvice> run(const std::string& command) {
     std::vector<CompiledAdvice> list;
     std::set<std::string> seen{hash_of(*compiled_.program, compiled_.weights)};
-    for (const Candidate& c : candidates()) {
-      if (list.size() == kMost) break;
+    const std::vector<Candidate> all = candidates();
+    for (size_t i = 0; i < all.size() && list.size() < kMost; ++i) {
+      const Candidate& c = all[i];
+      const progress::Within turn(double(i) / double(all.size()), double(i + 1) / double(all.size()));
       Diag ignored;
       std::optional<Compiled> made = compile(c.compile, ignored);
       if (!made || !made->program || !seen.insert(hash_of(*made->program, made->weights)).second) continue;

@@ -65,13 +65,15 @@ mapping::MapOptions map_options(const CompileOptions& options, const graph::Grap
   return map;
 }
 
+constexpr double kBeforeBaselines = 0.5, kBeforeAdvice = 0.4;  // of the time, where there are any
+
 void build_baselines(const CompileOptions& options, const mapping::MapOptions& map, Compiled& out) {
+  progress::stage("baselines", kBeforeBaselines, 1);
   std::vector<mapping::Baseline> list =
       mapping::make_baselines(*out.graph, *out.mapped, out.machine, map, out.missing_baselines);
   std::vector<CompiledBaseline> made(list.size());
   std::vector<Diag> diags(list.size());
   std::vector<char> ok(list.size(), 0);
-  progress::stage("baselines", 0.4, 0.7);
   std::atomic<size_t> done = 0;
   Workers(options.threads).for_each(list.size(), [&](size_t i) {
     progress::part("baselines", done++, list.size());
@@ -149,7 +151,7 @@ bool try_model(const CompileOptions& options, const passes::PipelineOptions& pip
   out.plan = {options.policy_name, out.passes.back().name};
   out.mapped = std::move(context.mapped);
   if (!out.mapped) return true;
-  progress::stage("csl", 0.7, 1);
+  progress::stage("csl", 0.8, 1);
   Stopwatch watch;
   std::vector<csl::TileFailure> failures;
   out.program = build_program(*out.mapped, out.machine, options.threads, diag, &failures);
@@ -159,7 +161,13 @@ bool try_model(const CompileOptions& options, const passes::PipelineOptions& pip
   return out.program.has_value();
 }
 
-bool compile_model(const CompileOptions& options, Compiled& out, Diag& diag) {
+bool has_baselines(const CompileOptions& options) {
+  return options.baselines && !options.only_mapping && !options.only_passes;
+}
+
+// The graph half and the CSL half, as often as something does not fit.
+bool compile_kernels(const CompileOptions& options, Compiled& out, passes::Fallbacks& fallbacks, Diag& diag) {
+  const progress::Within first(0, has_baselines(options) ? kBeforeBaselines : 1);
   Stopwatch frontend;
   progress::stage("model", 0, 0.03);
   const graph::PlanHeader plan = frontend::plan_header(options.input, diag);
@@ -171,7 +179,6 @@ bool compile_model(const CompileOptions& options, Compiled& out, Diag& diag) {
   passes::PipelineOptions pipeline = options.pipeline;
   pipeline.start_after = plan.after;
   const std::vector<passes::PassRecord> before = out.passes;
-  passes::Fallbacks fallbacks;
   for (;;) {
     Diag trial = diag;
     bool again = false;
@@ -180,11 +187,15 @@ bool compile_model(const CompileOptions& options, Compiled& out, Diag& diag) {
     const bool ok = try_model(options, pipeline, fallbacks, out, again, trial);
     if (again) continue;
     diag = std::move(trial);
-    if (!ok) return false;
-    break;
+    return ok;
   }
+}
+
+bool compile_model(const CompileOptions& options, Compiled& out, Diag& diag) {
+  passes::Fallbacks fallbacks;
+  if (!compile_kernels(options, out, fallbacks, diag)) return false;
   if (!out.mapped) return true;
-  if (options.baselines && !options.only_mapping && !options.only_passes) {
+  if (has_baselines(options)) {
     Stopwatch watch;
     mapping::MapOptions map = map_options(options, *out.graph);
     map.more_bytes = fallbacks.more_bytes();
@@ -244,9 +255,11 @@ std::optional<Compiled> compile(const CompileOptions& options, Diag& diag) {
   out.passes.push_back({"machine", reading.seconds()});
   bool ok = false;
   if (model) {
+    const progress::Within first(0, options.command.empty() ? 1 : kBeforeAdvice);
     ok = compile_model(options, out, diag);
   } else if (extension == ".csl" || extension == ".csptext") {
     Stopwatch watch;
+    progress::stage("csl", 0, 1);
     ok = extension == ".csl" ? compile_layout(options, out, diag) : compile_text(options, out, diag);
     out.passes.push_back({extension.substr(1), watch.seconds()});
   } else {
@@ -257,6 +270,7 @@ std::optional<Compiled> compile(const CompileOptions& options, Diag& diag) {
   fill_manifest(options, model, out);
   if (model && !options.command.empty() && out.program) {
     Stopwatch watch;
+    const progress::Within rest(kBeforeAdvice, 1);
     out.advice = make_advice(options, out);
     out.passes.push_back({"advice", watch.seconds()});
   }

@@ -6,6 +6,7 @@
 
 #include "compiler/mapping/floorplan.h"
 #include "compiler/mapping/slicing_tree.h"
+#include "runtime/support/progress.h"
 
 namespace cs::mapping {
 namespace {
@@ -115,6 +116,18 @@ TEST(Floorplan, NineSquaresFillTheFabricAlongTheChain) {
   EXPECT_EQ(check_floorplan(p, *plan), "");
   EXPECT_EQ(plan->cost, 7);
   EXPECT_EQ(plan->length, 80);  // eight wires between neighbours: to and fro
+}
+
+// A search is a round of the stage: it ends at a quarter, the next one at 7/16.
+TEST(Floorplan, ASearchSaysHowFarItIs) {
+  const FloorplanProblem p = squares();
+  FloorplanOptions o;
+  o.moves = 512 * 8;
+  progress::stage("map", 0, 1);
+  ASSERT_TRUE(place_kernels(p, o));
+  EXPECT_DOUBLE_EQ(progress::now().fraction, 1.0 / 4);
+  ASSERT_TRUE(place_kernels(p, o));
+  EXPECT_DOUBLE_EQ(progress::now().fraction, 7.0 / 16);
 }
 
 TEST(Floorplan, AChainThatIsTooLargeTakesItsDearerRectangles) {
