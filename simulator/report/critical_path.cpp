@@ -24,9 +24,8 @@ bool is_view(const HostStep& step) {
 
 class Walk {
  public:
-  // As far back as `until`.
-  Walk(const PathInput& in, CriticalPath& path, Cycle until)
-      : in_(in), host_(*in.program.host), path_(path), until_(until), crossing_(host_crossing_cycles(in.machine)) {
+  Walk(const PathInput& in, CriticalPath& path)
+      : in_(in), host_(*in.program.host), path_(path), crossing_(host_crossing_cycles(in.machine)) {
     for (const double period : port_periods(in.program, in.machine)) periods_.push_back(Cycle(std::ceil(period)));
   }
 
@@ -112,7 +111,7 @@ class Walk {
   void add(PathStep step) {
     step.last_sample = std::max(sample_, step.sample);
     sample_ = step.sample;
-    if (step.end > until_) path_.steps.push_back(std::move(step));
+    path_.steps.push_back(std::move(step));
   }
 
   void at_tensor(const std::string& tensor, int sample) {
@@ -129,7 +128,7 @@ class Walk {
 
   // An operator starts when its operands are there, or when its core is free.
   void at_span(const HostSpan* span) {
-    while (span != nullptr && span->end > until_) {
+    while (span != nullptr) {
       const HostStep& step = host_.steps[span->step];
       const std::string operand = latest_of(step.inputs, span->sample);
       const bool waited = operand.empty() || ready_at_host(operand, span->sample) >= span->begin;
@@ -199,7 +198,6 @@ class Walk {
       row.cause = link.cause;
       row.from = party(link.from);
       add(row);
-      if (link.begin <= until_) return;
       if (link.cause == Cause::host && link.from >= 0)
         if (const int port = in_.tracker.port_of_party(link.from); port >= 0) return at_port(port, link.number);
       until = std::min(link.left, row.begin);
@@ -210,7 +208,7 @@ class Walk {
   const PathInput& in_;
   const HostPart& host_;
   CriticalPath& path_;
-  Cycle until_, crossing_;
+  Cycle crossing_;
   std::vector<Cycle> periods_;
   int sample_ = 0;  // of the step that comes after, on the way back
 };
@@ -219,7 +217,6 @@ class Walk {
 
 void sum_up(CriticalPath& path) {
   Cycle all = 0;
-  path.shares.clear();
   for (const PathStep& s : path.steps) {
     const Cycle begin = std::max(s.begin, path.begin), end = std::min(s.end, path.end);
     if (end <= begin) continue;
@@ -233,19 +230,18 @@ void sum_up(CriticalPath& path) {
                    [](const PathShare& a, const PathShare& b) { return a.cycles > b.cycles; });
 }
 
-// What the last sample went through behind the slowest part took place once and not once per interval. So the part that
-// counts ends where the path comes to the party that has most of it for the last time, or leaves it if it was there all
-// the time, and begins as many cycles earlier.
-bool leave_out_the_end(CriticalPath& path, Cycle length) {
-  if (path.shares.empty()) return false;
-  const std::string& top = path.shares.front().name;
-  const auto is_top = [&](const PathStep& s) { return s.name == top; };
-  const auto last = std::find_if(path.steps.rbegin(), path.steps.rend(), is_top);
-  if (last == path.steps.rend()) return false;
-  const Cycle end = last->begin > path.begin ? last->begin : last->end;
+// On its way back the path comes to earlier samples where something had to end with one before it took the next: that
+// recurs. What the last sample goes through behind the last such place it goes through once, however deep the pipeline
+// is. So the part that counts ends there, and begins as many cycles earlier as `length` says. False if there is no such
+// place, or the path does not reach so far.
+bool keep_what_recurs(CriticalPath& path, Cycle length, int last_sample) {
+  const auto is_last = [&](const PathStep& s) { return s.sample >= last_sample; };
+  const auto once = std::find_if(path.steps.begin(), path.steps.end(), is_last);
+  if (once == path.steps.begin()) return false;
+  const Cycle end = std::prev(once)->end;
   if (end < length || end > path.end) return false;
-  path.begin = end - length;
   path.end = end;
+  path.begin = end - length;
   return true;
 }
 
@@ -271,7 +267,7 @@ std::string in_words(const CriticalPath& path) {
   const auto percent = [&](Cycle cycles) { return fmt::format("{:.0f} %", 100 * path.share(cycles)); };
   const PathShare& top = path.shares.front();
   if (path.share(top.cycles) >= kNearlyAll)
-    return fmt::format("{} is set by {}: it is at work for {} of it", what, top.name, percent(top.cycles));
+    return fmt::format("{} is set by {}: {} of the critical path", what, top.name, percent(top.cycles));
   std::string list;
   for (const PathShare& s : path.shares)
     if (path.share(s.cycles) >= kWorthNaming)
@@ -296,14 +292,13 @@ CriticalPath critical_path(const PathInput& in) {
   const size_t round = size_t(run.copies), rounds = size_t(samples) / round;
   path.steady = run.interval_cycles.has_value() && rounds >= 4;
   const size_t last = path.steady ? rounds * round : size_t(samples);
-  path.begin = path.steady ? run.sample_end[rounds / 2 * round - 1] : 0;
   path.end = run.sample_end[last - 1];
-  const Cycle length = path.end - path.begin;
-  Walk(in, path, path.begin - std::min(path.begin, length)).run(int(last) - 1);
+  Walk(in, path).run(int(last) - 1);
   std::reverse(path.steps.begin(), path.steps.end());
-  sum_up(path);
-  if (path.steady && leave_out_the_end(path, length)) sum_up(path);
+  if (path.steady)
+    path.steady = keep_what_recurs(path, path.end - run.sample_end[rounds / 2 * round - 1], int(last) - 1);
   std::erase_if(path.steps, [&](const PathStep& s) { return s.end <= path.begin; });
+  sum_up(path);
   path.text = in_words(path);
   if (path.steps.size() > kMaxSteps) {
     path.left_out = path.steps.size() - kMaxSteps;

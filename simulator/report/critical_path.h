@@ -1,7 +1,7 @@
 // The critical path of a run of a network: from the end of its last sample back, what each step waited for.
 //
 // In the steady state a part counts that is as long as the one that interval_cycles is taken from, and ends where the
-// last sample comes to the slowest party; so the shares of kernels, host and ways add up to the interval.
+// path leaves the last sample for earlier ones; so the shares of kernels, host and ways add up to the interval.
 #pragma once
 
 #include <functional>

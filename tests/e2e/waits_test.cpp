@@ -101,6 +101,22 @@ TEST_F(Waits, ForTheSlowKernelInTheMiddle) {
   EXPECT_EQ(last.at("from"), "m");
 }
 
+// Behind m sixteen kernels of some 1,150 cycles each: the last sample goes through them in 18,400 cycles, more than the
+// four intervals that are measured. It does so once; what recurs is m.
+TEST_F(Waits, ForTheSlowKernelOfADeepPipeline) {
+  std::string nodes = "  - {name: m, op: gemm, inputs: [x, w]}\n", before = "m";
+  for (int i = 0; i < 16; ++i) {
+    const std::string name = "s" + std::to_string(i);
+    nodes += "  - {name: " + name + ", op: softmax, inputs: [" + before + "]}\n";
+    before = name;
+  }
+  const json stats = compiled(chain(nodes + "outputs: [" + before + "]\n"),
+                              {"--rect", "1x1", "--autogen-policy", "disabled", "--host-ops", "forbid"});
+  expect_whole(stats);
+  EXPECT_GE(stats.at("latency_cycles").get<double>(), 4 * stats.at("interval_cycles").get<double>());
+  EXPECT_GE(share(stats, "m"), 0.99);
+}
+
 // a -> m and a -> b join in s; b (softmax) is done thousands of cycles before m.
 TEST_F(Waits, OfAJoinForItsLongBranch) {
   const json stats = compiled(

@@ -10,7 +10,7 @@ const kPathColors = ['#0072b2', '#e69f00', '#009e73', '#cc79a7', '#56b4e9', '#d5
 function criticalSection() {
   const path = stats.set_by, length = path.end - path.begin;
   byId('critical-lead').textContent = path.text[0].toUpperCase() + path.text.slice(1) + '. ' + (path.steady ?
-    `Back from where the last sample leaves the slowest part, over ${number(length)} cycles: as many as the intervals that are measured.` :
+    `Back from where the path goes over to samples before the last one, over ${number(length)} cycles: as many as the intervals that are measured.` :
     'Back from the end of the last sample to the start of the run.');
   const parts = path.shares.map((s, i) => ({...s, color: kPathColors[i] || '#9aa5b1'}));
   if (path.ways > 0) parts.push({kernel: 'ways between them', cycles: path.ways, share: path.ways / length, color: '#dfe4e9'});
