@@ -207,6 +207,8 @@ void WaitTracker::wavelet(const WaveletEvent& e) {
   } else {
     f.waited += waited;
   }
+  l.freed_before = l.freed;
+  l.blame_before = std::move(l.blame);
   l.freed = e.cycle;
   l.blame = blame;
   for (PortSet rest = e.to; rest != 0; rest &= PortSet(rest - 1)) {
@@ -248,11 +250,13 @@ Chain WaitTracker::who_made_room(const WaveletEvent& e, PeState& p) {
       return port_chain_[size_t(port)];
     if (!inside(neighbour(e.pe, Port(side)))) continue;
     LaneState& next = lane(pe(neighbour(e.pe, Port(side))), opposite(Port(side)), e.color);
-    // Room is that of the start of the cycle.
-    const bool full = next.count + 1 + (next.freed == e.cycle ? 1 : 0) >= depth_ && next.freed + kJustNow > e.cycle;
-    if (!full || !next.blame || next.freed < latest) continue;
-    found = next.blame;
-    latest = next.freed;
+    const bool now = next.freed == e.cycle;  // it has moved in this cycle already
+    const Cycle freed = now ? next.freed_before : next.freed;
+    const Chain& blame = now ? next.blame_before : next.blame;
+    const bool full = next.count + 1 + (now ? 1 : 0) >= depth_ && freed + kJustNow > e.cycle;
+    if (!full || !blame || freed < latest) continue;
+    found = blame;
+    latest = freed;
   }
   return !found && (e.to & port_bit(Port::ramp)) != 0 ? chain_of(p, e.cycle) : found;
 }

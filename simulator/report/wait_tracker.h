@@ -82,6 +82,8 @@ class WaitTracker : public TraceSink {
     size_t head = 0, count = 0;
     Cycle freed = 0;  // last departure
     Chain blame;      // who let that one go, if it had waited
+    Cycle freed_before = 0;  // the same of the one before: routers see each other as of the start of a cycle
+    Chain blame_before;
     int port = -1;    // host port that feeds it
     Flight& push();
     Flight pop();

@@ -127,6 +127,10 @@ TEST_F(Waits, OfAJoinForItsLongBranch) {
   EXPECT_GE(share(stats, "m"), 0.99);
   EXPECT_GE(waits(stats, "s", "m", "input"), 8 * (4096 - 1200));
   EXPECT_LE(waits(stats, "s", "b"), 8 * 1200);
+  // Whatever order PEs are stepped in.
+  ASSERT_EQ(run("cs-sim", {path("p.csp"), "--report", path("blocks"), "--block", "1x1"}).exit_code, 0);
+  const json blocks = json::parse(slurp(path("blocks/stats.json")));
+  for (const char* key : {"waits", "set_by", "critical_path"}) EXPECT_EQ(blocks.at(key), stats.at(key)) << key;
   // The stream of a goes to both: what m has not taken yet holds up b.
   EXPECT_GE(waits(stats, "b", "m", "link"), 6 * (4096 - 1200));
 }
