@@ -34,6 +34,7 @@ namespace cs::graph {
 struct PlanHeader {
   std::string policy;  // that the passes followed
   std::string after;   // the last pass that has been run
+  std::string form;    // of the network, where it is another than every operator's own choice
 };
 
 struct GraphText {

@@ -364,6 +364,7 @@ PlanHeader plan_header(const YamlDoc& doc, Diag& diag) {
   if (!m.valid()) return plan;
   m.required("policy", plan.policy);
   m.required("after", plan.after);
+  m.optional("form", plan.form);
   m.finish();
   return plan;
 }

@@ -81,8 +81,8 @@ GraphText graph_text(const Graph& g, const std::string& weights_file, const Plan
   }
   out.yaml = "graph: " + yaml_quote(g.name) + "\n";
   if (!plan.after.empty())
-    out.yaml +=
-        fmt::format("plan: {{policy: {}, after: {}}}\n", yaml_quote(plan.policy), yaml_quote(plan.after));
+    out.yaml += fmt::format("plan: {{policy: {}, after: {}{}}}\n", yaml_quote(plan.policy), yaml_quote(plan.after),
+                            plan.form.empty() ? "" : ", form: " + yaml_quote(plan.form));
   if (!out.weights.empty()) out.yaml += "weights: " + yaml_quote(weights_file) + "\n";
   out.yaml += g.inputs.empty() ? "inputs: []\n" : "inputs:\n";
   for (ValueId id : g.inputs) {

@@ -161,7 +161,7 @@ bool parts_fit(const Graph& g, NodeId id, PassContext& context, std::string& why
   // Compounds of compounds are expanded in turn by the caller; here only their parts count.
   for (NodeId part : trial.nodes()) {
     if (trial.op(part).kind == ops::OpKind::view) continue;
-    graph::Assignment a = choose_origin(trial, part, context.policy);
+    graph::Assignment a = choose_origin(trial, part, context.choosing());
     if (a.origin == Origin::host) {
       why = fmt::format("its part {} cannot run on the wafer: {}", trial.node(part).op, a.reason);
       return false;
@@ -191,7 +191,7 @@ bool decompose_compounds(Graph& g, PassContext& context) {
       continue;
     }
     if (g.node(id).assignment.origin) continue;
-    graph::Assignment whole = choose_origin(g, id, context.policy, context.fallbacks);
+    graph::Assignment whole = choose_origin(g, id, context.choosing(), context.fallbacks);
     if (becomes_rows(g, id, whole, context, costs)) {
       if (!expand_all(g, id, context.diag)) return false;
       continue;

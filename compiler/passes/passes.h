@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "compiler/graph/graph.h"
+#include "compiler/graph/graph_yaml.h"
 #include "compiler/mapping/mapping.h"
 #include "compiler/passes/choices.h"
 #include "compiler/passes/fallbacks.h"
@@ -32,6 +33,12 @@ namespace cs::passes {
 enum class Policy : uint8_t { disabled, medium, aggressive };
 std::optional<Policy> policy_from_name(std::string_view);  // "default" is medium
 std::string_view policy_name(Policy);
+
+// The whole network as other kernels, which medium may take (tools/api/forms.h): as chosen one by one, without
+// regions, or generated wherever that is possible.
+enum class Form : uint8_t { joined, apart, generated };
+std::optional<Form> form_from_name(std::string_view);
+std::string_view form_name(Form);
 
 // Operators on the host: taken as they come, with a warning each, or not at all.
 enum class HostOps : uint8_t { allow, warn, forbid };
@@ -46,7 +53,9 @@ struct PassContext {
   HostOps host_ops = HostOps::allow;
   // Kernels of the library stand against generated ones by estimate; not where a rectangle is given to
   // compare them.
-  bool weighs() const { return policy == Policy::medium && map.force_width == 0; }
+  bool weighs() const { return choosing() == Policy::medium && map.force_width == 0; }
+  // What origins are chosen by.
+  Policy choosing() const { return form == Form::generated ? Policy::aggressive : policy; }
   std::map<std::string, std::string> benefits =
       {};                                     // why primitives took the place of an operator of the model
   Fallbacks fallbacks = {};                   // what is known not to fit
@@ -55,6 +64,7 @@ struct PassContext {
   std::optional<int64_t> unroll = {};
   std::map<std::string, std::string> unrolled = {};  // those, by name, and why
   std::vector<Choice>* choices = nullptr;     // what was considered; nullptr: nobody asks
+  Form form = Form::joined;
 };
 
 struct Pass {
@@ -65,6 +75,9 @@ struct Pass {
 std::span<const Pass> pass_table();
 bool is_pass(std::string_view name);
 bool is_optional_pass(std::string_view name);
+
+// What a plan says of a graph that has been through the passes up to this one.
+graph::PlanHeader plan_header(const PassContext&, std::string_view after);
 
 struct PassRecord {
   std::string name;

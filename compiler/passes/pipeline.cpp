@@ -33,11 +33,10 @@ constexpr Pass kPasses[] = {
     {"map", "size, place, route and color the kernels, write their CSL", map_to_fabric},
 };
 
-bool dump(const graph::Graph& g, Policy policy, const PipelineOptions& options, size_t index,
+bool dump(const graph::Graph& g, const PassContext& context, const PipelineOptions& options, size_t index,
           std::string_view pass, Diag& diag) {
   std::string stem = fmt::format("{:02}-{}", index + 1, pass);
-  graph::GraphText text =
-      graph::graph_text(g, stem + ".bin", {std::string(policy_name(policy)), std::string(pass)});
+  graph::GraphText text = graph::graph_text(g, stem + ".bin", plan_header(context, pass));
   std::filesystem::path folder(options.dump_dir);
   std::error_code ignored;
   std::filesystem::create_directories(folder, ignored);
@@ -78,6 +77,11 @@ void show_stage(size_t pass) {
 
 }  // namespace
 
+graph::PlanHeader plan_header(const PassContext& context, std::string_view after) {
+  const std::string form(context.form == Form::joined ? "" : form_name(context.form));
+  return {std::string(policy_name(context.policy)), std::string(after), form};
+}
+
 std::span<const Pass> pass_table() { return kPasses; }
 
 bool is_pass(std::string_view name) { return index_of(name) < std::size(kPasses); }
@@ -92,7 +96,9 @@ bool run_passes(graph::Graph& g, PassContext& context, const PipelineOptions& op
   if (!context.diag.ok()) return false;
   for (size_t i = first; i < std::size(kPasses); ++i) {
     const Pass& pass = kPasses[i];
-    if (std::find(options.without.begin(), options.without.end(), pass.name) != options.without.end()) {
+    const bool apart = context.form == Form::apart && pass.run == fuse_regions;
+    if (apart ||
+        std::find(options.without.begin(), options.without.end(), pass.name) != options.without.end()) {
       if (options.stop_after == pass.name) break;
       continue;
     }
@@ -110,7 +116,7 @@ bool run_passes(graph::Graph& g, PassContext& context, const PipelineOptions& op
     records.push_back(record);
     bool wanted = options.dump_after == "all" || options.dump_after == pass.name ||
                   (options.dump_after == "changed" && record.changed);
-    if (wanted && !dump(g, context.policy, options, i, pass.name, context.diag)) return false;
+    if (wanted && !dump(g, context, options, i, pass.name, context.diag)) return false;
     if (!ok) return false;
     if (options.stop_after == pass.name) break;
   }

@@ -122,6 +122,17 @@ std::string_view policy_name(Policy p) {
   return kNames[size_t(p)];
 }
 
+std::optional<Form> form_from_name(std::string_view name) {
+  for (Form f : {Form::joined, Form::apart, Form::generated})
+    if (form_name(f) == name) return f;
+  return std::nullopt;
+}
+
+std::string_view form_name(Form f) {
+  constexpr std::string_view kNames[] = {"joined", "apart", "generated"};
+  return kNames[size_t(f)];
+}
+
 Assignment choose_origin(const Graph& g, NodeId id, Policy policy, const Fallbacks& fallbacks) {
   if (graph::is_whole_batch(g.node(id)))
     return {Origin::host, "host", "needed: it takes all samples of the batch together", "", {}};
@@ -136,7 +147,7 @@ Assignment choose_origin(const Graph& g, NodeId id, Policy policy, const Fallbac
     a.origin = Origin::autogen;
     a.kernel = generator;
     a.reason = library != nullptr
-                   ? fmt::format("policy aggressive generates it, though the library has '{}'", library->name)
+                   ? fmt::format("generated throughout, though the library has '{}'", library->name)
                    : fmt::format("needed: {}", no_library);
   } else if (library != nullptr) {
     a.origin = Origin::handwritten;
@@ -161,7 +172,7 @@ bool choose_origins(Graph& g, PassContext& context) {
                        !context.fallbacks.refused(name, Origin::autogen).empty();
     if (g.op(id).kind == ops::OpKind::view || (g.node(id).assignment.origin && !again)) continue;
     Assignment& a = g.node(id).assignment;
-    a = choose_origin(g, id, context.policy, context.fallbacks);
+    a = choose_origin(g, id, context.choosing(), context.fallbacks);
     note_unrolled(context, g.node(id));
     const bool weighed = context.weighs() && a.origin == Origin::handwritten && !again;
     if (weighed && g.op(id).kind == ops::OpKind::compound) {

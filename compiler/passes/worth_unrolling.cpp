@@ -51,6 +51,7 @@ std::optional<Trial> try_graph(Graph g, const std::set<std::string>& names, cons
   Diag ignored;
   PassContext own{context.machine, context.policy, context.map, ignored};
   own.fallbacks = context.fallbacks;
+  own.form = context.form;
   if (!choose_kernels(g, own)) return std::nullopt;
   Trial trial;
   GroupCosts costs(context.machine);

@@ -47,6 +47,7 @@ struct CompileOptions {
   std::string command;
   bool only_passes = false;   // --emit graph|plan|dot: no CSL half
   bool only_mapping = false;  // --emit csl: the files, not the Program
+  bool only_estimate = false;  // mapped, for the estimated interval: no CSL half
   // layouts
   std::string host_file;  // host.yaml
   csl::CslOptions csl;    // flags of the vendor's compiler
@@ -82,6 +83,7 @@ struct Compiled {
   Machine machine;
   std::optional<graph::Graph> graph;      // models
   graph::PlanHeader plan;                 // of the graph: which passes it has been through
+  std::string form;                       // why another form than every operator's own choice, if it is one
   std::optional<mapping::Mapped> mapped;  // models that were mapped
   std::optional<Program> program;
   std::vector<uint8_t> weights;
@@ -89,7 +91,7 @@ struct Compiled {
   std::vector<mapping::MissingBaseline> missing_baselines;  // that could not be made, with the reason
   std::vector<CompiledAdvice> advice;      // at most three
   std::vector<passes::Choice> choices;     // what the passes considered, if asked for
-  std::vector<passes::PassRecord> passes;  // with "machine", "frontend", "csl", "baselines" and "advice"
+  std::vector<passes::PassRecord> passes;  // with "machine", "frontend", "csl", "forms", "baselines" and "advice"
   Manifest manifest;
   // layouts: what --params and --colors gave
   std::vector<std::pair<std::string, std::string>> layout_params, layout_colors;

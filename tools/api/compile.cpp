@@ -12,6 +12,7 @@
 #include "runtime/support/progress.h"
 #include "tools/api/advice.h"
 #include "tools/api/api.h"
+#include "tools/api/forms.h"
 #include "tools/api/layout.h"
 
 namespace cs::api {
@@ -65,7 +66,7 @@ mapping::MapOptions map_options(const CompileOptions& options, const graph::Grap
   return map;
 }
 
-constexpr double kBeforeBaselines = 0.5, kBeforeAdvice = 0.4;  // of the time, where there are any
+constexpr double kBeforeBaselines = 0.5, kBeforeAdvice = 0.4, kJoined = 0.4;  // of the time, where there are any
 
 void build_baselines(const CompileOptions& options, const mapping::MapOptions& map, Compiled& out) {
   progress::stage("baselines", kBeforeBaselines, 1);
@@ -97,8 +98,13 @@ void build_baselines(const CompileOptions& options, const mapping::MapOptions& m
   }
 }
 
-// The policy is in the plan: passes that have been run followed it.
+// Policy and form are in the plan: passes that have been run followed them.
 bool check_plan(const CompileOptions& options, const graph::PlanHeader& plan, Diag& diag) {
+  if (!plan.form.empty() && !passes::form_from_name(plan.form)) {
+    diag.error_at(options.input, fmt::format("the plan's form '{}' is none", plan.form),
+                  "joined, apart or generated");
+    return false;
+  }
   if (plan.policy.empty() || plan.policy == options.policy_name) return true;
   if (!passes::policy_from_name(plan.policy)) {
     diag.error_at(options.input, fmt::format("the plan's policy '{}' is none", plan.policy),
@@ -136,7 +142,7 @@ std::vector<mapping::Misfit> misfits_of(const mapping::Mapped& mapped,
 }
 
 // One step of the ladder of passes/fallbacks.h. False if it did not fit; `again` says that there is another.
-bool try_model(const CompileOptions& options, const passes::PipelineOptions& pipeline,
+bool try_model(const CompileOptions& options, const passes::PipelineOptions& pipeline, passes::Form form,
                passes::Fallbacks& fallbacks, Compiled& out, bool& again, Diag& diag) {
   passes::PassContext context{out.machine, options.policy,  map_options(options, *out.graph), diag,
                               {},          options.host_ops};
@@ -144,13 +150,14 @@ bool try_model(const CompileOptions& options, const passes::PipelineOptions& pip
   context.unroll = options.unroll;
   out.choices.clear();
   if (options.choices) context.choices = &out.choices;
+  context.form = form;
   if (!passes::run_passes(*out.graph, context, pipeline, out.passes)) {
     again = fallbacks.step_down(*out.graph, context.misfits, context.unrolled);
     return false;
   }
-  out.plan = {options.policy_name, out.passes.back().name};
+  out.plan = passes::plan_header(context, out.passes.back().name);
   out.mapped = std::move(context.mapped);
-  if (!out.mapped) return true;
+  if (!out.mapped || options.only_estimate) return true;
   progress::stage("csl", 0.8, 1);
   Stopwatch watch;
   std::vector<csl::TileFailure> failures;
@@ -165,7 +172,72 @@ bool has_baselines(const CompileOptions& options) {
   return options.baselines && !options.only_mapping && !options.only_passes;
 }
 
-// The graph half and the CSL half, as often as something does not fit.
+// Down the ladder until all kernels have a place.
+bool compile_form(const CompileOptions& options, const passes::PipelineOptions& pipeline, passes::Form form,
+                  const graph::Graph& model, passes::Fallbacks& fallbacks, Compiled& out, Diag& diag) {
+  const std::vector<passes::PassRecord> before = out.passes;
+  for (;;) {
+    Diag trial = diag;
+    bool again = false;
+    out.graph = model;
+    out.passes = before;
+    const bool ok = try_model(options, pipeline, form, fallbacks, out, again, trial);
+    if (again) continue;
+    diag = std::move(trial);
+    return ok;
+  }
+}
+
+// The network in one form as far as its estimate; nothing if it has no place, or is not weighed.
+std::optional<double> estimate_form(CompileOptions options, passes::Form form, const graph::Graph& model,
+                                    const Compiled& at) {
+  Compiled out;
+  out.machine = at.machine;
+  Diag ignored;
+  options.only_estimate = true;
+  options.host_ops = options.host_ops == passes::HostOps::forbid ? options.host_ops : passes::HostOps::allow;
+  passes::Fallbacks fallbacks;
+  if (!compile_form(options, {}, form, model, fallbacks, out, ignored) || !out.mapped || !tries_forms(*out.mapped))
+    return std::nullopt;
+  return out.mapped->estimate.interval_cycles;
+}
+
+// In the form that is fastest by estimate; `out` is the one with every choice for itself. Passes and diagnostics
+// so far are those before the first pass of the table.
+void take_best_form(const CompileOptions& options, const passes::PipelineOptions& pipeline, const graph::Graph& model,
+                    const std::vector<passes::PassRecord>& passes_so_far, const Diag& said,
+                    passes::Fallbacks& fallbacks, Compiled& out, Diag& diag) {
+  Stopwatch watch;
+  double from = 0;  // each is a quarter of what is left of the work
+  const auto estimate = [&](passes::Form form) {
+    const progress::Within quarter(from, from + 0.25);
+    from += 0.25;
+    return estimate_form(options, form, model, out);
+  };
+  const std::optional<double> joined = !out.mapped               ? estimate(passes::Form::joined)
+                                       : tries_forms(*out.mapped) ? std::optional(out.mapped->estimate.interval_cycles)
+                                                                  : std::nullopt;
+  if (!joined) return;
+  const FormChoice choice = choose_form(*joined, estimate);
+  const double seconds = watch.seconds();
+  if (choice.form != passes::Form::joined) {
+    const progress::Within last(from, 1);
+    Compiled made;
+    made.machine = out.machine;
+    made.passes = passes_so_far;
+    Diag own = said;
+    passes::Fallbacks steps;
+    if (compile_form(options, pipeline, choice.form, model, steps, made, own)) {
+      out = std::move(made);
+      out.form = fmt::format("{}: {}", passes::form_name(choice.form), choice.why);
+      fallbacks = std::move(steps);
+      diag = std::move(own);
+    }
+  }
+  out.passes.push_back({"forms", seconds});
+}
+
+// The graph half and the CSL half, as often as something does not fit, in the form that is best.
 bool compile_kernels(const CompileOptions& options, Compiled& out, passes::Fallbacks& fallbacks, Diag& diag) {
   const progress::Within first(0, has_baselines(options) ? kBeforeBaselines : 1);
   Stopwatch frontend;
@@ -179,16 +251,16 @@ bool compile_kernels(const CompileOptions& options, Compiled& out, passes::Fallb
   passes::PipelineOptions pipeline = options.pipeline;
   pipeline.start_after = plan.after;
   const std::vector<passes::PassRecord> before = out.passes;
-  for (;;) {
-    Diag trial = diag;
-    bool again = false;
-    out.graph = *model;
-    out.passes = before;
-    const bool ok = try_model(options, pipeline, fallbacks, out, again, trial);
-    if (again) continue;
-    diag = std::move(trial);
-    return ok;
+  const Diag said = diag;
+  const passes::Form form = passes::form_from_name(plan.form).value_or(passes::Form::joined);
+  const bool choose = tries_forms(options) && plan.after.empty();
+  {
+    const progress::Within joined(0, choose ? kJoined : 1);
+    if (!compile_form(options, pipeline, form, *model, fallbacks, out, diag)) return false;
   }
+  const progress::Within rest(choose ? kJoined : 0, 1);
+  if (choose) take_best_form(options, pipeline, *model, before, said, fallbacks, out, diag);
+  return true;
 }
 
 bool compile_model(const CompileOptions& options, Compiled& out, Diag& diag) {

@@ -192,6 +192,7 @@ std::string summary(const Compiled& c) {
                                        : fmt::format("{}, which wait for each other (the slowest kernel, {}, "
                                                      "takes {:.0f})",
                                                      fmt::join(e.circle, ", "), e.slowest, e.slowest_cycles));
+    if (!c.form.empty()) out += fmt::format("form {}\n", c.form);
   }
   if (c.program) {
     out += fmt::format("{}x{} PEs, {} tile programs, {} bytes of weights\n", c.program->fabric_width,

@@ -1,0 +1,71 @@
+// The form of a network under medium: the fastest by estimate, as it simulates, in plans, and only where it is left to
+// the compiler.
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/e2e/run_tool.h"
+
+namespace cs::e2e {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class NetworkForms : public Scratch {
+ protected:
+  static std::string folder(const std::string& network) { return kSource + "/tests/networks/" + network + "/"; }
+  // Cycles per sample under a policy. Cores of the host take samples in turn: 4 each, of up to 4 cores, are a period.
+  double interval(const std::string& network, const std::string& policy) {
+    const ChildResult made = run("cs-compile", {folder(network) + "model.onnx", "--no-baselines", "--autogen-policy",
+                                                policy, "-q", "-o", path("p.csp")});
+    EXPECT_EQ(made.exit_code, 0) << made.err;
+    const ChildResult r =
+        run("cs-sim", {path("p.csp"), "--json", "--inputs", folder(network) + "inputs_0.npz", "--expect",
+                       folder(network) + "expected_0.npz", "--iterations", policy == "disabled" ? "32" : "8"});
+    EXPECT_EQ(r.exit_code, 0) << r.err;
+    return nlohmann::json::parse(r.out).at("interval_cycles").get<double>();
+  }
+};
+
+// Recurrences step by step, operators apart, operators generated: each was once slower than another policy.
+TEST_F(NetworkForms, MediumIsNotSlowerThanTheOtherPolicies) {
+  for (const std::string network : {"rnn", "einsum_topk", "mobilenet_v3_block"}) {
+    const double medium = interval(network, "medium");
+    EXPECT_LE(medium, 1.02 * interval(network, "disabled")) << network;
+    EXPECT_LE(medium, 1.02 * interval(network, "aggressive")) << network;
+  }
+}
+
+TEST_F(NetworkForms, ThePlanSaysWhich) {
+  const std::string model = folder("einsum_topk") + "model.onnx";
+  const ChildResult made = run("cs-compile", {model, "--no-baselines", "-o", path("p.csp")});
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  EXPECT_THAT(made.out, HasSubstr("form apart: beneficial by "));
+  ASSERT_EQ(run("cs-compile", {model, "--emit", "plan", "-q", "-o", path("plan.yaml")}).exit_code, 0);
+  EXPECT_THAT(slurp(path("plan.yaml")), HasSubstr("form: apart}"));
+  const ChildResult again =
+      run("cs-compile", {"--start-from", path("plan.yaml"), "--no-baselines", "-q", "-o", path("again.csp")});
+  ASSERT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_EQ(slurp(path("again.csp/program.fb")), slurp(path("p.csp/program.fb")));
+}
+
+TEST_F(NetworkForms, WhoAsksForLessFusionOrAPaceHasChosen) {
+  const std::string model = folder("einsum_topk") + "model.onnx";
+  for (const auto& [flag, value] : {std::pair{"--pace", "0.5"}, {"--without", "fuse"}}) {
+    ASSERT_EQ(run("cs-compile", {model, flag, value, "--emit", "plan", "-q", "-o", path("plan.yaml")}).exit_code, 0);
+    EXPECT_THAT(slurp(path("plan.yaml")), Not(HasSubstr("form:"))) << flag;
+  }
+}
+
+TEST_F(NetworkForms, APlanOfNoFormIsRefused) {
+  std::string plan = slurp(kSource + "/tests/golden/forms/inputs/join.yaml");
+  plan.replace(plan.find("graph: join\n"), 12, "graph: join\nplan: {policy: medium, after: fold, form: odd}\n");
+  write("plan.yaml", plan);
+  const ChildResult r = run("cs-compile", {"--start-from", path("plan.yaml"), "-o", path("p.csp")});
+  EXPECT_EQ(r.exit_code, 1);
+  EXPECT_THAT(r.err, HasSubstr("the plan's form 'odd' is none"));
+}
+
+}  // namespace
+}  // namespace cs::e2e
