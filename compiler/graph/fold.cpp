@@ -10,12 +10,15 @@ bool can_fold(const Graph& g, NodeId id) {
   const Node& n = g.node(id);
   if (!n.alive || n.outputs.empty()) return false;
   bool types_only = g.op(id).types_only;
+  int64_t most = kFoldBytes, given = 0;
   for (ValueId v : n.inputs) {
     if (v.valid() && !(types_only ? g.value(v).typed : g.value(v).is_constant())) return false;
+    if (v.valid() && g.value(v).is_constant()) given += g.value(v).type.bytes();
   }
+  most = std::max(most, given);
   for (ValueId v : n.outputs) {
     const Value& result = g.value(v);
-    if (result.is_output || (result.typed && result.type.bytes() > kFoldBytes)) return false;
+    if (result.is_output || (result.typed && result.type.bytes() > most)) return false;
   }
   return true;
 }

@@ -5,7 +5,7 @@
 
 namespace cs::graph {
 
-// Every operand constant, and results of at most this many bytes.
+// Every operand constant, and results of at most this many bytes, or no more than the operands have.
 inline constexpr int64_t kFoldBytes = int64_t(1) << 28;
 bool can_fold(const Graph&, NodeId);
 // Evaluates on the host, replaces the uses of the results, erases the node. False with a diagnostic if it

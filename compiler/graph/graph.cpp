@@ -22,9 +22,13 @@ ValueId Graph::add_input(const std::string& name, ops::TensorType type, int samp
 }
 
 ValueId Graph::add_constant(const std::string& name, ops::Tensor tensor) {
+  return add_constant(name, std::make_shared<const ops::Tensor>(std::move(tensor)));
+}
+
+ValueId Graph::add_constant(const std::string& name, std::shared_ptr<const ops::Tensor> tensor) {
   Value v;
   v.name = name;
-  v.type = tensor.type;
+  v.type = tensor->type;
   v.typed = true;
   v.constant = int(constants.size());
   constants.push_back(std::move(tensor));
@@ -167,8 +171,11 @@ std::optional<NodeId> Graph::find_node(const std::string& name) const {
 }
 
 const ops::Tensor* Graph::constant_of(ValueId id) const {
-  if (!id.valid() || values_[id].constant < 0) return nullptr;
-  return &constants[size_t(values_[id].constant)];
+  return id.valid() && values_[id].constant >= 0 ? constants[size_t(values_[id].constant)].get() : nullptr;
+}
+
+std::shared_ptr<const ops::Tensor> Graph::shared_constant_of(ValueId id) const {
+  return id.valid() && values_[id].constant >= 0 ? constants[size_t(values_[id].constant)] : nullptr;
 }
 
 std::vector<NodeId> Graph::topological() const {

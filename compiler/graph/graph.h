@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -75,11 +76,13 @@ class Graph {
  public:
   std::string name;                      // of the model
   std::vector<ValueId> inputs, outputs;  // of the model, in its order
-  std::vector<ops::Tensor> constants;    // weights and small constants
+  // Weights and small constants. Nobody changes one, so that copies of a graph share them.
+  std::vector<std::shared_ptr<const ops::Tensor>> constants;
 
   // -- building and changing. Names must be unique; use fresh_name() for new ones.
   ValueId add_input(const std::string& name, ops::TensorType type, int sample_dim = -1);
   ValueId add_constant(const std::string& name, ops::Tensor tensor);
+  ValueId add_constant(const std::string& name, std::shared_ptr<const ops::Tensor> tensor);
   NodeId add_node(Node node);  // edges from node.inputs; node.outputs must be empty, see add_result
   ValueId add_result(NodeId node, const std::string& value_name);
   void set_output(ValueId value);  // appends to outputs
@@ -104,6 +107,7 @@ class Graph {
   std::optional<ValueId> find_value(const std::string& name) const;
   std::optional<NodeId> find_node(const std::string& name) const;
   const ops::Tensor* constant_of(ValueId id) const;  // nullptr if not a constant
+  std::shared_ptr<const ops::Tensor> shared_constant_of(ValueId id) const;
   // Alive nodes so that producers come before users; stable (insertion order among the free). Fewer nodes
   // than alive ones are returned exactly if there is a cycle.
   std::vector<NodeId> topological() const;

@@ -65,7 +65,7 @@ GraphText graph_text(const Graph& g, const std::string& weights_file, const Plan
   for (size_t i = 0; i < g.value_slots(); ++i) {
     const Value& v = g.value({int32_t(i)});
     if (!v.is_constant() || (v.users.empty() && !v.is_output)) continue;
-    const ops::Tensor& t = g.constants[size_t(v.constant)];
+    const ops::Tensor& t = *g.constants[size_t(v.constant)];
     constants += fmt::format("  - {{name: {}, {}, ", yaml_quote(v.name), type_key(v));
     if (v.sample_dim >= 0) constants += fmt::format("sample_dim: {}, ", v.sample_dim);
     if (v.quantised) constants += "quantised: true, ";

@@ -2,9 +2,8 @@
 // roles and packs its constants.
 #pragma once
 
-#include <bit>
+#include <functional>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -12,6 +11,7 @@
 
 #include "compiler/autogen/region.h"
 #include "compiler/autogen/row_group.h"
+#include "compiler/kernels/constant_view.h"
 #include "compiler/kernels/kind.h"
 #include "compiler/kernels/roles.h"
 #include "runtime/ops/expr.h"
@@ -20,25 +20,12 @@
 
 namespace cs::kernels {
 
-// Copies are the same list: instances are copied for every attempt to place them, with all weights of the
-// network.
-template <typename T>
-class SharedList {
- public:
-  SharedList() = default;
-  SharedList(std::vector<T> list) : list_(std::make_shared<const std::vector<T>>(std::move(list))) {}
-  const std::vector<T>& operator*() const { return *list_; }
-
- private:
-  std::shared_ptr<const std::vector<T>> list_ = std::make_shared<const std::vector<T>>();
-};
-
-// A constant that lives in PE memory: one float per output (bias, epilogue constants) or a matrix (weights).
+// A constant that lives in PE memory: one float per output (bias, epilogue constants), a matrix (weights), or
+// what a region reads.
 struct PackedConstant {
-  std::string name;            // symbol below the instance's name: "w", "b", "c0"
-  SharedList<float> values;    // w: row-major [m][n]; others [m] (elementwise: all elements)
-  bool integer = false;        // PEs hold words of i32: of regions (values is empty), of weights in bytes
-  SharedList<uint32_t> words;  // regions: all elements as PEs hold them
+  std::string name;      // symbol below the instance's name: "w", "b", "c0"
+  ConstantView values;   // w: row-major [m][n]; others [m] (elementwise, regions: all elements)
+  bool integer = false;  // PEs hold words of i32: of regions, of weights in bytes
 };
 
 struct Choice {
@@ -107,15 +94,14 @@ struct ResidentText {
   std::map<std::string, std::string> files;
 };
 
-// A rectangle of PEs that hold a constant in slices of so many bytes, with the words of all of them, row by
-// row.
+// A rectangle of PEs that hold a constant in slices of so many bytes.
 struct PackedPart {
   std::string constant;
   Rect rect;  // within the kernel's rectangle
   uint32_t bytes_per_pe = 0;
-  std::vector<uint32_t> words;
-
-  void put(float value) { words.push_back(std::bit_cast<uint32_t>(value)); }
+  // Appends the words of a PE, by its number row by row. It is called when the weights are written: it keeps
+  // what it needs.
+  std::function<void(size_t pe, std::vector<uint32_t>&)> append;
 };
 
 }  // namespace cs::kernels

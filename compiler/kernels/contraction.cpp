@@ -68,7 +68,7 @@ class Contraction final : public Kind {
     work.rows = work.m > 0 ? y.type.elements() / work.m : 0;
     work.flops_per_element = 0;
     if (!bias_fits(g, node, work.m, why)) return std::nullopt;
-    work.bytes = w.quantised && byte_scales(weights_of(g, node, work), work.m, work.n).has_value();
+    work.bytes = w.quantised && byte_scales(weights_of(g, node, work).floats(), work.m, work.n).has_value();
     return work;
   }
 
@@ -139,9 +139,9 @@ class Contraction final : public Kind {
   void fill(const graph::Graph& g, const graph::Group& group, const Machine& machine,
             Choice& choice) const override {
     const graph::Node& node = g.node(group.nodes.front());
-    std::vector<float> weights = weights_of(g, node, choice.work);
+    ConstantView weights = weights_of(g, node, choice.work);
     if (choice.work.bytes)
-      choice.constants.push_back({"s", *byte_scales(weights, choice.work.m, choice.work.n)});
+      choice.constants.push_back({"s", *byte_scales(weights.floats(), choice.work.m, choice.work.n)});
     choice.constants.push_back({"w", std::move(weights), choice.work.bytes});
     choice.constants.push_back({"b", bias_of(g, node, choice.work.m)});
     const bool library_kernel = node.assignment.origin == Origin::handwritten;
@@ -197,20 +197,13 @@ class Contraction final : public Kind {
   }
 
   // Weight of output i and input j of a gemm or matmul, with alpha and a possible transposition.
-  static std::vector<float> weights_of(const graph::Graph& g, const graph::Node& node, const Work& work) {
-    const ops::Tensor& w = *g.constant_of(graph::source_of(g, node.inputs[1]));
+  static ConstantView weights_of(const graph::Graph& g, const graph::Node& node, const Work& work) {
     const ops::OpDef& op = *ops::find_op(node.op);
     const bool gemm = node.op == "gemm";
     const bool transposed = gemm && ops::attr_int(op, node.attrs, "trans_b") != 0;
     const double alpha = gemm ? ops::attr_real(op, node.attrs, "alpha") : 1.0;
-    std::vector<float> packed(size_t(work.m * work.n));
-    for (int64_t i = 0; i < work.m; ++i) {
-      for (int64_t j = 0; j < work.n; ++j) {
-        double value = w.get(transposed ? i * work.n + j : j * work.m + i);
-        packed[size_t(i * work.n + j)] = float(alpha) * float(value);
-      }
-    }
-    return packed;
+    const ConstantView w(g.shared_constant_of(graph::source_of(g, node.inputs[1])), float(alpha));
+    return transposed ? w : w.turned(work.m, work.n);
   }
 };
 

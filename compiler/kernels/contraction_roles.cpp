@@ -170,6 +170,52 @@ class Maker {
   InstanceRoles& out_;
 };
 
+// The words of one PE of a part. Columns and lists of outputs are filled up with zeros to an even number.
+class PeWords {
+ public:
+  PeWords(const PackedConstant& c, const Work& work, const Cut& cut, const CutPart& p)
+      : values_(c.values), n_(work.n), m_slice_(cut.m_slice), n_slice_(cut.n_slice), p_(p) {}
+
+  void matrix(size_t pe, std::vector<uint32_t>& words) const {
+    words.push_back(0);
+    for (int j = 0; j < p_.n; ++j) {
+      values_.append_floats(first_row(pe) * n_ + first_column(pe) + j, p_.m, n_, words);
+      words.resize(words.size() + size_t(p_.m % 2));
+    }
+  }
+
+  // As byte_columns.csl reads them.
+  void bytes(const std::vector<float>& scales, size_t pe, std::vector<uint32_t>& words) const {
+    std::vector<uint8_t> bytes;
+    std::vector<float> column(static_cast<size_t>(p_.m));
+    for (int j = 0; j < p_.n; ++j) {
+      values_.copy(first_row(pe) * n_ + first_column(pe) + j, p_.m, n_, column.data());
+      for (int i = 0; i < p_.m; ++i)
+        bytes.push_back(uint8_t(byte_of(column[size_t(i)], scales[size_t(first_row(pe) + i)]) + kZero));
+      bytes.resize(bytes.size() + size_t(p_.m % 2), kZero);
+    }
+    bytes.resize(size_t(4 * byte_words(p_.m + p_.m % 2, p_.n)));
+    for (size_t i = 0; i < bytes.size(); i += 4)
+      words.push_back(uint32_t(bytes[i]) | uint32_t(bytes[i + 1]) << 8 | uint32_t(bytes[i + 2]) << 16 |
+                      uint32_t(bytes[i + 3]) << 24);
+  }
+
+  void per_output(size_t pe, bool pad, std::vector<uint32_t>& words) const {
+    values_.append_floats(first_row(pe), p_.m, 1, words);
+    if (pad) words.resize(words.size() + size_t(p_.m % 2));
+  }
+
+ private:
+  static constexpr uint8_t kZero = 128;
+  int64_t first_row(size_t pe) const { return int64_t(p_.row + int(pe) / p_.columns) * m_slice_; }
+  int64_t first_column(size_t pe) const { return int64_t(p_.column + int(pe) % p_.columns) * n_slice_; }
+
+  const ConstantView values_;
+  const int64_t n_;
+  const int m_slice_, n_slice_;
+  const CutPart p_;
+};
+
 class Packer {
  public:
   Packer(const Work& work, const Cut& cut, std::vector<PackedPart>& out)
@@ -177,18 +223,15 @@ class Packer {
 
   void matrix(const PackedConstant& c) {
     for (const CutPart& p : parts_of(cut_)) {
-      const int padded = p.m + p.m % 2;
-      begin(c, p, 4 * (padded * p.n + 1));
-      each_tile(p, [&](int r, int q) { tile(c, p, r, q, padded); });
+      add(c, p, 4 * (padded(p) * p.n + 1),
+          [w = PeWords(c, work_, cut_, p)](size_t pe, auto& words) { w.matrix(pe, words); });
     }
   }
 
-  // As byte_columns.csl reads them.
   void matrix_of_bytes(const PackedConstant& c, const std::vector<float>& scales) {
     for (const CutPart& p : parts_of(cut_)) {
-      const int padded = p.m + p.m % 2;
-      begin(c, p, 4 * byte_words(padded, p.n));
-      each_tile(p, [&](int r, int q) { byte_tile(c, scales, p, r, q, padded); });
+      add(c, p, 4 * byte_words(padded(p), p.n),
+          [w = PeWords(c, work_, cut_, p), scales](size_t pe, auto& words) { w.bytes(scales, pe, words); });
     }
   }
 
@@ -197,52 +240,16 @@ class Packer {
     for (CutPart p : parts_of(cut_)) {
       if (column && (*column < p.column || *column >= p.column + p.columns)) continue;
       if (column) p.column = *column, p.columns = 1;
-      const int padded = pad ? p.m + p.m % 2 : p.m;
-      begin(c, p, 4 * padded);
-      each_tile(p, [&](int r, int) {
-        for (int i = 0; i < padded; ++i)
-          put(i < p.m ? (*c.values)[size_t(r) * size_t(cut_.m_slice) + size_t(i)] : 0.0F);
-      });
+      add(c, p, 4 * (pad ? padded(p) : p.m),
+          [w = PeWords(c, work_, cut_, p), pad](size_t pe, auto& words) { w.per_output(pe, pad, words); });
     }
   }
 
  private:
-  template <typename F>
-  static void each_tile(const CutPart& p, const F& f) {
-    for (int r = p.row; r < p.row + p.rows; ++r)
-      for (int q = p.column; q < p.column + p.columns; ++q) f(r, q);
-  }
-  void begin(const PackedConstant& c, const CutPart& p, int64_t bytes) {
-    out_.push_back({c.name, {p.column, p.row, p.columns, p.rows}, uint32_t(bytes), {}});
-  }
-  void put(float value) { out_.back().put(value); }
-  size_t row_of(int r, int i) const { return size_t(r) * size_t(cut_.m_slice) + size_t(i); }
-  float weight(const PackedConstant& c, size_t row, int q, int j) const {
-    return (*c.values)[row * size_t(work_.n) + size_t(q) * size_t(cut_.n_slice) + size_t(j)];
-  }
-
-  void tile(const PackedConstant& c, const CutPart& p, int r, int q, int padded) {
-    put(0.0F);
-    for (int j = 0; j < p.n; ++j) {
-      for (int i = 0; i < padded; ++i) {
-        put(i < p.m ? weight(c, row_of(r, i), q, j) : 0.0F);
-      }
-    }
-  }
-
-  void byte_tile(const PackedConstant& c, const std::vector<float>& scales, const CutPart& p, int r, int q,
-                 int padded) {
-    std::vector<uint8_t> bytes;
-    for (int j = 0; j < p.n; ++j) {
-      for (int i = 0; i < padded; ++i) {
-        const int steps = i < p.m ? byte_of(weight(c, row_of(r, i), q, j), scales[row_of(r, i)]) : 0;
-        bytes.push_back(uint8_t(steps + 128));
-      }
-    }
-    bytes.resize(size_t(4 * byte_words(padded, p.n)));
-    for (size_t i = 0; i < bytes.size(); i += 4)
-      out_.back().words.push_back(uint32_t(bytes[i]) | uint32_t(bytes[i + 1]) << 8 |
-                                  uint32_t(bytes[i + 2]) << 16 | uint32_t(bytes[i + 3]) << 24);
+  static int padded(const CutPart& p) { return p.m + p.m % 2; }
+  void add(const PackedConstant& c, const CutPart& p, int64_t bytes,
+           std::function<void(size_t, std::vector<uint32_t>&)> append) {
+    out_.push_back({c.name, {p.column, p.row, p.columns, p.rows}, uint32_t(bytes), std::move(append)});
   }
 
   const Work& work_;
@@ -259,7 +266,8 @@ void contraction_roles(const Choice& choice, const Setting& at, InstanceRoles& o
 std::vector<PackedPart> pack_contraction(const Choice& choice, const Cut& cut) {
   std::vector<PackedPart> list;
   Packer packer(choice.work, cut, list);
-  const std::vector<float>& scales = *choice.constants.front().values;
+  const std::vector<float> scales =
+      choice.work.bytes ? choice.constants.front().values.floats() : std::vector<float>{};
   for (const PackedConstant& c : choice.constants) {
     if (c.name == "w" && choice.work.bytes) {
       packer.matrix_of_bytes(c, scales);

@@ -106,12 +106,10 @@ std::vector<CutPart> parts_of(const Cut& cut) {
 void pack_per_element(const PackedConstant& c, const Cut& cut, std::vector<PackedPart>& out) {
   for (const CutPart& p : parts_of(cut)) {
     if (p.row + p.rows != cut.h) continue;
-    PackedPart part{c.name, {p.column, p.row, p.columns, p.rows}, uint32_t(4 * p.n), {}};
-    for (int q = p.column; q < p.column + p.columns; ++q) {
-      const auto from = (*c.values).begin() + int64_t(q) * cut.n_slice;
-      std::for_each(from, from + p.n, [&](float value) { part.put(value); });
-    }
-    out.push_back(std::move(part));
+    out.push_back({c.name, {p.column, p.row, p.columns, p.rows}, uint32_t(4 * p.n),
+                   [values = c.values, p, slice = cut.n_slice](size_t pe, std::vector<uint32_t>& words) {
+                     values.append_floats((p.column + int64_t(pe)) * slice, p.n, 1, words);
+                   }});
   }
 }
 

@@ -182,8 +182,8 @@ class Rows final : public Kind {
     choice.work.row_cost = library_row_cost(node.op, machine);
     choice.kernel = node.op;
     for (size_t k = 1; k < node.inputs.size(); ++k) {
-      const ops::Tensor& c = *g.constant_of(graph::source_of(g, node.inputs[k]));
-      choice.constants.push_back({k == 1 ? "scale" : "bias", c.to_floats()});
+      choice.constants.push_back(
+          {k == 1 ? "scale" : "bias", ConstantView(g.shared_constant_of(graph::source_of(g, node.inputs[k])))});
     }
     if (!choice.constants.empty())
       choice.epsilon = float(ops::attr_real(*ops::find_op(node.op), node.attrs, "epsilon"));
@@ -200,11 +200,10 @@ class Rows final : public Kind {
   std::vector<PackedPart> pack(const Choice& choice, const Cut& cut) const override {
     std::vector<PackedPart> list;
     for (const PackedConstant& c : choice.constants) {
-      const std::vector<float>& values = *c.values;
-      PackedPart part{c.name, {0, 0, cut.w, cut.h}, uint32_t(4 * values.size()), {}};
-      for (int pe = 0; pe < cut.w * cut.h; ++pe)
-        for (float value : values) part.put(value);
-      list.push_back(std::move(part));
+      const auto same = [values = c.values](size_t, std::vector<uint32_t>& words) {
+        values.append_floats(0, values.size(), 1, words);
+      };
+      list.push_back({c.name, {0, 0, cut.w, cut.h}, uint32_t(4 * c.values.size()), same});
     }
     return list;
   }

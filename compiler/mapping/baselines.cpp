@@ -100,7 +100,7 @@ class Copier {
   }
   ValueId outside(ValueId v) {
     const graph::Value& value = g_.value(v);
-    return value.is_constant() ? out_.add_constant(name(value.name), *g_.constant_of(v))
+    return value.is_constant() ? out_.add_constant(name(value.name), g_.shared_constant_of(v))
                                : out_.add_input(name(value.name), value.type, value.sample_dim);
   }
   ValueId typed(ValueId made, const graph::Value& like) {

@@ -2,7 +2,6 @@
 #include "compiler/mapping/instances.h"
 
 #include <algorithm>
-#include <bit>
 #include <cctype>
 
 #include <fmt/format.h>
@@ -53,26 +52,21 @@ bool make_row_group(const Graph& g, const Group& group, const Machine& machine, 
   inst.results = {g.node(group.nodes.back()).outputs[0]};
   inst.work = rows.work(autogen::row_cost(rows, machine));
   for (ValueId v : rows.constants())
-    inst.constants.push_back({fmt::format("c{}", inst.constants.size()), g.constant_of(v)->to_floats()});
+    inst.constants.push_back(
+        {fmt::format("c{}", inst.constants.size()), kernels::ConstantView(g.shared_constant_of(v))});
   inst.rows = std::move(rows);
   describe(g, group, inst);
   return true;
 }
 
 // 64-bit integers are computed in 32 bits; what does not fit is refused here.
-bool pack_words(const graph::Value& value, const ops::Tensor& t, std::vector<uint32_t>& words, Diag& diag) {
-  words.reserve(size_t(t.elements()));
+bool fits_words(const graph::Value& value, const ops::Tensor& t, Diag& diag) {
+  if (data_type_is_float(t.type.dtype)) return true;
   for (int64_t i = 0; i < t.elements(); ++i) {
-    if (data_type_is_float(t.type.dtype)) {
-      words.push_back(std::bit_cast<uint32_t>(float(t.get(i))));
-      continue;
-    }
-    int64_t v = t.get_int(i);
-    if (v != int64_t(int32_t(v))) {
-      diag.error_at(value.name, fmt::format("element {} is {}, PEs compute integers in 32 bits", i, v));
-      return false;
-    }
-    words.push_back(uint32_t(int32_t(v)));
+    const int64_t v = t.get_int(i);
+    if (v == int64_t(int32_t(v))) continue;
+    diag.error_at(value.name, fmt::format("element {} is {}, PEs compute integers in 32 bits", i, v));
+    return false;
   }
   return true;
 }
@@ -86,14 +80,10 @@ bool make_region(const Graph& g, const Group& group, const autogen::HeldStreams&
   inst.work.kind = kernels::region_kind();
   inst.work.rows = autogen::slice_region(region);
   for (size_t k = 0; k < region.constants.size(); ++k) {
-    const ops::Tensor& t = *g.constant_of(region.constants[k]);
-    kernels::PackedConstant c;
-    c.name = region.program.buffers[size_t(region.constant_buffer[k])].name;
-    c.integer = !data_type_is_float(t.type.dtype);
-    std::vector<uint32_t> words;
-    if (!pack_words(g.value(region.constants[k]), t, words, diag)) return false;
-    c.words = std::move(words);
-    inst.constants.push_back(std::move(c));
+    const auto t = g.shared_constant_of(region.constants[k]);
+    if (!fits_words(g.value(region.constants[k]), *t, diag)) return false;
+    inst.constants.push_back({region.program.buffers[size_t(region.constant_buffer[k])].name,
+                              kernels::ConstantView(t), !data_type_is_float(t->type.dtype)});
   }
   inst.region = std::move(region);
   inst.work.kind->fill(g, group, machine, inst);

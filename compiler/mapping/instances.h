@@ -76,7 +76,7 @@ struct Parts {
   std::vector<Instance> instances;  // along the dataflow
   std::vector<Stream> streams;
   HostPart host;                 // tensors, steps, host rows; kernel rows of instances come later
-  std::vector<uint8_t> weights;  // host constants; PE constants are appended when placed
+  Weights weights;               // host constants; PE constants are appended when placed
   std::vector<Misfit> misfits;   // groups that make no instance
 };
 

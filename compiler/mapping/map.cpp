@@ -287,11 +287,8 @@ std::optional<Mapped> map_graph(const graph::Graph& g, const Machine& machine, c
   if (!diag.ok()) return std::nullopt;
   mapped.files[mapped.layout] = layout_text(g.name, fabric, shared, plan, parts);
   mapped.host = parts.host;
-  mapped.weights = parts.weights;
-  for (Instance& inst : parts.instances) {
-    pack_constants(inst, mapped.weights, mapped.host.constants);
-    inst.constants.clear();  // a network's weights need not be in memory twice
-  }
+  mapped.weights = std::move(parts.weights);
+  for (const Instance& inst : parts.instances) pack_constants(inst, mapped.weights, mapped.host.constants);
   for (Constant& c : mapped.host.constants) c.symbol = shared.exported(c.symbol);
   mapped.ports = plan.ports;
   mapped.fabric_width = fabric.width;

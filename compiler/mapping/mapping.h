@@ -20,6 +20,7 @@
 #include "compiler/kernels/kernels.h"
 #include "runtime/machine/machine.h"
 #include "runtime/program/program.h"
+#include "runtime/program/weights.h"
 #include "runtime/support/diag.h"
 
 namespace cs::mapping {
@@ -86,7 +87,7 @@ struct Mapped {
   std::map<std::string, std::vector<std::string>> nodes_of_kernel;  // of the graph
   HostPart host;
   std::vector<HostPort> ports;
-  std::vector<uint8_t> weights;
+  Weights weights;
   int fabric_width = 0, fabric_height = 0;
   std::vector<Placement> placement;
   PlacementFigures figures;

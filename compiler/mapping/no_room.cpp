@@ -66,7 +66,7 @@ int64_t least_pes(const Parts& parts, const Machine& machine) {
   int64_t pes = 0;
   for (const Instance& inst : parts.instances) {
     int64_t words = 0;
-    for (const PackedConstant& c : inst.constants) words += int64_t((*c.values).size() + (*c.words).size());
+    for (const PackedConstant& c : inst.constants) words += c.values.size();
     pes += std::max<int64_t>(1, (4 * words + machine.core.memory_bytes - 1) / machine.core.memory_bytes);
   }
   return pes;

@@ -81,14 +81,16 @@ class Builder {
 
   void need_constant(ValueId v) {
     if (!on_host_.insert(v).second) return;
-    const ops::Tensor& t = *g_.constant_of(v);
+    const auto t = g_.shared_constant_of(v);
     HostConstant c;
     c.tensor = host_tensor(g_, v);
     c.tensor.sample_dim = -1;  // one for all samples
     c.offset = parts_.weights.size();
-    parts_.weights.insert(parts_.weights.end(), t.bytes.begin(), t.bytes.end());
-    c.bytes = parts_.weights.size() - c.offset;
-    while (parts_.weights.size() % 4 != 0) parts_.weights.push_back(0);
+    c.bytes = t->bytes.size();
+    parts_.weights.append(c.bytes, [t](const Weights::Take& take) {
+      return take({reinterpret_cast<const char*>(t->bytes.data()), t->bytes.size()});
+    });
+    parts_.weights.append(std::string((4 - c.bytes % 4) % 4, '\0'));
     parts_.host.host_constants.push_back(c);
   }
 

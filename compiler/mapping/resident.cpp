@@ -2,7 +2,6 @@
 #include "compiler/mapping/resident_text.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include <fmt/format.h>
 
@@ -198,25 +197,24 @@ class Resident {
     launch.symbol = kFunction;
     copy(HostStep::Kind::copy_out, result_tensor(), arrays.result);
     for (size_t k = 0; k < arrays.constants.size(); ++k)
-      pack(arrays.constants[k], *inst().constants[k].values);
+      pack(arrays.constants[k], inst().constants[k].values.floats());
   }
 
   // PE after PE, each its tile.
   void pack(const ResidentArray& a, const std::vector<float>& values) {
     parts_.host.constants.push_back({a.name, {inst().rect.x, inst().rect.y, a.w, a.h},
                                       uint32_t(4 * a.words()), parts_.weights.size()});
+    std::vector<float> tiles;
     for (int pe = 0; pe < a.w * a.h; ++pe) {
       for (int i = 0; i < a.words(); ++i) {
         const int64_t row = (a.by_rows ? pe / a.w : 0) * int64_t(a.tile_rows) + i / a.tile_columns;
         const int64_t column = (a.by_columns ? pe % a.w : 0) * int64_t(a.tile_columns) + i % a.tile_columns;
         const int64_t from = row * a.columns + column;
         const bool inside = column < a.columns && from < int64_t(values.size());
-        const float value = inside ? values[size_t(from)] : 0.0F;
-        const size_t at = parts_.weights.size();
-        parts_.weights.resize(at + 4);
-        std::memcpy(parts_.weights.data() + at, &value, 4);
+        tiles.push_back(inside ? values[size_t(from)] : 0.0F);
       }
     }
+    parts_.weights.append({reinterpret_cast<const char*>(tiles.data()), 4 * tiles.size()});
   }
 
   Parts& parts_;

@@ -25,7 +25,7 @@ double operations_of(const Instance& inst, const Machine& machine) {
 
 double weights_of(const Instance& inst) {
   double words = 0;
-  for (const PackedConstant& c : inst.constants) words += double((*c.values).size() + (*c.words).size());
+  for (const PackedConstant& c : inst.constants) words += double(c.values.size());
   return words * (inst.work.half ? 2 : 4);
 }
 

@@ -93,8 +93,8 @@ std::optional<NodeId> alone(const Graph& g, NodeId id, Graph& trial, Diag& diag)
   for (ValueId v : g.node(id).inputs) {
     if (!v.valid()) {
       copy.inputs.push_back(v);
-    } else if (const ops::Tensor* t = g.constant_of(v)) {
-      copy.inputs.push_back(trial.add_constant(trial.fresh_name(g.value(v).name), *t));
+    } else if (auto constant = g.shared_constant_of(v)) {
+      copy.inputs.push_back(trial.add_constant(trial.fresh_name(g.value(v).name), std::move(constant)));
       trial.value(copy.inputs.back()).quantised = g.value(v).quantised;
     } else {
       copy.inputs.push_back(trial.add_input(trial.fresh_name(g.value(v).name), g.value(v).type));

@@ -43,7 +43,8 @@ ValueId beside_rows(Rewriter& parts, ValueId index, size_t row_rank) {
 
 bool split(Graph& g, NodeId id, int64_t rows_per_part, Diag& diag) {
   const ValueId index = g.node(id).inputs[1];
-  const ops::Tensor table = *g.constant_of(g.node(id).inputs[0]);
+  const auto shared = g.shared_constant_of(g.node(id).inputs[0]);
+  const ops::Tensor& table = *shared;
   const int64_t rows = table.type.shape[0];
   const DataType type = g.value(index).type.dtype;
   Rewriter p(g, id, diag);

@@ -2,6 +2,7 @@
 #include "runtime/ops/tensor.h"
 
 #include <array>
+#include <bit>
 #include <charconv>
 #include <cstring>
 
@@ -25,6 +26,15 @@ template <typename T>
 void store(std::vector<uint8_t>& bytes, int64_t i, T v) {
   std::memcpy(bytes.data() + size_t(i) * sizeof(T), &v, sizeof(T));
 }
+
+// Exponent and fraction at their places in f32, the exponent too small by 112; subnormal ones become normal by
+// the product, which is exact.
+float half_of(uint16_t v) {
+  const uint32_t sign = uint32_t(v & 0x8000) << 16, rest = uint32_t(v & 0x7fff) << 13;
+  const uint32_t finite = std::bit_cast<uint32_t>(std::bit_cast<float>(rest) * 0x1p112F);
+  return std::bit_cast<float>(sign | ((v & 0x7c00) == 0x7c00 ? rest | 0x7f800000 : finite));
+}
+float bfloat_of(uint16_t v) { return float(Eigen::bfloat16(Eigen::bfloat16_impl::raw_uint16_to_bfloat16(v))); }
 
 // Truncation toward zero, NaN to 0, out of range to the nearest end: no undefined conversion.
 int64_t to_integer(double v) {
@@ -99,9 +109,9 @@ double Tensor::get(int64_t i) const {
     case DataType::f64:
       return load<double>(bytes, i);
     case DataType::f16:
-      return float(Eigen::half(Eigen::half_impl::raw_uint16_to_half(load<uint16_t>(bytes, i))));
+      return half_of(load<uint16_t>(bytes, i));
     case DataType::bf16:
-      return float(Eigen::bfloat16(Eigen::bfloat16_impl::raw_uint16_to_bfloat16(load<uint16_t>(bytes, i))));
+      return bfloat_of(load<uint16_t>(bytes, i));
     case DataType::u64:
       return double(load<uint64_t>(bytes, i));
     default:
@@ -181,8 +191,25 @@ float* Tensor::f32() {
 
 std::vector<float> Tensor::to_floats() const {
   std::vector<float> out(static_cast<size_t>(elements()));
-  for (size_t i = 0; i < out.size(); ++i) out[i] = float(get(int64_t(i)));
+  copy_floats(0, elements(), 1, out.data());
   return out;
+}
+
+void Tensor::copy_floats(int64_t from, int64_t count, int64_t step, float* out) const {
+  // The type is asked once: weights have hundreds of millions of elements.
+  const auto each = [&](const auto& element) {
+    for (int64_t k = 0; k < count; ++k) out[k] = element(from + k * step);
+  };
+  switch (type.dtype) {
+    case DataType::f32:
+      return each([&](int64_t i) { return load<float>(bytes, i); });
+    case DataType::f16:
+      return each([&](int64_t i) { return half_of(load<uint16_t>(bytes, i)); });
+    case DataType::bf16:
+      return each([&](int64_t i) { return bfloat_of(load<uint16_t>(bytes, i)); });
+    default:
+      return each([&](int64_t i) { return float(get(i)); });
+  }
 }
 
 std::optional<Shape> broadcast(const Shape& a, const Shape& b) {

@@ -44,6 +44,8 @@ struct Tensor {
   const float* f32() const;  // data of an f32 tensor
   float* f32();
   std::vector<float> to_floats() const;
+  // Elements from, from + step, ..., count of them, each what get() gives, as a float.
+  void copy_floats(int64_t from, int64_t count, int64_t step, float* out) const;
   bool operator==(const Tensor&) const = default;
 };
 

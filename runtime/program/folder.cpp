@@ -69,14 +69,19 @@ bool may_replace_program(const std::string& folder, Diag& diag) {
   return false;
 }
 
-bool write_program_files(FolderWriter& out, const std::string& below, const Program& p,
-                         const std::vector<uint8_t>& weights, const Manifest& manifest) {
+bool write_program_files(FolderWriter& out, const std::string& below, const Program& p, const Weights& weights,
+                         const Manifest& manifest) {
   const std::string program = program_bytes(p);
-  const std::string_view weight_bytes(reinterpret_cast<const char*>(weights.data()), weights.size());
-  return out.write(below + kProgramFile, program) && out.write(below + kWeightsFile, weight_bytes) &&
+  ContentHash hash;
+  const auto hashed = [&](const Weights::Take& take) {
+    return weights.read([&](std::string_view bytes) {
+      hash.add(bytes);
+      return take(bytes);
+    });
+  };
+  return out.write(below + kProgramFile, program) && out.write(below + kWeightsFile, hashed) &&
          out.write(below + kMachineFile, p.machine_text) &&
-         out.write(below + kManifestFile,
-                   manifest_text(p, manifest, hash_text(program), hash_text(weight_bytes), weights.size()));
+         out.write(below + kManifestFile, manifest_text(p, manifest, hash_text(program), hash.text(), weights.size()));
 }
 
 bool write_program(const std::string& folder, const Program& p, const std::vector<uint8_t>& weights,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "runtime/program/program.h"
+#include "runtime/program/weights.h"
 #include "runtime/support/files.h"
 
 namespace cs {
@@ -11,6 +12,6 @@ namespace cs {
 bool may_replace_program(const std::string& folder, Diag&);
 // The files of a Program under `below` ("", "baselines/k/this.csp/").
 bool write_program_files(FolderWriter&, const std::string& below, const Program&,
-                         const std::vector<uint8_t>& weights, const Manifest&);
+                         const Weights&, const Manifest&);
 
 }  // namespace cs

@@ -69,12 +69,21 @@ bool write_all(int fd, std::string_view bytes) {
 }
 
 // Messages name `path`, the name that the user knows.
-bool write_plain(const std::string& file, std::string_view bytes, const std::string& path, Diag& diag) {
+bool write_parts(const std::string& file, const std::function<bool(const FolderWriter::Take&)>& source,
+                 const std::string& path, Diag& diag) {
   const int fd = open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (fd < 0) return cannot_write(path, errno, diag);
-  const int error = write_all(fd, bytes) ? 0 : errno;
+  int error = 0;
+  source([&](std::string_view bytes) {
+    if (!write_all(fd, bytes)) error = errno;
+    return error == 0;
+  });
   if (close(fd) != 0 && error == 0) return cannot_write(path, errno, diag);
   return error == 0 || cannot_write(path, error, diag);
+}
+
+bool write_plain(const std::string& file, std::string_view bytes, const std::string& path, Diag& diag) {
+  return write_parts(file, [&](const FolderWriter::Take& take) { return take(bytes); }, path, diag);
 }
 
 }  // namespace
@@ -98,10 +107,14 @@ FolderWriter::FolderWriter(const std::string& folder, Diag& diag) : name_(folder
 }
 
 bool FolderWriter::write(const std::string& name, std::string_view bytes) {
+  return write(name, [&](const Take& take) { return take(bytes); });
+}
+
+bool FolderWriter::write(const std::string& name, const std::function<bool(const Take&)>& source) {
   const fs::path inside = fs::path(temporary_.path()) / name;
   std::error_code ec;
   if (valid_) fs::create_directories(inside.parent_path(), ec);
-  return valid_ && write_plain(inside.string(), bytes, (fs::path(name_) / name).string(), diag_);
+  return valid_ && write_parts(inside.string(), source, (fs::path(name_) / name).string(), diag_);
 }
 
 bool FolderWriter::commit() {
@@ -114,6 +127,15 @@ bool FolderWriter::commit() {
 
 uint64_t hash_bytes(std::string_view bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
 std::string hash_text(std::string_view bytes) { return fmt::format("{:016x}", hash_bytes(bytes)); }
+
+struct ContentHash::State {
+  XXH3_state_t xxh;
+};
+
+ContentHash::ContentHash() : state_(std::make_unique<State>()) { XXH3_64bits_reset(&state_->xxh); }
+ContentHash::~ContentHash() = default;
+void ContentHash::add(std::string_view bytes) { XXH3_64bits_update(&state_->xxh, bytes.data(), bytes.size()); }
+std::string ContentHash::text() const { return fmt::format("{:016x}", XXH3_64bits_digest(&state_->xxh)); }
 
 std::string version() { return CS_VERSION; }
 std::string version_string(std::string_view tool) { return fmt::format("{} {} (Wafersmith)", tool, CS_VERSION); }

@@ -5,6 +5,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,6 +28,9 @@ class FolderWriter {
   FolderWriter(const std::string& folder, Diag&);
   bool valid() const { return valid_; }
   bool write(const std::string& name, std::string_view bytes);
+  // `source` hands the bytes over, some at a time, and ends where it is told false.
+  using Take = std::function<bool(std::string_view)>;
+  bool write(const std::string& name, const std::function<bool(const Take&)>& source);
   bool commit();
 
  private:
@@ -38,6 +43,18 @@ class FolderWriter {
 // Content hashes (XXH3, 64 bits); stable over machines and versions of the tools.
 uint64_t hash_bytes(std::string_view bytes);
 std::string hash_text(std::string_view bytes);   // 16 hexadecimal digits
+// The same of bytes that come one part after another.
+class ContentHash {
+ public:
+  ContentHash();
+  ~ContentHash();
+  void add(std::string_view bytes);
+  std::string text() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 // "0.1.0", and "cs-sim 0.1.0 (Wafersmith)" for --version.
 std::string version();

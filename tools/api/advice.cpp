@@ -62,9 +62,13 @@ class Adviser {
   }
 
  private:
-  static std::string hash_of(const Program& p, const std::vector<uint8_t>& weights) {
-    const std::string_view bytes(reinterpret_cast<const char*>(weights.data()), weights.size());
-    return hash_text(program_bytes(p)) + hash_text(bytes);
+  static std::string hash_of(const Program& p, const Weights& weights) {
+    ContentHash hash;
+    weights.read([&](std::string_view bytes) {
+      hash.add(bytes);
+      return true;
+    });
+    return hash_text(program_bytes(p)) + hash.text();
   }
 
   std::vector<Candidate> candidates() const {

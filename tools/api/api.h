@@ -62,10 +62,10 @@ struct CompiledBaseline {
   Origin origin = Origin::handwritten;
   struct Base {
     Program program;
-    std::vector<uint8_t> weights;
+    Weights weights;
   };
   Program self;
-  std::vector<uint8_t> self_weights;
+  Weights self_weights;
   std::vector<Base> bases;  // that take turns
 };
 
@@ -75,7 +75,7 @@ struct CompiledAdvice {
   std::string why;      // one sentence
   std::string command;
   Program program;
-  std::vector<uint8_t> weights;
+  Weights weights;
   Manifest manifest;
 };
 
@@ -86,7 +86,7 @@ struct Compiled {
   std::string form;                       // why another form than every operator's own choice, if it is one
   std::optional<mapping::Mapped> mapped;  // models that were mapped
   std::optional<Program> program;
-  std::vector<uint8_t> weights;
+  Weights weights;
   std::vector<CompiledBaseline> baselines;
   std::vector<mapping::MissingBaseline> missing_baselines;  // that could not be made, with the reason
   std::vector<CompiledAdvice> advice;      // at most three

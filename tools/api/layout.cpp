@@ -47,7 +47,7 @@ bool read_weights(const fs::path& folder, Compiled& out, Diag& diag) {
                   fmt::format("the host part needs {} bytes, the file has {}", need, bytes->size()));
     return false;
   }
-  out.weights.assign(bytes->begin(), bytes->end());
+  out.weights = std::vector<uint8_t>(bytes->begin(), bytes->end());
   return true;
 }
 

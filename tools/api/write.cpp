@@ -116,7 +116,7 @@ bool write_csl(const mapping::Mapped& mapped, const std::string& folder, Diag& d
   for (const auto& [name, text] : mapped.files)
     if (!out.write(name, text)) return false;
   return out.write("host.yaml", host_part_to_yaml(mapped.host, mapped.ports)) &&
-         out.write("weights.bin", view(mapped.weights)) && out.commit();
+         out.write("weights.bin", [&](const auto& take) { return mapped.weights.read(take); }) && out.commit();
 }
 
 bool write_graph(const graph::Graph& g, const graph::PlanHeader& plan, const std::string& path, Diag& diag) {

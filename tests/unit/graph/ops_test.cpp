@@ -196,6 +196,25 @@ TEST(Evaluate, TransposeAndConcatMoveElements) {
   EXPECT_THAT(out[0].to_floats(), ElementsAre(1, 2, 3, 1, 2, 3, 4, 5, 6, 4, 5, 6));
 }
 
+// By its definition: y[i1, i2, i0] = x[i0, i1, i2]; more than a tile each way, and of every width of an element.
+TEST(Evaluate, TransposesLargerThanATileAndOfAllWidths) {
+  for (DataType type : {DataType::u8, DataType::f16, DataType::f32, DataType::i64}) {
+    constexpr int64_t kA = 70, kB = 3, kC = 67;
+    Tensor x(TensorType{type, {kA, kB, kC}});
+    for (int64_t i = 0; i < x.elements(); ++i) x.set(i, double(i % 251));
+    Attrs attrs;
+    set_attr(attrs, "perm", std::vector<int64_t>{1, 2, 0});
+    std::vector<Tensor> out;
+    Diag diag;
+    ASSERT_TRUE(evaluate(*find_op("transpose"), attrs, {x}, out, diag));
+    ASSERT_EQ(out[0].type.shape, (Shape{kB, kC, kA}));
+    for (int64_t a = 0; a < kA; ++a)
+      for (int64_t b = 0; b < kB; ++b)
+        for (int64_t c = 0; c < kC; ++c)
+          ASSERT_EQ(out[0].get((b * kC + c) * kA + a), double(((a * kB + b) * kC + c) % 251)) << a << b << c;
+  }
+}
+
 TEST(Evaluate, IntegersAreExactAndDivisionTruncates) {
   Tensor a(TensorType{DataType::i64, {2}}), b(TensorType{DataType::i64, {}}),
       big(TensorType{DataType::i32, {1}});

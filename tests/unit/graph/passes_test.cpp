@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "compiler/frontend/frontend.h"
+#include "compiler/graph/fold.h"
 #include "compiler/graph/graph_yaml.h"
 #include "compiler/passes/passes.h"
 #include "tests/unit/graph/interpret.h"
@@ -53,6 +54,25 @@ TEST(Fold, NodesWithConstantOperandsDisappear) {
   const ops::Tensor* n = s.g.constant_of(s.g.node(*s.g.find_node("y")).inputs[1]);
   ASSERT_NE(n, nullptr);
   EXPECT_THAT(n->to_floats(), ::testing::ElementsAre(-1, -2));
+}
+
+// A table of words of 393 MB is folded where that takes no more room than it has, a number that becomes as much is not.
+TEST(Fold, WhatIsLargeIsFoldedIfItDoesNotGrow) {
+  const ops::TensorType large{DataType::f16, {50257, 4096}}, turned{DataType::f16, {4096, 50257}};
+  for (bool grows : {false, true}) {
+    Graph g;
+    const graph::ValueId c = g.add_constant("c", ops::Tensor(ops::TensorType{DataType::f16, {}}));
+    if (!grows) g.value(c).type = large;
+    graph::Node node;
+    node.name = "t";
+    node.op = "transpose";
+    node.inputs = {c};
+    const graph::NodeId id = g.add_node(std::move(node));
+    graph::Value& result = g.value(g.add_result(id, "y"));
+    result.type = turned;
+    result.typed = true;
+    EXPECT_EQ(graph::can_fold(g, id), !grows);
+  }
 }
 
 const char* kProduct =

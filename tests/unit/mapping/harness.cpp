@@ -51,7 +51,7 @@ RunResult run(const mapping::Mapped& mapped, const Machine& machine,
   mapping::attach(mapped, *program);
   if (!verify(*program, machine, diag)) return {false, diag.to_string(), {}, {}};
   sim::Engine engine(machine, {});
-  if (!engine.load(*program, mapped.weights, diag)) return {false, diag.to_string(), {}, {}};
+  if (!engine.load(*program, mapped.weights.bytes(), diag)) return {false, diag.to_string(), {}, {}};
   std::map<std::string, int> ports;
   for (size_t p = 0; p < program->ports.size(); ++p) ports[program->ports[p].name] = int(p);
   std::vector<std::pair<std::string, int>> receives;

@@ -92,6 +92,23 @@ TEST(Hash, IsTheXxh3OfTheReferenceImplementation) {
   EXPECT_NE(hash_text("a"), hash_text("b"));
 }
 
+TEST(Hash, OfPartsIsThatOfTheWhole) {
+  ContentHash hash;
+  hash.add("wafer");
+  hash.add("");
+  hash.add("smith");
+  EXPECT_EQ(hash.text(), hash_text("wafersmith"));
+  EXPECT_EQ(ContentHash().text(), "2d06800538d394c2");
+}
+
+TEST_F(Files, AFileOfAFolderMayComeInParts) {
+  Diag diag;
+  FolderWriter out(path("d"), diag);
+  ASSERT_TRUE(out.write("a/f", [](const FolderWriter::Take& take) { return take("one") && take("two"); }));
+  ASSERT_TRUE(out.commit());
+  EXPECT_EQ(read_file(path("d/a/f"), diag), "onetwo");
+}
+
 TEST(Rng, IsSplitMix64) {
   Rng r(1234567);  // first values published with the algorithm for this seed
   EXPECT_EQ(r.next(), 6457827717110365317ull);
