@@ -83,7 +83,7 @@ class Maker {
       const autogen::Runs& part = share.stored[size_t(inst_.region->constant_buffer[k])];
       if (part.empty()) continue;
       const PackedConstant& c = inst_.constants[k];
-      role.buffers.push_back({c.name, int(part.words()), false, fmt::format("{}_{}", inst_.name, c.name),
+      role.buffers.push_back({c.name, int(part.words()), true, fmt::format("{}_{}", inst_.name, c.name),
                               "constant operand", c.integer ? "i32" : "f32"});
       use.parameters.push_back({c.name, "&" + c.name});
     }
