@@ -96,7 +96,7 @@ class Coder : StatementWriter {
       from = descriptor("x", s_.loads[size_t(root().index)], axes);
     }
     line(fmt::format("@{}({}, {});", is_int ? "mov32" : "fmovs", out, from));
-    cost(axes, m_.simd("fmovs"));
+    cost(axes, m_.simd("fmovs"), is_fill() ? 1 : 2);
     close_loops();
   }
 
@@ -125,7 +125,15 @@ class Coder : StatementWriter {
     line(fmt::format("@{0}({1}, {1}, {2});", combiner(), y, from));
     // What stands still takes one element after another.
     bool still = std::any_of(axes.begin(), axes.end(), [&](size_t k) { return s_.out.strides[k] == 0; });
-    cost(axes, still ? 1 : m_.simd(combiner()));
+    double conflict = 1;
+    if (loaded && std::any_of(axes.begin(), axes.end(), [&](size_t k) { return s_.out.strides[k] != 0; })) {
+      Axes moving;
+      for (size_t k = 0; k < s_.extents.size(); ++k) {
+        if (std::find(axes.begin(), axes.end(), k) == axes.end() && extent(k) > 1) moving.push_back(k);
+      }
+      conflict = conflict_factor(share_of_one_bank(s_.out, s_.loads[size_t(root().index)], moving));
+    }
+    cost(axes, (still ? 1 : m_.simd(combiner())) / conflict, 3);
     close_loops();
   }
 
@@ -140,7 +148,6 @@ class Coder : StatementWriter {
     open_loops(axes);
     std::string out = descriptor("y", s_.out, axes);
     compute({along(s_.out, axes), out, axes.empty() ? 0 : s_.out.strides[axes[0]]}, axes);
-    code_.cycles += rounds(axes) * kRound;
     close_loops();
   }
 
@@ -173,8 +180,7 @@ class Coder : StatementWriter {
     code_.uses_math = code_.uses_math || result.code.uses_math;
     code_.uses_round = code_.uses_round || result.code.uses_round;
     code_.uses_power = code_.uses_power || result.code.uses_power;
-    code_.cycles += rounds(axes) * (kVectorStart + result.code.cycles_per_run +
-                                    double(target.n) * result.code.cycles_per_element);
+    cycles(result.code.cycles_per_run + double(target.n) * result.code.cycles_per_element);
   }
 
   void scalars() {
@@ -187,7 +193,7 @@ class Coder : StatementWriter {
         int64_t extent = extent_of_index(int(k));
         line(fmt::format("var index{} = {};", k, element(a)));
         line(fmt::format("if (index{0} < 0) {{ index{0} += {1}; }}", k, extent));
-        code_.cycles += rounds({}) * 14;
+        cycles(14);
       }
     }
     bool is_int = integer(s_.out);
@@ -198,7 +204,7 @@ class Coder : StatementWriter {
     code_.uses_math = code_.uses_math || scalar.uses_math;
     code_.uses_round = code_.uses_round || scalar.uses_round;
     code_.uses_power = code_.uses_power || scalar.uses_power;
-    code_.cycles += rounds({}) * (kRound + 6 + 3 * double(s_.loads.size()) + scalar.cycles);
+    cycles(10 + 3 * double(s_.loads.size()) + scalar.cycles);
     close_loops();
   }
 

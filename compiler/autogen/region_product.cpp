@@ -26,10 +26,8 @@ using ops::LoopStatement;
 
 constexpr int64_t kUnrollAll = 32, kUnroll = 16;  // taps of a walk without a loop, and in one round of it
 constexpr size_t kMostParts = 8;                  // of a slice's taps, and of a statement's slices
-constexpr double kSlice = 40;                     // cycles to begin a slice
-constexpr double kWalk = 44;                      // cycles to begin a walk
-constexpr double kTap = 2;                        // cycles of a tap besides its elements
-constexpr double kCopy = 14;                      // cycles of a copy besides its elements
+constexpr double kBegin = 20;                     // cycles to begin a walk in several loops
+constexpr double kTap = 1;  // cycles of a tap besides its elements: its scalar is loaded
 
 bool odd(int64_t n) { return n % 2 != 0; }
 
@@ -84,9 +82,9 @@ class Product : StatementWriter {
   bool pays() const {
     const double n = double(points(axes_)), all = double(points(choose([](size_t) { return true; }, 1)));
     const Axes walk = in_order() ? Axes{} : walk_of(s_);
-    const double taps = kTap + kWalk / double(walk.empty() ? 1 : extent(walk[0]));
+    const double taps = kTap + kBegin / double(walk.empty() ? 1 : extent(walk[0]));
     const double summed = 1.0 / m_.simd("fmuls") + m_.core.reduction_cycles_per_element;
-    return (n + taps) / n < summed + 2 * kVectorStart / all;
+    return (n + taps) / n < summed + 2 * start_cycles(3) / all;
   }
   // A tap that reads what an earlier one wrote.
   bool in_order() const { return vector(s_).buffer == s_.out.buffer || scalar(s_).buffer == s_.out.buffer; }
@@ -105,24 +103,23 @@ class Product : StatementWriter {
     }
     return list;
   }
-  // Do y and the vector begin in one bank: always 1, never 0. Buffers begin at a multiple of 8 bytes.
+  // A half, or all, of the taps of this part have y and the vector in one bank.
   double one_bank(const LoopStatement& s) const {
-    bool turns = steps_ > 1 && odd(s.out.step - vector(s).step);
+    Axes moving;
     for (size_t k = 0; k < s.extents.size(); ++k) {
-      const bool loop = std::find(axes_.begin(), axes_.end(), k) == axes_.end() && s.extents[k] > 1;
-      turns = turns || (loop && odd(s.out.strides[k] - vector(s).strides[k]));
+      if (std::find(axes_.begin(), axes_.end(), k) == axes_.end() && s.extents[k] > 1) moving.push_back(k);
     }
-    return turns ? 0.5 : odd(s.out.offset - vector(s).offset) ? 0 : 1;
+    return share_of_one_bank(s.out, vector(s), moving);
   }
   double tap_cycles(double one_bank) const {
-    return double(points(axes_)) * (1 + one_bank * (m_.core.bank_conflict_factor - 1)) / m_.simd("fmacs");
+    return double(points(axes_)) * conflict_factor(one_bank) / m_.simd("fmacs");
   }
 
   void one_by_one() {
     open_loops(axes_);
     const std::string y = descriptor("y", s_.out, axes_), x = descriptor("x", vector(s_), axes_);
     line(fmt::format("@fmacs({0}, {0}, {1}, {2});", y, x, factor(scalar(s_), axes_)));
-    code_.cycles += rounds(axes_) * (kSlice + tap_cycles(one_bank(s_)));
+    cycles(start_cycles(3) + offset_cycles(scalar(s_), axes_) + kTap + tap_cycles(one_bank(s_)));
     close_loops();
   }
 
@@ -149,20 +146,19 @@ class Product : StatementWriter {
       if (same) taps_aside += count(part, tap_axes_);
       (same ? aside : here).push_back(part);
     }
-    const double n = double(points(axes_)), copies = 2 * (n / m_.simd("fmovs") + kCopy);
+    const double n = double(points(axes_)), copies = 2 * (n / m_.simd("fmovs") + start_cycles(2));
     if (double(taps_aside) * (tap_cycles(1) - tap_cycles(0)) < copies) {
       here.insert(here.end(), aside.begin(), aside.end());
       aside.clear();
     }
-    slices_ = double(steps_) * double(count(s, slice_axes_));
-    code_.cycles += slices_ * (kSlice + (aside.empty() ? 0 : copies));
     open_scope();
     for (size_t k : slice_axes_) {
       if (s.extents[k] > 1) open_loop(k, s.extents[k]);
     }
     Axes fixed = axes_;
     fixed.insert(fixed.end(), tap_axes_.begin(), tap_axes_.end());
-    const std::string y = moved(declare(unique("y"), s.out, axes_), s.out, fixed);
+    if (!aside.empty()) cycles(copies);
+    const std::string y = moved(declare(unique("y"), s.out, axes_), s.out, fixed, axes_.size());
     if (!here.empty()) add(y, here, 1);
     if (!aside.empty()) {
       const std::string copy = copy_of_slice(odd(s.out.offset) ? 0 : 1);
@@ -198,6 +194,7 @@ class Product : StatementWriter {
     declare_registers();
     line(fmt::format("@load_to_dsr(s{}_to, {});", number_, y));
     line(fmt::format("@load_to_dsr(s{}_from, {});", number_, y));
+    cycles(2 * m_.core.dsr_load_cycles);
     for (const LoopStatement& part : parts) taps(part, own_bank * one_bank(part));
   }
   void declare_registers() {
@@ -226,20 +223,24 @@ class Product : StatementWriter {
     const int64_t n = count(s, walk), by = walk.empty() ? 0 : vector(s).strides[walk[0]];
     const int outside = indent_;
     open_scope();
-    double walks = slices_;
     for (size_t k : tap_axes_) {
       if (s.extents[k] == 1 || (!walk.empty() && k == walk[0])) continue;
       open_loop(k, s.extents[k]);
-      walks *= double(s.extents[k]);
     }
     Axes fixed = axes_;
     fixed.insert(fixed.end(), walk.begin(), walk.end());
-    const std::string x = moved(declare(unique("x"), vector(s), axes_, by), vector(s), fixed);
+    const std::string x =
+        moved(declare(unique("x"), vector(s), axes_, by), vector(s), fixed, axes_.size() + size_t(by != 0));
     line(fmt::format("@load_to_dsr(s{}_vector, {}{});", number_, x,
                      walk.empty() ? "" : ", .{ .save_address = true }"));
     line(fmt::format("const factors = @ptrcast([*]f32, &{});", factor(scalar(s), fixed)));
     multiply_adds(n, walk.empty() ? 0 : scalar(s).strides[walk[0]]);
-    code_.cycles += walks * (kWalk + double(n) * (kTap + tap_cycles(one_bank)));
+    // The first multiply-add waits for its register; meanwhile the address and the value of its scalar are
+    // there.
+    cycles(std::max(double(m_.core.dsr_load_use_cycles),
+                    m_.core.dsr_load_cycles + offset_cycles(scalar(s), fixed) + kTap) -
+           kTap);
+    cycles(double(n) * (kTap + tap_cycles(one_bank)));
     close_to(outside);
   }
 
@@ -250,6 +251,7 @@ class Product : StatementWriter {
     int64_t done = 0;
     if (n > kUnrollAll) {
       done = n / kUnroll * kUnroll;
+      cycles(double(n / kUnroll) * (4 + m_.core.jump_taken_cycles));
       line("var at: i16 = 0;");
       line(fmt::format("while (at < {}) : (at += {}) {{", done * by, kUnroll * by));
       indent_ += 2;
@@ -262,7 +264,6 @@ class Product : StatementWriter {
 
   Axes axes_, slice_axes_, tap_axes_;
   size_t vector_ = 0, scalar_ = 0;
-  double slices_ = 1;
   int names_ = 0;
   bool has_copy_ = false, has_registers_ = false;
 };

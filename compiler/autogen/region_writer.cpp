@@ -23,14 +23,6 @@ int64_t StatementWriter::points(const Axes& axes) const {
                          [&](int64_t n, size_t k) { return n * extent(k); });
 }
 
-double StatementWriter::rounds(const Axes& vector) const {
-  double n = double(steps_);
-  for (size_t k = 0; k < s_.extents.size(); ++k) {
-    if (!contains(vector, k)) n *= double(extent(k));
-  }
-  return n;
-}
-
 StatementWriter::Axes StatementWriter::choose(const std::function<bool(size_t)>& qualifies, size_t most,
                                               int64_t most_points) const {
   Axes list;
@@ -77,11 +69,14 @@ std::string StatementWriter::declare(const std::string& what, const LoopAccess& 
   return dsd;
 }
 
-std::string StatementWriter::moved(const std::string& dsd, const LoopAccess& a, const Axes& fixed) {
+std::string StatementWriter::moved(const std::string& dsd, const LoopAccess& a, const Axes& fixed,
+                                   size_t dimensions) {
   const std::string by = moving(a, fixed);
   if (by.empty()) return dsd;
   line(fmt::format("const {}_at = @increment_dsd_offset({}, {}, {});", dsd, dsd, by,
                    integer(a) ? "i32" : "f32"));
+  constexpr double kStores = 3, kStoresOfSeveral = 6;  // of a descriptor's words, by its dimensions
+  cycles(offset_cycles(a, fixed) + (dimensions > 1 ? kStoresOfSeveral : kStores));
   return dsd + "_at";
 }
 
@@ -97,9 +92,14 @@ std::string StatementWriter::temporary(int64_t n) {
 void StatementWriter::open_scope() {
   line("{");  // of counters and descriptors
   indent_ += 2;
+  times_.push_back(times_.back());
 }
 
+// Counter, comparison and jump: before the loop, and behind every round.
 void StatementWriter::open_loop(size_t axis, int64_t rounds) {
+  const double leave = 2 + m_.core.jump_not_taken_cycles, again = 2 + m_.core.jump_taken_cycles;
+  cycles(2 * leave + double(rounds - 1) * again);
+  times_.push_back(times_.back() * double(rounds));
   line(fmt::format("var i{}: i16 = 0;", axis));
   line(fmt::format("while (i{0} < {1}) : (i{0} += 1) {{", axis, rounds));
   indent_ += 2;
@@ -115,12 +115,29 @@ void StatementWriter::open_loops(const Axes& vector) {
 void StatementWriter::close_to(int indent) {
   while (indent_ > indent) {
     indent_ -= 2;
+    times_.pop_back();
     line("}");
   }
 }
 
-void StatementWriter::cost(const Axes& vector, double rate, double instructions) {
-  code_.cycles += rounds(vector) * (kRound + instructions * (kVectorStart + double(points(vector)) / rate));
+void StatementWriter::cost(const Axes& vector, double rate, int descriptors) {
+  cycles(start_cycles(descriptors) + double(points(vector)) / rate);
+}
+
+double StatementWriter::share_of_one_bank(const LoopAccess& a, const LoopAccess& b,
+                                          const Axes& moving) const {
+  const auto odd = [](int64_t n) { return n % 2 != 0; };
+  bool turns = steps_ > 1 && odd(a.step - b.step);
+  for (size_t k : moving) turns = turns || odd(a.strides[k] - b.strides[k]);
+  return turns ? 0.5 : odd(a.offset - b.offset) ? 0 : 1;
+}
+
+double StatementWriter::offset_cycles(const LoopAccess& a, const Axes& fixed) const {
+  int terms = a.step != 0 ? 1 : 0;
+  for (size_t k = 0; k < a.strides.size(); ++k) {
+    if (!contains(fixed, k) && a.strides[k] != 0) ++terms;
+  }
+  return terms == 0 ? 0 : 2.0 * terms + 1;  // in bytes, from the beginning of the buffer
 }
 
 }  // namespace cs::autogen

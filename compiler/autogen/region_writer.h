@@ -17,8 +17,6 @@ class StatementWriter {
  public:
   using Axes = std::vector<size_t>;
   static constexpr size_t kMaxDimensions = 4;  // of a mem4d_dsd
-  static constexpr double kVectorStart = 14;   // cycles: descriptors with changed offsets, loads, latency
-  static constexpr double kRound = 12;         // cycles of a round of a loop around an instruction
 
   StatementWriter(const ops::LoopStatement& s, int64_t steps, const StatementContext& context,
                   RegionCode& code)
@@ -28,7 +26,8 @@ class StatementWriter {
         m_(context.machine),
         code_(code),
         number_(code.statements++),
-        indent_(context.indent) {}
+        indent_(context.indent),
+        times_{double(steps)} {}
 
  protected:
   const ops::ExprNode& root() const { return s_.value.nodes[size_t(s_.value.root)]; }
@@ -37,7 +36,6 @@ class StatementWriter {
   }
   int64_t extent(size_t axis) const { return s_.extents[axis]; }
   int64_t points(const Axes&) const;
-  double rounds(const Axes& vector) const;  // of the loops over all other axes
   // Up to so many of the axes that qualify, the longest; in their order.
   Axes choose(const std::function<bool(size_t)>& qualifies, size_t most = kMaxDimensions,
               int64_t most_points = INT64_MAX) const;
@@ -52,9 +50,9 @@ class StatementWriter {
   // around them, by which a register that saves its address walks on (docs/timing.md §6).
   std::string declare(const std::string& what, const ops::LoopAccess&, const Axes&, int64_t walk = 0);
   // It in this round: moved by the counters of the loops, which are over all axes but `fixed`.
-  std::string moved(const std::string& dsd, const ops::LoopAccess&, const Axes& fixed);
+  std::string moved(const std::string& dsd, const ops::LoopAccess&, const Axes& fixed, size_t dimensions);
   std::string descriptor(const std::string& what, const ops::LoopAccess& a, const Axes& axes) {
-    return moved(declare(what, a, axes), a, axes);
+    return moved(declare(what, a, axes), a, axes, axes.size());
   }
   std::string temporary(int64_t n);
 
@@ -64,7 +62,22 @@ class StatementWriter {
   void open_loops(const Axes& vector);  // a scope, and loops over all other axes
   void close_loops() { close_to(c_.indent); }
   void close_to(int indent);
-  void cost(const Axes& vector, double rate, double instructions = 1);
+
+  // ---- cycles: of what is written at this place, as often as the loops around it go round. Loops and moved
+  // descriptors are counted as they are written.
+  void cycles(double n) { code_.cycles += times_.back() * n; }
+  // A vector instruction over these axes with so many descriptors.
+  void cost(const Axes& vector, double rate, int descriptors);
+  // From the first load of a descriptor's register to the instruction.
+  double start_cycles(int descriptors) const {
+    return (descriptors - 1) * m_.core.dsr_load_cycles + m_.core.dsr_load_use_cycles;
+  }
+  // How often two accesses begin in one bank, banks being those of even and of odd words, as these axes go
+  // round: always 1, never 0. Buffers begin at a multiple of 8 bytes. And what that costs.
+  double share_of_one_bank(const ops::LoopAccess&, const ops::LoopAccess&, const Axes& moving) const;
+  double conflict_factor(double one_bank) const { return 1 + one_bank * (m_.core.bank_conflict_factor - 1); }
+  // Of instructions that compute an offset from the counters: a product and a sum for each.
+  double offset_cycles(const ops::LoopAccess&, const Axes& fixed) const;
 
   const ops::LoopStatement& s_;
   int64_t steps_;
@@ -73,6 +86,7 @@ class StatementWriter {
   RegionCode& code_;
   int number_;
   int indent_;
+  std::vector<double> times_;  // that a line is executed, by the loops around it
 };
 
 // `y += x * w` of a convolution by the library's conv.csl (region_convolution.cpp); false, and nothing is

@@ -50,20 +50,43 @@ namespace {
 constexpr uint32_t kCodeBytes = 640, kMathCodeBytes = 2560;
 constexpr int kMostInPart = 512;  // more would need memory, less would be starts of instructions
 
-// Per sample and row of the matrix: what the feeder, one PE and the exit take.
+// Cycles in which feeder.csl sends nothing of a vector, by its instructions: from the last word of a vector
+// to the first one of the next (seven instructions, the start of a vector operation), between slices whenever
+// a loop goes round, and while the descriptors of the last slice are loaded.
+double feeder_idle_cycles(int slices, const Machine& m) {
+  const Machine::Core& t = m.core;
+  const double again = 2 + t.jump_taken_cycles, leave = 2 + t.jump_not_taken_cycles;
+  const auto loop = [&](int rounds) { return rounds > 0 ? (rounds - 1) * again + leave : 0; };
+  const auto enter = [&](int rounds) { return rounds > 0 ? t.jump_not_taken_cycles : t.jump_taken_cycles; };
+  const double load = 1 + t.dsr_load_use_cycles, start = t.dsd_start_cycles - 1;
+  if (slices == 1) return 2 + t.dsr_load_use_cycles + start;
+  const int fours = (slices - 1) / 4, rest = (slices - 1) % 4;
+  return 6 + enter(fours) + start + loop(fours) + 1 + enter(rest) + loop(rest) + load;
+}
+
+// Per sample and row of the matrix: words, and a control wavelet behind every slice.
 double feed_cycles(const Work& work, const Cut& cut, const Machine& m) {
   if (cut.w * cut.h == 1) return double(work.n);
-  double loop = (m.core.jump_taken_cycles + 2.0) / 4 + 1;  // unrolled by four, one control wavelet per slice
-  return double(work.n) + cut.w * loop + 2 * m.core.task_start_cycles + 8;
+  return double(work.n) + (cut.w > 1 ? cut.w : 0) + feeder_idle_cycles(cut.w, m);
 }
 
 // Until all slices are fed, where results go the way of operands: from the moment at which the first PE
-// sends, every link to the east of it carries one more stream, and all have an equal share.
+// sends, every link to the east of it carries one more stream, and all have an equal share; that of a feeder
+// that is idle goes to the others.
 double shared_feed_cycles(const Work& work, const Cut& cut, double feed, double pe) {
   if (cut.w == 1 || work.kind->words_kept(work, cut) == 0) return feed;
-  const double streams = work.operands, overhead = feed - double(work.n), words = streams * double(work.n);
+  const double streams = work.operands, words = streams * double(work.n);
   const double alone = std::min(words, (streams - 1) * cut.n_slice + pe);
-  return overhead + alone + (words - alone) * (streams + 1) / streams;
+  return std::max(feed, alone + (words - alone) * (streams + 1) / streams);
+}
+
+// Partial sums leave a column when it has computed, over the link that brings slices to the columns behind
+// it: if these are still fed then, sums and words share the link, each with at least half of it.
+double summed_feed_cycles(const Work& work, const Cut& cut, double feed, double pe) {
+  if (cut.w == 1 || !work.kind->footprint(work, cut).partial_sums) return feed;
+  const double column = feed / cut.w, words = cut.n_slice + 1;
+  const double meet = std::max(0.0, cut.w - pe / column);
+  return feed + meet * std::max(0.0, words + std::min(words, double(cut.m_slice)) - column);
 }
 
 Memory memory_of(const Work& work, const Cut& cut) {
@@ -118,7 +141,8 @@ std::optional<Plan> plan_kernel(const Work& work, int w, int h, const Machine& m
   plan.cut = *cut;
   plan.memory = memory_of(work, *cut);
   const PeCycles pe = work.kind->pe_cycles(work, *cut, machine);
-  const double feed = shared_feed_cycles(work, *cut, feed_cycles(work, *cut, machine), pe.alone());
+  double feed = shared_feed_cycles(work, *cut, feed_cycles(work, *cut, machine), pe.alone());
+  feed = summed_feed_cycles(work, *cut, feed, pe.alone());
   double out = double(work.m) + (w * h > 1 ? h : 0);
   double row = std::max({feed, pe.steady(work.kind->words_kept(work, *cut)), out});
   plan.interval_cycles = double(work.rows) * row;

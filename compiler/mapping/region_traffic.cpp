@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include "compiler/autogen/region_estimate.h"
 #include "compiler/autogen/stream_filter.h"
@@ -23,15 +24,18 @@ using autogen::Walk;
 
 constexpr double kRunCycles = 40;  // of a PE between two runs that it keeps or sends
 constexpr double kTurnCycles = 8;  // of a collector between its last word and the next one's first
-constexpr double kShared = 0.5;    // of the results' words that a stream waits for where it shares their links
-constexpr size_t kFilters = 3;     // operands of a PE that are filtered
-constexpr int kManyPes = 16;       // along rows and columns, if many are looked at
+constexpr double kShared = 0.5;  // of the results' words that a stream waits for where it shares their links
+constexpr double kOperandCycles = 75;  // of a PE that asks for an operand and hears that it has come
+constexpr size_t kFilters = 3;         // operands of a PE that are filtered
+constexpr int kManyPes = 16;           // along rows and columns, if many are looked at
 
 int64_t elements(const Region& r, int buffer) { return r.program.buffers[size_t(buffer)].type.elements(); }
 
 // What the busiest PE takes and holds.
 struct Busiest {
-  double compute = 0, gaps_in = 0, runs_out = 0;
+  double compute = 0, runs_out = 0;
+  std::vector<double> gaps_in;  // between runs that it keeps, by operand
+  double asking = 0;            // cycles for operands whose words come at once
   double span = 0;  // words that pass from the first one that it keeps of an operand to the last one
   uint32_t bytes = 0, code = 0;
 };
@@ -42,18 +46,16 @@ double runs_of_walk(const Walk& walk) {
   return runs;
 }
 
-// Gaps that the PE sees between the runs of an operand that it keeps, of what passes its row: the router
-// filters others.
-double gaps_in(const Region& r, const RegionShare& share, size_t operand, const Runs& passing) {
+// What the PE keeps of an operand, of what passes its row and its router does not reject.
+Walk kept_walk(const Region& r, const RegionShare& share, size_t operand, const Runs& passing) {
   const int b = r.operand_buffer[operand];
-  if (share.stored[size_t(b)].empty()) return 0;
   Walk walk;
   const std::vector<autogen::Moves>& moves = share.receive[operand].moves;
   const int64_t first = share.stored[size_t(b)].first();
   if (!walk_of(first, moves, passing, walk))
     walk_of(first, moves, autogen::interval(0, elements(r, b) - 1), walk);
   if (operand < kFilters) autogen::filter_walk(walk);
-  return runs_of_walk(walk) - 1;
+  return walk;
 }
 
 // Ends of rows, planes and so on of a result that lie inside the part: what is computed row by row is then
@@ -81,8 +83,7 @@ int most_cut(const Region& r, const RegionCut& cut, bool south) {
   for (int k = 0; k < std::min(south ? cut.h() : cut.w(), kLookedAt); ++k) {
     const int64_t n = elements(r, r.result_buffer[0]);
     const Runs part = part_of(n, cut, south ? cut.w() / 2 : k, south ? k : cut.h() / 2);
-    const int64_t inside =
-        ends_inside(r.program.buffers[size_t(r.result_buffer[0])].type.shape, n, part);
+    const int64_t inside = ends_inside(r.program.buffers[size_t(r.result_buffer[0])].type.shape, n, part);
     if (inside > ends) ends = inside, most = k;
   }
   return most;
@@ -138,20 +139,33 @@ class Busy {
   void pe(int x, int y) {
     RegionShare share = autogen::shard_region(r_, cut_, x, y);
     receive_in_place(r_, share);
-    double in = 0, out = 0;
+    double out = 0;
     for (int k : r_.operand_buffer)
       b_.span = std::max(b_.span, words_within_span(r_, share.stored[size_t(k)]));
-    for (size_t k = 0; k < r_.operands.size() && y == cut_.h() / 2; ++k)
-      in += gaps_in(r_, share, k, passing_[k]);
+    if (y == cut_.h() / 2) receive(share);
     for (const Runs& sent : share.sent) out += double(sent.count());
-    b_.gaps_in = std::max(b_.gaps_in, in);
     b_.runs_out = std::max(b_.runs_out, out);
     code(std::move(share));
+  }
+  // It asks for the first words of an operand, is called when they are there, and again after each gap. What
+  // lies before and behind its words it lets pass.
+  void receive(const RegionShare& share) {
+    double asking = 0;
+    b_.gaps_in.resize(r_.operands.size());
+    for (size_t k = 0; k < r_.operands.size(); ++k) {
+      asking += kOperandCycles;
+      if (share.stored[size_t(r_.operand_buffer[k])].empty()) continue;
+      const Walk walk = kept_walk(r_, share, k, passing_[k]);
+      asking += kRunCycles * (int(walk.before > 0) + int(walk.after > 0));
+      b_.gaps_in[k] = std::max(b_.gaps_in[k], runs_of_walk(walk) - 1);
+    }
+    b_.asking = std::max(b_.asking, asking);
   }
   // Many PEs have the same program.
   void code(RegionShare share) {
     RegionShare local = local_share(share);
-    if (std::any_of(known_.begin(), known_.end(), [&](const auto& k) { return same_program(k, local); })) return;
+    if (std::any_of(known_.begin(), known_.end(), [&](const auto& k) { return same_program(k, local); }))
+      return;
     known_.push_back(std::move(local));
     const autogen::RegionEstimate e = estimate_region(r_, share, region_code(r_, share, machine_));
     b_.compute = std::max(b_.compute, e.compute_cycles);
@@ -167,21 +181,34 @@ class Busy {
   Busiest b_;
 };
 
-// Parts of the stream at which rows begin: those that are nearer than a feeder takes to turn from one run to
-// the next count as one. Of the first rows.
+// Parts of the stream at which rows begin, or the PEs of a single row: those that are nearer than a feeder or
+// a PE takes to turn from one run to the next count as one. Of the first ones.
 double share_of_starts(const Region& r, const RegionCut& cut, size_t operand) {
-  constexpr int kRows = 16;
+  constexpr int kLines = 16;
   const size_t b = size_t(r.operand_buffer[operand]);
+  const bool rows = cut.h() > 1;
   std::vector<int64_t> starts;
-  for (int y = 0; y < std::min(cut.h(), kRows); ++y) {
-    const RegionShare share = shard_region(r, cut, 0, y);
+  for (int k = 0; k < std::min(rows ? cut.h() : cut.w(), kLines); ++k) {
+    const RegionShare share = shard_region(r, cut, rows ? 0 : k, rows ? k : 0);
     if (!share.stored[b].empty()) starts.push_back(share.stored[b].first());
   }
   std::sort(starts.begin(), starts.end());
-  const double rows = double(starts.size());
+  const double lines = double(starts.size());
   const auto near = [](int64_t x, int64_t y) { return double(y - x) < kRunCycles; };
   starts.erase(std::unique(starts.begin(), starts.end(), near), starts.end());
-  return rows == 0 ? 0 : double(starts.size()) / rows;
+  return lines == 0 ? 0 : double(starts.size()) / lines;
+}
+
+// Cycles for which the stream stops because PEs see gaps between their runs: while one of them turns to its
+// next run, all that come behind it wait, and those of other rows.
+double run_stops(const Region& r, const RegionCut& cut, const std::vector<double>& gaps_in) {
+  double all = 0;
+  for (size_t k = 0; k < gaps_in.size(); ++k) {
+    if (gaps_in[k] == 0) continue;
+    const double lines = std::max(1.0, (cut.h() > 1 ? cut.h() : cut.w()) * share_of_starts(r, cut, k));
+    all += kRunCycles * gaps_in[k] * lines;
+  }
+  return all;
 }
 
 // Turns of all rows, in which their collectors send results on.
@@ -231,7 +258,31 @@ double feeder_stops(const Region& r, const RegionCut& cut, const RowStreams& str
 
 namespace {
 
-RegionPlan plan_with(const Region& r, const RegionCut& cut, const Busiest& b, double stops) {
+// Of a PE that waits for the words of its operands.
+double overhead_in(const Region& r) { return 40.0 + 20.0 * double(r.operands.size()); }
+
+// Cycles beside computing in which a PE waits and sends.
+//
+//   own       from the first word that it keeps to the last one, or as long as it takes to ask for all
+//   operands
+//             and to hear that they have come, and its part of the results; while it waits others may send
+//             over the same links (`shared`)
+//   together  PEs whose words lie between each other's take a sample together: none begins to compute before
+//             all have room for it, and the last one has room when it has computed, behind the turns of the
+//             others. Two samples on, the first one has waited for the turns and for the words once, so half
+//             of that comes to each.
+//
+// One that sends several runs waits for the turns of all in any case.
+double waiting(const Region& r, const RegionCut& cut, const Busiest& b, double stops, double shared) {
+  const double out = double(r.words_out()), in = stops + double(r.words_in());
+  const double words = std::max(b.span, b.asking - overhead_in(r));
+  const double own = words + stops + out / (double(cut.w()) * cut.h()) + shared;
+  if (b.runs_out > 1) return std::max(own, (in + out) / 2);
+  const double between = std::min(1.0, b.span / std::max(1.0, double(r.words_in()) - b.span));
+  return cut.w() * cut.h() == 1 ? own : std::max(own, (b.span + stops + between * out) / 2);
+}
+
+RegionPlan plan_with(const Region& r, const RegionCut& cut, const Busiest& b, double stops, double shared) {
   RegionPlan p;
   p.cut = cut;
   p.plan.cut.w = cut.w();
@@ -239,17 +290,9 @@ RegionPlan plan_with(const Region& r, const RegionCut& cut, const Busiest& b, do
   p.plan.memory.users = {{"tensors", b.bytes}, {"code", b.code}};
   p.plan.memory.total = b.bytes + b.code;
   // All operands share the links, along the row or the column of feeders.
-  const double out = double(r.words_out()), pes = double(p.plan.cut.w) * p.plan.cut.h;
-  double in = stops;
-  for (int k : r.operand_buffer) in += double(elements(r, k));
-  double overhead = 60.0 + 20.0 * double(r.operands.size()) + kRunCycles / 2 * b.runs_out;
-  overhead += kRunCycles * b.gaps_in;
-  // A PE waits from the first word that it keeps to the last one, computes, and sends: others receive and
-  // compute meanwhile. One that sends several runs is held up by the turns between them, as long as half of
-  // what all receive and send.
-  const double own = b.span + stops + out / pes;
-  const double streams = b.runs_out > 1 ? std::max(own, (in + out) / 2) : own;
-  p.plan.interval_cycles = std::max({b.compute + streams + overhead, in, out});
+  const double out = double(r.words_out()), in = stops + double(r.words_in());
+  const double overhead = 20 + overhead_in(r) + kRunCycles / 2 * b.runs_out;
+  p.plan.interval_cycles = std::max({b.compute + waiting(r, cut, b, stops, shared) + overhead, in, out});
   p.plan.latency_cycles = in + b.compute + out + overhead + b.runs_out * p.plan.cut.w;
   return p;
 }
@@ -257,20 +300,21 @@ RegionPlan plan_with(const Region& r, const RegionCut& cut, const Busiest& b, do
 }  // namespace
 
 RegionPlan plan_unlaid(const Region& r, const RegionCut& cut, const Machine& machine) {
-  return plan_with(r, cut, Busy(r, cut, row_streams(r, cut), machine).run(Look::few), 0);
+  const Busiest b = Busy(r, cut, row_streams(r, cut), machine).run(Look::few);
+  return plan_with(r, cut, b, kRunCycles * std::accumulate(b.gaps_in.begin(), b.gaps_in.end(), 0.0), 0);
 }
 
 RegionPlan plan_cut(const Region& r, const RegionCut& cut, const Machine& machine, Look look) {
   const RowStreams row = row_streams(r, cut);
   const Busiest b = Busy(r, cut, row, machine).run(look);
-  const double stops = feeder_stops(r, cut, row), out = double(r.words_out());
-  RegionPlan p = plan_with(r, cut, b, stops);
-  // While a PE waits others send over the same links. In some row results leave at any time, by the links that
-  // bring it its part of the operands.
+  const double stops = feeder_stops(r, cut, row) + run_stops(r, cut, b.gaps_in), out = double(r.words_out());
+  // While a PE waits others send over the same links. In some row results leave at any time, by the links
+  // that bring it its part of the operands.
   const double shared = std::min(b.span + stops, out) / cut.h() * (1 - 1 / double(cut.w()));
-  const double links = std::max(out + words_of(row) + b.runs_out * cut.w(),
-                                out + kTurnCycles * collector_turns(r, cut));
-  p.plan.interval_cycles = std::max(p.plan.interval_cycles + kShared * shared, links);
+  RegionPlan p = plan_with(r, cut, b, stops, kShared * shared);
+  const double links =
+      std::max(out + words_of(row) + b.runs_out * cut.w(), out + kTurnCycles * collector_turns(r, cut));
+  p.plan.interval_cycles = std::max(p.plan.interval_cycles, links);
   return p;
 }
 

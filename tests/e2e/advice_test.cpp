@@ -37,11 +37,12 @@ class Advice : public Scratch {
   }
 };
 
-// A layer of eight steps as kernels: what was joined to them computes at the same time, apart.
+// Layers of eight steps as kernels: what was joined to them computes at the same time, apart.
 TEST_F(Advice, GainsWhatItSays) {
-  const std::string model = kSource + "/tests/networks/rnn/model.onnx";
+  const std::string network = "rnn_both_directions";
+  const std::string model = kSource + "/tests/networks/" + network + "/model.onnx";
   ASSERT_EQ(run("cs-compile", {model, "-q", "-o", path("p.csp")}).exit_code, 0);
-  const Json s = stats(path("p.csp"), "rnn", {"--report", path("report")});
+  const Json s = stats(path("p.csp"), network, {"--report", path("report")});
   ASSERT_TRUE(s.is_object() && !s.at("advice").empty()) << s.dump();
   const Json advice = s.at("advice")[0];
   EXPECT_GE(advice.at("gain").get<double>(), 0.05);
@@ -54,7 +55,7 @@ TEST_F(Advice, GainsWhatItSays) {
   EXPECT_EQ(command[command.size() - 2], "-o");
   command.back() = path("faster.csp");
   ASSERT_EQ(run("cs-compile", {command.begin() + 1, command.end()}).exit_code, 0);
-  EXPECT_EQ(stats(path("faster.csp"), "rnn", {"--iterations", "8"}).at("interval_cycles"), advice.at("advised"));
+  EXPECT_EQ(stats(path("faster.csp"), network, {"--iterations", "8"}).at("interval_cycles"), advice.at("advised"));
   EXPECT_NE(slurp(path("report/report.html")).find(advice.at("command").get<std::string>()), std::string::npos);
 }
 

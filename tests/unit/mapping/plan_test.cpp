@@ -276,66 +276,6 @@ TEST(Roles, EveryResourceIsUsedOnceAndExhaustionIsReported) {
   EXPECT_THAT(full.to_string(), testing::HasSubstr("needs 9 input queues, a PE has 8"));
 }
 
-TEST(Size, TheIntervalIsTheEstimatedOne) {
-  // 64 inputs, 48 outputs, 12 samples: the measured interval is within a quarter of the estimate.
-  for (Origin origin : {Origin::handwritten, Origin::autogen}) {
-    test::GemmCase c{1, 64, 48, "", origin, {}, {}};
-    graph::Graph g = test::gemm_graph(c);
-    Machine machine = test::machine("wse2");
-    Diag diag;
-    std::optional<mapping::Mapped> mapped = mapping::map_graph(g, machine, {}, diag);
-    ASSERT_TRUE(mapped) << diag.to_string();
-    test::RunResult r = test::run(*mapped, machine, {{"x", test::numbers(64 * 12, 3)}}, 12);
-    ASSERT_TRUE(r.ok) << r.message;
-    double interval = double(r.sample_ends[11] - r.sample_ends[5]) / 6;
-    EXPECT_NEAR(interval, mapped->placement[0].interval_cycles, 0.25 * interval);
-  }
-}
-
-TEST(Size, TheLatencyIsTheEstimatedOne) {
-  // One sample alone, one PE and 3 x 2: from the first word in to the last one out, within 15 %.
-  for (Origin origin : {Origin::handwritten, Origin::autogen}) {
-    for (const auto& [w, h] : {std::pair{1, 1}, {3, 2}}) {
-      test::GemmCase c{1, 64, 48, "", origin, {}, {}};
-      graph::Graph g = test::gemm_graph(c);
-      Machine machine = test::machine("wse2");
-      mapping::MapOptions options;
-      options.force_width = w;
-      options.force_height = h;
-      Diag diag;
-      std::optional<mapping::Mapped> mapped = mapping::map_graph(g, machine, options, diag);
-      ASSERT_TRUE(mapped) << diag.to_string();
-      test::RunResult r = test::run(*mapped, machine, {{"x", test::numbers(64, 3)}}, 1);
-      ASSERT_TRUE(r.ok) << r.message;
-      const double latency = double(r.sample_ends[0]);
-      EXPECT_NEAR(latency, mapped->host.kernels[0].estimated_cycles, 0.15 * latency) << w << " x " << h;
-    }
-  }
-}
-
-// Two streams of 4096 words to 8 PEs, the sum sent in turns: the first PE has its slices of 512 after 1024
-// cycles and sends at once; the other 7168 words share the links with the results, two streams in and one
-// out: 1.5 cycles each, 11776 in all. (Without results it would be 8192.)
-TEST(Size, ResultsShareTheLinksOfOperands) {
-  graph::Graph g;
-  const graph::ValueId a = g.add_input("a", {DataType::f32, {1, 4096}}, 0);
-  const graph::ValueId b = g.add_input("b", {DataType::f32, {1, 4096}}, 0);
-  g.set_output(test::add_op(g, "sum", "add", {a, b}, {1, 4096}, Origin::autogen));
-  const Machine machine = test::machine("wse2");
-  mapping::MapOptions options;
-  options.force_width = 8;
-  options.force_height = 1;
-  Diag diag;
-  const std::optional<mapping::Mapped> mapped = mapping::map_graph(g, machine, options, diag);
-  ASSERT_TRUE(mapped) << diag.to_string();
-  const std::vector<float> x = test::numbers(size_t(4096 * 6), 3);
-  const test::RunResult r = test::run(*mapped, machine, {{"a", x}, {"b", x}}, 6);
-  ASSERT_TRUE(r.ok) << r.message;
-  const double interval = double(r.sample_ends[5] - r.sample_ends[2]) / 3;
-  EXPECT_NEAR(interval, 11776, 0.05 * interval);
-  EXPECT_NEAR(mapped->placement[0].interval_cycles, interval, 0.05 * interval);
-}
-
 TEST(Map, TheSameInputGivesTheSameText) {
   test::GemmCase c{1, 40, 12, "sigmoid", Origin::autogen, {}, {}};
   graph::Graph g = test::gemm_graph(c);

@@ -15,20 +15,21 @@ struct Cut {
   int w = 1, h = 1;
 };
 
-// A padded convolution of 3 (x 3) with as many channels out as in.
-graph::Graph convolution(const std::vector<int64_t>& shape) {
+// A convolution of a picture or line, channels first, with so many channels out, padded so that it keeps its
+// size.
+graph::Graph convolution(const std::vector<int64_t>& shape, int64_t out, int64_t window) {
   graph::Graph g;
   g.name = "picture";
   const size_t dimensions = shape.size() - 1;
-  ops::Shape in = {1}, kernel = {shape[0], shape[0]};
+  ops::Shape in = {1}, kernel = {out, shape[0]};
   in.insert(in.end(), shape.begin(), shape.end());
-  kernel.insert(kernel.end(), dimensions, 3);
+  kernel.insert(kernel.end(), dimensions, window);
   const ops::TensorType type{DataType::f32, kernel};
   graph::Node node;
   node.name = "op";
   node.op = "conv";
-  node.attrs = {{"kernel_shape", std::vector<int64_t>(dimensions, 3)},
-                {"pads", std::vector<int64_t>(2 * dimensions, 1)}};
+  node.attrs = {{"kernel_shape", std::vector<int64_t>(dimensions, window)},
+                {"pads", std::vector<int64_t>(2 * dimensions, window / 2)}};
   node.assignment = {Origin::autogen, "dtg-region", "test", "", {}};
   node.inputs = {g.add_input("x", {DataType::f32, in}),
                  g.add_constant("w", ops::Tensor::from_floats(kernel, numbers(size_t(type.elements()), 3)))};
@@ -43,7 +44,7 @@ class RegionInterval : public testing::TestWithParam<Cut> {};
 
 TEST_P(RegionInterval, IsTheEstimatedOne) {
   const Cut& c = GetParam();
-  const graph::Graph g = convolution(c.shape);
+  const graph::Graph g = convolution(c.shape, c.shape[0], 3);
   const Machine machine = test::machine("wse2");
   mapping::MapOptions options;
   options.force_width = c.w;
@@ -62,14 +63,61 @@ TEST_P(RegionInterval, IsTheEstimatedOne) {
 INSTANTIATE_TEST_SUITE_P(
     Cuts, RegionInterval,
     testing::Values(
-        // Of 6 channels of 32 elements 14 each: seven PEs begin in one channel and end in the next, and compute
-        // both. The first, the middle and the last one do not.
+        // Of 6 channels of 32 elements 14 each: seven PEs begin in one channel and end in the next, and
+        // compute both. The first, the middle and the last one do not.
         Cut{"Uneven", {6, 32}, 14, 1}, Cut{"Even", {6, 32}, 6, 1},
         // 4096 words in and out: all PEs of the row wait for the whole stream, over links that results share.
         Cut{"LongStream", {16, 16, 16}, 64, 1},
         // The same in 8 rows, whose results leave by other links.
         Cut{"Rows", {16, 16, 16}, 16, 8}),
     [](const auto& info) { return std::string(info.param.name); });
+
+// One PE, 24 channels to 48 of one element: 24 multiply-adds of 48 elements, each with a load of its scalar,
+// 24 * 49 = 1176 cycles; 24 words in and 48 out; 56 for two copies of the result, 60 to 100 for starts, tasks
+// and filling.
+TEST(RegionCompute, IsTheSumOfItsInstructions) {
+  const graph::Graph g = convolution({24, 1, 1}, 48, 1);
+  const Machine machine = test::machine("wse2");
+  mapping::MapOptions options;
+  options.force_width = options.force_height = 1;
+  Diag diag;
+  const std::optional<mapping::Mapped> mapped = mapping::map_graph(g, machine, options, diag);
+  ASSERT_TRUE(mapped) << diag.to_string();
+  const RunResult r = run(*mapped, machine, {{"x", numbers(size_t(24 * kSamples), 4)}}, kSamples);
+  ASSERT_TRUE(r.ok) << r.message;
+  const double interval = double(r.sample_ends[5] - r.sample_ends[2]) / 3;
+  EXPECT_NEAR(interval, 1176 + 24 + 48 + 56 + 80, 100);
+  EXPECT_NEAR(mapped->placement[0].interval_cycles, interval, 0.03 * interval);
+}
+
+// One PE, eight operands of 4 words: it asks for every one of them and hears that it has come, some 75 cycles
+// each, while the words of others arrive; copies them, 5 cycles to start and 2 elements a cycle, and sends 32
+// words.
+TEST(RegionOperands, TakeLongerThanTheirWords) {
+  graph::Graph g;
+  std::vector<graph::ValueId> operands;
+  std::map<std::string, std::vector<float>> inputs;
+  for (int k = 0; k < 8; ++k) {
+    const std::string name = "x" + std::to_string(k);
+    operands.push_back(g.add_input(name, {DataType::f32, {1, 4}}, 0));
+    inputs[name] = numbers(size_t(4 * kSamples), uint32_t(k + 1));
+  }
+  g.set_output(add_op(g, "joined", "concat", operands, {1, 32}, Origin::autogen));
+  graph::Node& joined = g.node(*g.find_node("joined"));
+  joined.attrs = {{"axis", int64_t(1)}};
+  joined.assignment.kernel = "dtg-region";
+  const Machine machine = test::machine("wse2");
+  mapping::MapOptions options;
+  options.force_width = options.force_height = 1;
+  Diag diag;
+  const std::optional<mapping::Mapped> mapped = mapping::map_graph(g, machine, options, diag);
+  ASSERT_TRUE(mapped) << diag.to_string();
+  const RunResult r = run(*mapped, machine, inputs, kSamples);
+  ASSERT_TRUE(r.ok) << r.message;
+  const double interval = double(r.sample_ends[5] - r.sample_ends[2]) / 3;
+  EXPECT_NEAR(interval, 8 * (75 + 5 + 2) + 32 + 40, 40);
+  EXPECT_NEAR(mapped->placement[0].interval_cycles, interval, 0.05 * interval);
+}
 
 }  // namespace
 }  // namespace cs::test
