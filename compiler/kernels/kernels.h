@@ -11,6 +11,7 @@
 //   ideal_bound         what nothing can beat: operations, bytes, wavelets; never of a schedule
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -33,6 +34,8 @@ const Kind* reduction_kind();    // rows × (n elements to 1)
 const Kind* broadcast_kind();    // rows × (1 element to n copies)
 const Kind* relay_kind();        // n elements pass one PE (control wavelets stay behind)
 const Kind* region_kind();       // any loops, generated (autogen/region.h)
+const Kind* walk_kind();         // n elements in another order, or the largest of windows
+const Kind* lookup_kind();       // rows × (1 number to m elements of a table)
 const Kind* resident_product_kind();  // rows × (y[m] = W[m,n] x[n] + b), operands on a square of PEs
 
 // The code of an elementwise chain, in numbers: what autogen generates for a slice (autogen/expression.h).
@@ -59,6 +62,17 @@ enum class LineReduce : uint8_t { chain, two_phase, tree };
 // A slice of n elements is computed in parts of so many, an even number; the last one may be shorter.
 int part_of(int n);
 
+// In which order the words of the operands, one operand behind the other, become those of a result in C
+// order; of windows, each word is the largest of so many.
+struct Walk {
+  std::array<int, 4> extents{1, 1, 1, 1}, strides{};  // outermost first; strides in elements
+  int offset = 0;
+  std::array<int, 2> windows{1, 1}, window_strides{};
+  int places() const { return windows[0] * windows[1]; }
+  int needed() const;  // words, from the first one to the last one that is read
+  bool operator==(const Walk&) const = default;
+};
+
 // What one kernel instance computes per sample, in numbers.
 struct Work {
   const Kind* kind = elementwise_kind();
@@ -76,7 +90,9 @@ struct Work {
   bool maximum = false;  // reduction: instead of a sum
   ChainCost chain;       // elementwise and epilogue
   bool through = false;  // elementwise: one instruction from stream to stream, no slice is kept
-  int constants = 0;     // elementwise constants kept per output element (sharded like the output)
+  int constants = 0;     // elementwise constants kept per output element (sharded like the output); lookup: rows of
+                         // the table
+  Walk walk;             // walks
   bool bytes = false;    // contraction: weights are steps of a scale per output and take a byte each
   bool operator==(const Work&) const = default;
   int64_t words_in() const { return rows * n * operands; }

@@ -9,8 +9,8 @@ namespace cs::kernels {
 
 std::span<const Kind* const> kinds() {
   static const Kind* const list[] = {contraction_kind(), elementwise_kind(), reduction_kind(), rows_kind(),
-                                     region_kind(),      broadcast_kind(),   relay_kind(),
-                                     resident_product_kind()};
+                                     region_kind(),      walk_kind(),        lookup_kind(),
+                                     broadcast_kind(),   relay_kind(),       resident_product_kind()};
   return list;
 }
 

@@ -60,6 +60,8 @@ class Kind {
   // The numbers of a node; nothing with the reason if it is not of this kind or too irregular.
   virtual bool takes(const graph::Graph&, graph::NodeId) const { return false; }
   virtual std::optional<Work> match(const graph::Graph&, graph::NodeId, std::string& why) const;
+  // Operands may be integers, of which match() then asks.
+  virtual bool reads_numbers() const { return false; }
   // The library's kernel for a node with one of its operators.
   virtual const Row* choose(const graph::Graph&, graph::NodeId, std::string& why) const;
   // What the nodes of a group, whose first one was matched, add to its work: a chain or an epilogue, the costs

@@ -29,13 +29,11 @@ class Region final : public Kind {
 
   bool generated_layout() const override { return true; }
 
-  // A picture and a constant kernel, which moves by one row or column at a time. What conv.csl does beside
-  // its multiply-adds pays for many channels and large pictures only; others are better generated.
+  // A picture and a constant kernel, which moves by one row or column at a time.
   const Row* choose(const graph::Graph& g, graph::NodeId id, std::string& why) const override {
-    constexpr int64_t kLeastChannels = 8, kLeastPicture = 64;
     why.clear();
     const graph::Node& node = g.node(id);
-    const graph::Value &x = operand(g, node, 0), &w = operand(g, node, 1), &y = g.value(node.outputs[0]);
+    const graph::Value &x = operand(g, node, 0), &w = operand(g, node, 1);
     const ops::OpDef& op = g.op(id);
     auto ones = [&](const char* attribute) {
       const std::vector<int64_t> list = ops::attr_ints(op, node.attrs, attribute);
@@ -49,10 +47,6 @@ class Region final : public Kind {
       why = "the second operand must be the only constant one";
     } else if (ops::attr_int(op, node.attrs, "group") != 1 || !ones("strides") || !ones("dilations")) {
       why = "the library's conv has one group, and strides and dilations of 1";
-    } else if (x.type.shape[1] < kLeastChannels || y.type.shape[2] * y.type.shape[3] < kLeastPicture) {
-      why = fmt::format(
-          "the library's conv is for {} channels and {} elements of each or more, it has {} and {}",
-          kLeastChannels, kLeastPicture, x.type.shape[1], y.type.shape[2] * y.type.shape[3]);
     }
     return why.empty() ? &library()[0] : nullptr;
   }

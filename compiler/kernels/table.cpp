@@ -70,12 +70,16 @@ std::optional<Work> work_of(const graph::Graph& g, graph::NodeId id, std::string
     why = "it has more than one result";
     return std::nullopt;
   }
+  const auto kind =
+      std::find_if(kinds().begin(), kinds().end(), [&](const Kind* k) { return k->takes(g, id); });
+  const bool numbers = kind != kinds().end() && (*kind)->reads_numbers();
   const graph::Value& result = g.value(node.outputs[0]);
   for (graph::ValueId v : node.inputs) {
     if (!v.valid()) continue;
     const graph::Value& value = g.value(v);
     const bool streams_alike = value.is_constant() || value.type.dtype == result.type.dtype;
     if (is_computed(g, value) && streams_alike) continue;
+    if (numbers && !data_type_is_float(value.type.dtype)) continue;
     why = fmt::format("operand '{}' is {}, kernels compute in f32", value.name, ops::type_text(value.type));
     return std::nullopt;
   }
@@ -84,8 +88,6 @@ std::optional<Work> work_of(const graph::Graph& g, graph::NodeId id, std::string
     return std::nullopt;
   }
   std::optional<Work> work;
-  const auto kind =
-      std::find_if(kinds().begin(), kinds().end(), [&](const Kind* k) { return k->takes(g, id); });
   if (kind != kinds().end()) {
     work = (*kind)->match(g, id, why);
   } else {

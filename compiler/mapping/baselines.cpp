@@ -7,13 +7,16 @@
 //        one kernel of the library, where it has one for the whole: a product, a sum, a chain over one stream (whose
 //        operators the library's kernel of that kind stands for)
 //        else the operators one after the other, each the library's or generated alone, each on the whole
-//        rectangle or what it can use of it; their cycles are added
+//        rectangle or what it can use of it; their cycles are added; a single operator that the library does not
+//        have, as its primitives in that way
 #include <algorithm>
 #include <map>
+#include <memory>
 
 #include <fmt/format.h>
 
 #include "compiler/autogen/autogen.h"
+#include "compiler/graph/expand.h"
 #include "compiler/graph/graph_yaml.h"
 #include "compiler/kernels/kind.h"
 #include "compiler/mapping/mapping.h"
@@ -134,7 +137,8 @@ class Copier {
     if (form_.kind == Form::Kind::alone)
       out_.node(made).assignment.kernel = autogen::generator_for(out_, made, why);
     if (const kernels::Row* row = library ? kernels::match_handwritten(out_, made, why) : nullptr)
-      out_.node(made).assignment.kernel = row->name;
+      out_.node(made).assignment.kernel =
+          row->kind->generated_layout() ? autogen::kRegionKernel : std::string(row->name);
     return result_[from.outputs[0]];
   }
 
@@ -162,6 +166,7 @@ struct Part {
   std::string name;
   Form form;
   std::vector<NodeId> nodes;
+  std::shared_ptr<const Graph> primitives = {};  // where the nodes are; null: in the network
 };
 using Counterpart = std::vector<Part>;  // empty: there is none
 
@@ -215,6 +220,18 @@ Counterpart one_by_one(const Graph& g, const std::vector<NodeId>& nodes) {
   return row != nullptr ? Counterpart{by_stand_in(*row, parts[0].nodes)} : Counterpart{};
 }
 
+// An operator that no kernel does alone, as what its row decomposes it into.
+Counterpart by_primitives(const Graph& g, NodeId id) {
+  if (g.op(id).kind != ops::OpKind::compound) return {};
+  const auto primitives = std::make_shared<Graph>();
+  Diag none;
+  const std::optional<NodeId> node = graph::alone(g, id, *primitives, none);
+  if (!node || !graph::expand_all(*primitives, *node, none)) return {};
+  Counterpart parts = one_by_one(*primitives, primitives->topological());
+  for (Part& part : parts) part.primitives = primitives;
+  return parts;
+}
+
 // A library's product with the elementwise operators behind it as the epilogue that the library has.
 Counterpart product_by_hand(const Graph& g, const std::vector<NodeId>& nodes) {
   std::string why;
@@ -228,7 +245,10 @@ Counterpart product_by_hand(const Graph& g, const std::vector<NodeId>& nodes) {
 
 Counterpart counterpart(const Graph& g, const std::vector<NodeId>& nodes) {
   const std::string& kernel = g.node(nodes.front()).assignment.kernel;
-  if (kernel == autogen::kRegionKernel || kernel == autogen::kRowsKernel) return one_by_one(g, nodes);
+  if (kernel == autogen::kRegionKernel || kernel == autogen::kRowsKernel) {
+    Counterpart parts = one_by_one(g, nodes);
+    return parts.empty() && nodes.size() == 1 ? by_primitives(g, nodes[0]) : parts;
+  }
   const ops::OpKind kind = g.op(nodes.front()).kind;
   if (kind == ops::OpKind::contraction) return product_by_hand(g, nodes);
   if (kind != ops::OpKind::elementwise) return one_by_one(g, nodes);
@@ -302,7 +322,8 @@ std::vector<Baseline> make_baselines(const Graph& g, const Mapped& mapped, const
       bool library = part.form.kind == Form::Kind::library;
       std::optional<Mapped> base;
       const auto mapped_as = [&](const Form& form, Diag& why) {
-        return map_inside(Copier(g, part.nodes, form).run(row.name), row.rect, machine, forced, why);
+        const Graph& from = part.primitives ? *part.primitives : g;
+        return map_inside(Copier(from, part.nodes, form).run(row.name), row.rect, machine, forced, why);
       };
       Diag none;  // one of several that the library cannot do here is generated
       const bool may_generate = library && other.size() > 1;

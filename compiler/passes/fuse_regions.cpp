@@ -39,6 +39,7 @@ class Fuser {
         fallbacks_(context.fallbacks),
         generate_(context.policy != Policy::disabled),
         sized_(context.map.force_width == 0),
+        apart_(context.form == Form::apart),
         costs_(context.machine),
         held_(g, [this](NodeId id) { return members_[size_t(group_of_.at(id))]; }) {}
 
@@ -67,6 +68,9 @@ class Fuser {
     const kernels::Row* library = generate_ ? kernels::find_row(kernel(nodes)) : nullptr;
     return kernel(nodes) == kChain ||
            (library != nullptr && library->kind->may_become_region());
+  }
+  bool is_elementwise(const std::vector<NodeId>& nodes) const {
+    return is_chain(nodes) && g_.op(nodes.front()).kind == ops::OpKind::elementwise;
   }
   bool joins(const std::vector<NodeId>& nodes) const {
     return (kernel(nodes) == kRegion || is_chain(nodes)) &&
@@ -101,7 +105,7 @@ class Fuser {
   // A chain for which the network waits becomes a region if that is faster: the words of its operands need not
   // share the links of one row with its results. On a rectangle that is given there is no other row.
   void leave_if_slowest(const std::vector<NodeId>& nodes) {
-    if (!generate_ || !sized_ || !is_chain(nodes) || !joins(nodes)) return;
+    if (apart_ || !generate_ || !sized_ || !is_chain(nodes) || !joins(nodes)) return;
     const mapping::RegionCost there = costs_.of(g_, nodes, slowest_);
     std::string why;
     autogen::Region region;
@@ -175,7 +179,7 @@ class Fuser {
   bool may_take(int to, int number) const {
     const std::vector<NodeId>& group = members_[size_t(to)];
     if (group.empty() || !joins(group)) return false;
-    if (is_chain(group) && is_chain(members_[size_t(number)])) return false;
+    if (is_elementwise(group) && is_elementwise(members_[size_t(number)])) return false;
     if (ended_.count(to) > 0 && !one_stream(members_[size_t(number)])) return false;
     return !leaves_and_returns(to, number);
   }
@@ -191,6 +195,7 @@ class Fuser {
     }
     for (autogen::Region* r : {&first, &second, &both}) r->may_wait = held_.may_wait(*r);
     if (!keeps_accuracy(both)) {
+      if (apart_) return false;
       const mapping::RegionCost a = cost(to, first), b = cost(group_of_.at(nodes.front()), second),
                                 one = costs_.of(both, slowest_);
       const bool good = pays(a, b, one);
@@ -200,7 +205,8 @@ class Fuser {
     members_[size_t(to)] = std::move(joined);
     for (NodeId id : members_[size_t(to)]) {
       graph::Assignment& a = g_.node(id).assignment;
-      if (a.origin == Origin::handwritten && a.kernel != kRegion) ended_.insert(to);
+      const bool function = g_.op(id).kind == ops::OpKind::elementwise;
+      if (function && a.origin == Origin::handwritten && a.kernel != kRegion) ended_.insert(to);
       if (a.kernel != kRegion) a.origin = Origin::autogen;
       a.kernel = kRegion;
     }
@@ -250,11 +256,13 @@ class Fuser {
   const Fallbacks& fallbacks_;
   const bool generate_;
   const bool sized_;  // rectangles are chosen, not given
+  const bool apart_;  // nothing is joined but what would lose accuracy apart
   GroupCosts costs_;
   std::vector<std::vector<NodeId>> members_;  // by group, in the order of their last nodes
   std::map<NodeId, int> group_of_;
   const autogen::HeldStreams held_;
-  // Groups that took a kernel of the library, which could as well stand between them and what comes next. A
+  // Groups that took an elementwise kernel of the library, which could as well stand between them and what
+  // comes next. A
   // product behind it, or a place where paths meet, is better off with PEs of its own.
   std::set<int> ended_;
   double slowest_ = 0;  // interval of the slowest kernel before any of them join

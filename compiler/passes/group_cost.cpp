@@ -104,10 +104,10 @@ double GroupCosts::slowest(const Graph& g) {
   return slowest;
 }
 
-RegionCost cost_as(Graph& g, NodeId id, const graph::Assignment& assignment, GroupCosts& costs) {
-  graph::Assignment own = std::exchange(g.node(id).assignment, assignment);
+RegionCost cost_as(Graph& g, NodeId id, graph::Assignment assignment, GroupCosts& costs) {
+  std::swap(g.node(id).assignment, assignment);
   const RegionCost cost = costs.of(g, std::span(&id, 1));
-  g.node(id).assignment = std::move(own);
+  std::swap(g.node(id).assignment, assignment);
   return cost;
 }
 

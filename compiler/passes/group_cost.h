@@ -48,7 +48,7 @@ bool is_faster(const mapping::RegionCost& made, const mapping::RegionCost& there
 std::string benefit_text(const mapping::RegionCost& made, const mapping::RegionCost& there,
                          std::string_view what);
 
-// The same for one node with another assignment than it has.
-mapping::RegionCost cost_as(graph::Graph&, graph::NodeId, const graph::Assignment&, GroupCosts&);
+// The same for one node with another assignment than it has, or a copy of its own.
+mapping::RegionCost cost_as(graph::Graph&, graph::NodeId, graph::Assignment, GroupCosts&);
 
 }  // namespace cs::passes

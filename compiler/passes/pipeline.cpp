@@ -96,9 +96,7 @@ bool run_passes(graph::Graph& g, PassContext& context, const PipelineOptions& op
   if (!context.diag.ok()) return false;
   for (size_t i = first; i < std::size(kPasses); ++i) {
     const Pass& pass = kPasses[i];
-    const bool apart = context.form == Form::apart && pass.run == fuse_regions;
-    if (apart ||
-        std::find(options.without.begin(), options.without.end(), pass.name) != options.without.end()) {
+    if (std::find(options.without.begin(), options.without.end(), pass.name) != options.without.end()) {
       if (options.stop_after == pass.name) break;
       continue;
     }

@@ -31,6 +31,7 @@ DataType type_of(const HostPart& host, const std::string& tensor) {
 }  // namespace
 
 uint32_t word_of(float f, DataType t) {
+  if (!data_type_is_float(t)) return uint32_t(int32_t(f));
   return is_half(t) ? numerics::float_to_half(f, format_of(t)) : std::bit_cast<uint32_t>(f);
 }
 float number_of(uint32_t word, DataType t) {

@@ -168,7 +168,7 @@ TEST_P(Regions, ComputeWhatTheHostDoes) {
   }
 }
 
-TEST(Kernels, LibraryConvolvesPicturesOfManyChannels) {
+TEST(Kernels, LibraryConvolvesPicturesWithoutStrides) {
   graph::Graph g;
   g.name = "match";
   auto convolution = [&](const std::string& name, int64_t channels, Attrs attrs) {
@@ -192,8 +192,7 @@ TEST(Kernels, LibraryConvolvesPicturesOfManyChannels) {
   const kernels::Row* row = kernels::match_handwritten(g, plain, why);
   ASSERT_NE(row, nullptr) << why;
   EXPECT_EQ(row->name, "conv");
-  EXPECT_EQ(kernels::match_handwritten(g, few, why), nullptr);
-  EXPECT_EQ(why, "the library's conv is for 8 channels and 64 elements of each or more, it has 3 and 100");
+  EXPECT_NE(kernels::match_handwritten(g, few, why), nullptr) << why;
   EXPECT_EQ(kernels::match_handwritten(g, strided, why), nullptr);
   EXPECT_EQ(why, "the library's conv has one group, and strides and dilations of 1");
 }
