@@ -87,7 +87,7 @@ class Levels {
 struct End {
   int x = 0, y = 0;
 };
-End end_of(const FloorplanProblem& p, const Rect& r, bool leaves) {
+inline End end_of(const FloorplanProblem& p, const Rect& r, bool leaves) {
   if (p.pins == Pins::centres) return {2 * r.x + r.w, 2 * r.y + r.h};
   return leaves ? End{2 * (r.x + r.w - 1), 2 * (r.y + r.h - 1)} : End{2 * r.x, 2 * r.y};
 }

@@ -7,10 +7,20 @@
 
 namespace cs::mapping {
 
+namespace {
+
+// Room for so many outlines, whatever they are.
+Outline* scratch(size_t size) {
+  static thread_local std::vector<Outline> list;
+  if (list.size() < size) list.resize(size);
+  return list.data();
+}
+
+}  // namespace
+
 void combine_beside(const ShapeCurve& a, const ShapeCurve& b, Outline limit, ShapeCurve& out) {
-  out.resize(a.size() + b.size());
   const Outline *p = a.data(), *p_end = p + a.size(), *q = b.data(), *q_end = q + b.size();
-  Outline* to = out.data();
+  Outline *const begin = scratch(a.size() + b.size()), *to = begin;
   while (p != p_end && q != q_end) {
     const int w = p->w + q->w;
     if (w > limit.w) break;
@@ -19,14 +29,12 @@ void combine_beside(const ShapeCurve& a, const ShapeCurve& b, Outline limit, Sha
     p += left ? 1 : 0;
     q += right ? 1 : 0;
   }
-  out.resize(size_t(to - out.data()));
+  out.assign(begin, to);
 }
 
 void combine_stacked(const ShapeCurve& a, const ShapeCurve& b, Outline limit, ShapeCurve& out) {
-  out.resize(a.size() + b.size());
   const Outline *p = a.data() + a.size(), *q = b.data() + b.size();
-  Outline* const end = out.data() + out.size();
-  Outline* to = end;
+  Outline *const end = scratch(a.size() + b.size()) + a.size() + b.size(), *to = end;
   while (p != a.data() && q != b.data()) {
     const int h = p[-1].h + q[-1].h;
     if (h > limit.h) break;
@@ -35,15 +43,25 @@ void combine_stacked(const ShapeCurve& a, const ShapeCurve& b, Outline limit, Sh
     p -= upper ? 1 : 0;
     q -= lower ? 1 : 0;
   }
-  out.erase(out.begin(), out.begin() + (to - out.data()));
+  out.assign(to, end);
 }
 
-Outline narrowest(const ShapeCurve& c, int height) {
-  return *std::partition_point(c.begin(), c.end(), [&](const Outline& o) { return o.h > height; });
+Outline narrowest(const ShapeCurve& c, int height, size_t& at) {
+  const bool same = at < c.size() && c[at].h <= height && (at == 0 || c[at - 1].h > height);
+  if (!same) {
+    const auto found = std::partition_point(c.begin(), c.end(), [&](const Outline& o) { return o.h > height; });
+    at = size_t(found - c.begin());
+  }
+  return c[at];
 }
 
-Outline lowest(const ShapeCurve& c, int width) {
-  return *std::prev(std::partition_point(c.begin(), c.end(), [&](const Outline& o) { return o.w <= width; }));
+Outline lowest(const ShapeCurve& c, int width, size_t& at) {
+  const bool same = at < c.size() && c[at].w <= width && (at + 1 == c.size() || c[at + 1].w > width);
+  if (!same) {
+    const auto behind = std::partition_point(c.begin(), c.end(), [&](const Outline& o) { return o.w <= width; });
+    at = size_t(behind - c.begin()) - 1;
+  }
+  return c[at];
 }
 
 Fit best_fit(const ShapeCurve& c, int w, int h) {

@@ -2,6 +2,7 @@
 // heights descend, no point is worse than another one in both.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -18,9 +19,10 @@ void combine_beside(const ShapeCurve& a, const ShapeCurve& b, Outline limit, Sha
 // One group above the other.
 void combine_stacked(const ShapeCurve& a, const ShapeCurve& b, Outline limit, ShapeCurve& out);
 
-// The narrowest outline of at most this height; the lowest of at most this width. The curve must have one.
-Outline narrowest(const ShapeCurve&, int height);
-Outline lowest(const ShapeCurve&, int width);
+// The narrowest outline of at most this height; the lowest of at most this width. The curve must have one. `at`: where
+// it was the last time, which is looked at first, and is now.
+Outline narrowest(const ShapeCurve&, int height, size_t& at);
+Outline lowest(const ShapeCurve&, int width, size_t& at);
 
 // The smallest factor by which the box w x h must grow to hold one of the outlines, and that outline.
 // Infinite if the curve is empty.

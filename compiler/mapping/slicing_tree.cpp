@@ -14,6 +14,7 @@ SlicingTree::SlicingTree(const std::vector<std::vector<int>>& wired, const std::
       limit_(limit),
       nodes_(2 * wired.size() - 1),
       curves_(nodes_.size()),
+      placed_at_(nodes_.size(), 0),
       stamps_(nodes_.size(), 0) {
   int next = leaves_;
   const auto join = [&](int a, int b, bool beside) {
@@ -193,32 +194,34 @@ void SlicingTree::undo() {
   root_ = old_root_;
 }
 
-void SlicingTree::place(Outline root, std::vector<Rect>& rects) const {
+void SlicingTree::place(Outline root, std::vector<Rect>& rects) {
   rects.resize(size_t(leaves_));
-  struct Task {
-    int node, x, y;
-    Outline size;
-  };
-  static thread_local std::vector<Task> tasks;  // a stack that never holds more than all nodes
-  if (tasks.size() < nodes_.size()) tasks.resize(nodes_.size());
-  Task* top = tasks.data();
-  *top++ = {root_, 0, 0, root};
-  while (top != tasks.data()) {
-    const Task t = *--top;
-    if (is_leaf(t.node)) {
-      rects[size_t(t.node)] = {t.x, t.y, t.size.w, t.size.h};
+  if (waiting_.size() < nodes_.size()) waiting_.resize(nodes_.size());
+  // Down to one child at once; the other one waits. Field by field: a waiting one is mostly read right after it was
+  // written, for which a processor needs stores and loads of one size.
+  Waiting* top = waiting_.data();
+  int v = root_, x = 0, y = 0;
+  int16_t w = root.w, h = root.h;
+  while (true) {
+    if (is_leaf(v)) {
+      rects[size_t(v)] = {x, y, w, h};
+      if (top == waiting_.data()) return;
+      --top;
+      v = top->node, x = top->x, y = top->y, w = top->w, h = top->h;
       continue;
     }
-    const Links& n = nodes_[size_t(t.node)];
+    const Links& n = nodes_[size_t(v)];
     const ShapeCurve &a = curves_[size_t(n.first)], &b = curves_[size_t(n.second)];
+    size_t &at_a = placed_at_[size_t(n.first)], &at_b = placed_at_[size_t(n.second)];
+    v = n.first;
     if (n.beside) {
-      const Outline left = narrowest(a, t.size.h);
-      *top++ = {n.first, t.x, t.y, left};
-      *top++ = {n.second, t.x + left.w, t.y, narrowest(b, t.size.h)};
+      const Outline left = narrowest(a, h, at_a), right = narrowest(b, h, at_b);
+      *top++ = {n.second, right.w, right.h, x + left.w, y};
+      w = left.w, h = left.h;
     } else {
-      const Outline upper = lowest(a, t.size.w);
-      *top++ = {n.first, t.x, t.y, upper};
-      *top++ = {n.second, t.x, t.y + upper.h, lowest(b, t.size.w)};
+      const Outline upper = lowest(a, w, at_a), lower = lowest(b, w, at_b);
+      *top++ = {n.second, lower.w, lower.h, x, y + upper.h};
+      w = upper.w, h = upper.h;
     }
   }
 }

@@ -29,7 +29,7 @@ class SlicingTree {
   void undo();
 
   // Rectangles of the kernels when the root has this outline (one of its curve).
-  void place(Outline root, std::vector<Rect>& rects) const;
+  void place(Outline root, std::vector<Rect>& rects);
 
  private:
   struct Links {
@@ -53,6 +53,13 @@ class SlicingTree {
   Outline limit_;
   std::vector<Links> nodes_;
   std::vector<ShapeCurve> curves_;
+  struct Waiting {  // a group whose place is known, in place()
+    int node = 0;
+    int16_t w = 0, h = 0;
+    int x = 0, y = 0;
+  };
+  std::vector<Waiting> waiting_;
+  std::vector<size_t> placed_at_;  // point of each node's curve that place() took the last time
   std::vector<Links> old_nodes_;  // before the last move
   std::vector<uint32_t> stamps_;  // of the last update_both that passed a node
   uint32_t stamp_ = 0;
