@@ -39,12 +39,31 @@ RegionCode region_code(const Region& r, const RegionShare& share, const Machine&
   return code;
 }
 
-RegionEstimate estimate_region(const Region& r, const RegionShare& share, const RegionCode& code) {
+RegionEstimate estimate_region(const Region& r, const RegionShare& share, StatementCosts& costs) {
+  constexpr size_t kLinesOfLoop = 5;  // around a block that is repeated
   RegionEstimate e;
-  e.compute_cycles = code.cycles;
-  e.words = words_stored(r, share) + code.scratch_words;
-  const size_t lines = code.lines.size() - code.short_lines;
-  e.code_bytes = uint32_t(900 + 60 * lines + 16 * code.short_lines + (code.uses_math ? 1800 : 0));
+  size_t lines = 0, short_lines = 0;
+  bool uses_math = false;
+  const auto add = [&](const ops::LoopStatement& s, int64_t steps, bool every_sample) {
+    const StatementCost cost = costs.of(r, s, steps);
+    e.words += cost.scratch_words;
+    uses_math = uses_math || cost.uses_math;
+    short_lines += cost.short_lines;
+    if (!every_sample) return;
+    e.compute_cycles += cost.cycles;
+    lines += cost.lines;
+  };
+  RegionShare local = local_share(share);
+  for (const ops::LoopStatement& s : local.once) add(s, 1, false);
+  for (ops::LoopBlock& block : local.program.blocks) {
+    lines += block.steps > 1 ? kLinesOfLoop : 0;
+    for (ops::LoopStatement& s : block.statements) {
+      merge_axes(s);
+      add(s, block.steps, true);
+    }
+  }
+  e.words += words_stored(r, share);
+  e.code_bytes = uint32_t(900 + 60 * (lines - short_lines) + 16 * short_lines + (uses_math ? 1800 : 0));
   return e;
 }
 

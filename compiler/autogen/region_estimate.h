@@ -3,6 +3,7 @@
 
 #include "compiler/autogen/region.h"
 #include "compiler/autogen/region_code.h"
+#include "compiler/autogen/statement_costs.h"
 #include "runtime/machine/machine.h"
 
 namespace cs::autogen {
@@ -15,6 +16,7 @@ struct RegionEstimate {
   int64_t words = 0;
   uint32_t code_bytes = 0;
 };
-RegionEstimate estimate_region(const Region&, const RegionShare&, const RegionCode&);
+// Of that code, which need not be written for it.
+RegionEstimate estimate_region(const Region&, const RegionShare&, StatementCosts&);
 
 }  // namespace cs::autogen

@@ -59,6 +59,27 @@ Runs hull_with(const Runs& a, const Runs& b, const std::vector<int64_t>& periods
   return simplified(x);
 }
 
+// By which a set that holds both may be described.
+std::vector<std::vector<int64_t>> periods_of_both(const Runs& a, const Runs& b) {
+  const std::vector<int64_t> pa = periods_of(a), pb = periods_of(b);
+  std::vector<int64_t> both = pa, common;
+  both.insert(both.end(), pb.begin(), pb.end());
+  std::set_intersection(pa.begin(), pa.end(), pb.begin(), pb.end(), std::back_inserter(common),
+                        std::greater<>());
+  std::vector<std::vector<int64_t>> candidates = {{}, pa, pb, common, both};
+  // Runs that lie apart, like the gates of a cell in one vector: their distance is a period too.
+  for (size_t c = 0, n = candidates.size(); c < n; ++c) {
+    std::vector<int64_t> distances = {std::abs(b.first() - a.first())};
+    for (int64_t p : candidates[c]) distances.push_back(std::abs(b.first() % p - a.first() % p));
+    for (int64_t d : distances) {
+      if (d < 2) continue;
+      candidates.push_back(candidates[c]);
+      candidates.back().push_back(d);
+    }
+  }
+  return candidates;
+}
+
 // Digits of a step, outermost first.
 std::vector<int64_t> digits(int64_t value, const Runs& r) {
   std::vector<int64_t> list;
@@ -177,29 +198,22 @@ Runs runs_of(int64_t offset, std::vector<Moves> axes, bool fine) {
 
 Runs hull(const Runs& a, const Runs& b, int64_t elements) {
   if (a.empty() || b.empty()) return a.empty() ? b : a;
-  std::vector<int64_t> pa = periods_of(a), pb = periods_of(b), both = pa, common;
-  both.insert(both.end(), pb.begin(), pb.end());
-  std::set_intersection(pa.begin(), pa.end(), pb.begin(), pb.end(), std::back_inserter(common),
-                        std::greater<>());
-  std::vector<std::vector<int64_t>> candidates = {{}, pa, pb, common, both};
-  // Runs that lie apart, like the gates of a cell in one vector: their distance is a period too.
-  for (size_t c = 0, n = candidates.size(); c < n; ++c) {
-    std::vector<int64_t> distances = {std::abs(b.first() - a.first())};
-    for (int64_t p : candidates[c]) distances.push_back(std::abs(b.first() % p - a.first() % p));
-    for (int64_t d : distances) {
-      if (d < 2) continue;
-      candidates.push_back(candidates[c]);
-      candidates.back().push_back(d);
-    }
-  }
+  const int64_t least = std::max(a.words(), b.words());
   Runs best;
-  for (std::vector<int64_t>& periods : candidates) {
-    if (!chain(periods)) continue;
+  // True once one of them holds the other: a set has one simplified form, so nothing else is as small.
+  const auto consider = [&](std::vector<int64_t> periods) {
+    if (!chain(periods)) return false;
     Runs r = hull_with(a, b, periods);
     // Digits that both fill may together lead beyond the end, where no stream has words.
-    if (r.empty() || r.levels.size() > kMaxLevels || r.last() >= elements) continue;
+    if (r.empty() || r.levels.size() > kMaxLevels || r.last() >= elements) return false;
     auto cost = [](const Runs& x) { return std::pair(x.words(), x.levels.size()); };
-    if (best.empty() || cost(r) < cost(best)) best = r;
+    if (best.empty() || cost(r) < cost(best)) best = std::move(r);
+    return best.words() == least;
+  };
+  if (consider(periods_of(a)) || consider(periods_of(b))) return best;
+  best = {};
+  for (std::vector<int64_t>& periods : periods_of_both(a, b)) {
+    if (consider(std::move(periods))) break;
   }
   return best;
 }

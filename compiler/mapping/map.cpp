@@ -1,6 +1,7 @@
 // The driver of mapping: see mapping.h for the steps.
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -145,6 +146,17 @@ bool place_with_least_slack(const Parts& parts, const PlanLists& plans, const Ma
   }
 }
 
+// Of the network, wherever its kernels are placed: the slowest one's on its fastest rectangle.
+double least_interval(const PlanLists& plans) {
+  double slowest = 0;
+  for (const std::vector<RegionPlan>& list : plans) {
+    double best = std::numeric_limits<double>::infinity();
+    for (const RegionPlan& p : list) best = std::min(best, p.plan.interval_cycles);
+    slowest = std::max(slowest, best);
+  }
+  return slowest;
+}
+
 NetworkEstimate estimate_network(const Parts& parts, const Machine& machine) {
   NetworkEstimate e;
   const auto interval = network_interval(parts, {}, machine, true);
@@ -270,6 +282,10 @@ std::optional<Mapped> map_graph(const graph::Graph& g, const Machine& machine, c
     for (const Misfit& m : without) diag.error_at(title_of(parts, m.kernel), m.why, help);
     *misfits = std::move(without);
     return std::nullopt;
+  }
+  if (least_interval(plans) >= options.too_slow) {
+    mapped.too_slow = true;
+    return mapped;
   }
   keep_pace(plans, options.pace);
   times.mark("size", mapped.seconds);

@@ -10,7 +10,9 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -22,6 +24,10 @@
 #include "runtime/program/program.h"
 #include "runtime/program/weights.h"
 #include "runtime/support/diag.h"
+
+namespace cs::autogen {
+class StatementCosts;
+}
 
 namespace cs::mapping {
 
@@ -37,10 +43,14 @@ struct MapOptions {
   // Kernels get PEs for this share of the slowest one's interval, as far as PEs help: below 1 they are
   // done sooner than they must be, and others wait less for them.
   double pace = 1;
+  // Of no use from this interval on: nothing is placed if some kernel takes as long on every rectangle.
+  double too_slow = std::numeric_limits<double>::infinity();
   // Bytes of a PE that the kernel of this node (the first of its nodes) turned out to need beyond its
   // estimate.
   std::map<std::string, uint32_t> more_bytes;
   int threads = 1;                        // never change the result
+  // What statements of regions are known to cost on this machine; nobody's: found again.
+  std::shared_ptr<autogen::StatementCosts> statements;
 };
 
 // A kernel that has no place as it stands: no rectangle holds it, or its text does not compile.
@@ -81,6 +91,7 @@ struct FlowReport {
 };
 
 struct Mapped {
+  bool too_slow = false;                     // by MapOptions::too_slow; there is nothing else then
   std::string layout;                        // path of the layout in `files`
   std::map<std::string, std::string> files;  // every CSL file of the program, library kernels included
   std::map<std::string, std::vector<std::string>> kernels_of_file;  // PE programs: instances that run them

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "compiler/autogen/statement_costs.h"
 #include "compiler/mapping/instances.h"
 #include "runtime/program/program.h"
 
@@ -33,18 +34,27 @@ void list_plans(const std::vector<Instance>&, const MapOptions&, const Machine&,
                 std::vector<Misfit>& without);
 // Takes away the plans that are slower than `pace` times the slowest kernel's best one, if a kernel has others.
 void keep_pace(PlanLists&, double pace);
+// What regions are estimated by: the memory of PEs, and what statements cost on machines like this one.
+struct Costing {
+  const Machine& machine;
+  autogen::StatementCosts& statements;
+};
 // Plans of a region: rows with the best axis for each number of PEs, then rectangles; of a size that is
 // forced, just that. A sample is `rounds` rounds of the region.
 std::vector<RegionPlan> region_plans(const autogen::Region&, int64_t rounds, const Extent& limit,
-                                     const Extent& forced, const Machine&);
+                                     const Extent& forced, const Costing&);
 // Estimated interval of a region on the best of a few numbers of PEs, infinite if it fits none; and the
 // fewest PEs that come near it.
 struct RegionCost {
   double interval_cycles = 0, pes = 0;
   double latency_cycles = 0;  // on those PEs
 };
+struct RegionCosts {
+  RegionCost row;                 // on the best row of PEs
+  std::optional<RegionCost> any;  // on the best rectangle; not looked for where a row is enough
+};
 // An interval up to `enough` is as good as any other: then a row will do.
-RegionCost region_cost(const autogen::Region&, const Machine&, double enough);
+RegionCosts region_costs(const autogen::Region&, const Costing&, double enough);
 // The same of other work.
 RegionCost work_cost(const kernels::Work&, const Machine&);
 // The same of any plans, for samples of so many rounds each.

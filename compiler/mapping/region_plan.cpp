@@ -33,13 +33,13 @@ bool fits(const RegionPlan& p, const Machine& machine) {
 }
 
 // By so much is `a` better: bytes until it fits, then cycles.
-double gain(const RegionPlan& a, const RegionPlan& b, const Machine& machine) {
-  if (fits(a, machine) != fits(b, machine)) return fits(a, machine) ? 1e9 : 0;
-  if (fits(a, machine)) return b.plan.interval_cycles / a.plan.interval_cycles;
+double gain(const RegionPlan& a, const RegionPlan& b, const Costing& by) {
+  if (fits(a, by.machine) != fits(b, by.machine)) return fits(a, by.machine) ? 1e9 : 0;
+  if (fits(a, by.machine)) return b.plan.interval_cycles / a.plan.interval_cycles;
   return double(b.plan.memory.total) / double(a.plan.memory.total);
 }
-bool better(const RegionPlan& a, const std::optional<RegionPlan>& b, const Machine& machine) {
-  return !b || gain(a, *b, machine) > 1;
+bool better(const RegionPlan& a, const std::optional<RegionPlan>& b, const Costing& by) {
+  return !b || gain(a, *b, by) > 1;
 }
 
 // ---- which axes, how often
@@ -128,31 +128,35 @@ bool turns_work(const Region& r, const RegionCut& cut) {
 }
 
 // Words times PEs that see them: every word passes the column of feeders, a row's words all PEs of the row.
-double deliveries(const Region& r, const RegionCut& cut, const RowStreams& row) {
-  double all = words_of(row) * cut.h() * cut.w();
+double deliveries_to_rows(const Region& r, const RegionCut& cut) {
+  double all = 0;
   for (int b : r.operand_buffer) all += double(elements(r, b)) * cut.h();
   return all;
+}
+double deliveries(const Region& r, const RegionCut& cut, const RowStreams& row) {
+  return words_of(row) * cut.h() * cut.w() + deliveries_to_rows(r, cut);
 }
 
 // The rectangles with the fewest deliveries: of all, and of those in which no feeder stops; the faster one.
 std::optional<RegionPlan> arrange(const Region& r, const Extent& limit, const RegionCut& cut,
-                                  const Machine& machine) {
+                                  const Costing& by) {
   constexpr double kNone = std::numeric_limits<double>::infinity();
   double fewest = kNone, fewest_smooth = kNone;
   std::optional<RegionCut> any, smooth;
   for (RegionCut& c : arrangements(cut)) {
     if (c.w() > limit.width - 2 || c.h() > limit.height || c.h() == 1 || !turns_work(r, c)) continue;
+    if (deliveries_to_rows(r, c) >= fewest_smooth) continue;  // no better than either
     c.fine = cut.fine;
     const RowStreams row = row_streams(r, c);
     const double d = deliveries(r, c, row);
     if (d < fewest) fewest = d, any = c;
-    if (d < fewest_smooth && feeder_stops(r, c, row) == 0) fewest_smooth = d, smooth = c;
+    if (d < fewest_smooth && !feeders_stop(r, c, row)) fewest_smooth = d, smooth = c;
   }
   std::optional<RegionPlan> best;
   for (const std::optional<RegionCut>& c : {any, smooth == any ? std::nullopt : smooth}) {
     if (!c) continue;
-    RegionPlan p = plan_cut(r, *c, machine, Look::few);
-    if (better(p, best, machine)) best = std::move(p);
+    RegionPlan p = plan_cut(r, *c, by.statements, Look::few);
+    if (better(p, best, by)) best = std::move(p);
   }
   return best;
 }
@@ -162,13 +166,13 @@ std::vector<ShardAxis> axes_of(const Region& r) {
 }
 
 // The best axis for a row of so many PEs.
-std::optional<RegionPlan> best_row(const Region& r, int w, const Machine& machine) {
+std::optional<RegionPlan> best_row(const Region& r, int w, const Costing& by) {
   std::optional<RegionPlan> best;
   for (const ShardAxis& axis : axes_of(r)) {
     AxisCut a = chunks_of(axis, w);
     if (a.parts != w) continue;
-    RegionPlan p = plan_cut(r, w == 1 ? RegionCut{} : RegionCut{{a}}, machine, Look::few);
-    if (better(p, best, machine)) best = p;
+    RegionPlan p = plan_cut(r, w == 1 ? RegionCut{} : RegionCut{{a}}, by.statements, Look::few);
+    if (better(p, best, by)) best = p;
     if (w == 1) break;
   }
   return best;
@@ -176,10 +180,10 @@ std::optional<RegionPlan> best_row(const Region& r, int w, const Machine& machin
 
 // One axis halved after the other until nothing gets better. What a row of PEs can hold is a rectangle too if
 // the links of a row hold it up.
-void add_rectangles(const Region& r, const Extent& limit, const Machine& machine, bool fine,
+void add_rectangles(const Region& r, const Extent& limit, const Costing& by, bool fine,
                     std::vector<RegionPlan>& list) {
   constexpr double kHeldUp = 1.05;
-  RegionPlan now = plan_unlaid(r, {{}, fine}, machine);
+  RegionPlan now = plan_unlaid(r, {{}, fine}, by.statements);
   std::vector<ShardAxis> axes = axes_of(r);
   while (true) {
     std::optional<RegionPlan> best;
@@ -189,16 +193,16 @@ void add_rectangles(const Region& r, const Extent& limit, const Machine& machine
       int64_t pes = 1;
       for (const AxisCut& a : next.axes) pes *= a.parts;
       if (pes > int64_t(limit.width) * limit.height) continue;
-      RegionPlan p = plan_unlaid(r, next, machine);
-      if (better(p, best, machine)) best = p;
+      RegionPlan p = plan_unlaid(r, next, by.statements);
+      if (better(p, best, by)) best = p;
     }
-    if (!best || gain(*best, now, machine) < 1.02) return;
+    if (!best || gain(*best, now, by) < 1.02) return;
     now = *best;
     std::optional<RegionPlan> row;
-    if (now.plan.cut.w <= kLongRow && turns_work(r, now.cut)) row = plan_cut(r, now.cut, machine, Look::few);
+    if (now.plan.cut.w <= kLongRow && turns_work(r, now.cut)) row = plan_cut(r, now.cut, by.statements, Look::few);
     if (row && (now.cut.axes.size() > 1 || fine)) list.push_back(*row);
     if (row && row->plan.interval_cycles < now.plan.interval_cycles * kHeldUp) continue;
-    if (std::optional<RegionPlan> laid = arrange(r, limit, now.cut, machine)) list.push_back(*laid);
+    if (std::optional<RegionPlan> laid = arrange(r, limit, now.cut, by)) list.push_back(*laid);
   }
 }
 
@@ -213,48 +217,48 @@ bool streams_suffice(const Region& r, const Machine& machine) {
 }
 
 // Rectangles, and if nothing fits those that leave out small gaps too.
-void add_larger(const Region& r, const Extent& limit, const Machine& machine, std::vector<RegionPlan>& list) {
+void add_larger(const Region& r, const Extent& limit, const Costing& by, std::vector<RegionPlan>& list) {
   for (bool fine : {false, true}) {
-    if (streams_suffice(r, machine)) add_rectangles(r, limit, machine, fine, list);
-    if (std::any_of(list.begin(), list.end(), [&](const RegionPlan& p) { return fits(p, machine); })) return;
+    if (streams_suffice(r, by.machine)) add_rectangles(r, limit, by, fine, list);
+    if (std::any_of(list.begin(), list.end(), [&](const RegionPlan& p) { return fits(p, by.machine); })) return;
   }
 }
 
 // Plans that look better than all smaller ones do it again with more of their PEs looked at.
-void look_again(const Region& r, const Machine& machine, std::vector<RegionPlan>& list) {
+void look_again(const Region& r, const Costing& by, std::vector<RegionPlan>& list) {
   std::vector<RegionPlan*> order;
   for (RegionPlan& p : list) order.push_back(&p);
   const auto pes = [](const RegionPlan& p) { return int64_t(p.plan.cut.w) * p.plan.cut.h; };
   std::stable_sort(order.begin(), order.end(), [&](auto* a, auto* b) { return pes(*a) < pes(*b); });
   std::optional<RegionPlan> best;
   for (RegionPlan* p : order) {
-    if (!better(*p, best, machine)) continue;
-    *p = plan_cut(r, p->cut, machine, Look::many);
-    if (better(*p, best, machine)) best = *p;
+    if (!better(*p, best, by)) continue;
+    *p = plan_cut(r, p->cut, by.statements, Look::many);
+    if (better(*p, best, by)) best = *p;
   }
 }
 
 // The same of the best plan, until the best one has been looked at.
-void look_at_best(const Region& r, const Machine& machine, std::vector<RegionPlan>& list) {
+void look_at_best(const Region& r, const Costing& by, std::vector<RegionPlan>& list) {
   std::vector<bool> looked(list.size(), false);
   const auto best = [&] {
     size_t k = 0;
     for (size_t i = 1; i < list.size(); ++i)
-      if (gain(list[i], list[k], machine) > 1) k = i;
+      if (gain(list[i], list[k], by) > 1) k = i;
     return k;
   };
   for (size_t k; !list.empty() && !looked[k = best()]; looked[k] = true)
-    list[k] = plan_cut(r, list[k].cut, machine, Look::many);
+    list[k] = plan_cut(r, list[k].cut, by.statements, Look::many);
 }
 
 // Cuts that give exactly this rectangle.
-void add_forced(const Region& r, int w, int h, const Machine& machine, std::vector<RegionPlan>& list) {
+void add_forced(const Region& r, int w, int h, const Costing& by, std::vector<RegionPlan>& list) {
   std::optional<RegionPlan> best;
   std::vector<ShardAxis> axes = axes_of(r);
   auto consider = [&](const RegionCut& cut) {
     if (cut.w() != w || cut.h() != h || !turns_work(r, cut)) return;
-    RegionPlan p = plan_cut(r, cut, machine, Look::few);
-    if (better(p, best, machine)) best = p;
+    RegionPlan p = plan_cut(r, cut, by.statements, Look::few);
+    if (better(p, best, by)) best = p;
   };
   for (const ShardAxis& a : axes) {
     for (const ShardAxis& b : axes) {
@@ -277,10 +281,10 @@ void add_forced(const Region& r, int w, int h, const Machine& machine, std::vect
 }  // namespace
 
 std::vector<RegionPlan> region_plans(const Region& r, int64_t rounds, const Extent& limit,
-                                     const Extent& forced, const Machine& machine) {
+                                     const Extent& forced, const Costing& by) {
   std::vector<RegionPlan> list;
   if (forced.height > 1) {
-    if (streams_suffice(r, machine)) add_forced(r, forced.width, forced.height, machine, list);
+    if (streams_suffice(r, by.machine)) add_forced(r, forced.width, forced.height, by, list);
   } else {
     std::vector<int> widths;
     for (const ShardAxis& axis : axes_of(r)) {
@@ -291,11 +295,11 @@ std::vector<RegionPlan> region_plans(const Region& r, int64_t rounds, const Exte
     widths.erase(std::unique(widths.begin(), widths.end()), widths.end());
     if (forced.width > 0) widths = {forced.width};
     for (int w : widths) {
-      if (std::optional<RegionPlan> p = best_row(r, w, machine)) list.push_back(*p);
+      if (std::optional<RegionPlan> p = best_row(r, w, by)) list.push_back(*p);
     }
-    if (forced.width == 0) add_larger(r, limit, machine, list);
+    if (forced.width == 0) add_larger(r, limit, by, list);
   }
-  look_again(r, machine, list);
+  look_again(r, by, list);
   for (RegionPlan& p : list) {
     p.plan.latency_cycles += p.plan.interval_cycles * double(rounds - 1);
     p.plan.interval_cycles *= double(rounds);
@@ -303,19 +307,20 @@ std::vector<RegionPlan> region_plans(const Region& r, int64_t rounds, const Exte
   return list;
 }
 
-RegionCost region_cost(const Region& whole, const Machine& machine, double enough) {
+RegionCosts region_costs(const Region& whole, const Costing& by, double enough) {
   Region r = whole;
   int64_t rounds = autogen::slice_region(r);
   std::vector<RegionPlan> list;
   for (int w : {1, 2, 4, 8, 16, 32, 64}) {
-    if (std::optional<RegionPlan> p = best_row(r, w, machine)) list.push_back(*p);
+    if (std::optional<RegionPlan> p = best_row(r, w, by)) list.push_back(*p);
   }
-  look_at_best(r, machine, list);
-  const RegionCost row = least_cost(list, rounds, machine);
-  if (row.interval_cycles <= enough) return row;
-  add_larger(r, {machine.fabric.user_width, machine.fabric.user_height}, machine, list);
-  look_at_best(r, machine, list);
-  return least_cost(list, rounds, machine);
+  look_at_best(r, by, list);
+  RegionCosts costs{least_cost(list, rounds, by.machine), {}};
+  if (costs.row.interval_cycles <= enough) return costs;
+  add_larger(r, {by.machine.fabric.user_width, by.machine.fabric.user_height}, by, list);
+  look_at_best(r, by, list);
+  costs.any = least_cost(list, rounds, by.machine);
+  return costs;
 }
 
 RegionCost least_cost(const std::vector<RegionPlan>& plans, int64_t rounds, const Machine& machine) {

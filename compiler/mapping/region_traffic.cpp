@@ -20,6 +20,7 @@ using autogen::Region;
 using autogen::RegionCut;
 using autogen::RegionShare;
 using autogen::Runs;
+using autogen::StatementCosts;
 using autogen::Walk;
 
 constexpr double kRunCycles = 40;  // of a PE between two runs that it keeps or sends
@@ -127,8 +128,8 @@ double words_within_span(const Region& r, const Runs& kept) {
 // Finds the busiest PE of those that are looked at.
 class Busy {
  public:
-  Busy(const Region& r, const RegionCut& cut, const RowStreams& passing, const Machine& machine)
-      : r_(r), cut_(cut), passing_(passing), machine_(machine) {}
+  Busy(const Region& r, const RegionCut& cut, const RowStreams& passing, StatementCosts& costs)
+      : r_(r), cut_(cut), passing_(passing), costs_(costs) {}
 
   Busiest run(Look look) {
     for (auto [x, y] : places_of(cut_, most_cut(r_, cut_, false), most_cut(r_, cut_, true), look)) pe(x, y);
@@ -145,7 +146,10 @@ class Busy {
     if (y == cut_.h() / 2) receive(share);
     for (const Runs& sent : share.sent) out += double(sent.count());
     b_.runs_out = std::max(b_.runs_out, out);
-    code(std::move(share));
+    const autogen::RegionEstimate e = estimate_region(r_, share, costs_);
+    b_.compute = std::max(b_.compute, e.compute_cycles);
+    b_.bytes = std::max(b_.bytes, uint32_t(std::min<int64_t>(e.words * 4, INT32_MAX)));
+    b_.code = std::max(b_.code, e.code_bytes);
   }
   // It asks for the first words of an operand, is called when they are there, and again after each gap. What
   // lies before and behind its words it lets pass.
@@ -161,30 +165,19 @@ class Busy {
     }
     b_.asking = std::max(b_.asking, asking);
   }
-  // Many PEs have the same program.
-  void code(RegionShare share) {
-    RegionShare local = local_share(share);
-    if (std::any_of(known_.begin(), known_.end(), [&](const auto& k) { return same_program(k, local); }))
-      return;
-    known_.push_back(std::move(local));
-    const autogen::RegionEstimate e = estimate_region(r_, share, region_code(r_, share, machine_));
-    b_.compute = std::max(b_.compute, e.compute_cycles);
-    b_.bytes = std::max(b_.bytes, uint32_t(std::min<int64_t>(e.words * 4, INT32_MAX)));
-    b_.code = std::max(b_.code, e.code_bytes);
-  }
 
   const Region& r_;
   const RegionCut& cut_;
   const RowStreams& passing_;
-  const Machine& machine_;
-  std::vector<RegionShare> known_;
+  StatementCosts& costs_;
   Busiest b_;
 };
+
+constexpr int kLines = 16;  // rows, or PEs of a single one, that are looked at
 
 // Parts of the stream at which rows begin, or the PEs of a single row: those that are nearer than a feeder or
 // a PE takes to turn from one run to the next count as one. Of the first ones.
 double share_of_starts(const Region& r, const RegionCut& cut, size_t operand) {
-  constexpr int kLines = 16;
   const size_t b = size_t(r.operand_buffer[operand]);
   const bool rows = cut.h() > 1;
   std::vector<int64_t> starts;
@@ -222,6 +215,14 @@ double collector_turns(const Region& r, const RegionCut& cut) {
   return all;
 }
 
+// Runs of a row's part of an operand that its feeder sees.
+double runs_of_row(const Region& r, size_t operand, const Runs& stream) {
+  Walk walk;
+  walk_of(stream, autogen::interval(0, elements(r, r.operand_buffer[operand]) - 1), walk);
+  if (operand < kFilters) autogen::filter_walk(walk);
+  return runs_of_walk(walk);
+}
+
 }  // namespace
 
 RowStreams row_streams(const Region& r, const RegionCut& cut) {
@@ -246,14 +247,19 @@ double words_of(const RowStreams& streams) {
 double feeder_stops(const Region& r, const RegionCut& cut, const RowStreams& streams) {
   double all = 0;
   for (size_t k = 0; k < r.operands.size() && cut.h() > 1; ++k) {
-    Walk walk;
-    walk_of(streams[k], autogen::interval(0, elements(r, r.operand_buffer[k]) - 1), walk);
-    if (k < kFilters) autogen::filter_walk(walk);
-    const double runs = runs_of_walk(walk);
-    if (runs == 1) continue;
-    all += 2 * kRunCycles * runs * cut.h() * share_of_starts(r, cut, k);
+    const double runs = runs_of_row(r, k, streams[k]);
+    if (runs > 1) all += 2 * kRunCycles * runs * cut.h() * share_of_starts(r, cut, k);
   }
   return all;
+}
+
+bool feeders_stop(const Region& r, const RegionCut& cut, const RowStreams& streams) {
+  for (size_t k = 0; k < r.operands.size() && cut.h() > 1; ++k) {
+    if (runs_of_row(r, k, streams[k]) == 1) continue;
+    for (int y = 0; y < std::min(cut.h(), kLines); ++y)
+      if (!shard_region(r, cut, 0, y).stored[size_t(r.operand_buffer[k])].empty()) return true;
+  }
+  return false;
 }
 
 namespace {
@@ -299,14 +305,14 @@ RegionPlan plan_with(const Region& r, const RegionCut& cut, const Busiest& b, do
 
 }  // namespace
 
-RegionPlan plan_unlaid(const Region& r, const RegionCut& cut, const Machine& machine) {
-  const Busiest b = Busy(r, cut, row_streams(r, cut), machine).run(Look::few);
+RegionPlan plan_unlaid(const Region& r, const RegionCut& cut, StatementCosts& costs) {
+  const Busiest b = Busy(r, cut, row_streams(r, cut), costs).run(Look::few);
   return plan_with(r, cut, b, kRunCycles * std::accumulate(b.gaps_in.begin(), b.gaps_in.end(), 0.0), 0);
 }
 
-RegionPlan plan_cut(const Region& r, const RegionCut& cut, const Machine& machine, Look look) {
+RegionPlan plan_cut(const Region& r, const RegionCut& cut, StatementCosts& costs, Look look) {
   const RowStreams row = row_streams(r, cut);
-  const Busiest b = Busy(r, cut, row, machine).run(look);
+  const Busiest b = Busy(r, cut, row, costs).run(look);
   const double stops = feeder_stops(r, cut, row) + run_stops(r, cut, b.gaps_in), out = double(r.words_out());
   // While a PE waits others send over the same links. In some row results leave at any time, by the links
   // that bring it its part of the operands.

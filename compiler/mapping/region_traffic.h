@@ -1,6 +1,7 @@
 // What a cut of a region costs, by looking at some of its PEs.
 #pragma once
 
+#include "compiler/autogen/statement_costs.h"
 #include "compiler/mapping/plan.h"
 
 namespace cs::mapping {
@@ -8,9 +9,9 @@ namespace cs::mapping {
 enum class Look { few, many };  // PEs
 
 // The plan of a region that is cut like this: memory of the PE that holds most, cycles of one round.
-RegionPlan plan_cut(const autogen::Region&, const autogen::RegionCut&, const Machine&, Look);
+RegionPlan plan_cut(const autogen::Region&, const autogen::RegionCut&, autogen::StatementCosts&, Look);
 // The same of what will be laid over a rectangle whose rows are so short that their links do not matter.
-RegionPlan plan_unlaid(const autogen::Region&, const autogen::RegionCut&, const Machine&);
+RegionPlan plan_unlaid(const autogen::Region&, const autogen::RegionCut&, autogen::StatementCosts&);
 
 // What of every operand passes the PEs of the row in the middle.
 using RowStreams = std::vector<autogen::Runs>;
@@ -19,5 +20,6 @@ double words_of(const RowStreams&);
 // Cycles for which the column of feeders stops: a feeder that sees gaps between the runs of its row, since no
 // filter takes them out, takes a while to turn from one to the other, and all wait for it.
 double feeder_stops(const autogen::Region&, const autogen::RegionCut&, const RowStreams&);
+bool feeders_stop(const autogen::Region&, const autogen::RegionCut&, const RowStreams&);  // is it more than 0?
 
 }  // namespace cs::mapping

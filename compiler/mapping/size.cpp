@@ -2,6 +2,7 @@
 // of them it gets is decided when it is placed. And the relays that follow from that.
 #include <algorithm>
 #include <limits>
+#include <memory>
 
 #include <fmt/format.h>
 
@@ -29,7 +30,8 @@ bool fits(const kernels::Plan& plan, const Machine& machine) {
   return plan.memory.total <= uint32_t(machine.core.memory_bytes);
 }
 
-std::vector<RegionPlan> candidates(const Instance& inst, const MapOptions& options, const Machine& machine) {
+std::vector<RegionPlan> candidates(const Instance& inst, const MapOptions& options, const Costing& by) {
+  const Machine& machine = by.machine;
   Extent limit = fabric_limit(options, machine);
   int max_w = limit.width - inst.work.operands - 1;
   if (options.most_width > 0 && !inst.infrastructure) {
@@ -37,7 +39,7 @@ std::vector<RegionPlan> candidates(const Instance& inst, const MapOptions& optio
     max_w = std::min(max_w, limit.width);
   }
   if (inst.region)
-    return region_plans(*inst.region, inst.work.rows, limit, {options.force_width, options.force_height}, machine);
+    return region_plans(*inst.region, inst.work.rows, limit, {options.force_width, options.force_height}, by);
   std::vector<RegionPlan> list;
   std::vector<int> widths = extents(inst.work.n / inst.work.row, std::max(1, max_w));
   std::vector<int> heights =
@@ -131,6 +133,8 @@ void list_plans(const std::vector<Instance>& instances, const MapOptions& option
   std::vector<std::string> why;  // by instance, where it has no plan
   std::vector<size_t> firsts;
   for (const Instance& inst : instances) memory.push_back(memory_for(inst, options, machine));
+  const auto made = options.statements ? nullptr : std::make_unique<autogen::StatementCosts>(machine);
+  autogen::StatementCosts& statements = made ? *made : *options.statements;
   progress::round("map");
   for (size_t i = 0; i < instances.size(); ++i) {
     progress::part("map", i, instances.size());
@@ -143,7 +147,7 @@ void list_plans(const std::vector<Instance>& instances, const MapOptions& option
       firsts.push_back(i);
       Machine own = machine;
       own.core.memory_bytes = int(memory[i]);
-      const std::vector<RegionPlan> all = candidates(inst, options, own);
+      const std::vector<RegionPlan> all = candidates(inst, options, {own, statements});
       auto& fitting = plans.emplace_back();
       std::copy_if(all.begin(), all.end(), std::back_inserter(fitting),
                    [&](const RegionPlan& p) { return fits(p.plan, own); });
@@ -171,7 +175,8 @@ void keep_pace(PlanLists& plans, double pace) {
 RegionCost work_cost(const kernels::Work& work, const Machine& machine) {
   Instance inst;
   inst.work = work;
-  return least_cost(candidates(inst, {}, machine), 1, machine);
+  autogen::StatementCosts none(machine);
+  return least_cost(candidates(inst, {}, {machine, none}), 1, machine);
 }
 
 void add_relays(Parts& parts) {

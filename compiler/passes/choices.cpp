@@ -60,7 +60,7 @@ void note_choice(const PassContext& context, std::string_view pass, std::string 
 
 void note_origins(graph::Graph& g, graph::NodeId id, PassContext& context) {
   if (context.choices == nullptr) return;
-  GroupCosts costs(context.machine);
+  GroupCosts costs(context.known_costs());
   const Origin origin = g.node(id).assignment.origin.value_or(Origin::host);
   const size_t taken = origin == Origin::handwritten ? 0 : origin == Origin::autogen ? 1 : 2;
   Choice choice{"policy", g.node(id).name, {}, taken};

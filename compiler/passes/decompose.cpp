@@ -83,7 +83,7 @@ bool parts_fit(const Graph& g, NodeId id, PassContext& context, std::string& why
 }  // namespace
 
 bool decompose_compounds(Graph& g, PassContext& context) {
-  GroupCosts costs(context.machine);
+  GroupCosts costs(context.known_costs());
   std::vector<NodeId> nodes = g.topological();
   for (size_t i = 0; i < nodes.size(); ++i) {
     const NodeId id = nodes[i];

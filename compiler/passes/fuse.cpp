@@ -110,7 +110,7 @@ bool pays(const Graph& g, const std::vector<NodeId>& group, NodeId id, double sl
 
 bool fuse_elementwise(Graph& g, PassContext& context) {
   if (context.policy == Policy::disabled) return true;
-  GroupCosts costs(context.machine);
+  GroupCosts costs(context.known_costs());
   const double slowest = costs.slowest(g);
   std::map<NodeId, NodeId> head;                  // node -> first node of its kernel
   std::map<NodeId, std::vector<NodeId>> members;  // first node -> kernel, topological order

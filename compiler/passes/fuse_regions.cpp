@@ -40,7 +40,7 @@ class Fuser {
         generate_(context.policy != Policy::disabled),
         sized_(context.map.force_width == 0),
         apart_(context.form == Form::apart),
-        costs_(context.machine),
+        costs_(context.known_costs()),
         held_(g, [this](NodeId id) { return members_[size_t(group_of_.at(id))]; }) {}
 
   void run() {

@@ -40,24 +40,13 @@ std::optional<kernels::Work> work_of(const Graph& g, std::span<const NodeId> nod
 }  // namespace
 
 RegionCost GroupCosts::of(const autogen::Region& r, double enough) {
-  auto known = std::find_if(regions_.begin(), regions_.end(),
-                            [&](const Known& k) { return autogen::same_region(k.region, r); });
-  if (known == regions_.end()) known = regions_.insert(regions_.end(), {r, kNone, kNever});
+  KnownCosts::OfRegion& region = known_.find(r);
+  Answer& answer = regions_.try_emplace(&region, Answer{kNone, kNever}).first->second;
   // More than what was enough was the least there is.
-  const bool least = known->cost.interval_cycles > known->enough && known->enough < kNever;
-  if (!least && known->enough > enough && known->cost.interval_cycles > enough) {
-    known->cost = mapping::region_cost(r, machine_, enough);
-    known->enough = enough;
-  }
-  return known->cost;
-}
-
-RegionCost GroupCosts::of(const kernels::Work& work) {
-  const auto known =
-      std::find_if(works_.begin(), works_.end(), [&](const auto& c) { return c.first == work; });
-  if (known != works_.end()) return known->second;
-  works_.emplace_back(work, mapping::work_cost(work, machine_));
-  return works_.back().second;
+  const bool least = answer.cost.interval_cycles > answer.enough && answer.enough < kNever;
+  if (!least && answer.enough > enough && answer.cost.interval_cycles > enough)
+    answer = {known_.of(r, region, enough), enough};
+  return answer.cost;
 }
 
 RegionCost GroupCosts::of(const Graph& g, std::span<const NodeId> nodes, double enough) {
@@ -66,9 +55,9 @@ RegionCost GroupCosts::of(const Graph& g, std::span<const NodeId> nodes, double 
     std::string why;
     return autogen::make_region(g, nodes, region, why) ? of(region, enough) : kNone;
   }
-  const std::optional<kernels::Work> work = work_of(g, nodes, machine_);
+  const std::optional<kernels::Work> work = work_of(g, nodes, known_.machine());
   if (!work) return kNone;
-  RegionCost cost = of(*work);
+  RegionCost cost = known_.of(*work);
   if (g.node(nodes.front()).assignment.origin != Origin::handwritten) return cost;
   const double more = work->kind->library_cycles(*work, cost.pes > 1);
   cost.interval_cycles += more;

@@ -6,19 +6,20 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
+#include <unordered_map>
 #include <vector>
 
 #include "compiler/autogen/region.h"
 #include "compiler/graph/graph.h"
 #include "compiler/mapping/plan.h"
+#include "compiler/passes/known_costs.h"
 #include "runtime/machine/machine.h"
 
 namespace cs::passes {
 
 class GroupCosts {
  public:
-  explicit GroupCosts(const Machine& machine) : machine_(machine) {}
+  explicit GroupCosts(KnownCosts& known) : known_(known) {}
 
   // Of the nodes (topological order) as the kernel that the assignment of the first one names; infinite if
   // that is none, or fits nowhere.
@@ -29,17 +30,13 @@ class GroupCosts {
   double slowest(const graph::Graph&);
 
  private:
-  mapping::RegionCost of(const kernels::Work&);
-
-  const Machine& machine_;
-  // Layers of a network are alike, and a group is asked for its cost with every neighbour.
-  struct Known {
-    autogen::Region region;
+  KnownCosts& known_;
+  // The answers so far: who asks again, with no smaller interval that is enough, hears the same.
+  struct Answer {
     mapping::RegionCost cost;
     double enough = 0;  // what it was asked for
   };
-  std::vector<Known> regions_;
-  std::vector<std::pair<kernels::Work, mapping::RegionCost>> works_;
+  std::unordered_map<const KnownCosts::OfRegion*, Answer> regions_;
 };
 
 // Is a kernel faster than the one that is there? By its interval; by its latency if the intervals are alike.

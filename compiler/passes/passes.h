@@ -14,6 +14,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -44,6 +45,8 @@ std::string_view form_name(Form);
 enum class HostOps : uint8_t { allow, warn, forbid };
 std::optional<HostOps> host_ops_from_name(std::string_view);
 
+class KnownCosts;  // known_costs.h
+
 struct PassContext {
   const Machine& machine;
   Policy policy = Policy::medium;
@@ -65,6 +68,8 @@ struct PassContext {
   std::map<std::string, std::string> unrolled = {};  // those, by name, and why
   std::vector<Choice>* choices = nullptr;     // what was considered; nullptr: nobody asks
   Form form = Form::joined;
+  std::shared_ptr<KnownCosts> known = {};     // on this machine, of other tries too; else they are found as needed
+  KnownCosts& known_costs();
 };
 
 struct Pass {

@@ -8,6 +8,7 @@
 #include "compiler/graph/fold.h"
 #include "compiler/graph/graph_yaml.h"
 #include "compiler/graph/sample.h"
+#include "compiler/passes/known_costs.h"
 #include "compiler/passes/passes.h"
 #include "runtime/support/files.h"
 #include "runtime/support/progress.h"
@@ -82,6 +83,11 @@ graph::PlanHeader plan_header(const PassContext& context, std::string_view after
   return {std::string(policy_name(context.policy)), std::string(after), form};
 }
 
+KnownCosts& PassContext::known_costs() {
+  if (!known) known = std::make_shared<KnownCosts>(machine);
+  return *known;
+}
+
 std::span<const Pass> pass_table() { return kPasses; }
 
 bool is_pass(std::string_view name) { return index_of(name) < std::size(kPasses); }
@@ -141,6 +147,7 @@ bool fold_constants(graph::Graph& g, PassContext& context) {
 
 bool map_to_fabric(graph::Graph& g, PassContext& context) {
   context.map.more_bytes = context.fallbacks.more_bytes();
+  context.map.statements = context.known_costs().statements();
   context.misfits.clear();
   context.mapped = mapping::map_graph(g, context.machine, context.map, context.diag, &context.misfits);
   if (!context.mapped) return false;

@@ -165,7 +165,7 @@ Assignment choose_origin(const Graph& g, NodeId id, Policy policy, const Fallbac
 }
 
 bool choose_origins(Graph& g, PassContext& context) {
-  GroupCosts costs(context.machine);
+  GroupCosts costs(context.known_costs());
   for (NodeId id : g.topological()) {
     const std::string& name = g.node(id).name;
     const bool again = !context.fallbacks.refused(name, Origin::handwritten).empty() ||

@@ -52,9 +52,10 @@ std::optional<Trial> try_graph(Graph g, const std::set<std::string>& names, cons
   PassContext own{context.machine, context.policy, context.map, ignored};
   own.fallbacks = context.fallbacks;
   own.form = context.form;
+  own.known = context.known;
   if (!choose_kernels(g, own)) return std::nullopt;
   Trial trial;
-  GroupCosts costs(context.machine);
+  GroupCosts costs(own.known_costs());
   for (const graph::Group& group : graph::groups(g)) {
     if (g.node(group.nodes.front()).assignment.origin == Origin::host) {
       ++trial.on_host;

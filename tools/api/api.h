@@ -7,6 +7,8 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -48,6 +50,8 @@ struct CompileOptions {
   bool only_passes = false;   // --emit graph|plan|dot: no CSL half
   bool only_mapping = false;  // --emit csl: the files, not the Program
   bool only_estimate = false;  // mapped, for the estimated interval: no CSL half
+  std::shared_ptr<passes::KnownCosts> known;  // PassContext::known, for this machine
+  double too_slow = std::numeric_limits<double>::infinity();  // MapOptions::too_slow
   // layouts
   std::string host_file;  // host.yaml
   csl::CslOptions csl;    // flags of the vendor's compiler

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "tools/api/api.h"
+#include "tools/api/ladder.h"
 
 namespace cs::api {
 
@@ -24,7 +25,12 @@ struct FormChoice {
   passes::Form form = passes::Form::joined;
   std::string why;  // empty: nothing is faster
 };
-// `estimate` maps the network in another form: its estimated interval, or nothing if it has no place.
-FormChoice choose_form(double joined_cycles, const std::function<std::optional<double>(passes::Form)>& estimate);
+// Maps the network in another form: its estimated interval. Nothing if it has no place, or may be known before it has
+// one to take `too_slow` cycles.
+using EstimateForm = std::function<std::optional<double>(passes::Form, double too_slow)>;
+FormChoice choose_form(double joined_cycles, const EstimateForm& estimate);
+
+// `taken` is the one with every choice for itself, and then the one that is fastest by estimate.
+void take_best_form(const CompileOptions&, const passes::PipelineOptions&, const Start&, Formed& taken);
 
 }  // namespace cs::api

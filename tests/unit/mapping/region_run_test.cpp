@@ -221,7 +221,8 @@ TEST(RegionPlan, CutsThreeAxesWhereMemoryIsShort) {
   std::string why;
   ASSERT_TRUE(autogen::build_region(g, std::span(&id, 1), region, why)) << why;
   bool three = false;
-  for (const mapping::RegionPlan& p : mapping::region_plans(region, 1, {100, 100}, {}, small)) {
+  autogen::StatementCosts statements(small);
+  for (const mapping::RegionPlan& p : mapping::region_plans(region, 1, {100, 100}, {}, {small, statements})) {
     bool fits = p.plan.memory.total <= uint32_t(small.core.memory_bytes);
     three = three || (fits && p.plan.cut.h > 1 && p.cut.axes.size() >= 3);
   }
@@ -260,7 +261,8 @@ TEST(RegionPlan, RectanglesNeedAFeederThatCanPassAllOperandsOn) {
     Machine small = machine("wse2");
     small.core.memory_bytes = 4000;
     bool any = false;
-    for (const mapping::RegionPlan& p : mapping::region_plans(region, 1, {300, 300}, {}, small))
+    autogen::StatementCosts statements(small);
+    for (const mapping::RegionPlan& p : mapping::region_plans(region, 1, {300, 300}, {}, {small, statements}))
       any = any || p.plan.cut.h > 1;
     EXPECT_EQ(any, rectangles) << streams;
   }

@@ -1,0 +1,79 @@
+// Buffers are numbered in the order in which a statement names them: of a buffer it counts where it is read again, and
+// whether it holds integers.
+#include "compiler/autogen/statement_costs.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "compiler/autogen/loop_key.h"
+#include "compiler/autogen/region_code.h"
+
+namespace cs::autogen {
+
+namespace {
+
+class Numbered {
+ public:
+  explicit Numbered(const Region& r) : r_(r) {}
+  int of(int buffer) {
+    if (buffer == ops::kCounter) return buffer;
+    const auto it = std::find(buffers_.begin(), buffers_.end(), buffer);
+    if (it == buffers_.end()) return buffers_.push_back(buffer), int(buffers_.size()) - 1;
+    return int(it - buffers_.begin());
+  }
+  bool integer(size_t number) const {
+    return !data_type_is_float(r_.program.buffers[size_t(buffers_[number])].type.dtype);
+  }
+  size_t size() const { return buffers_.size(); }
+
+ private:
+  const Region& r_;
+  std::vector<int> buffers_;
+};
+
+std::string key_of(const ops::LoopStatement& s, int64_t steps, bool by_library, Numbered& numbered) {
+  LoopKey key;
+  key.number(int64_t(by_library));
+  key.number(steps);
+  key.number(int64_t(s.combine));
+  key.numbers(s.extents);
+  key.access(s.out, numbered.of(s.out.buffer));
+  key.number(int64_t(s.loads.size()));
+  for (const ops::LoopAccess& a : s.loads) key.access(a, numbered.of(a.buffer));
+  for (size_t b = 0; b < numbered.size(); ++b) key.number(int64_t(numbered.integer(b)));
+  key.expression(s.value);
+  return key.bytes();
+}
+
+StatementCost write(ops::LoopStatement s, int64_t steps, bool by_library, Numbered& numbered,
+                    const Machine& machine) {
+  s.out.buffer = numbered.of(s.out.buffer);
+  for (ops::LoopAccess& a : s.loads) a.buffer = numbered.of(a.buffer);
+  std::vector<std::string> names;
+  std::vector<bool> integers, constants(numbered.size(), false);
+  for (size_t b = 0; b < numbered.size(); ++b) {
+    names.push_back(fmt::format("b{}", b));
+    integers.push_back(numbered.integer(b));
+  }
+  RegionCode code;
+  append_statement(s, steps, {names, integers, constants, machine, by_library}, code);
+  return {code.cycles, code.scratch_words, code.lines.size(), code.short_lines, code.uses_math};
+}
+
+}  // namespace
+
+StatementCost StatementCosts::of(const Region& r, const ops::LoopStatement& s, int64_t steps) {
+  Numbered numbered(r);
+  std::string key = key_of(s, steps, r.by_library, numbered);
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = known_.find(key);
+    if (found != known_.end()) return found->second;
+  }
+  const StatementCost cost = write(s, steps, r.by_library, numbered, machine_);
+  const std::lock_guard lock(mutex_);
+  return known_.emplace(std::move(key), cost).first->second;
+}
+
+}  // namespace cs::autogen
