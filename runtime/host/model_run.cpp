@@ -1,6 +1,7 @@
 // The pipeline of host steps.
 //
-//   1. every step holds the next sample it works on; tensors of a sample carry the cycle from which they exist
+//   1. every step holds the next sample that it works on, of its copy of the network; tensors of a sample carry the
+//      cycle from which they exist
 //   2. steps whose tensors are there are done until nothing moves: sends queue at their port, operators queue for the
 //      processor and start as soon as nothing can become known any more that would go before them
 //      an operator over the whole batch does so once, when the last of its samples is there
@@ -34,10 +35,11 @@ class Pipeline {
   // `given`: samples of a batch; a run of more takes them again, batch by batch.
   Pipeline(Device& device, const HostPart& host, int samples, int given, Diag& diag)
       : device_(device), host_(host), samples_(samples), diag_(diag), values_(host, samples, given, diag),
-        next_(host.steps.size(), 0), processor_(device.machine().host.host_cores),
+        processor_(device.machine().host.host_cores),
         crossing_(host_crossing_cycles(device.machine())) {
     for (size_t i = 0; i < host.steps.size(); ++i) {
       const HostStep& step = host.steps[i];
+      next_.push_back(HostPart::first_of(step));
       if (step.kind == HostStep::Kind::send) users_[step.tensor].push_back(i);
       for (const std::string& name : step.inputs) users_[name].push_back(i);
     }
@@ -129,7 +131,7 @@ class Pipeline {
     for (size_t k = 0; k < list.size(); ++k) {
       const size_t i = list[k];
       while (next_[i] < samples_ && do_step(i, next_[i])) {
-        ++next_[i];
+        next_[i] += host_.stride_of(host_.steps[i]);
         progressed_ = true;
         add_users(made_at_once(host_.steps[i]), list);
       }
@@ -179,10 +181,11 @@ class Pipeline {
     const ops::TensorType type = tensor_type(values_.type_of(step.tensor));
     const size_t n = size_t(type.elements());
     const auto& events = device_.received(port_of(step));
-    if (events.size() < (size_t(sample) + 1) * n) return false;
+    const size_t turn = size_t(host_.turn_of(sample));
+    if (events.size() < (turn + 1) * n) return false;
     Ready ready{ops::Tensor(type)};
     for (size_t i = 0; i < n; ++i) {
-      const PortEvent& e = events[size_t(sample) * n + i];
+      const PortEvent& e = events[turn * n + i];
       from_wavelet(e.data, ready.tensor, i);
       ready.at_edge = std::max(ready.at_edge, e.cycle + 1);
     }
@@ -270,7 +273,7 @@ class Pipeline {
 
   bool done() const {
     return result_.samples == samples_ &&
-           std::all_of(next_.begin(), next_.end(), [&](int n) { return n == samples_; });
+           std::all_of(next_.begin(), next_.end(), [&](int n) { return n >= samples_; });
   }
 
   void arm_watches() {
@@ -278,7 +281,7 @@ class Pipeline {
       const HostStep& step = host_.steps[i];
       if (step.kind != HostStep::Kind::receive) continue;
       const size_t n = size_t(tensor_type(values_.type_of(step.tensor)).elements());
-      device_.watch(port_of(step), next_[i] < samples_ ? (size_t(next_[i]) + 1) * n : 0);
+      device_.watch(port_of(step), next_[i] < samples_ ? (size_t(host_.turn_of(next_[i])) + 1) * n : 0);
     }
   }
 
@@ -311,7 +314,7 @@ int copies_over_samples(const HostPart& host, const Machine& machine) {
   const bool computes = std::any_of(host.steps.begin(), host.steps.end(), [](const HostStep& step) {
     return step.kind == HostStep::Kind::op && !is_view(step);
   });
-  return computes ? machine.host.host_cores : 1;
+  return std::lcm(host.copies, computes ? machine.host.host_cores : 1);
 }
 
 // Operators of host steps by name: the Program's verifier does not know the operator table.

@@ -1,9 +1,9 @@
 // Runs a network: the host part of a Program over a Device, samples pipelined.
 //
-// Every step of the host part is a stage of a pipeline that handles the samples in order; a step starts on a sample as
-// soon as its tensors are there. Sends queue at their port and the fabric's backpressure paces them, so the next sample
-// enters before the last has left. Host operators share the cores of one processor and take modelled time, never the
-// simulating computer's (docs/decisions/0010-host.md).
+// Every step of the host part is a stage of a pipeline that handles the samples of its copy of the network in order; a
+// step starts on a sample as soon as its tensors are there. Sends queue at their port and the fabric's backpressure
+// paces them, so the next sample enters before the last has left. Host operators share the cores of one processor and
+// take modelled time, never the simulating computer's (docs/decisions/0010-host.md).
 #pragma once
 
 #include <functional>
@@ -38,7 +38,7 @@ struct ModelRunResult {
   Cycle latency_cycles = 0;              // first input wavelet -> last output of the first sample
   std::vector<Cycle> sample_end;         // last output of each sample
   std::optional<double> interval_cycles; // see interval_of
-  int copies = 1;                        // that take the samples in turn, as there
+  int copies = 1;                        // samples of a round, as there
   Cycle cycles = 0;                      // end of the last sample
   std::vector<HostStepTime> host_steps;
   std::vector<HostSpan> host_spans;      // every host operator at work, in order of begin
@@ -55,10 +55,11 @@ std::vector<NamedArray> random_inputs(const HostPart&, int samples, uint64_t see
 std::optional<ModelRunResult> run_model(Device&, std::span<const uint8_t> weights,
                                         const std::vector<NamedArray>& inputs, const ModelRunOptions&, Diag&);
 
-// (End of the last sample - end of the middle one) / samples between. Where `copies` take the samples in turn, samples
-// end so many at a time: both ends are multiples of it, and there are at least four rounds; else nothing.
+// (End of the last sample - end of the middle one) / samples between. Where samples end `copies` at a time, both ends
+// are multiples of it, and there are at least four rounds; else nothing.
 std::optional<double> interval_of(std::span<const Cycle> sample_end, int copies);
-// What takes samples in turn: the host's cores, if there are host operators.
+// What takes samples in turn: copies of the network, and the host's cores if there are host operators; of both, the
+// samples after which each of them has had equally many.
 int copies_over_samples(const HostPart&, const Machine&);
 
 }  // namespace cs

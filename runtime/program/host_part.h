@@ -1,7 +1,8 @@
 // The host part of a Program: how tensors reach the wafer and come back, and what the reports call things.
 //
 // Text form: host.yaml, written by `cs-compile --emit csl` and read back by `cs-compile layout.csl --host host.yaml`.
-// Everything here is per sample: a run with b samples repeats the steps b times, pipelined.
+// Everything here is per sample: a run with b samples repeats the steps b times, pipelined. Where the network is on the
+// wafer several times, its copies take the samples in turn.
 #pragma once
 
 #include <algorithm>
@@ -20,6 +21,8 @@
 namespace cs {
 
 struct HostPort;
+
+constexpr int kMostCopies = 64;  // of a network
 
 enum class Origin : uint8_t { handwritten, autogen, host, primitive };
 std::string_view origin_name(Origin);
@@ -69,6 +72,7 @@ struct HostStep {
   bool whole_batch = false;          // op: once for all samples of the batch, when their operands are there
   std::string symbol = {};           // copies: exported array; launch: exported function, on the whole user rectangle
   Tiling tiling = {};                // copies
+  int copy = 0;                      // of the network: whose samples it handles; 0 if it takes the whole batch
   bool operator==(const HostStep&) const = default;
 };
 
@@ -91,6 +95,7 @@ struct KernelRow {                   // one kernel instance, wafer or host
   std::vector<int> colors;
   std::vector<std::string> nodes;    // graph nodes it implements
   std::string baseline;              // folder below OUT/baselines, empty if none
+  int copy = 0;                      // of the network: which one it is a part of
   bool operator==(const KernelRow&) const = default;
 };
 
@@ -117,6 +122,7 @@ struct HostPart {
   std::string model;
   std::string policy;
   std::string dtype;                 // "fp32", "fp16": decides the tolerance
+  int copies = 1;                    // of the network: copy c takes the samples c, c + copies, c + 2 * copies, ...
   Roof roof;                         // all 0: not known
   std::vector<HostTensor> inputs, outputs;   // of the model
   std::vector<HostTensor> values;            // between steps
@@ -126,6 +132,15 @@ struct HostPart {
   std::vector<KernelRow> kernels;
   std::vector<OpRow> ops;
   bool operator==(const HostPart&) const = default;
+
+  int copy_of(int sample) const { return sample % copies; }
+  // Which of its copy's samples it is, from 0 on; and how many of the first `samples` are those of a copy.
+  int turn_of(int sample) const { return sample / copies; }
+  int samples_of(int copy, int samples) const { return (samples - copy + copies - 1) / copies; }
+  // The samples of a step: the first one, and how far it is from one to the next.
+  static int first_of(const HostStep& s) { return s.whole_batch ? 0 : s.copy; }
+  int stride_of(const HostStep& s) const { return s.whole_batch ? 1 : copies; }
+  bool handles(const HostStep& s, int sample) const { return s.whole_batch || s.copy == copy_of(sample); }
 };
 
 // The 16-bit format of a Program with this host part: bf16 if a tensor of the model is bf16, else f16.

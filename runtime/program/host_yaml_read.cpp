@@ -46,6 +46,11 @@ void read_tiling(YamlMap& map, Tiling& t, Diag& diag) {
   read_number(map, "tile_columns", t.tile_columns, 1, kMaxTile, diag);
 }
 
+// Of the network: left out for the first copy.
+void read_copy(YamlMap& map, int& copy, Diag& diag) {
+  if (map.child("copy") != nullptr) read_number(map, "copy", copy, 0, kMostCopies - 1, diag);
+}
+
 void read_step(YamlMap& map, HostStep& s, Diag& diag) {
   if (!read_word(map, "kind", s.kind, kStepKinds, diag)) return;
   switch (s.kind) {
@@ -55,11 +60,13 @@ void read_step(YamlMap& map, HostStep& s, Diag& diag) {
       map.required("outputs", s.outputs);
       read_attrs(map, s.attrs, diag);
       map.optional("whole_batch", s.whole_batch);
+      read_copy(map, s.copy, diag);
       break;
     case HostStep::Kind::send:
     case HostStep::Kind::receive:
       map.required("port", s.port);
       map.required("tensor", s.tensor);
+      read_copy(map, s.copy, diag);
       break;
     case HostStep::Kind::copy_in:
     case HostStep::Kind::copy_out:
@@ -94,6 +101,7 @@ void read_kernel(YamlMap& map, KernelRow& k, Diag& diag) {
   map.required("colors", k.colors);
   map.required("nodes", k.nodes);
   map.required("baseline", k.baseline);
+  read_copy(map, k.copy, diag);
 }
 
 void read_op(YamlMap& map, OpRow& o, Diag& diag) {
@@ -167,6 +175,7 @@ bool read_host_part(const YamlNode& node, HostPart& h, std::vector<HostPort>& po
   map.required("model", h.model);
   map.required("policy", h.policy);
   map.required("dtype", h.dtype);
+  if (map.child("copies") != nullptr) read_number(map, "copies", h.copies, 1, kMostCopies, diag);
   if (const YamlNode* roof = map.child("roof")) read_roof(*roof, h.roof, diag);
   if (with_ports) read_list(map, "ports", ports, diag, [&](YamlMap& m, HostPort& p) { read_port_fields(m, p, diag); });
   read_list(map, "inputs", h.inputs, diag, tensor);

@@ -34,12 +34,14 @@ std::string attrs_text(const Attrs& attrs) {
   return out + "]";
 }
 
+std::string copy_field(int copy) { return copy > 0 ? fmt::format(", copy: {}", copy) : ""; }
+
 std::string step_line(const HostStep& s) {
   switch (s.kind) {
     case HostStep::Kind::send:
     case HostStep::Kind::receive:
-      return fmt::format("{{kind: {}, port: {}, tensor: {}}}", s.kind == HostStep::Kind::send ? "send" : "receive",
-                         yaml_quote(s.port), yaml_quote(s.tensor));
+      return fmt::format("{{kind: {}, port: {}, tensor: {}{}}}", s.kind == HostStep::Kind::send ? "send" : "receive",
+                         yaml_quote(s.port), yaml_quote(s.tensor), copy_field(s.copy));
     case HostStep::Kind::copy_in:
     case HostStep::Kind::copy_out:
       return fmt::format(
@@ -49,17 +51,19 @@ std::string step_line(const HostStep& s) {
     case HostStep::Kind::launch: return fmt::format("{{kind: launch, function: {}}}", yaml_quote(s.symbol));
     case HostStep::Kind::op: break;
   }
-  return fmt::format("{{kind: op, op: {}, inputs: {}, outputs: {}, attrs: {}{}}}", yaml_quote(s.op), strings(s.inputs),
-                     strings(s.outputs), attrs_text(s.attrs), s.whole_batch ? ", whole_batch: true" : "");
+  return fmt::format("{{kind: op, op: {}, inputs: {}, outputs: {}, attrs: {}{}{}}}", yaml_quote(s.op),
+                     strings(s.inputs), strings(s.outputs), attrs_text(s.attrs),
+                     s.whole_batch ? ", whole_batch: true" : "",
+                     copy_field(s.copy));
 }
 
 std::string kernel_line(const KernelRow& k) {
   return fmt::format(
       "{{name: {}, op: {}, kernel: {}, origin: {}, reason: {}, rect: {}, flops: {}, ideal_cycles: {}, "
-      "estimated_cycles: {}, bytes_per_pe: {}, colors: [{}], nodes: {}, baseline: {}}}",
+      "estimated_cycles: {}, bytes_per_pe: {}, colors: [{}], nodes: {}, baseline: {}{}}}",
       yaml_quote(k.name), yaml_quote(k.op), yaml_quote(k.kernel), origin_name(k.origin), yaml_quote(k.reason),
       rect_text(k.rect), k.flops, k.ideal_cycles, k.estimated_cycles, k.bytes_per_pe, fmt::join(k.colors, ", "),
-      strings(k.nodes), yaml_quote(k.baseline));
+      strings(k.nodes), yaml_quote(k.baseline), copy_field(k.copy));
 }
 
 std::string op_line(const OpRow& o) {
@@ -95,6 +99,7 @@ std::string host_part_lines(const HostPart& h, const std::vector<HostPort>& port
   line("model: " + yaml_quote(h.model));
   line("policy: " + yaml_quote(h.policy));
   line("dtype: " + yaml_quote(h.dtype));
+  if (h.copies != 1) line(fmt::format("copies: {}", h.copies));
   if (h.roof != Roof{})
     line(fmt::format("roof: {{operations: {}, memory: {}, host: {}}}", h.roof.operations, h.roof.memory, h.roof.host));
   if (with_ports) list("ports", ports, port_line);

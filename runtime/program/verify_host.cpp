@@ -1,5 +1,6 @@
 // Checks of the host part: names, steps in an order that satisfies their dependences, constants inside
 // symbols, rows of the kernel table inside the fabric.
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -89,15 +90,25 @@ class HostVerifier {
     }
   }
 
-  void uses(const std::string& where, const std::string& name) {
+  // Copies of the network as bits.
+  uint64_t all_copies() const { return ~uint64_t(0) >> (kMostCopies - std::clamp(h_.copies, 1, kMostCopies)); }
+  uint64_t copies_of(const HostStep& s) const { return s.whole_batch ? all_copies() : uint64_t(1) << s.copy; }
+
+  void uses(const std::string& where, const std::string& name, const HostStep& s) {
     if (!tensors_.contains(name)) return v_.error(where, fmt::format("there is no tensor '{}'", name));
-    if (!ready_.contains(name))
-      v_.error(where, fmt::format("uses tensor '{}' before any step gives it", name));
+    const auto ready = ready_.find(name);
+    if (ready == ready_.end() || (copies_of(s) & ~ready->second) != 0)
+      v_.error(where, fmt::format("uses tensor '{}' before any step gives it{}", name, in_copy(s)));
   }
-  void gives(const std::string& where, const std::string& name) {
+  void gives(const std::string& where, const std::string& name, const HostStep& s) {
     if (!tensors_.contains(name)) return v_.error(where, fmt::format("there is no tensor '{}'", name));
-    if (!ready_.insert(name).second)
-      v_.error(where, fmt::format("gives tensor '{}', which is there already", name));
+    uint64_t& ready = ready_[name];
+    if ((ready & copies_of(s)) != 0)
+      v_.error(where, fmt::format("gives tensor '{}', which is there already{}", name, in_copy(s)));
+    ready |= copies_of(s);
+  }
+  std::string in_copy(const HostStep& s) const {
+    return h_.copies > 1 && !s.whole_batch ? fmt::format(" in copy {} of the network", s.copy) : "";
   }
   void port(const std::string& where, const HostStep& s, bool input) {
     const auto it = ports_.find(s.port);
@@ -143,35 +154,54 @@ class HostVerifier {
     if (streams && copies) v_.error("host part", "has copies and launches beside streams and operators");
   }
 
+  bool copy_exists(const std::string& where, int copy) {
+    if (copy >= 0 && copy < std::min(h_.copies, kMostCopies)) return true;
+    v_.error(where, fmt::format("belongs to copy {} of the network, of {}", copy, h_.copies));
+    return false;
+  }
+
+  void copies() {
+    if (h_.copies < 1 || h_.copies > kMostCopies)
+      v_.error("host part", fmt::format("has {} copies of the network, 1 to {} are possible", h_.copies, kMostCopies));
+    const auto launches = [](const HostStep& s) { return s.kind == HostStep::Kind::launch; };
+    if (h_.copies > 1 && std::any_of(h_.steps.begin(), h_.steps.end(), launches))
+      v_.error("host part",
+               fmt::format("has {} copies of a network that is launched; only streams take turns", h_.copies));
+  }
+
   void steps() {
     kinds();
-    for (const HostTensor& t : h_.inputs) ready_.insert(t.name);
-    for (const HostConstant& c : h_.host_constants) ready_.insert(c.tensor.name);
+    copies();
+    for (const HostTensor& t : h_.inputs) ready_[t.name] = all_copies();
+    for (const HostConstant& c : h_.host_constants) ready_[c.tensor.name] = all_copies();
     for (size_t i = 0; i < h_.steps.size() && !v_.diag.full(); ++i) {
       const HostStep& s = h_.steps[i];
       const std::string where = fmt::format("host step {}", i);
+      if (!copy_exists(where, s.copy)) continue;
+      if (s.whole_batch && s.copy != 0)
+        v_.error(where, fmt::format("takes the samples of all copies of the network, and names copy {}", s.copy));
       switch (s.kind) {
         case HostStep::Kind::send:
           port(where, s, true);
-          uses(where, s.tensor);
+          uses(where, s.tensor, s);
           break;
         case HostStep::Kind::receive:
           port(where, s, false);
-          gives(where, s.tensor);
+          gives(where, s.tensor, s);
           break;
         case HostStep::Kind::op:
           if (s.op.empty()) v_.error(where, "names no operator");
           for (const std::string& t : s.inputs) {
-            if (!t.empty()) uses(where, t);  // "": an optional operand that is absent
+            if (!t.empty()) uses(where, t, s);  // "": an optional operand that is absent
           }
-          for (const std::string& t : s.outputs) gives(where, t);
+          for (const std::string& t : s.outputs) gives(where, t, s);
           break;
         case HostStep::Kind::copy_in:
-          uses(where, s.tensor);
+          uses(where, s.tensor, s);
           copy(where, s);
           break;
         case HostStep::Kind::copy_out:
-          gives(where, s.tensor);
+          gives(where, s.tensor, s);
           copy(where, s);
           break;
         case HostStep::Kind::launch:
@@ -180,8 +210,10 @@ class HostVerifier {
       }
     }
     for (const HostTensor& t : h_.outputs) {
-      if (!ready_.contains(t.name))
-        v_.error("host part", fmt::format("no step gives the output '{}'", t.name));
+      const auto ready = ready_.find(t.name);
+      if (ready == ready_.end() || ready->second != all_copies())
+        v_.error("host part", fmt::format("no step gives the output '{}'{}", t.name,
+                                          ready != ready_.end() ? " in every copy of the network" : ""));
     }
   }
 
@@ -190,6 +222,7 @@ class HostVerifier {
     for (const KernelRow& k : h_.kernels) {
       const std::string where = fmt::format("kernel '{}'", k.name);
       if (k.name.empty() || !kernels.insert(k.name).second) v_.error(where, "kernel names must be unique");
+      copy_exists(where, k.copy);
       const bool on_host = k.rect == Rect{};
       if (!on_host && !inside(k.rect, p_.fabric_width, p_.fabric_height))
         v_.error(where, "is not inside the fabric");
@@ -211,7 +244,8 @@ class HostVerifier {
   const HostPart& h_;
   std::map<std::string, const HostPort*> ports_;
   std::map<std::string, const HostTensor*> by_name_;
-  std::set<std::string> tensors_, ready_, used_ports_;
+  std::set<std::string> tensors_, used_ports_;
+  std::map<std::string, uint64_t> ready_;  // tensors that are there, and in which copies of the network
 };
 
 }  // namespace

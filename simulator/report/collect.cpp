@@ -194,7 +194,7 @@ Estimates estimates_of(const std::vector<KernelReport>& kernels) {
   Estimates e;
   for (const KernelReport& k : kernels) {
     const std::optional<double> ratio = k.estimate_ratio();
-    if (!ratio) continue;
+    if (!ratio || k.row.copy > 0) continue;  // copies are alike
     ++e.kernels;
     e.within += std::abs(*ratio - 1) <= kEstimateTolerance ? 1 : 0;
   }
@@ -233,6 +233,7 @@ RunReport collect(const Engine& e, Cycle cycles) {
     r.model = p.host->model;
     r.policy = p.host->policy;
     r.dtype = p.host->dtype;
+    r.copies = p.host->copies;
     r.ops = p.host->ops;
     r.roof = p.host->roof;
     for (const KernelRow& row : p.host->kernels) r.kernels.push_back(collect_kernel(e, row, cycles));
@@ -254,10 +255,10 @@ void add_model_run(RunReport& r, const HostPart& host, const Machine& machine, c
     const double per_sample = run.interval_cycles.value_or(double(r.cycles) / run.samples);
     if (per_sample > 0) r.samples_per_second = r.clock_mhz * 1e6 / per_sample;
   }
-  // Host kernels and host operators come in the same order.
+  // Host kernels and host operators come in the same order; all copies of the network share them.
   auto kernel = r.kernels.begin();
   for (const HostStep& step : host.steps) {
-    if (step.kind != HostStep::Kind::op) continue;
+    if (step.kind != HostStep::Kind::op || step.copy > 0) continue;
     kernel = std::find_if(kernel, r.kernels.end(), [&](const KernelReport& k) {
       return k.row.origin == Origin::host && k.row.op == step.op;
     });
@@ -281,6 +282,11 @@ void add_critical_path(RunReport& r, const Engine& e, const ModelRunResult& run,
 void begin_with_input(RunReport& r, const Engine& e) {
   for (KernelReport& k : r.kernels) {
     if (!k.cycles || k.row.rect.area() == 0) continue;
+    if (k.row.copy >= r.iterations) {  // no sample was its copy's
+      k.first_task = k.last_task_end = std::nullopt;
+      k.cycles.reset();
+      continue;
+    }
     Cycle arrival = kNever;
     for_each_pe(k.row.rect, [&](Coord pe) { arrival = std::min(arrival, e.stats(pe).first_arrival); });
     if (arrival == kNever || arrival <= *k.first_task || arrival >= *k.last_task_end) continue;

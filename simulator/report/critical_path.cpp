@@ -29,22 +29,28 @@ class Walk {
     for (const double period : port_periods(in.program, in.machine)) periods_.push_back(Cycle(std::ceil(period)));
   }
 
-  // From the end of this sample.
-  void run(int sample) {
+  // From the end of the samples before `end`: that of the last one, or of another copy of the network, which it had to
+  // wait for. Says which sample it is.
+  int run(int end) {
     const HostTensor* last = nullptr;
     Cycle latest = 0;
-    for (const HostTensor& t : host_.outputs)
-      if (const Cycle at = ready_at_edge(t.name, sample); last == nullptr || at > latest) {
-        last = &t;
-        latest = at;
-      }
-    sample_ = sample;
+    sample_ = end - 1;
+    for (int sample = end - 1; sample >= std::max(0, end - host_.copies); --sample)
+      for (const HostTensor& t : host_.outputs)
+        if (const Cycle at = ready_at_edge(t.name, sample); last == nullptr || at > latest) {
+          last = &t;
+          latest = at;
+          sample_ = sample;
+        }
+    const int sample = sample_;
     if (last != nullptr) at_tensor(last->name, sample);
+    return sample;
   }
 
  private:
-  const HostStep* maker(const std::string& tensor) const {
+  const HostStep* maker(const std::string& tensor, int sample) const {
     for (const HostStep& step : host_.steps) {
+      if (!host_.handles(step, sample)) continue;
       if (step.kind == HostStep::Kind::receive && step.tensor == tensor) return &step;
       if (step.kind == HostStep::Kind::op &&
           std::find(step.outputs.begin(), step.outputs.end(), tensor) != step.outputs.end())
@@ -68,13 +74,14 @@ class Walk {
   }
   const WaitTracker::Arrival* arrival(const HostStep& step, int sample) const {
     const int port = port_of(step);
-    if (port < 0 || size_t(sample) >= in_.tracker.received(port).size()) return nullptr;
-    return &in_.tracker.received(port)[size_t(sample)];
+    const size_t turn = size_t(host_.turn_of(sample));
+    if (port < 0 || turn >= in_.tracker.received(port).size()) return nullptr;
+    return &in_.tracker.received(port)[turn];
   }
 
   // When the tensor of this sample had come to the edge of the wafer, or out of its operator on the host.
   Cycle ready_at_edge(const std::string& tensor, int sample) const {
-    const HostStep* step = maker(tensor);
+    const HostStep* step = maker(tensor, sample);
     if (step == nullptr) return 0;
     if (step->kind == HostStep::Kind::receive) {
       const WaitTracker::Arrival* a = arrival(*step, sample);
@@ -86,7 +93,7 @@ class Walk {
   }
   // When an operator on the host could take it.
   Cycle ready_at_host(const std::string& tensor, int sample) const {
-    const HostStep* step = maker(tensor);
+    const HostStep* step = maker(tensor, sample);
     if (step == nullptr) return 0;
     if (step->kind == HostStep::Kind::op && is_view(*step)) return ready_of(step->inputs, sample, true);
     return ready_at_edge(tensor, sample) + (step->kind == HostStep::Kind::receive ? crossing_ : 0);
@@ -115,7 +122,7 @@ class Walk {
   }
 
   void at_tensor(const std::string& tensor, int sample) {
-    const HostStep* step = maker(tensor);
+    const HostStep* step = maker(tensor, sample);
     if (step == nullptr) return;
     if (step->kind == HostStep::Kind::receive) {
       if (const WaitTracker::Arrival* a = arrival(*step, sample)) follow(a->chain, a->left);
@@ -154,14 +161,15 @@ class Walk {
     for (const HostStep& s : host_.steps)
       if (s.kind == HostStep::Kind::send && s.port == in_.program.ports[size_t(port)].name) step = &s;
     const uint64_t words = std::max<uint64_t>(1, in_.tracker.words_per_sample(port));
-    const bool made = step != nullptr && maker(step->tensor) != nullptr;
+    const int copy = step != nullptr ? step->copy : 0;
+    const bool made = step != nullptr && maker(step->tensor, copy) != nullptr;
     const Cycle end = in_.entered(port, word);
     size_t first = word;
     while (first > 0 && !(made && first % words == 0) &&
            in_.entered(port, first) - in_.entered(port, first - 1) <= periods_[size_t(port)])
       --first;
     const Cycle begin = in_.entered(port, first);
-    const int sample = int(first / words);
+    const int sample = copy + int(first / words) * host_.copies;
     const Chain blocked = in_.tracker.blocked(port, begin);
     const bool fresh = made && first % words == 0 &&
                        begin <= ready_at_host(step->tensor, sample) + crossing_ + periods_[size_t(port)];
@@ -177,15 +185,20 @@ class Walk {
 
   std::string party(int who) const { return who >= 0 ? in_.tracker.parties()[size_t(who)] : ""; }
 
+  // On the wafer the path stays in a copy of the network, whose samples its PEs count.
   int sample_of(const ChainLink& link) const {
+    const int copy = host_.copy_of(sample_), samples = host_.samples_of(copy, in_.run.samples);
+    const auto in_turn = [&](uint64_t turn) {
+      return copy + int(std::min<uint64_t>(turn, uint64_t(std::max(1, samples) - 1))) * host_.copies;
+    };
     if (link.cause == Cause::host && link.from >= 0) {
       const int port = in_.tracker.port_of_party(link.from);
       const uint64_t words = port >= 0 ? in_.tracker.words_per_sample(port) : 0;
-      return words > 0 ? int(link.number / words) : sample_;
+      return words > 0 ? in_turn(link.number / words) : sample_;
     }
     const uint64_t total = in_.tracker.total(link.counter);
-    if (link.counter == 0 || total == 0) return link.cause == Cause::start ? 0 : sample_;
-    return int(std::min<uint64_t>(link.number * uint64_t(in_.run.samples) / total, uint64_t(in_.run.samples - 1)));
+    if (link.counter == 0 || total == 0) return link.cause == Cause::start ? copy : sample_;
+    return in_turn(link.number * uint64_t(samples) / total);
   }
 
   void follow(Chain chain, Cycle until) {
@@ -293,10 +306,10 @@ CriticalPath critical_path(const PathInput& in) {
   path.steady = run.interval_cycles.has_value() && rounds >= 4;
   const size_t last = path.steady ? rounds * round : size_t(samples);
   path.end = run.sample_end[last - 1];
-  Walk(in, path).run(int(last) - 1);
+  const int from = Walk(in, path).run(int(last));
   std::reverse(path.steps.begin(), path.steps.end());
   if (path.steady)
-    path.steady = keep_what_recurs(path, path.end - run.sample_end[rounds / 2 * round - 1], int(last) - 1);
+    path.steady = keep_what_recurs(path, path.end - run.sample_end[rounds / 2 * round - 1], from);
   std::erase_if(path.steps, [&](const PathStep& s) { return s.end <= path.begin; });
   sum_up(path);
   path.text = in_words(path);

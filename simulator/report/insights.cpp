@@ -40,7 +40,7 @@ void slowest_kernel(const RunReport& r, std::vector<Insight>& out) {
   const KernelReport* worst = nullptr;
   double wafer = 0;
   for (const KernelReport& k : r.kernels) {
-    if (!k.cycles) continue;
+    if (!k.cycles || k.row.copy > 0) continue;
     wafer += *k.cycles;
     if (worst == nullptr || *k.cycles > *worst->cycles) worst = &k;
   }

@@ -131,6 +131,7 @@ struct RunReport {
   int fabric_width = 0, fabric_height = 0;
   double clock_mhz = 0;
   int iterations = 0;
+  int copies = 1;  // of the network, which take the samples in turn
   RunStatus status;
   std::vector<std::pair<std::string, uint64_t>> allowed;  // faults let through by --allow, and how often
   Cycle cycles = 0;

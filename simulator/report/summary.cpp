@@ -29,6 +29,7 @@ std::string head(const RunReport& r) {
   std::string out = fmt::format("{} on {}", r.model.empty() ? r.program : r.model, r.machine);
   if (!r.policy.empty()) out += fmt::format(", autogen_policy {}", r.policy);
   if (r.iterations > 0) out += fmt::format(", {} sample{}", r.iterations, r.iterations == 1 ? "" : "s");
+  if (r.copies > 1) out += fmt::format(", {} copies", r.copies);
   return out +
          fmt::format(", {} PEs used of {} x {}\n", grouped(r.pes_used), r.fabric_width, r.fabric_height);
 }
@@ -95,15 +96,19 @@ std::string kernel_line(const KernelReport& k, size_t width) {
 }
 
 std::string kernel_table(const RunReport& r) {
-  if (r.kernels.empty()) return "";
+  std::vector<const KernelReport*> rows;  // copies of the network are alike
+  for (const KernelReport& k : r.kernels)
+    if (k.row.copy == 0) rows.push_back(&k);
+  if (rows.empty()) return "";
   size_t width = 6;
-  for (const KernelReport& k : r.kernels) width = std::max(width, k.row.name.size());
+  for (const KernelReport* k : rows) width = std::max(width, k->row.name.size());
   std::string out =
       fmt::format("\n  {:<{}}  {:<11} {:>14} {:>9} {:>9} {:>9} {:>7} {:>8}  {}\n", "kernel", width, "origin",
                   "PEs", "cycles", "estimated", "ideal", "busy", "bytes/PE", "cycles against");
-  const size_t shown = std::min(r.kernels.size(), kMaxKernelLines);
-  for (size_t i = 0; i < shown; ++i) out += kernel_line(r.kernels[i], width);
-  if (shown < r.kernels.size()) out += fmt::format("  ... {} more in stats.json\n", r.kernels.size() - shown);
+  const size_t shown = std::min(rows.size(), kMaxKernelLines);
+  for (size_t i = 0; i < shown; ++i) out += kernel_line(*rows[i], width);
+  if (shown < rows.size()) out += fmt::format("  ... {} more in stats.json\n", rows.size() - shown);
+  if (r.copies > 1) out += fmt::format("  ... and the same in each of {} copies, in stats.json\n", r.copies);
   return out;
 }
 

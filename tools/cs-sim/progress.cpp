@@ -34,7 +34,8 @@ std::vector<std::pair<int, size_t>> words_to_come(const Program& p, int samples)
   std::vector<std::pair<int, size_t>> words;
   for (const HostStep& step : p.host->steps) {
     const int port = step.kind == HostStep::Kind::receive ? port_index(p, step.port) : -1;
-    if (port >= 0) words.emplace_back(port, elements_of(*p.host, step.tensor) * size_t(samples));
+    if (port < 0) continue;
+    words.emplace_back(port, elements_of(*p.host, step.tensor) * size_t(p.host->samples_of(step.copy, samples)));
   }
   return words;
 }

@@ -58,6 +58,7 @@ function main() {
   for (const i of data.insights) byId('insight-list').append(make('li', {}, make('b', {}, i.title), make('div', {}, i.advice)));
   if (data.advice_note) adviceSection(); else drop('advice');
   byId('kernel-lead').textContent = 'Cycles are those of one sample, from its first task (or the first wavelet it waits for) to its last task end. PE time is that of the whole run. '
+    + (stats.copies > 1 ? `${stats.copies} copies of the network take the samples in turn; the kernels of the first one stand here. ` : '')
     + 'Counterpart: this kernel over the handwritten or primitive way, each simulated alone. ' + (data.baselines_note || '');
   show('kernel-table', kernelTable());
   if (stats.ops.length > 0) show('op-table', opTable()); else drop('ops');

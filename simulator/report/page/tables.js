@@ -44,7 +44,7 @@ function counterpartCell(k) {
 }
 
 function kernelTable() {
-  const rows = stats.kernels;
+  const rows = stats.kernels.filter(k => k.copy === 0);
   if (rows.length === 0) return make('p', {className: 'lead'}, 'The program has no host part, so nothing tells kernels apart.');
   const share = k => total(k) > 0 ? k.busy / total(k) : null;
   return table(rows, [

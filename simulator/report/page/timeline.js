@@ -94,7 +94,7 @@ function activity() {
 }
 
 function oneSample() {
-  const rows = stats.kernels.filter(k => k.first_task !== null);
+  const rows = stats.kernels.filter(k => k.first_task !== null && k.copy === 0);
   if (rows.length === 0) return null;
   const start = Math.min(...rows.map(k => k.first_task)), cycles = Math.max(1, ...rows.map(k => k.last_task_end)) - start;
   const row = 20, [canvas, g] = surface(kChartWidth, rows.length * row + 30);

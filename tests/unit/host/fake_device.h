@@ -1,5 +1,5 @@
 // A device without a wafer: what comes in at port 0 leaves, doubled, at port 1 after a fixed latency, one
-// wavelet per cycle. Cycles are easy to compute by hand.
+// wavelet per cycle; the same from port 2 to port 3, and so on. Cycles are easy to compute by hand.
 #pragma once
 
 #include <algorithm>
@@ -36,22 +36,26 @@ class FakeDevice : public Device {
     launched_ = not_before;
     return true;
   }
-  void send(int, std::span<const uint32_t> data, Cycle not_before) override {
+  void send(int port, std::span<const uint32_t> data, Cycle not_before) override {
+    Lane& lane = lane_of(port);
     for (const uint32_t v : data) {
-      next_ = std::max(next_, not_before);
-      entered_.push_back(next_);
+      lane.next = std::max(lane.next, not_before);
+      lane.entered.push_back(lane.next);
       float f;
       std::memcpy(&f, &v, 4);
       f *= 2;
       PortEvent e;
       std::memcpy(&e.data, &f, 4);
-      e.cycle = next_++ + latency_;
-      pending_.push_back(e);
+      e.cycle = lane.next++ + latency_;
+      lane.pending.push_back(e);
     }
   }
-  const std::vector<PortEvent>& received(int) const override { return received_; }
-  Cycle entered(int, size_t i) const override { return i < entered_.size() ? entered_[i] : kNever; }
-  void watch(int, size_t count) override { watch_ = count; }
+  const std::vector<PortEvent>& received(int port) const override { return lanes_[size_t(port) / 2].received; }
+  Cycle entered(int port, size_t i) const override {
+    const std::vector<Cycle>& entered = lanes_[size_t(port) / 2].entered;
+    return i < entered.size() ? entered[i] : kNever;
+  }
+  void watch(int port, size_t count) override { lane_of(port).watch = count; }
   // Streams: what goes in on a color comes out on the next one, at once, for each PE alone.
   bool stream_to(uint8_t color, Rect pes, std::span<const uint32_t> data, Cycle not_before, Diag&) override {
     stream_begun_.push_back(not_before);
@@ -80,17 +84,21 @@ class FakeDevice : public Device {
   RunStatus run(const RunUntil& until) override {
     if (until.streams_done) return {StopReason::condition, now_, "", ""};
     while (true) {
-      if (until.any_watch && watch_ > 0 && received_.size() >= watch_)
+      const auto there = [](const Lane& l) { return l.watch > 0 && l.received.size() >= l.watch; };
+      if (until.any_watch && std::any_of(lanes_.begin(), lanes_.end(), there))
         return {StopReason::condition, now_, "", ""};
       if (until.commands_done && now_ >= launched_ + 10) return {StopReason::condition, now_, "", ""};
-      if (until.received_port >= 0 && received_.size() >= until.received_count)
+      if (until.received_port >= 0 && received(until.received_port).size() >= until.received_count)
         return {StopReason::condition, now_, "", ""};
       if (now_ >= until.cycle) return {StopReason::condition, now_, "", ""};
       const bool waits_for_data = until.any_watch || until.received_port >= 0;
-      if (lost_ || (pending_.empty() && waits_for_data)) return {StopReason::idle, now_, "", ""};
-      while (!pending_.empty() && pending_.front().cycle <= now_) {
-        received_.push_back(pending_.front());
-        pending_.erase(pending_.begin());
+      const bool empty = std::all_of(lanes_.begin(), lanes_.end(), [](const Lane& l) { return l.pending.empty(); });
+      if (lost_ || (empty && waits_for_data)) return {StopReason::idle, now_, "", ""};
+      for (Lane& l : lanes_) {
+        while (!l.pending.empty() && l.pending.front().cycle <= now_) {
+          l.received.push_back(l.pending.front());
+          l.pending.erase(l.pending.begin());
+        }
       }
       ++now_;
     }
@@ -100,15 +108,22 @@ class FakeDevice : public Device {
   std::vector<Cycle> stream_begun_;
 
  private:
+  struct Lane {  // from an input port to the output port behind it
+    Cycle next = 0;
+    size_t watch = 0;
+    std::vector<Cycle> entered;
+    std::vector<PortEvent> pending, received;
+  };
+  Lane& lane_of(int port) { return lanes_[size_t(port) / 2]; }
+
+  static constexpr size_t kLanes = 8;
   Machine machine_;
   Program program_;
-  Cycle latency_, now_ = 0, next_ = 0;
-  size_t watch_ = 0;
+  Cycle latency_, now_ = 0;
+  std::vector<Lane> lanes_ = std::vector<Lane>(kLanes);
   uint32_t wanted_ = 0;
   std::map<std::tuple<int, int, int>, std::vector<uint32_t>> streamed_;  // color, x, y
   std::vector<uint8_t> memory_;
-  std::vector<Cycle> entered_;
-  std::vector<PortEvent> pending_, received_;
 };
 
 }  // namespace cs

@@ -273,6 +273,109 @@ TEST_F(ModelRun, BatchesRepeatAndOneMayBeCutShort) {
   }
 }
 
+// The network of a program several times: every copy has ports and steps of its own, but for operators over the batch.
+Program in_copies(Program p, int copies) {
+  HostPart& h = *p.host;
+  const std::vector<HostPort> ports = p.ports;
+  const std::vector<HostStep> steps = h.steps;
+  h.copies = copies;
+  h.steps.clear();
+  for (int c = 1; c < copies; ++c)
+    for (HostPort port : ports) {
+      port.name += std::to_string(c);
+      port.position = c;
+      p.ports.push_back(port);
+    }
+  for (const HostStep& step : steps)
+    for (int c = 0; c < (step.whole_batch ? 1 : copies); ++c) {
+      HostStep& own = h.steps.emplace_back(step);
+      own.copy = c;
+      if (!own.port.empty() && c > 0) own.port += std::to_string(c);
+    }
+  return p;
+}
+
+TEST_F(ModelRun, CopiesGiveTheValuesOfOneNetwork) {
+  for (const int copies : {1, 2, 3, 5})
+    for (const int samples : {1, 2, 4, 7, 16}) {
+      FakeDevice device(100);
+      device.mutable_machine().host = device_.machine().host;
+      device.load(in_copies(doubling_program(), copies), {}, diag_);
+      const auto r = run_model(device, {}, inputs(samples), {}, diag_);
+      ASSERT_TRUE(r) << diag_.to_string();
+      ASSERT_EQ(r->status.reason, StopReason::condition) << r->status.message;
+      EXPECT_EQ(r->samples, samples);
+      const ops::Tensor& y = r->outputs[0].tensor;
+      ASSERT_EQ(y.type.shape, (ops::Shape{samples, 4}));
+      for (int64_t i = 0; i < y.elements(); ++i)
+        ASSERT_EQ(y.get(i), i % 2 == 0 ? 2.0 * double(i) : 0.0) << copies << " copies, element " << i;
+    }
+}
+
+// Without an operator a sample of four words takes a port four cycles, so two copies take two: samples 0 and 1 end at
+// 4 + 100, the next two 4 later. The first sample takes what it takes alone.
+TEST_F(ModelRun, CopiesTakeSamplesInTurn) {
+  Program p = doubling_program();
+  p.host->steps.pop_back();
+  p.host->steps[1].tensor = "y";
+  device_.load(in_copies(p, 2), {}, diag_);
+  const auto r = run_model(device_, {}, inputs(9), {}, diag_);
+  ASSERT_TRUE(r) << diag_.to_string();
+  EXPECT_EQ(r->sample_end, (std::vector<Cycle>{104, 104, 108, 108, 112, 112, 116, 116, 120}));
+  EXPECT_EQ(r->latency_cycles, 104u);
+  EXPECT_EQ(r->copies, 2);
+  ASSERT_TRUE(r->interval_cycles);  // from the end of sample 4 to that of sample 8: four rounds of two
+  EXPECT_EQ(*r->interval_cycles, 2.0);
+  EXPECT_EQ(r->outputs[0].tensor.get(17), -34.0);
+}
+
+TEST_F(ModelRun, FewerSamplesThanFourOfEveryCopyHaveNoInterval) {
+  device_.load(in_copies(doubling_program(), 3), {}, diag_);
+  EXPECT_FALSE(run_model(device_, {}, inputs(11), {}, diag_)->interval_cycles);
+}
+
+// Copies and cores of the host: 6 samples until two copies and three cores have had equally many.
+TEST_F(ModelRun, RoundsAreThoseOfCopiesAndCores) {
+  const Program p = in_copies(doubling_program(), 2);
+  device_.mutable_machine().host.host_cores = 3;
+  EXPECT_EQ(copies_over_samples(*p.host, device_.machine()), 6);
+  device_.mutable_machine().host.host_cores = 4;
+  EXPECT_EQ(copies_over_samples(*p.host, device_.machine()), 4);
+}
+
+// Two copies bring operands twice as fast as the host's only core takes them (5 cycles each): it is what is shared. The
+// first two are on the host at 124.
+TEST_F(ModelRun, CopiesShareTheHost) {
+  device_.load(in_copies(doubling_program(), 2), {}, diag_);
+  const auto r = run_model(device_, {}, inputs(8), {}, diag_);
+  ASSERT_TRUE(r);
+  for (size_t s = 0; s < 8; ++s) EXPECT_EQ(r->sample_end[s], 129u + 5 * s);
+  EXPECT_EQ(*r->interval_cycles, 5.0);
+  ASSERT_EQ(r->host_steps.size(), 1u);  // one operator, whichever copy asks
+  EXPECT_EQ(r->host_steps[0].busy, 40u);
+}
+
+TEST_F(ModelRun, OperatorsOverTheWholeBatchTakeTheSamplesOfAllCopies) {
+  device_.load(in_copies(batch_program(), 2), {}, diag_);
+  const auto r = run_model(device_, {}, inputs(3), {}, diag_);
+  ASSERT_TRUE(r) << diag_.to_string();
+  const double y[] = {-16, 0, -16, 0, -8, -8, -8, -8, 0, -16, 0, -16};  // as by one network
+  for (int64_t i = 0; i < 12; ++i) {
+    EXPECT_EQ(r->outputs[0].tensor.get(i), y[i]) << i;
+    EXPECT_EQ(r->outputs[1].tensor.get(i), (i % 2 == 0 ? 2.0 : -2.0) * double(i)) << i;
+  }
+}
+
+// Two copies have a port each: of 0.4 wavelets per cycle of the network each gets half.
+TEST(PortRates, CopiesShareTheNetwork) {
+  const Program p = in_copies(doubling_program(), 2);
+  Machine m;
+  m.clock_mhz = 1000;
+  m.host.host_wavelets_per_cycle = 1;
+  m.host.system_gb_per_s = 1.6;
+  EXPECT_THAT(port_periods(p, m), ElementsAre(DoubleEq(5), DoubleEq(5), DoubleEq(5), DoubleEq(5)));
+}
+
 TEST_F(ModelRun, AnUnknownOperatorIsADiagnostic) {
   Program p = doubling_program();
   p.host->steps[2].op = "rellu";

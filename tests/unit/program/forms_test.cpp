@@ -119,6 +119,27 @@ TEST(HostYaml, CopiesAndLaunchesReadBackEqual) {
   EXPECT_EQ(*back, host);
 }
 
+TEST(HostYaml, CopiesOfTheNetworkReadBackEqual) {
+  HostPart host = sample_host();
+  EXPECT_THAT(host_part_to_yaml(host, {}), Not(HasSubstr("cop")));  // one network says nothing of copies
+  host.copies = 2;
+  for (HostStep step : std::vector<HostStep>(host.steps)) {
+    step.copy = 1;
+    host.steps.push_back(step);
+  }
+  host.kernels[0].copy = 1;
+  const std::string text = host_part_to_yaml(host, {});
+  EXPECT_THAT(text, HasSubstr("{kind: send, port: in, tensor: \"in:0\", copy: 1}"));
+  std::vector<HostPort> ports;
+  Diag diag;
+  const auto back = host_part_from_yaml(text, "host.yaml", ports, diag);
+  ASSERT_TRUE(back) << diag.to_string() << text;
+  EXPECT_EQ(*back, host);
+  Diag wrong;
+  EXPECT_FALSE(host_part_from_yaml("model: m\npolicy: x\ndtype: fp32\ncopies: 65\n", "host.yaml", ports, wrong));
+  EXPECT_THAT(wrong.to_string(), HasSubstr("'copies' is 65, must be from 1 to 64"));
+}
+
 TEST(HostYaml, PortsAndMemoryAlone) {
   const std::string text =
       "ports:\n  - {name: a, direction: input, side: west, position: 3, color: 5}\n"

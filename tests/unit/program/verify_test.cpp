@@ -170,6 +170,55 @@ TEST(Verify, NamesWhatIsWrongWithTheHostPart) {
   });
 }
 
+// The sample twice: the streams of the other copy pass below those of the first one.
+Program sample_twice() {
+  Program p = sample_program();
+  HostPart& h = *p.host;
+  h.copies = 2;
+  for (RouteRun run : std::vector<RouteRun>(p.routes)) {
+    ++run.rect.y;
+    p.routes.push_back(run);
+  }
+  for (HostPort port : std::vector<HostPort>(p.ports)) {
+    port.name += "1";
+    ++port.position;
+    p.ports.push_back(port);
+  }
+  for (HostStep step : std::vector<HostStep>(h.steps)) {
+    step.copy = 1;
+    if (!step.port.empty()) step.port += "1";
+    h.steps.push_back(step);
+  }
+  return p;
+}
+
+TEST(Verify, EveryCopyOfTheNetworkHasItsSteps) {
+  EXPECT_EQ(problems(sample_twice()), "");
+  const std::vector<std::pair<const char*, std::function<void(HostPart&)>>> breaks = {
+      {"uses tensor 'v' before any step gives it in copy 1", [](HostPart& h) { h.steps.erase(h.steps.begin() + 4); }},
+      {"no step gives the output 'y' in every copy", [](HostPart& h) { h.steps.pop_back(); }},
+      {"gives tensor 'y', which is there already",
+       [](HostPart& h) {
+         h.steps.back().whole_batch = true;
+         h.steps.back().copy = 0;
+       }},
+      {"takes the samples of all copies of the network, and names copy 1",
+       [](HostPart& h) { h.steps.back().whole_batch = true; }},
+      {"host step 5: error: belongs to copy 2 of the network, of 2", [](HostPart& h) { h.steps.back().copy = 2; }},
+      {"kernel 'k0': error: belongs to copy 7 of the network, of 2", [](HostPart& h) { h.kernels[0].copy = 7; }},
+      {"has 65 copies of the network, 1 to 64 are possible", [](HostPart& h) { h.copies = 65; }},
+  };
+  for (const auto& [message, damage] : breaks) {
+    Program p = sample_twice();
+    damage(*p.host);
+    EXPECT_THAT(problems(p), HasSubstr(message));
+  }
+  Program resident = sample_program();
+  resident.host = resident_host();
+  resident.host->copies = 2;
+  EXPECT_THAT(problems(resident), HasSubstr("has 2 copies of a network that is launched"));
+}
+
 TEST(Verify, RulesOfTheMachineDecide) {
   Program p = sample_program();
   EXPECT_THAT(problems(p, "wse3"), HasSubstr("the program is for wse2, the machine is wse3"));
