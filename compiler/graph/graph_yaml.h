@@ -17,6 +17,9 @@
 // to be run:
 //
 //   plan: {policy: medium, after: regions}
+//
+// and, if they are not what they are without being asked for, the form of the network and how many copies of it there
+// are to be.
 #pragma once
 
 #include <cstdint>
@@ -35,6 +38,7 @@ struct PlanHeader {
   std::string policy;  // that the passes followed
   std::string after;   // the last pass that has been run
   std::string form;    // of the network, where it is another than every operator's own choice
+  int copies = 1;      // of the network
 };
 
 struct GraphText {

@@ -365,6 +365,9 @@ PlanHeader plan_header(const YamlDoc& doc, Diag& diag) {
   m.required("policy", plan.policy);
   m.required("after", plan.after);
   m.optional("form", plan.form);
+  m.optional("copies", plan.copies);
+  if (plan.copies < 1 || plan.copies > kMostCopies)
+    diag.error(m.child("copies")->loc(), fmt::format("'copies' is {}, must be from 1 to {}", plan.copies, kMostCopies));
   m.finish();
   return plan;
 }

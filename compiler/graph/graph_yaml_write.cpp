@@ -81,8 +81,9 @@ GraphText graph_text(const Graph& g, const std::string& weights_file, const Plan
   }
   out.yaml = "graph: " + yaml_quote(g.name) + "\n";
   if (!plan.after.empty())
-    out.yaml += fmt::format("plan: {{policy: {}, after: {}{}}}\n", yaml_quote(plan.policy), yaml_quote(plan.after),
-                            plan.form.empty() ? "" : ", form: " + yaml_quote(plan.form));
+    out.yaml += fmt::format("plan: {{policy: {}, after: {}{}{}}}\n", yaml_quote(plan.policy), yaml_quote(plan.after),
+                            plan.form.empty() ? "" : ", form: " + yaml_quote(plan.form),
+                            plan.copies == 1 ? "" : fmt::format(", copies: {}", plan.copies));
   if (!out.weights.empty()) out.yaml += "weights: " + yaml_quote(weights_file) + "\n";
   out.yaml += g.inputs.empty() ? "inputs: []\n" : "inputs:\n";
   for (ValueId id : g.inputs) {

@@ -296,11 +296,16 @@ std::optional<Mapped> map_inside(const Graph& g, const Rect& rect, const Machine
 // Equal kernels share the baseline of the first of them.
 void name_baselines(const Graph& g, HostPart& host) {
   std::map<std::string, std::string> first;
+  std::map<std::vector<std::string>, std::string> of_nodes;  // in the first copy of the network
   for (KernelRow& row : host.kernels) {
     if (row.origin != Origin::autogen || row.nodes.empty()) continue;
+    if (row.copy > 0) {
+      row.baseline = of_nodes[row.nodes];
+      continue;
+    }
     const std::vector<NodeId> nodes = nodes_of(g, row);
     if (counterpart(g, nodes).empty()) continue;
-    row.baseline = first.emplace(text_of(g, nodes, row), row.name).first->second;
+    row.baseline = of_nodes[row.nodes] = first.emplace(text_of(g, nodes, row), row.name).first->second;
   }
 }
 
@@ -312,6 +317,7 @@ std::vector<Baseline> make_baselines(const Graph& g, const Mapped& mapped, const
     const std::vector<NodeId> nodes = nodes_of(g, row);
     const Counterpart other = counterpart(g, nodes);
     MapOptions forced = options;
+    forced.copies = {};
     forced.fabric_width = forced.fabric_height = 0;
     forced.force_width = row.rect.w;
     forced.force_height = row.rect.h;

@@ -14,7 +14,8 @@ constexpr int kHopsToBeAlone = 4;  // that a stream goes further rather than sha
 
 HostSites::HostSites(const Parts& parts, const Extent& fabric, const Machine& machine)
     : fabric_(fabric),
-      ports_per_edge_(machine.host.host_ports),
+      copies_(parts.copies),
+      ports_per_edge_(machine.host.host_ports / parts.copies.count),
       colors_(machine.router.colors),
       goal_{goal_of(parts, false), goal_of(parts, true)} {}
 
@@ -29,7 +30,8 @@ double HostSites::goal_of(const Parts& parts, bool input) const {
     slowest = std::max(slowest, double(s.words));
     all += double(s.words);
   }
-  const int ports = 2 * (std::min(fabric_.width, ports_per_edge_) + std::min(fabric_.height, ports_per_edge_));
+  const int ports = 2 * ((on_columns() ? std::min(fabric_.width, ports_per_edge_) : 0) +
+                         (on_rows() ? std::min(fabric_.height, ports_per_edge_) : 0));
   return std::max({slowest, parts.host.roof.host, kUneven * all / std::max(1, ports)});
 }
 
@@ -55,11 +57,11 @@ std::vector<Site> HostSites::list(Coord near, int64_t words, bool input) const {
     const int way = std::abs(pe.x - near.x) + std::abs(pe.y - near.y);
     ranked.push_back({late, way + kHopsToBeAlone * (mine.streams + other.streams), site});
   };
-  for (int x = 0; x < fabric_.width; ++x) {
+  for (int x = 0; on_columns() && x < fabric_.width; ++x) {
     consider(Port::north, x, {x, 0});
     consider(Port::south, x, {x, fabric_.height - 1});
   }
-  for (int y = 0; y < fabric_.height; ++y) {
+  for (int y = 0; on_rows() && y < fabric_.height; ++y) {
     consider(Port::west, y, {0, y});
     consider(Port::east, y, {fabric_.width - 1, y});
   }

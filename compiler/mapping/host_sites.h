@@ -34,7 +34,12 @@ class HostSites {
   Use use(const Site& s, bool input) const;
   double goal_of(const Parts&, bool input) const;
 
+  // A strip of the fabric for one of several copies has two edges, and its part of their ports.
+  bool on_columns() const { return copies_.count == 1 || !copies_.stacked; }
+  bool on_rows() const { return copies_.count == 1 || copies_.stacked; }
+
   Extent fabric_;
+  Strips copies_;
   int ports_per_edge_, colors_;
   double goal_[2];  // cycles per sample that no port should take longer than; of outputs, of inputs
   std::map<Place, Use> used_;

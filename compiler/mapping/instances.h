@@ -29,6 +29,7 @@ struct Instance : kernels::Choice {
   std::string name;             // identifier in CSL, unique
   bool infrastructure = false;  // inserted by mapping (broadcast, relay, slack)
   int64_t slack = 0;            // words that a slack buffer holds on all its PEs; 0: it is none
+  int copy = 0;                 // of the network: which one it is a part of
   std::vector<graph::NodeId> nodes;
   std::vector<std::string> node_names;  // as many
   autogen::RegionCut cut;  // of a region; set by sizing
@@ -77,6 +78,7 @@ struct Parts {
   std::vector<Stream> streams;
   HostPart host;                 // tensors, steps, host rows; kernel rows of instances come later
   Weights weights;               // host constants; PE constants are appended when placed
+  Strips copies;                 // those of the network that there are, or for one of which this is placed
   std::vector<Misfit> misfits;   // groups that make no instance
 };
 

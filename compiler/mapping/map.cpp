@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "compiler/mapping/copies.h"
 #include "compiler/mapping/emit.h"
 #include "compiler/mapping/resident.h"
 #include "compiler/mapping/roof.h"
@@ -251,19 +252,51 @@ class StepTimes {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
-}  // namespace
+// Files, weights, host part and reports of what is placed.
+bool emit(const graph::Graph& g, Placed& placed, const Machine& machine, Mapped& mapped, Diag& diag,
+          std::vector<Misfit>& misfits) {
+  Parts& parts = placed.parts;
+  mapped.layout = "layout.csl";
+  const SharedRoles shared = emit_roles(parts, placed.flows, machine, mapped, diag, misfits);
+  if (!diag.ok()) return false;
+  mapped.files[mapped.layout] = layout_text(g.name, placed.fabric, shared, placed.flows, parts);
+  mapped.host = parts.host;
+  mapped.weights = std::move(parts.weights);
+  pack_copies(parts, placed.fabric, mapped.weights, mapped.host.constants);
+  for (Constant& c : mapped.host.constants) c.symbol = shared.exported(c.symbol);
+  mapped.ports = placed.flows.ports;
+  mapped.fabric_width = placed.fabric.width;
+  mapped.fabric_height = placed.fabric.height;
+  fill_reports(parts, placed.flows, placed.fabric, machine, mapped);
+  add_graph_nodes(g, parts, mapped.host);
+  name_baselines(g, mapped.host);
+  return true;
+}
 
-std::optional<Mapped> map_graph(const graph::Graph& g, const Machine& machine, const MapOptions& options,
-                                Diag& diag, std::vector<Misfit>* misfits) {
+// The rest of the strips, and the fabric that they lie on.
+bool place_copies(Placed& placed, const MapOptions& options, const Machine& machine, Mapped& mapped, Diag& diag) {
+  estimate_copies(placed.parts, placed.flows, machine, mapped.estimate);
+  const int count = placed.parts.copies.count;
+  if (count == 1) return true;
+  add_copies(placed.parts, placed.flows, placed.fabric);
+  if (options.fabric_width > 0) placed.fabric = whole_fabric(options, machine);
+  mapped.figures.area *= count;
+  mapped.figures.least_area *= count;
+  mapped.figures.wire_length *= count;
+  return verify_flows(placed.flows, placed.parts, placed.fabric, machine, diag);
+}
+
+// One network on what fabric_limit() gives it, and its copies.
+std::optional<Mapped> map_strips(const graph::Graph& g, const Machine& machine, const MapOptions& options, Diag& diag,
+                                 std::vector<Misfit>& misfits) {
   StepTimes times;
   Mapped mapped;
   Parts parts;
-  std::vector<Misfit> ignored;
-  if (!misfits) misfits = &ignored;
   if (!build_parts(g, options, machine, parts, diag)) {
-    *misfits = std::move(parts.misfits);
+    misfits = std::move(parts.misfits);
     return std::nullopt;
   }
+  parts.copies = options.copies;
   parts.host.roof = roof_of(parts, machine);
   times.mark("parts", mapped.seconds);
   if (options.resident) {
@@ -280,40 +313,74 @@ std::optional<Mapped> map_graph(const graph::Graph& g, const Machine& machine, c
     // Where the fabric is smaller than the machine's, a larger one may be all that is missing.
     const std::string help = options.fabric_width > 0 ? room_help(parts, options, machine) : "";
     for (const Misfit& m : without) diag.error_at(title_of(parts, m.kernel), m.why, help);
-    *misfits = std::move(without);
+    misfits = std::move(without);
     return std::nullopt;
   }
-  if (least_interval(plans) >= options.too_slow) {
+  if (least_interval(plans) / options.copies.count >= options.too_slow) {
     mapped.too_slow = true;
     return mapped;
   }
   keep_pace(plans, options.pace);
   times.mark("size", mapped.seconds);
   std::optional<Placed> placed = place_with_slack(parts, plans, options, machine);
-  if (!placed && !place_with_least_slack(parts, plans, options, machine, placed.emplace(), diag, *misfits))
+  if (!placed && !place_with_least_slack(parts, plans, options, machine, placed.emplace(), diag, misfits))
     return std::nullopt;
-  parts = std::move(placed->parts);
   mapped.figures = placed->figures;
-  const Extent fabric = placed->fabric;
-  const FlowPlan& plan = placed->flows;
-  mapped.estimate = estimate_network(parts, machine);
+  mapped.estimate = estimate_network(placed->parts, machine);
+  if (!place_copies(*placed, options, machine, mapped, diag)) return std::nullopt;
   times.mark("place and route", mapped.seconds);
-  mapped.layout = "layout.csl";
-  const SharedRoles shared = emit_roles(parts, plan, machine, mapped, diag, *misfits);
-  if (!diag.ok()) return std::nullopt;
-  mapped.files[mapped.layout] = layout_text(g.name, fabric, shared, plan, parts);
-  mapped.host = parts.host;
-  mapped.weights = std::move(parts.weights);
-  for (const Instance& inst : parts.instances) pack_constants(inst, mapped.weights, mapped.host.constants);
-  for (Constant& c : mapped.host.constants) c.symbol = shared.exported(c.symbol);
-  mapped.ports = plan.ports;
-  mapped.fabric_width = fabric.width;
-  mapped.fabric_height = fabric.height;
-  fill_reports(parts, plan, fabric, machine, mapped);
-  add_graph_nodes(g, parts, mapped.host);
-  name_baselines(g, mapped.host);
+  if (!emit(g, *placed, machine, mapped, diag, misfits)) return std::nullopt;
   times.mark("emit", mapped.seconds);
   return mapped;
+}
+
+// Side by side or, where that is not possible, stacked; else `why` says what a strip lacks.
+std::optional<Mapped> map_copies(const graph::Graph& g, const Machine& machine, MapOptions options, std::string& why) {
+  const Extent whole = whole_fabric(options, machine);
+  const int lines = std::max(whole.width, whole.height);
+  if (options.copies.count > machine.host.host_ports || options.copies.count > lines) {
+    why = fmt::format("and each needs a host port and a column or a row of its own; there are {} ports at an edge",
+                      machine.host.host_ports);
+    return std::nullopt;
+  }
+  for (bool stacked : {false, true}) {
+    if (options.copies.count > (stacked ? whole.height : whole.width)) continue;
+    options.copies.stacked = stacked;
+    Diag trial;
+    std::vector<Misfit> ignored;
+    if (std::optional<Mapped> mapped = map_strips(g, machine, options, trial, ignored)) return mapped;
+    if (why.empty() && !trial.all().empty())
+      why = fmt::format("and {}: {}", trial.all().front().where, trial.all().front().message);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Mapped> map_graph(const graph::Graph& g, const Machine& machine, const MapOptions& options, Diag& diag,
+                                std::vector<Misfit>* misfits) {
+  std::vector<Misfit> ignored;
+  if (!misfits) misfits = &ignored;
+  if (options.copies.count == 1) return map_strips(g, machine, options, diag, *misfits);
+  if (options.resident) {
+    diag.error_at(g.name,
+                  "a kernel whose operands lie on its PEs is launched for one sample after the other; it has no copies",
+                  "leave out --copies, or stream the operands");
+    return std::nullopt;
+  }
+  std::string why, ignored_why;
+  if (std::optional<Mapped> mapped = map_copies(g, machine, options, why)) return mapped;
+  // What is wrong with one network is reported as ever; only if nothing is, there are too many.
+  MapOptions one = options;
+  one.copies = {};
+  if (!map_strips(g, machine, one, diag, *misfits)) return std::nullopt;
+  int most = options.copies.count / 2;
+  for (; most > 1; most /= 2) {
+    one.copies.count = most;
+    if (map_copies(g, machine, one, ignored_why)) break;
+  }
+  report_no_room_for_copies(g.name, options, machine, why, most, diag);
+  return std::nullopt;
 }
 
 void attach(const Mapped& mapped, Program& program) {

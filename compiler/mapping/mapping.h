@@ -5,6 +5,7 @@
 //   2. size        the rectangles that each instance can have within 48 KB and the fabric, with estimates
 //   3. place       one of them for each, and where: the slowest interval first, then PEs and short streams
 //   4. route       every stream in dimension order; colors by graph coloring over flows that share a router
+//      (with --copies all of this for one network on a strip of the fabric, which is then repeated: copies.h)
 //   5. allocate    queues, microthreads, DSRs, task ids per role; verified apart from the allocator
 //   6. emit        layout.csl, one PE file per role, generated kernels, host.yaml, weights.bin
 #pragma once
@@ -31,6 +32,13 @@ class StatementCosts;
 
 namespace cs::mapping {
 
+// The network so many times, to take the samples in turn: each copy on a strip of the fabric from edge to edge, all of
+// the same extent. They lie side by side and have their host ports north and south, or stacked, east and west.
+struct Strips {
+  int count = 1;
+  bool stacked = false;
+};
+
 struct MapOptions {
   int fabric_width = 0,
       fabric_height = 0;           // --fabric; 0: the machine's. The Program's fabric shrinks to the need
@@ -43,6 +51,7 @@ struct MapOptions {
   // Kernels get PEs for this share of the slowest one's interval, as far as PEs help: below 1 they are
   // done sooner than they must be, and others wait less for them.
   double pace = 1;
+  Strips copies;
   // Of no use from this interval on: nothing is placed if some kernel takes as long on every rectangle.
   double too_slow = std::numeric_limits<double>::infinity();
   // Bytes of a PE that the kernel of this node (the first of its nodes) turned out to need beyond its
@@ -77,9 +86,10 @@ struct PlacementFigures {
   double wire_length = 0;  // hops, if every taker had a stream of its own
 };
 // What the network is expected to do in steady state: the slowest kernel or stream, or kernels that wait for each other
-// where paths meet again (network_interval.h).
+// where paths meet again (network_interval.h); of several copies, what they do together.
 struct NetworkEstimate {
   double interval_cycles = 0;
+  double host_cycles = 0;     // no interval is shorter, however many copies there are: the host's network
   double slowest_cycles = 0;  // of the slowest kernel alone
   std::string slowest;
   std::vector<std::string> circle;  // kernels that wait for each other, if that sets the interval

@@ -65,7 +65,8 @@ void add_relays(Parts&);
 
 // ---- placing
 
-// The PEs that may be used: --fabric or the machine's.
+// --fabric or the machine's; and of that what the network may use: a strip, where there are several copies of it.
+Extent whole_fabric(const MapOptions&, const Machine&);
 Extent fabric_limit(const MapOptions&, const Machine&);
 // Sets plan and rect of every instance; false (silently) if no placement was found. Later attempts leave more
 // room for streams. `used` is the bounding box. The result does not depend on the number of threads.

@@ -30,6 +30,7 @@ std::vector<std::set<int>> colors_of(const Parts& parts, const FlowPlan& plan) {
 KernelRow kernel_row(const Instance& inst, const Machine& machine) {
   KernelRow row;
   row.name = inst.name;
+  row.copy = inst.copy;
   row.op = inst.op;
   row.kernel = inst.kernel;
   row.origin = inst.origin;

@@ -91,10 +91,17 @@ std::vector<int> extents(int64_t n, int limit) {
   return list;
 }
 
-Extent fabric_limit(const MapOptions& options, const Machine& machine) {
+Extent whole_fabric(const MapOptions& options, const Machine& machine) {
   Extent e;
   e.width = options.fabric_width > 0 ? options.fabric_width : machine.fabric.user_width;
   e.height = options.fabric_height > 0 ? options.fabric_height : machine.fabric.user_height;
+  return e;
+}
+
+Extent fabric_limit(const MapOptions& options, const Machine& machine) {
+  Extent e = whole_fabric(options, machine);
+  int& side = options.copies.stacked ? e.height : e.width;
+  side = std::max(1, side / options.copies.count);
   return e;
 }
 

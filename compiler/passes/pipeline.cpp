@@ -80,7 +80,7 @@ void show_stage(size_t pass) {
 
 graph::PlanHeader plan_header(const PassContext& context, std::string_view after) {
   const std::string form(context.form == Form::joined ? "" : form_name(context.form));
-  return {std::string(policy_name(context.policy)), std::string(after), form};
+  return {std::string(policy_name(context.policy)), std::string(after), form, context.map.copies.count};
 }
 
 KnownCosts& PassContext::known_costs() {
@@ -152,7 +152,7 @@ bool map_to_fabric(graph::Graph& g, PassContext& context) {
   context.mapped = mapping::map_graph(g, context.machine, context.map, context.diag, &context.misfits);
   if (!context.mapped) return false;
   for (const KernelRow& row : context.mapped->host.kernels) {
-    if (row.rect.area() == 0) continue;
+    if (row.rect.area() == 0 || row.copy > 0) continue;
     for (const std::string& name : row.nodes) {
       if (std::optional<graph::NodeId> id = g.find_node(name)) g.node(*id).assignment.rect = row.rect;
     }

@@ -1,12 +1,12 @@
 // The candidates, those that change most first:
 //
-//   unroll      a recurrence bounds the network: its steps as kernels take as many samples at once
-//   regions     operators that were joined to one kernel, as kernels of their own
+//   copies      the network twice as often, which takes twice as many samples at once
 //   pace        all kernels but the slowest get more PEs than they need to keep up with it
+//   regions     operators that were joined to one kernel, as kernels of their own
 //   policy      the other policy that generates kernels
 //
-// and two of them together. Estimates choose between kernels, but know little of what waiting where paths meet
-// costs; so candidates are simulated.
+// and pace and regions together, before either. Estimates choose between kernels, but know little of what waiting
+// where paths meet costs; so candidates are simulated.
 #include "tools/api/advice.h"
 
 #include <algorithm>
@@ -25,10 +25,11 @@ namespace {
 constexpr size_t kMost = 3;
 constexpr double kPace = 0.5;
 // Compiling a candidate takes as long as compiling the program (placing takes most of it, in proportion to the
-// square of the kernels), and simulating it as long as simulating that: larger programs have no advice.
-constexpr int64_t kMostSteps = 32;  // of all recurrences, that are worth a kernel each
+// square of the kernels; copies of a network are placed as one), and simulating it as long as simulating that: larger
+// programs have no advice.
 constexpr size_t kMostKernels = 192;
 constexpr int64_t kMostPes = 16'384;
+constexpr double kWorth = 0.95;  // of the interval: what the host's network may take, if copies are to gain anything
 
 struct Candidate {
   std::string options, why;
@@ -78,7 +79,6 @@ class Adviser {
       for (const Candidate& p : parts) {
         all.options += (all.options.empty() ? "" : " ") + p.options;
         all.why += (all.why.empty() ? "" : "; ") + p.why;
-        if (p.compile.unroll) all.compile.unroll = p.compile.unroll;
         if (p.compile.pace != 1) all.compile.pace = p.compile.pace;
         all.compile.pipeline.without.insert(all.compile.pipeline.without.end(),
                                             p.compile.pipeline.without.begin(),
@@ -86,48 +86,42 @@ class Adviser {
       }
       list.push_back(std::move(all));
     };
-    const std::optional<Candidate> steps = unrolled(), apart = regions_apart(), sooner = pace(),
-                                   policy = other_policy();
-    if (steps) {
-      // Nothing else matters beside them.
-      add({*steps});
-      if (apart) add({*steps, *apart});
-      return list;
-    }
-    if (apart) add({*apart});
-    if (sooner) add({*sooner});
+    const std::optional<Candidate> apart = regions_apart(), sooner = pace(), more = copies(), policy = other_policy();
+    if (more) list.push_back(*more);
     if (apart && sooner) add({*apart, *sooner});
+    if (sooner) add({*sooner});
+    if (apart) add({*apart});
     if (policy) list.push_back(*policy);
     return list;
   }
 
-  // The steps of all recurrences in the slowest kernel.
-  std::optional<Candidate> unrolled() const {
-    if (base_.unroll) return std::nullopt;
-    const graph::Graph& g = *compiled_.graph;
-    int64_t most = 0, all = 0;
-    bool slowest = false;
-    for (const KernelRow& row : compiled_.program->host->kernels) {
-      for (const std::string& name : row.nodes) {
-        const std::optional<int64_t> steps = graph_steps(g, name);
-        if (!steps || *steps < 2) continue;
-        most = std::max(most, *steps);
-        all += *steps;
-        slowest = slowest || row.name == compiled_.mapped->estimate.slowest;
-      }
-    }
-    if (!slowest || all > kMostSteps) return std::nullopt;
-    Candidate c{fmt::format("--unroll {}", most),
-                fmt::format("{} computes {} steps one after the other; as kernels they have as many samples "
-                            "under way",
-                            compiled_.mapped->estimate.slowest, most),
+  // Samples do not depend on each other, so twice as many copies of the network take them twice as fast, unless the
+  // host does not bring them so fast.
+  std::optional<Candidate> copies() const {
+    const HostPart& host = *compiled_.program->host;
+    const mapping::NetworkEstimate& e = compiled_.mapped->estimate;
+    const int next = 2 * host.copies;
+    if (base_.resident || next > most_copies() || e.host_cycles > kWorth * e.interval_cycles)
+      return std::nullopt;
+    Candidate c{fmt::format("--copies {}", next),
+                fmt::format("{} copies of the network take the samples in turn; host and fabric have room for up to {}",
+                            next, most_copies()),
                 base_};
-    c.compile.unroll = most;
+    c.compile.copies = next;
     return c;
   }
-  static std::optional<int64_t> graph_steps(const graph::Graph& g, const std::string& node) {
-    const std::optional<graph::NodeId> id = g.find_node(node);
-    return id ? passes::steps_of_recurrence(g, *id) : std::nullopt;
+  // By what all copies share: the host's network, ports of an edge, PEs.
+  int most_copies() const {
+    const HostPart& host = *compiled_.program->host;
+    const mapping::NetworkEstimate& e = compiled_.mapped->estimate;
+    const Machine& m = compiled_.machine;
+    const double have = base_.fabric_width > 0 ? double(base_.fabric_width) * base_.fabric_height
+                                               : double(m.fabric.user_width) * m.fabric.user_height;
+    double most = std::min<double>(kMostCopies, m.host.host_ports);
+    if (compiled_.mapped->figures.area > 0)
+      most = std::min(most, have * host.copies / double(compiled_.mapped->figures.area));
+    if (e.host_cycles > 0) most = std::min(most, e.interval_cycles * host.copies / e.host_cycles);
+    return int(most);
   }
 
   std::optional<Candidate> regions_apart() const {

@@ -42,6 +42,7 @@ struct CompileOptions {
   passes::PipelineOptions pipeline;
   double pace = 1;        // MapOptions::pace
   std::optional<int64_t> unroll;  // PassContext::unroll
+  std::optional<int> copies;      // of the network; not given: those of a plan, else one
   bool baselines = true;
   bool choices = false;   // keep what the passes considered
   // Candidates that may be faster, each a Program with the command that makes it; `command` is the one at hand

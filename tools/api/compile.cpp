@@ -75,11 +75,13 @@ bool has_baselines(const CompileOptions& options) {
 }
 
 // The graph half and the CSL half, as often as something does not fit, in the form that is best.
-bool compile_kernels(const CompileOptions& options, Compiled& out, passes::Fallbacks& fallbacks, Diag& diag) {
+bool compile_kernels(const CompileOptions& given, Compiled& out, passes::Fallbacks& fallbacks, Diag& diag) {
+  CompileOptions options = given;
   const progress::Within first(0, has_baselines(options) ? kBeforeBaselines : 1);
   Stopwatch frontend;
   progress::stage("model", 0, 0.03);
   const graph::PlanHeader plan = frontend::plan_header(options.input, diag);
+  if (!options.copies) options.copies = plan.copies;
   if (!diag.ok() || !check_plan(options, plan, diag)) return false;
   std::optional<graph::Graph> model =
       frontend::load_model(options.input, {options.dims, options.set_config}, diag);
@@ -138,6 +140,7 @@ void fill_manifest(const CompileOptions& options, bool model, Compiled& out) {
   if (options.rect_width > 0)
     entries.emplace_back("rect", fmt::format("{}x{}", options.rect_width, options.rect_height));
   if (options.resident) entries.emplace_back("operands", "resident");
+  if (out.plan.copies != 1) entries.emplace_back("copies", fmt::format("{}", out.plan.copies));
   if (options.pace != 1) entries.emplace_back("pace", fmt::format("{}", options.pace));
   if (options.unroll) entries.emplace_back("unroll", fmt::format("{}", *options.unroll));
   if (!options.pipeline.without.empty())

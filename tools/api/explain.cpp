@@ -187,7 +187,8 @@ std::string summary(const Compiled& c) {
     out += fmt::format("{} for {}: operators {}\n", host->model, c.machine.name, counts);
     if (e.interval_cycles > 0)
       out +=
-          fmt::format("estimated interval {:.0f} cycles per sample, set by {}\n", e.interval_cycles,
+          fmt::format("estimated interval {:.0f} cycles per sample{}, set by {}\n", e.interval_cycles,
+                      host->copies > 1 ? fmt::format(" of {} copies together", host->copies) : "",
                       e.circle.empty() ? e.slowest
                                        : fmt::format("{}, which wait for each other (the slowest kernel, {}, "
                                                      "takes {:.0f})",

@@ -35,8 +35,10 @@ bool tries_forms(const CompileOptions& o) {
 }
 
 bool tries_forms(const mapping::Mapped& m) {
-  const size_t kernels = m.host.kernels.size();
-  return kernels > 1 && kernels <= kMostKernels && int64_t(m.fabric_width) * m.fabric_height <= kMostPes &&
+  const auto is_one = [](const KernelRow& row) { return row.copy == 0; };
+  const auto kernels = size_t(std::count_if(m.host.kernels.begin(), m.host.kernels.end(), is_one));
+  const int64_t pes = int64_t(m.fabric_width) * m.fabric_height / m.host.copies;
+  return kernels > 1 && kernels <= kMostKernels && pes <= kMostPes &&
          m.estimate.interval_cycles > 0;
 }
 

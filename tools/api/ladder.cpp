@@ -101,6 +101,7 @@ mapping::MapOptions map_options(const CompileOptions& options, const graph::Grap
   map.force_height = options.rect_height;
   map.resident = options.resident;
   map.pace = options.pace;
+  map.copies.count = options.copies.value_or(1);
   map.too_slow = options.too_slow;
   map.policy = options.policy_name;
   map.threads = options.threads;

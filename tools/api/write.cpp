@@ -51,6 +51,7 @@ Json kernel_json(const KernelRow& k) {
   return {{"name", k.name},
           {"op", k.op},
           {"kernel", k.kernel},
+          {"copy", k.copy},
           {"origin", std::string(origin_name(k.origin))},
           {"reason", k.reason},
           {"rect", {k.rect.x, k.rect.y, k.rect.w, k.rect.h}},
@@ -150,6 +151,7 @@ std::string compile_report(const Compiled& c) {
                                                       : nullptr;
   if (host != nullptr) {
     report["policy"] = host->policy;
+    report["copies"] = host->copies;
     report["kernels"] = Json::array();
     for (const KernelRow& k : host->kernels) report["kernels"].push_back(kernel_json(k));
     report["ops"] = Json::array();
@@ -189,6 +191,7 @@ std::string compile_report(const Compiled& c) {
                            {"wire_length", p.wire_length}};
     const mapping::NetworkEstimate& e = c.mapped->estimate;
     report["estimate"] = {{"interval_cycles", e.interval_cycles},
+                          {"host_cycles", e.host_cycles},
                           {"slowest_cycles", e.slowest_cycles},
                           {"slowest", e.slowest},
                           {"circle", e.circle}};

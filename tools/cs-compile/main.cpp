@@ -67,6 +67,10 @@ void model_flags(CLI::App& app, Flags& f, api::CompileOptions& o) {
   app.add_option("--unroll", o.unroll, "Make a kernel of every step of recurrences with at most N steps; 0: of none")
       ->check(CLI::Range(int64_t(0), int64_t(100'000)))
       ->default_str("where that is faster by estimate");
+  app.add_option("--copies", o.copies, "The network so many times side by side; the copies take the samples in turn")
+      ->check(CLI::Range(1, kMostCopies))
+      ->default_str("1, or those of a plan")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   app.add_option("--without", o.pipeline.without, "Leave a pass out that only joins operators: rows, fuse or regions");
   app.add_option("--dim", f.dims, "Value of a symbolic dimension, NAME=N");
   app.add_option("--set", f.set,
@@ -124,6 +128,11 @@ void apply(const Flags& f, bool machine_given, api::CompileOptions& o) {
   o.policy_name = passes::policy_name(o.policy);
   o.host_ops = *passes::host_ops_from_name(f.host_ops);
   o.resident = f.operands == "resident";
+  const std::string extension = std::filesystem::path(o.input).extension().string();
+  if (o.copies && (extension == ".csl" || extension == ".csptext"))
+    throw cli::Usage{fmt::format("--copies is for models; '{}' is placed already", o.input)};
+  if (o.resident && o.copies.value_or(1) > 1)
+    throw cli::Usage{"--copies is for networks whose operands are streamed: leave out --operands resident"};
   o.baselines = !f.no_baselines && !o.resident;
   o.only_passes = f.emit == "graph" || f.emit == "plan" || f.emit == "dot";
   o.only_mapping = f.emit == "csl";

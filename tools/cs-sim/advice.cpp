@@ -1,4 +1,5 @@
-// A candidate is stopped when it has taken twice the cycles of this run: it will not gain any more.
+// A candidate is stopped when it has taken twice the cycles of this run: it will not gain any more. One with more
+// copies of the network needs more samples until it has an interval.
 #include "tools/cs-sim/advice.h"
 
 #include <fmt/format.h>
@@ -6,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "runtime/program/folder.h"
 #include "runtime/support/files.h"
 #include "runtime/support/temporaries.h"
 #include "tools/cs-sim/check.h"
@@ -20,9 +22,9 @@ namespace fs = std::filesystem;
 
 class Adviser {
  public:
-  Adviser(const SimOptions& o, const Program& p, const std::vector<NamedArray>& outputs,
+  Adviser(const SimOptions& o, const Program& p, const Machine& machine, const RunValues& values,
           const sim::RunReport& report)
-      : o_(o), p_(p), outputs_(outputs), r_(report), kept_(o, o.program + "/advice/results.json") {}
+      : o_(o), p_(p), machine_(machine), values_(values), r_(report), kept_(o, o.program + "/advice/results.json") {}
 
   // What the candidate in this folder gains, if it runs and gives the same results.
   std::optional<sim::Advice> judge(const std::string& folder) {
@@ -53,33 +55,46 @@ class Adviser {
     return std::pair(text->substr(2, end - 2), command);
   }
 
+  // As many as this run, or as the candidate's interval takes if this run has one.
+  int samples_of(const std::string& program) const {
+    const int samples = std::max(1, r_.iterations);
+    Diag diag;
+    const auto loaded = r_.interval_cycles ? read_program(program, diag) : std::nullopt;
+    if (!loaded || !loaded->program.host) return samples;
+    return std::max(samples, 4 * copies_over_samples(*loaded->program.host, machine_));
+  }
+
   std::optional<Json> figures(const std::string& program) {
     Diag diag;
+    const int samples = samples_of(program);
     const auto inputs = o_.inputs.empty() ? std::optional<std::string>("") : read_file(o_.inputs, diag);
     const auto own = kept_.key_of(o_.program, "");
-    const auto key = inputs && own ? kept_.key_of(program, fmt::format("{} {} {} {}", r_.iterations, o_.seed,
+    const auto key = inputs && own ? kept_.key_of(program, fmt::format("{} {} {} {}", samples, o_.seed,
                                                                        hash_text(*inputs), *own))
                                    : std::nullopt;
     if (!key) return std::nullopt;
     const Json* known = kept_.find(*key);
-    if (known == nullptr) known = &kept_.keep(*key, run(program));
+    if (known == nullptr) known = &kept_.keep(*key, run(program, samples));
     for (const char* name : {"cycles", "interval_cycles"})
       if (!known->contains(name)) return std::nullopt;
     return *known;
   }
 
   // An empty object if it fails, takes too long or gives other results.
-  Json run(const std::string& program) const {
+  Json run(const std::string& program, int samples) const {
+    const int times = (samples + std::max(1, r_.iterations) - 1) / std::max(1, r_.iterations);
     SimOptions limited = o_;
-    limited.max_cycles = 2 * std::max<uint64_t>(r_.cycles, 1000);
-    const Temporary results((fs::temp_directory_path() / "cs-sim-advice.npz").string());
-    std::vector<std::string> arguments{"--child", "--outputs", results.path(), "--iterations",
-                                       std::to_string(std::max(1, r_.iterations))};
-    if (!o_.inputs.empty()) arguments.insert(arguments.end(), {"--inputs", o_.inputs});
-    const ChildRun child = run_child_sim(limited, program, arguments);
+    limited.max_cycles = 2 * std::max<uint64_t>(r_.cycles, 1000) * uint64_t(times);
+    const Temporary results((fs::temp_directory_path() / "cs-sim-advice.npz").string()),
+        inputs((fs::temp_directory_path() / "cs-sim-inputs.npz").string());
     Diag diag;
+    if (o_.inputs.empty() && !write_npz(inputs.path(), values_.inputs, diag)) return Json::object();
+    const ChildRun child =
+        run_child_sim(limited, program,
+                      {"--child", "--outputs", results.path(), "--iterations", std::to_string(samples), "--inputs",
+                       o_.inputs.empty() ? inputs.path() : o_.inputs});
     const auto values = child.exit_code == kOk ? read_npz(results.path(), diag) : std::nullopt;
-    if (!values || !check_outputs(p_, outputs_, *values, std::max(1, r_.iterations)).ok) return Json::object();
+    if (!values || !check_outputs(p_, values_.outputs, *values, std::max(1, r_.iterations)).ok) return Json::object();
     Json row;
     for (const char* name : {"cycles", "interval_cycles", "pes_used"}) row[name] = child.stats.value(name, Json());
     return row;
@@ -87,14 +102,15 @@ class Adviser {
 
   const SimOptions& o_;
   const Program& p_;
-  const std::vector<NamedArray>& outputs_;
+  const Machine& machine_;
+  const RunValues& values_;
   const sim::RunReport& r_;
   KeptRuns kept_;
 };
 
 }  // namespace
 
-void run_advice(const SimOptions& o, const Program& p, const std::vector<NamedArray>& outputs,
+void run_advice(const SimOptions& o, const Program& p, const Machine& machine, const RunValues& values,
                 sim::RunReport& report) {
   std::vector<std::string> folders;
   std::error_code ec;
@@ -102,7 +118,7 @@ void run_advice(const SimOptions& o, const Program& p, const std::vector<NamedAr
     if (entry.is_directory(ec)) folders.push_back(entry.path().string());
   if (folders.empty()) return;
   std::sort(folders.begin(), folders.end());
-  Adviser adviser(o, p, outputs, report);
+  Adviser adviser(o, p, machine, values, report);
   std::vector<sim::Advice> found;
   for (const std::string& folder : folders)
     if (const auto a = adviser.judge(folder); a && a->gain() >= sim::kWorthwhile) found.push_back(*a);

@@ -12,7 +12,11 @@
 
 namespace cs {
 
-// Fills RunReport::advice and advice_note. `outputs`: what a candidate must give too.
-void run_advice(const SimOptions&, const Program&, const std::vector<NamedArray>& outputs, sim::RunReport&);
+// The values of a run.
+struct RunValues {
+  const std::vector<NamedArray>&inputs, &outputs;
+};
+// Fills RunReport::advice and advice_note. A candidate must give the same outputs.
+void run_advice(const SimOptions&, const Program&, const Machine&, const RunValues&, sim::RunReport&);
 
 }  // namespace cs

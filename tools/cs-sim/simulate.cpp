@@ -115,6 +115,7 @@ class Simulation {
   sim::RunReport report_;
   std::string notes_;
   double seconds_ = 0;
+  int round_of_other_ = 1;  // samples until all copies of the network of --against have had one
 };
 
 bool Simulation::load() {
@@ -124,6 +125,10 @@ bool Simulation::load() {
   auto machine = machine_to_run_on(o_, loaded_.program, diag_);
   if (!machine) return false;
   machine_ = std::move(*machine);
+  Diag later;  // what is wrong with the other program is reported when it is run
+  const auto other = o_.against.empty() ? std::nullopt : read_program(o_.against, later);
+  if (other && other->program.host)
+    round_of_other_ = copies_over_samples(*other->program.host, machine_);
   if (is_model() && !o_.launch.empty()) {
     diag_.error_at("--launch",
                    "is for programs without a host part; this one is a model and runs its samples by itself",
@@ -152,7 +157,7 @@ bool Simulation::read_inputs() {
 int Simulation::iterations() const {
   if (o_.iterations > 0) return o_.iterations;
   if (o_.report.empty() || !is_model()) return 0;
-  return std::max(kReportSamples, 4 * copies_over_samples(*loaded_.program.host, machine_));
+  return std::max(kReportSamples, 4 * std::max(round_of_other_, copies_over_samples(*loaded_.program.host, machine_)));
 }
 
 int Simulation::samples_to_run() {
@@ -228,7 +233,7 @@ void Simulation::collect_figures() {
       sim::add_critical_path(report_, device_->engine(), *network_, *tracker_);
   }
   const bool streamed = is_model() && !has_copies(*loaded_.program.host);
-  if (streamed && samples_to_run() == 1) sim::begin_with_input(report_, device_->engine());
+  if (streamed && samples_to_run() <= report_.copies) sim::begin_with_input(report_, device_->engine());
   if (launches_) {
     report_.iterations = launches_->rounds;
     report_.sample_end = launches_->end;
@@ -291,11 +296,11 @@ bool Simulation::write_traces() {
   return traces_.write(diag_, notes_);
 }
 
-// Runs in processes of their own: one sample alone for the kernels' cycles, counterparts, the program to
-// compare with.
+// Runs in processes of their own: one sample alone (in each copy of the network) for the kernels' cycles, counterparts,
+// the program to compare with.
 bool Simulation::add_other_runs() {
-  if (network_ && !o_.child && report_.iterations > 1) {
-    std::vector<std::string> arguments{"--child", "--iterations", "1", "--quiet"};
+  if (network_ && !o_.child && report_.iterations > report_.copies) {
+    std::vector<std::string> arguments{"--child", "--iterations", std::to_string(report_.copies), "--quiet"};
     if (!o_.inputs.empty()) arguments.insert(arguments.end(), {"--inputs", o_.inputs});
     const ChildRun one = run_child_sim(o_, o_.program, arguments);
     if (one.exit_code != kOk) {
@@ -307,7 +312,7 @@ bool Simulation::add_other_runs() {
   }
   if (!o_.report.empty() && network_) {
     run_baselines(o_, report_);
-    run_advice(o_, loaded_.program, outputs_, report_);
+    run_advice(o_, loaded_.program, machine_, {inputs_, outputs_}, report_);
   }
   return o_.against.empty() || run_against(o_, loaded_.program, outputs_, report_, diag_);
 }
