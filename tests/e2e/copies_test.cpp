@@ -82,6 +82,28 @@ TEST_F(Copies, AnOperatorOnTheHost) {
                 npz("in.npz", {rows("x", 16, 2, x)}), npz("out.npz", {rows("y", 16, 2, y)}));
 }
 
+// h = W x + b with the rows (1 2 3 4), (5 6 7 8), (9 10 11 12) and b = (0.5, -0.5, 0.25); y = relu(h); s = h - y.
+TEST_F(Copies, SeveralResults) {
+  const std::string model =
+      write("m.yaml", "inputs:\n  - {name: x, type: \"f32[1, 4]\", sample_dim: 0}\nconstants:\n"
+                      "  - {name: w, type: \"f32[3, 4]\", value: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]}\n"
+                      "  - {name: b, type: \"f32[3]\", value: [0.5, -0.5, 0.25]}\nnodes:\n"
+                      "  - {name: h, op: gemm, inputs: [x, w, b], attrs: {trans_b: 1}}\n"
+                      "  - {name: y, op: relu, inputs: [h]}\n  - {name: s, op: sub, inputs: [h, y]}\n"
+                      "outputs: [h, s, y]\n");
+  const auto x = [](int64_t i) { return 0.5 * double(i % 11) - 2.5; };
+  const auto h = [&](int64_t i) {
+    const double bias[] = {0.5, -0.5, 0.25};
+    double sum = bias[i % 3];
+    for (int64_t k = 0; k < 4; ++k) sum += double(i % 3 * 4 + k + 1) * x(i / 3 * 4 + k);
+    return sum;
+  };
+  const auto y = [&](int64_t i) { return std::max(0.0, h(i)); };
+  const auto s = [&](int64_t i) { return std::min(0.0, h(i)); };
+  expect_values(model, {}, npz("in.npz", {rows("x", 16, 4, x)}),
+                npz("out.npz", {rows("h", 16, 3, h), rows("s", 16, 3, s), rows("y", 16, 3, y)}));
+}
+
 // Three results over a batch of samples, two of them of all samples together; PyTorch's and numpy's values.
 TEST_F(Copies, ResultsOfTheWholeBatch) {
   const std::string folder = kSource + "/tests/models/forms/batch_softmax/";
