@@ -81,7 +81,7 @@ bool is_stored(const Region&, const RegionShare&, int buffer);  // it has an arr
 // Words of the arrays that the share needs.
 int64_t words_stored(const Region&, const RegionShare&);
 // The share as the PE sees it: addresses of what it stores, sets from 0 on.
-RegionShare local_share(const RegionShare&);
+RegionShare local_share(RegionShare);
 // Local shares that need the same code.
 bool same_program(const RegionShare& a, const RegionShare& b);
 // Large regions of one stream, or of streams that may wait, in time: if the leading dimensions of the results

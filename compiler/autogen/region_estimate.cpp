@@ -1,6 +1,8 @@
 // Statements of a share, and what they cost.
 #include "compiler/autogen/region_estimate.h"
 
+#include <utility>
+
 #include <fmt/format.h>
 
 namespace cs::autogen {
@@ -39,7 +41,7 @@ RegionCode region_code(const Region& r, const RegionShare& share, const Machine&
   return code;
 }
 
-RegionEstimate estimate_region(const Region& r, const RegionShare& share, StatementCosts& costs) {
+RegionEstimate estimate_region(const Region& r, RegionShare share, StatementCosts& costs) {
   constexpr size_t kLinesOfLoop = 5;  // around a block that is repeated
   RegionEstimate e;
   size_t lines = 0, short_lines = 0;
@@ -53,7 +55,8 @@ RegionEstimate estimate_region(const Region& r, const RegionShare& share, Statem
     e.compute_cycles += cost.cycles;
     lines += cost.lines;
   };
-  RegionShare local = local_share(share);
+  e.words = words_stored(r, share);
+  RegionShare local = local_share(std::move(share));
   for (const ops::LoopStatement& s : local.once) add(s, 1, false);
   for (ops::LoopBlock& block : local.program.blocks) {
     lines += block.steps > 1 ? kLinesOfLoop : 0;
@@ -62,7 +65,6 @@ RegionEstimate estimate_region(const Region& r, const RegionShare& share, Statem
       add(s, block.steps, true);
     }
   }
-  e.words += words_stored(r, share);
   e.code_bytes = uint32_t(900 + 60 * (lines - short_lines) + 16 * short_lines + (uses_math ? 1800 : 0));
   return e;
 }

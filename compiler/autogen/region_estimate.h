@@ -17,6 +17,6 @@ struct RegionEstimate {
   uint32_t code_bytes = 0;
 };
 // Of that code, which need not be written for it.
-RegionEstimate estimate_region(const Region&, const RegionShare&, StatementCosts&);
+RegionEstimate estimate_region(const Region&, RegionShare, StatementCosts&);
 
 }  // namespace cs::autogen

@@ -86,20 +86,24 @@ int level_of(int64_t stride, const std::vector<Level>& levels) {
   return -1;
 }
 
-// False if an axis moves several digits, or one of them out of its range.
+// False if an axis moves several digits, or one of them out of its range. Lists are used again: this is asked millions
+// of times.
 bool digits_of(const LoopStatement& s, int64_t steps, const std::vector<Level>& levels,
                std::vector<Digit>& digits) {
+  static thread_local std::vector<Moves> axes;
+  static thread_local std::vector<int> level;
+  digits.clear();
+  axes.clear();
+  level.clear();
   for (size_t k = 0; k < levels.size(); ++k) {
     Digit d;
     d.size = k == 0 ? INT64_MAX / 4 : levels[k - 1].stride / levels[k].stride;
     d.low = d.high = s.out.offset / levels[k].stride % d.size;
     digits.push_back(d);
   }
-  std::vector<Moves> axes;
   for (size_t k = 0; k < s.extents.size(); ++k) axes.push_back({s.out.strides[k], s.extents[k]});
   axes.push_back({s.out.step, steps});
   if (s.out.index >= 0) axes.push_back({s.out.index_stride, s.out.index_extent});
-  std::vector<int> level;
   for (size_t k = 0; k < axes.size(); ++k) {
     bool moves = axes[k].stride != 0 && axes[k].extent > 1;
     level.push_back(moves ? level_of(axes[k].stride, levels) : -1);
@@ -125,7 +129,7 @@ bool restrict(LoopStatement& s, int64_t steps, const Runs& need) {
   if (s.out.offset < 0) return true;
   for (bool fewer = true; fewer;) {
     fewer = false;
-    std::vector<Digit> digits;
+    static thread_local std::vector<Digit> digits;
     if (!digits_of(s, steps, need.levels, digits)) return true;
     for (size_t k = 0; k < digits.size(); ++k) {
       const Digit& d = digits[k];
@@ -149,7 +153,7 @@ constexpr int64_t kWorthCutting = 64;  // words of a round; less is computed tho
 // A first or last round of the axis that moves a digit furthest, of which only a part is needed, becomes a
 // statement of its own: what begins in the middle of one head and ends in that of another is no whole head.
 bool cut_edge(LoopStatement& s, int64_t steps, const Runs& need, LoopStatement& edge) {
-  std::vector<Digit> digits;
+  static thread_local std::vector<Digit> digits;
   if (s.out.index >= 0 || s.out.offset < 0 || !digits_of(s, steps, need.levels, digits)) return false;
   for (size_t k = 0; k < digits.size(); ++k) {
     const Digit& d = digits[k];
@@ -280,14 +284,13 @@ bool is_stored(const Region& r, const RegionShare& share, int buffer) {
   return !share.stored[size_t(buffer)].empty();
 }
 
-RegionShare local_share(const RegionShare& share) {
-  RegionShare local = share;
+RegionShare local_share(RegionShare local) {
   auto move = [&](LoopStatement& s, bool repeated) {
-    s.out = local_access(s.out, share.stored[size_t(s.out.buffer)]);
+    s.out = local_access(s.out, local.stored[size_t(s.out.buffer)]);
     if (!repeated) s.out.step = 0;
     for (LoopAccess& a : s.loads) {
       if (!repeated) a.step = 0;
-      if (a.buffer != ops::kCounter) a = local_access(a, share.stored[size_t(a.buffer)]);
+      if (a.buffer != ops::kCounter) a = local_access(a, local.stored[size_t(a.buffer)]);
     }
   };
   for (ops::LoopBlock& block : local.program.blocks) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <numeric>
+#include <utility>
 
 namespace cs::autogen {
 
@@ -80,11 +81,23 @@ std::vector<std::vector<int64_t>> periods_of_both(const Runs& a, const Runs& b) 
   return candidates;
 }
 
-// Digits of a step, outermost first.
-std::vector<int64_t> digits(int64_t value, const Runs& r) {
-  std::vector<int64_t> list;
-  for (size_t k = 0; k < r.levels.size(); ++k) list.push_back(value / r.levels[k].stride % radix(r, k));
-  return list;
+// Digit of a step, outermost first.
+int64_t digit(int64_t value, const Runs& r, size_t k) { return value / r.levels[k].stride % radix(r, k); }
+
+bool is_simplified(const Runs& r) {
+  for (size_t k = 1; k < r.levels.size(); ++k) {
+    const Level& inner = r.levels[k];
+    if (r.levels[k - 1].count == 1 || (inner.first == 0 && inner.count == radix(r, k))) return false;
+  }
+  return true;
+}
+
+// Level by level: so is every set of the same levels that this one holds.
+bool holds(const Runs& a, const Runs& b) {
+  return std::equal(a.levels.begin(), a.levels.end(), b.levels.begin(), b.levels.end(),
+                    [](const Level& x, const Level& y) {
+                      return x.stride == y.stride && x.first <= y.first && y.first + y.count <= x.first + x.count;
+                    });
 }
 
 }  // namespace
@@ -141,28 +154,29 @@ Runs simplified(Runs r) {
 
 Runs cover(int64_t offset, std::vector<Moves> axes, const std::vector<int64_t>& periods) {
   Runs r;
+  r.levels.reserve(periods.size() + 1);
   int64_t unit = 1;
   for (size_t k = periods.size() + 1; k-- > 0;) {
     int64_t period = k == 0 ? kUnlimited : periods[k - 1], span = 0;
-    std::vector<Moves> rest;
+    size_t rest = 0;  // of the axes, in front
     for (const Moves& x : axes) {
       if (x.extent == 1) continue;
       if (k > 0 && x.stride >= period) {
-        rest.push_back(x);
+        axes[rest++] = x;
       } else if (x.stride % unit != 0) {
         return {};
       } else {
         span += x.stride / unit * (x.extent - 1);
       }
     }
+    axes.resize(rest);
     int64_t size = period / unit, low = k == 0 ? offset / unit : offset % period / unit;
     if (k == 0 || low + span < size) {
       r.levels.push_back({unit, low, span + 1});
     } else {
       r.levels.push_back({unit, 0, size});
-      rest.push_back({period, (low + span) / size + 1});
+      axes.push_back({period, (low + span) / size + 1});
     }
-    axes = std::move(rest);
     unit = period;
   }
   std::reverse(r.levels.begin(), r.levels.end());
@@ -192,12 +206,16 @@ Runs runs_of(int64_t offset, std::vector<Moves> axes, bool fine) {
     if (axes[k].stride % unit != 0) return all;
     span += axes[k].stride / unit * (axes[k].extent - 1);
   }
-  Runs r = cover(offset, axes, periods);
+  Runs r = cover(offset, std::move(axes), periods);
   return r.empty() ? all : simplified(r);
 }
 
 Runs hull(const Runs& a, const Runs& b, int64_t elements) {
   if (a.empty() || b.empty()) return a.empty() ? b : a;
+  for (const auto& [outer, inner] : {std::pair(&a, &b), std::pair(&b, &a)}) {
+    const bool whole = holds(*outer, *inner) && outer->levels.size() <= kMaxLevels;
+    if (whole && outer->last() < elements && is_simplified(*outer)) return *outer;
+  }
   const int64_t least = std::max(a.words(), b.words());
   Runs best;
   // True once one of them holds the other: a set has one simplified form, so nothing else is as small.
@@ -230,9 +248,9 @@ int64_t words_within(const Runs& r, int64_t period) {
 
 int64_t local_stride(int64_t stride, const Runs& stored) {
   if (stride < 0) return -local_stride(-stride, stored);
-  std::vector<int64_t> d = digits(stride, stored);
   int64_t words = 1, local = 0;
-  for (size_t k = d.size(); k-- > 0; words *= stored.levels[k].count) local += d[k] * words;
+  for (size_t k = stored.levels.size(); k-- > 0; words *= stored.levels[k].count)
+    local += digit(stride, stored, k) * words;
   return local;
 }
 
@@ -253,16 +271,14 @@ ops::LoopAccess local_access(const ops::LoopAccess& a, const Runs& stored) {
 bool moves_within(int64_t offset, const std::vector<Moves>& axes, const Runs& stored) {
   if (stored.levels.size() <= 1) return true;
   if (offset < 0) return false;
-  std::vector<int64_t> low = digits(offset, stored), high = low;
-  for (const Moves& x : axes) {
-    std::vector<int64_t> by = digits(std::abs(x.stride), stored);
-    for (size_t k = 0; k < by.size(); ++k) {
-      (x.stride < 0 ? low : high)[k] += (x.stride < 0 ? -by[k] : by[k]) * (x.extent - 1);
+  for (size_t k = 1; k < stored.levels.size(); ++k) {
+    int64_t low = digit(offset, stored, k), high = low;
+    for (const Moves& x : axes) {
+      const int64_t by = digit(std::abs(x.stride), stored, k);
+      (x.stride < 0 ? low : high) += (x.stride < 0 ? -by : by) * (x.extent - 1);
     }
-  }
-  for (size_t k = 1; k < low.size(); ++k) {
     const Level& l = stored.levels[k];
-    if (low[k] < l.first || high[k] >= l.first + l.count) return false;
+    if (low < l.first || high >= l.first + l.count) return false;
   }
   return true;
 }

@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <numeric>
+#include <utility>
 
 #include "compiler/autogen/region_estimate.h"
 #include "compiler/autogen/stream_filter.h"
@@ -125,11 +127,33 @@ double words_within_span(const Region& r, const Runs& kept) {
   return all;
 }
 
+// What PEs keep of the operands, each looked at once.
+class Kept {
+ public:
+  Kept(const Region& r, const RegionCut& cut) : r_(r), cut_(cut) {}
+  const Runs& of(size_t operand, int x, int y) {
+    const auto known = known_.find({x, y});
+    if (known != known_.end()) return known->second[operand];
+    return note(x, y, shard_region(r_, cut_, x, y))[operand];
+  }
+  const std::vector<Runs>& note(int x, int y, const RegionShare& share) {
+    std::vector<Runs>& list = known_[{x, y}];
+    list.clear();
+    for (int b : r_.operand_buffer) list.push_back(share.stored[size_t(b)]);
+    return list;
+  }
+
+ private:
+  const Region& r_;
+  const RegionCut& cut_;
+  std::map<std::pair<int, int>, std::vector<Runs>> known_;  // by PE, by operand
+};
+
 // Finds the busiest PE of those that are looked at.
 class Busy {
  public:
-  Busy(const Region& r, const RegionCut& cut, const RowStreams& passing, StatementCosts& costs)
-      : r_(r), cut_(cut), passing_(passing), costs_(costs) {}
+  Busy(const Region& r, const RegionCut& cut, const RowStreams& passing, Kept& kept, StatementCosts& costs)
+      : r_(r), cut_(cut), passing_(passing), kept_(kept), costs_(costs) {}
 
   Busiest run(Look look) {
     for (auto [x, y] : places_of(cut_, most_cut(r_, cut_, false), most_cut(r_, cut_, true), look)) pe(x, y);
@@ -139,6 +163,7 @@ class Busy {
  private:
   void pe(int x, int y) {
     RegionShare share = autogen::shard_region(r_, cut_, x, y);
+    kept_.note(x, y, share);
     receive_in_place(r_, share);
     double out = 0;
     for (int k : r_.operand_buffer)
@@ -146,7 +171,7 @@ class Busy {
     if (y == cut_.h() / 2) receive(share);
     for (const Runs& sent : share.sent) out += double(sent.count());
     b_.runs_out = std::max(b_.runs_out, out);
-    const autogen::RegionEstimate e = estimate_region(r_, share, costs_);
+    const autogen::RegionEstimate e = estimate_region(r_, std::move(share), costs_);
     b_.compute = std::max(b_.compute, e.compute_cycles);
     b_.bytes = std::max(b_.bytes, uint32_t(std::min<int64_t>(e.words * 4, INT32_MAX)));
     b_.code = std::max(b_.code, e.code_bytes);
@@ -169,6 +194,7 @@ class Busy {
   const Region& r_;
   const RegionCut& cut_;
   const RowStreams& passing_;
+  Kept& kept_;
   StatementCosts& costs_;
   Busiest b_;
 };
@@ -177,13 +203,12 @@ constexpr int kLines = 16;  // rows, or PEs of a single one, that are looked at
 
 // Parts of the stream at which rows begin, or the PEs of a single row: those that are nearer than a feeder or
 // a PE takes to turn from one run to the next count as one. Of the first ones.
-double share_of_starts(const Region& r, const RegionCut& cut, size_t operand) {
-  const size_t b = size_t(r.operand_buffer[operand]);
+double share_of_starts(const RegionCut& cut, size_t operand, Kept& kept) {
   const bool rows = cut.h() > 1;
   std::vector<int64_t> starts;
   for (int k = 0; k < std::min(rows ? cut.h() : cut.w(), kLines); ++k) {
-    const RegionShare share = shard_region(r, cut, rows ? 0 : k, rows ? k : 0);
-    if (!share.stored[b].empty()) starts.push_back(share.stored[b].first());
+    const Runs& stored = kept.of(operand, rows ? 0 : k, rows ? k : 0);
+    if (!stored.empty()) starts.push_back(stored.first());
   }
   std::sort(starts.begin(), starts.end());
   const double lines = double(starts.size());
@@ -194,11 +219,11 @@ double share_of_starts(const Region& r, const RegionCut& cut, size_t operand) {
 
 // Cycles for which the stream stops because PEs see gaps between their runs: while one of them turns to its
 // next run, all that come behind it wait, and those of other rows.
-double run_stops(const Region& r, const RegionCut& cut, const std::vector<double>& gaps_in) {
+double run_stops(const RegionCut& cut, const std::vector<double>& gaps_in, Kept& kept) {
   double all = 0;
   for (size_t k = 0; k < gaps_in.size(); ++k) {
     if (gaps_in[k] == 0) continue;
-    const double lines = std::max(1.0, (cut.h() > 1 ? cut.h() : cut.w()) * share_of_starts(r, cut, k));
+    const double lines = std::max(1.0, (cut.h() > 1 ? cut.h() : cut.w()) * share_of_starts(cut, k, kept));
     all += kRunCycles * gaps_in[k] * lines;
   }
   return all;
@@ -223,33 +248,36 @@ double runs_of_row(const Region& r, size_t operand, const Runs& stream) {
   return runs_of_walk(walk);
 }
 
+RowStreams row_streams(const Region& r, const RegionCut& cut, Kept& kept) {
+  RowStreams list;
+  const int y = cut.h() / 2;
+  for (size_t k = 0; k < r.operands.size(); ++k) {
+    const int64_t n = elements(r, r.operand_buffer[k]);
+    list.push_back(cut.h() == 1 ? autogen::interval(0, n - 1)
+                                : hull(kept.of(k, 0, y), kept.of(k, cut.w() - 1, y), n));
+  }
+  return list;
+}
+
+double feeder_stops(const Region& r, const RegionCut& cut, const RowStreams& streams, Kept& kept) {
+  double all = 0;
+  for (size_t k = 0; k < r.operands.size() && cut.h() > 1; ++k) {
+    const double runs = runs_of_row(r, k, streams[k]);
+    if (runs > 1) all += 2 * kRunCycles * runs * cut.h() * share_of_starts(cut, k, kept);
+  }
+  return all;
+}
+
 }  // namespace
 
 RowStreams row_streams(const Region& r, const RegionCut& cut) {
-  RowStreams list;
-  const int y = cut.h() / 2;
-  RegionShare first, last;
-  if (cut.h() > 1) first = shard_region(r, cut, 0, y), last = shard_region(r, cut, cut.w() - 1, y);
-  for (int k : r.operand_buffer) {
-    const size_t b = size_t(k);
-    const int64_t n = elements(r, k);
-    list.push_back(cut.h() > 1 ? hull(first.stored[b], last.stored[b], n) : autogen::interval(0, n - 1));
-  }
-  return list;
+  Kept kept(r, cut);
+  return row_streams(r, cut, kept);
 }
 
 double words_of(const RowStreams& streams) {
   double all = 0;
   for (const Runs& s : streams) all += double(s.words());
-  return all;
-}
-
-double feeder_stops(const Region& r, const RegionCut& cut, const RowStreams& streams) {
-  double all = 0;
-  for (size_t k = 0; k < r.operands.size() && cut.h() > 1; ++k) {
-    const double runs = runs_of_row(r, k, streams[k]);
-    if (runs > 1) all += 2 * kRunCycles * runs * cut.h() * share_of_starts(r, cut, k);
-  }
   return all;
 }
 
@@ -306,14 +334,16 @@ RegionPlan plan_with(const Region& r, const RegionCut& cut, const Busiest& b, do
 }  // namespace
 
 RegionPlan plan_unlaid(const Region& r, const RegionCut& cut, StatementCosts& costs) {
-  const Busiest b = Busy(r, cut, row_streams(r, cut), costs).run(Look::few);
+  Kept kept(r, cut);
+  const Busiest b = Busy(r, cut, row_streams(r, cut, kept), kept, costs).run(Look::few);
   return plan_with(r, cut, b, kRunCycles * std::accumulate(b.gaps_in.begin(), b.gaps_in.end(), 0.0), 0);
 }
 
 RegionPlan plan_cut(const Region& r, const RegionCut& cut, StatementCosts& costs, Look look) {
-  const RowStreams row = row_streams(r, cut);
-  const Busiest b = Busy(r, cut, row, costs).run(look);
-  const double stops = feeder_stops(r, cut, row) + run_stops(r, cut, b.gaps_in), out = double(r.words_out());
+  Kept kept(r, cut);
+  const RowStreams row = row_streams(r, cut, kept);
+  const Busiest b = Busy(r, cut, row, kept, costs).run(look);
+  const double stops = feeder_stops(r, cut, row, kept) + run_stops(cut, b.gaps_in, kept), out = double(r.words_out());
   // While a PE waits others send over the same links. In some row results leave at any time, by the links
   // that bring it its part of the operands.
   const double shared = std::min(b.span + stops, out) / cut.h() * (1 - 1 / double(cut.w()));

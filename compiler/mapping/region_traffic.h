@@ -17,9 +17,8 @@ RegionPlan plan_unlaid(const autogen::Region&, const autogen::RegionCut&, autoge
 using RowStreams = std::vector<autogen::Runs>;
 RowStreams row_streams(const autogen::Region&, const autogen::RegionCut&);
 double words_of(const RowStreams&);
-// Cycles for which the column of feeders stops: a feeder that sees gaps between the runs of its row, since no
-// filter takes them out, takes a while to turn from one to the other, and all wait for it.
-double feeder_stops(const autogen::Region&, const autogen::RegionCut&, const RowStreams&);
-bool feeders_stop(const autogen::Region&, const autogen::RegionCut&, const RowStreams&);  // is it more than 0?
+// Does the column of feeders stop? A feeder that sees gaps between the runs of its row, since no filter takes them out,
+// takes a while to turn from one to the other, and all wait for it.
+bool feeders_stop(const autogen::Region&, const autogen::RegionCut&, const RowStreams&);
 
 }  // namespace cs::mapping
