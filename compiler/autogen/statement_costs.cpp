@@ -13,6 +13,8 @@ namespace cs::autogen {
 
 namespace {
 
+constexpr size_t kMost = 10'000;  // statements that are remembered: some megabytes
+
 class Numbered {
  public:
   explicit Numbered(const Region& r) : r_(r) {}
@@ -73,6 +75,7 @@ StatementCost StatementCosts::of(const Region& r, const ops::LoopStatement& s, i
   }
   const StatementCost cost = write(s, steps, r.by_library, numbered, machine_);
   const std::lock_guard lock(mutex_);
+  if (known_.size() >= kMost) known_.clear();
   return known_.emplace(std::move(key), cost).first->second;
 }
 
