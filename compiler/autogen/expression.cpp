@@ -177,7 +177,9 @@ class Scheduler {
     code_.lines.push_back(fmt::format("  {} = {};", target_.out.element, scalar.value));
     code_.lines.push_back("}");
     add_helpers(scalar);
-    code_.cycles_per_element += machine_.core.jump_taken_cycles + 4 + scalar.cycles;
+    // The loop, the address and the store of the result; an address and a load for each operand.
+    code_.cycles_per_element +=
+        machine_.core.jump_taken_cycles + 4 + 2 * double(inputs.size()) + scalar.cycles;
   }
 
   const Expr& e_;

@@ -62,6 +62,8 @@ Range range_of(const Expr& e, const ExprNode& n, const std::vector<Range>& known
     case ExprKind::tanh:
     case ExprKind::erf:
       return {-1, 1};
+    case ExprKind::round:
+      return {std::nearbyint(a.low), std::nearbyint(a.high)};
     default:
       break;
   }
@@ -315,6 +317,10 @@ bool has_vector_form(const Expr& e, int node, const std::vector<Range>& ranges) 
     case ExprKind::tanh:
     case ExprKind::erf:
       return true;
+    case ExprKind::round: {
+      const Range r = ranges[size_t(n.a)];
+      return std::max(-r.low, r.high) <= VectorProgram::kMostToWhole;
+    }
     case ExprKind::log:
       return above_one(e, node, ranges) >= 0;
     case ExprKind::div: {
@@ -349,6 +355,8 @@ int build_vector_form(VectorProgram& p, const Expr& e, int node, const std::vect
       return p.min(a, b);
     case ExprKind::max:
       return p.max(a, b);
+    case ExprKind::round:
+      return p.round(a);
     case ExprKind::exp:
       return exponential(p, range, a);
     case ExprKind::tanh:

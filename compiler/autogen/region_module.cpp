@@ -10,7 +10,7 @@ namespace cs::autogen {
 namespace {
 
 constexpr int kMaxSkip = 16384;     // words that one instruction passes over
-constexpr int64_t kAskFirst = 128;  // words of results of all PEs that are worth asking before they are sent
+constexpr int64_t kAskFirst = 32;  // words of results of all PEs that are worth asking before they are sent
 
 bool holds_integers(const ops::LoopBuffer& b) { return !data_type_is_float(b.type.dtype); }
 
@@ -286,8 +286,7 @@ class Writer {
     for (size_t j = 0; j < r_.results.size(); ++j) {
       out += fmt::format("var y{0}_run: i16 = 0;\nvar y{0}_turn: i16 = 0;\n", j);
     }
-    // The next sample may come as soon as this one is computed, unless sending takes no longer than asking.
-    const bool ask_first = r_.words_out() >= kAskFirst;
+    const bool ask_first = asks_before_sending(r_);
     out += "task compute() void {\n  compute_sample();\n";
     if (ask_first) out += "  ask();\n";
     for (size_t j = 0; j < r_.results.size(); ++j) out += "  {\n" + send(j) + "  }\n";
@@ -336,6 +335,8 @@ std::vector<uint32_t> pe_words(const RegionShare& share) {
   list.resize(list.size() + 2 * share.turns.size());
   return list;
 }
+
+bool asks_before_sending(const Region& r) { return r.words_out() >= kAskFirst; }
 
 std::string region_module(const Region& r, const RegionShare& share, const RegionTitle& title,
                           const Machine& machine) {

@@ -28,4 +28,7 @@ struct RegionTitle {
 std::vector<uint32_t> pe_words(const RegionShare&);
 std::string region_module(const Region&, const RegionShare&, const RegionTitle&, const Machine&);
 
+// The next sample may come as soon as this one is computed, unless sending takes no longer than asking.
+bool asks_before_sending(const Region&);
+
 }  // namespace cs::autogen

@@ -1,11 +1,12 @@
 // Rewriting of expressions so that vector instructions can compute more of them.
 //
 // Nodes are visited in order and rebuilt; a rule looks at the rebuilt operands. Rules keep the value of every
-// element exact (select(x >= 0, x, a * x) is max(x, a * x) for a <= 1), but that a division by a number
-// becomes a multiplication, which may be off by one unit in the last place, where nothing depends on it in
-// steps.
+// element exact, up to the sign of a zero (select(x >= 0, x, a * x) is max(x, a * x) for a <= 1), but that a
+// division by a number becomes a multiplication, which may be off by one unit in the last place, where
+// nothing depends on it in steps.
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "compiler/autogen/expression.h"
 
@@ -54,6 +55,32 @@ int rewrite_select(Expr& e, int condition, int yes, int no) {
   bool fits = (greater || less) && is_constant(e, c.b, 0) && yes == c.a && is_multiple_of(e, no, c.a, factor);
   if (!fits) return -1;
   return e.make(factor <= 1 ? ExprKind::max : ExprKind::min, yes, no);
+}
+
+std::optional<double> whole_constant(const Expr& e, int node) {
+  constexpr double kMost = 1 << 22;  // sums of two of them are exact
+  const ExprNode& n = e.nodes[size_t(node)];
+  const bool whole =
+      n.kind == ExprKind::constant && n.value == std::trunc(n.value) && std::fabs(n.value) <= kMost;
+  return whole ? std::optional(n.value) : std::nullopt;
+}
+
+// The bounds of a rounded number (+ a whole number, the zero point of a quantised value) are put in front of
+// the rounding, which then has a range: max(round(x) + z, c) is round(max(x, c - z)) + z.
+int bound_before_round(Expr& e, ExprKind bound, int a, int b) {
+  for (auto [value, limit] : {std::pair{a, b}, std::pair{b, a}}) {
+    const auto c = whole_constant(e, limit);
+    if (!c) continue;
+    const ExprNode v = e.nodes[size_t(value)];
+    if (v.kind == ExprKind::round) return e.make(ExprKind::round, e.make(bound, v.a, limit));
+    if (v.kind != ExprKind::add) continue;
+    const ExprNode rounded = e.nodes[size_t(v.a)];
+    const auto zero = whole_constant(e, v.b);
+    if (rounded.kind != ExprKind::round || !zero) continue;
+    const int bounded = e.make(bound, rounded.a, e.constant(*c - *zero));
+    return e.make(ExprKind::add, e.make(ExprKind::round, bounded), v.b);
+  }
+  return -1;
 }
 
 bool in_steps(ExprKind k) {
@@ -112,6 +139,12 @@ class Rewriter {
       const int rewritten = rewrite_select(out_, a, b, c);
       if (rewritten >= 0) return rewritten;
     }
+    if (n.kind == ExprKind::min || n.kind == ExprKind::max) {
+      const int rewritten = bound_before_round(out_, n.kind, a, b);
+      if (rewritten >= 0) return rewritten;
+    }
+    const bool adds = n.kind == ExprKind::add || n.kind == ExprKind::sub;
+    if (adds && is_constant(out_, b, 0) && ops::expr_arity(out_.nodes[size_t(a)].kind) > 0) return a;
     // The square that norms are made of: a product is correctly rounded, as a power is at best.
     if (n.kind == ExprKind::pow && is_constant(out_, b, 2)) return out_.make(ExprKind::mul, a, a);
     if (n.kind != ExprKind::div) return out_.make(n.kind, a, b, c);
@@ -124,7 +157,8 @@ class Rewriter {
 
   const Expr& in_;
   const std::vector<bool>& numbers_;
-  std::vector<bool> into_steps_;  // by node: what is computed from it changes in steps, so its last digit counts
+  std::vector<bool>
+      into_steps_;  // by node: what is computed from it changes in steps, so its last digit counts
   Expr out_;
 };
 

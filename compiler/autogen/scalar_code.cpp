@@ -18,8 +18,12 @@ using ops::ExprNode;
 
 bool is_compare(ExprKind k) { return k >= ExprKind::lt && k <= ExprKind::ne; }
 
-// Cycles of one operation, measured on generated kernels.
+// Cycles of one operation: functions measured on generated kernels, others by their instructions. Of a choice
+// the dearer way: the jump is taken, or falls through to a move.
 double scalar_cycles(ExprKind k, const Machine& m) {
+  const Machine::Core& t = m.core;
+  const double condition = t.fp_result_cycles,
+               choice = std::max(t.jump_taken_cycles, t.jump_not_taken_cycles + 1);
   switch (k) {
     case ExprKind::exp:
       return 140;
@@ -41,10 +45,15 @@ double scalar_cycles(ExprKind k, const Machine& m) {
     case ExprKind::floor:
     case ExprKind::ceil:
       return 45;
+    case ExprKind::min:
+    case ExprKind::max:
+      return condition + choice;
+    case ExprKind::round:  // two bounds, and what is taken off again
+      return 2 * (condition + t.jump_not_taken_cycles) + 2 * t.fp_result_cycles;
     case ExprKind::select:
-      return m.core.jump_taken_cycles + m.core.jump_not_taken_cycles;
+      return choice;
     default:
-      return 2;
+      return t.fp_result_cycles;
   }
 }
 

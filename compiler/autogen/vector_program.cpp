@@ -171,6 +171,7 @@ void VectorProgram::fuse(std::span<const int> keep) {
     if (count[i] == 0 || (n.kind != VectorKind::add && n.kind != VectorKind::sub)) continue;
     for (bool second : {true, false}) {
       const int product = second ? n.b : n.a, other = second ? n.a : n.b;
+      if (node(other).kind == VectorKind::scalar && node(other).value == kToWhole) continue;
       const VectorNode p = node(product);
       if (p.kind != VectorKind::mul || count[size_t(product)] != 1 || product == other) continue;
       const bool first_number = is_number(p.a);

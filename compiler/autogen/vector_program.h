@@ -40,6 +40,9 @@ struct VectorNode {
 class VectorProgram {
  public:
   static constexpr uint16_t kInverse = 0x7ef8;  // of VectorKind::inverse
+  // Adding 1.5 * 2^23 to a number below 2^22 leaves no room for a fraction; taking it off again leaves the whole
+  // number nearest to it.
+  static constexpr double kToWhole = 12582912, kMostToWhole = 4194304;
   std::vector<VectorNode> nodes;
 
   const VectorNode& node(int i) const { return nodes[size_t(i)]; }
@@ -61,6 +64,8 @@ class VectorProgram {
   int negate(int a);
   int magnitude(int a) { return make(VectorKind::magnitude, a); }
   int reduce(VectorKind kind, int a, int name) { return insert({.kind = kind, .a = a, .index = name}); }
+  // To the nearest whole number, ties to even; at most kMostToWhole.
+  int round(int a) { return add(add(a, kToWhole), -kToWhole); }
   int copy(int a) { return make(VectorKind::copy, a); }
   int multiply_add(int a, int b, double c) { return make(VectorKind::multiply_add, a, b, scalar(c)); }
   int multiply_add(double a, int b, double c) { return multiply_add(scalar(a), b, c); }
@@ -76,8 +81,8 @@ class VectorProgram {
   // slice.
   float value_at(int i, int at, float v) const;
 
-  // b + a * number becomes one instruction where the product has no other user. `keep`: nodes that are
-  // wanted.
+  // b + a * number becomes one instruction where the product has no other user, but where it is to be rounded to a
+  // whole number: at a tie the bits that rounding the product drops decide. `keep`: nodes that are wanted.
   void fuse(std::span<const int> keep);
   // Which nodes the wanted ones need, and how many operands each node is.
   std::vector<int> uses(std::span<const int> keep) const;

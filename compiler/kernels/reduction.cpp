@@ -33,6 +33,14 @@ double sum_cycles(const Work& work, int64_t rows, int64_t n, const Machine& m) {
   return double(rows) * (double(n) / at_once + double(accumulators(n))) + kSumCycles;
 }
 
+// From the last word of a row until words of the next one are taken: the task starts, finds the free set of
+// accumulators, sets them to the neutral element and asks for the row.
+double ask_cycles(const Machine& m) {
+  const double jump = (m.core.jump_taken_cycles + m.core.jump_not_taken_cycles) / 2.0;
+  return m.core.task_start_cycles + 1 + jump + vector_cycles(4, 2, m) + vector_cycles(0, 1, m) +
+         m.core.dsd_start_cycles;
+}
+
 // What follows a slice: up to four accumulators are added up and leave as one word.
 double tail_cycles(const Machine& m) {
   return m.core.task_start_cycles + 8 + 2 * vector_cycles(0, 1, m) +
@@ -103,7 +111,7 @@ class Reduction final : public Kind {
 
   // Elements are combined as they arrive, on a microthread; what follows a slice overlaps with the next one.
   PeCycles pe_cycles(const Work&, const Cut& cut, const Machine& m) const override {
-    return {std::max(double(cut.n_slice), tail_cycles(m)), 0};
+    return {std::max(cut.n_slice + ask_cycles(m), tail_cycles(m)), 0};
   }
   // What is left is the sum of the accumulators and its way out.
   double last_row_cycles(const Work&, const Cut&, double feed, double, const Machine& m) const override {

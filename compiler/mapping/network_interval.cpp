@@ -15,11 +15,13 @@ constexpr double kHopsUnplaced = 8;  // of a stream between neighbours
 
 class Events {
  public:
-  Events(const Parts& parts, const Slack& slack, const Machine& machine, bool placed)
+  Events(const Parts& parts, const Slack& slack, const Machine& machine, bool placed, double late)
       : parts_(parts), machine_(machine), placed_(placed), skews_(skews_of(parts)) {
+    for (Skew& k : skews_) k.until_first *= late, k.until_last *= late, k.again *= late;
     for (const Instance& inst : parts.instances) {
       takes_.emplace_back(size_t(inst.work.operands));
       sends_.emplace_back(std::max<size_t>(1, inst.results.size()));
+      sending_.emplace_back(sends_.back().size());
     }
     for (size_t s = 0; s < parts.streams.size(); ++s) made_by(s);
     for (size_t s = 0; s < parts.streams.size(); ++s) taken_by(s, slack);
@@ -72,7 +74,18 @@ class Events {
     ways_.push_back(w);
     after(w.last, w.first, double(stream.words), 0);
     after(w.first, w.last, 0, 1);
-    if (stream.producer >= 0) sends_[size_t(stream.producer)][size_t(stream.result)] = w;
+    if (stream.producer < 0) return;
+    sends_[size_t(stream.producer)][size_t(stream.result)] = w;
+    sending_[size_t(stream.producer)][size_t(stream.result)] = pace(stream);
+  }
+
+  // Cycles from the first word to the last one, as the slowest taker takes them.
+  double pace(const Stream& stream) const {
+    auto cycles = double(stream.words);
+    for (const Taker& t : stream.takers) {
+      if (t.instance >= 0) cycles = std::max(cycles, skews_[size_t(t.instance)].taking);
+    }
+    return cycles;
   }
 
   void taken_by(size_t s, const Slack& slack) {
@@ -81,13 +94,22 @@ class Events {
       if (t.instance < 0) continue;
       const auto found = slack.find({t.instance, t.operand});
       Way w = ways_[s];
-      if (found != slack.end() && found->second > 0) w = buffered(w, stream.words, found->second);
+      if (found != slack.end() && found->second != 0)
+        w = found->second == kSentAgain ? sent_again(stream.words) : buffered(w, stream.words, found->second);
       takes_[size_t(t.instance)][size_t(t.operand)] = {w, hops(stream, t)};
       // A taker that takes slowly could have the words from a buffer that took them at once.
       const double taking = skews_[size_t(t.instance)].taking;
       const bool slow = taking > double(stream.words);
       after(w.last, w.first, taking, 0, slow ? std::pair{t.instance, t.operand} : std::pair{-1, -1});
     }
+  }
+
+  // What the host sends for one taker alone.
+  Way sent_again(int64_t words) {
+    const Way w = way();
+    after(w.last, w.first, double(words), 0);
+    after(w.first, w.last, 0, 1);
+    return w;
   }
 
   // What leaves a buffer of so many samples. A word takes the datapath twice.
@@ -181,17 +203,21 @@ class Events {
     }
     sending(i, begin);
   }
-  // While a PE sends it computes nothing. Of several in turn the first one is done when it has sent its
-  // share, and the last one computes before the others have sent theirs. What a result takes beyond the interval of
-  // the kernel it spends in other PEs: partial sums on their way from column to column.
+  // While a PE sends it computes nothing. Of several in turn the first one is done when it has sent its share
+  // of the last result, and the last one computes before the others have sent theirs. What a result takes
+  // beyond the interval of the kernel it spends in other PEs: partial sums on their way from column to
+  // column.
   void sending(int i, size_t begin) {
     const Skew& k = skews_[size_t(i)];
     const std::vector<Way>& out = sends_[size_t(i)];
-    const double share = double(parts_.instances[size_t(i)].work.words_out()) * k.busy_sending;
     if (k.busy_sending == 1) return after(begin, out.back().last, 0, 1);
     const double own = std::min(k.until_first, k.interval);
-    after(begin, out.front().first, share + own - k.until_first, 1);
-    after(out.back().last, out.back().last, own + share, 1);
+    double shares = 0;
+    for (size_t r = 0; r < out.size(); ++r) {
+      const double share = sending_[size_t(i)][r] * k.busy_sending;
+      after(begin, out[r].first, share + own - k.until_first, 1);
+      after(out[r].last, out.back().last, own + (shares += share), 1);
+    }
   }
 
   void in_parts(int i) {
@@ -239,16 +265,17 @@ class Events {
   std::vector<algo::TimedEdge> edges_;
   std::vector<std::pair<int, int>> wait_of_;  // by edge
   std::vector<Skew> skews_;
-  std::vector<Way> ways_;                  // by stream
-  std::vector<std::vector<Taken>> takes_;  // by instance, by operand
-  std::vector<std::vector<Way>> sends_;    // by instance, by result
+  std::vector<Way> ways_;                     // by stream
+  std::vector<std::vector<Taken>> takes_;     // by instance, by operand
+  std::vector<std::vector<Way>> sends_;       // by instance, by result
+  std::vector<std::vector<double>> sending_;  // by instance, by result: its cycles, as it is taken
 };
 
 }  // namespace
 
 std::optional<NetworkInterval> network_interval(const Parts& parts, const Slack& slack,
-                                                const Machine& machine, bool placed) {
-  return Events(parts, slack, machine, placed).run();
+                                                const Machine& machine, bool placed, double late) {
+  return Events(parts, slack, machine, placed, late).run();
 }
 
 }  // namespace cs::mapping

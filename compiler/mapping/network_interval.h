@@ -19,8 +19,9 @@
 namespace cs::mapping {
 
 // Samples that a slack buffer in front of operand `second` of instance `first` holds, beside those that are
-// there as instances.
+// there as instances; or kSentAgain: the operand has a stream of its own, and its samples wait in the host.
 using Slack = std::map<std::pair<int, int>, int64_t>;
+inline constexpr int64_t kSentAgain = -1;
 
 struct NetworkInterval {
   double cycles = 0;   // from one sample to the next
@@ -32,7 +33,9 @@ struct NetworkInterval {
   std::vector<int> instances;              // that the circle passes
 };
 
-// Instances have plans; `placed` says that they have places too. Nothing if a sample waits for itself.
-std::optional<NetworkInterval> network_interval(const Parts&, const Slack&, const Machine&, bool placed);
+// Instances have plans; `placed` says that they have places too. `late`: results take so many times as long as
+// estimated. Nothing if a sample waits for itself.
+std::optional<NetworkInterval> network_interval(const Parts&, const Slack&, const Machine&, bool placed,
+                                                double late = 1);
 
 }  // namespace cs::mapping

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "compiler/autogen/region_module.h"
+
 namespace cs::mapping {
 
 namespace {
@@ -54,8 +56,8 @@ double parts_sent(const Instance& inst) {
   return 1;
 }
 
-// No PE of a region takes words from the beginning of an operand to its end: routers reject what comes before and
-// behind its own. Not assumed before the region has a layout, since buffers are planned for the worse.
+// No PE of a region takes words from the beginning of an operand to its end: routers reject what comes before
+// and behind its own. Not assumed before the region has a layout, since buffers are planned for the worse.
 bool takes_one_by_one(const Instance& inst, const std::vector<int64_t>& words) {
   if (inst.layout.in_rows()) return true;
   return !inst.layout.pes.empty() &&
@@ -91,7 +93,8 @@ Skew skew_of(const Instance& inst) {
     if (work.through) passing(s, plan.latency_cycles);
   } else {
     // One round is computed while the next one comes, but by regions.
-    if (inst.region) s.again = std::max(0.0, s.until_first);
+    if (inst.region)
+      s.again = autogen::asks_before_sending(*inst.region) ? std::max(0.0, s.until_first) : s.until_last;
     s.one_by_one = inst.region && pes > 1 && takes_one_by_one(inst, s.words);
     if (work.rows > 1) in_parts(s, work.rows, inst.region ? 1 : 2, plan.latency_cycles);
   }

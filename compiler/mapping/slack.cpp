@@ -1,5 +1,6 @@
 // Which streams get a buffer, and how large: the circle that sets the interval gets as many samples more as
-// it lacks, where they take fewest words, as long as that helps.
+// it lacks, where they take fewest words, as long as that helps. What the host sends to several takers needs
+// no buffer: it has a port for the one that takes it late.
 #include "compiler/mapping/slack.h"
 
 #include <algorithm>
@@ -14,6 +15,7 @@ namespace cs::mapping {
 namespace {
 
 constexpr double kNear = 1.02;  // of the slowest kernel's interval: good enough
+constexpr double kLate = 1.4;   // results may be later than estimated: their senders wait for each other
 constexpr double kGain = 1.01;  // what a buffer must bring
 constexpr int kMostBuffers = 256;
 constexpr double kShare = 0.25;        // of the kernels' PEs, what all buffers may take
@@ -54,6 +56,13 @@ Parts with_plans(const Parts& parts, const PlanLists& plans) {
   return planned;
 }
 
+size_t stream_to(const Parts& parts, const std::pair<int, int>& at) {
+  const auto takes = [&](const Taker& t) { return t.instance == at.first && t.operand == at.second; };
+  size_t s = 0;
+  while (std::none_of(parts.streams[s].takers.begin(), parts.streams[s].takers.end(), takes)) ++s;
+  return s;
+}
+
 class Slackener {
  public:
   Slackener(const Parts& parts, const Machine& machine, Slack needed)
@@ -64,7 +73,7 @@ class Slackener {
   }
 
   Slack run() {
-    auto now = network_interval(parts_, slack_, machine_, false);
+    auto now = network_interval(parts_, slack_, machine_, false, kLate);
     for (int k = 0; now && k < kMostBuffers && now->cycles > now->slowest * kNear; ++k) {
       const auto next = widen(*now);
       if (!next) break;
@@ -74,13 +83,11 @@ class Slackener {
   }
 
  private:
-  int64_t words(const std::pair<int, int>& at) const {
-    for (const Stream& s : parts_.streams) {
-      for (const Taker& t : s.takers) {
-        if (t.instance == at.first && t.operand == at.second) return s.words;
-      }
-    }
-    return 0;
+  int64_t words(const std::pair<int, int>& at) const { return parts_.streams[stream_to(parts_, at)].words; }
+  // The host sends it to several takers, and a buffer would be at work for half of the interval.
+  bool better_sent_again(const std::pair<int, int>& at, double slowest) const {
+    const Stream& s = parts_.streams[stream_to(parts_, at)];
+    return s.producer < 0 && s.takers.size() > 1 && 2 * 2.0 * double(s.words) >= slowest;
   }
 
   // The interval is better, or another circle just like this one sets it: layers are alike.
@@ -93,7 +100,8 @@ class Slackener {
   int64_t pes() const {
     int64_t sum = 0;
     for (const auto& [place, samples] : slack_)
-      sum += (samples * words(place) + words_per_pe(machine_) - 1) / words_per_pe(machine_);
+      if (samples != kSentAgain)
+        sum += (samples * words(place) + words_per_pe(machine_) - 1) / words_per_pe(machine_);
     return sum;
   }
 
@@ -108,8 +116,10 @@ class Slackener {
     for (const auto& place : at) {
       if (useless_.count(place) > 0) continue;
       const Slack before = slack_;
-      slack_[place] += lacking;
-      const auto next = network_interval(parts_, slack_, machine_, false);
+      int64_t& samples = slack_[place];
+      if (samples == kSentAgain) continue;
+      samples = better_sent_again(place, now.slowest) ? kSentAgain : samples + lacking;
+      const auto next = network_interval(parts_, slack_, machine_, false, kLate);
       if (pes() <= room_ && next && helps(*next, now, place)) {
         useless_.clear();  // where it did not help it may now
         return next;
@@ -158,6 +168,28 @@ std::string taker_renamed(std::string name, const std::string& from, const std::
   return at == std::string::npos ? name : name.replace(at, from.size(), to);
 }
 
+// A port of its own for one taker of what the host sends: samples wait in the host.
+void send_again(Parts& parts, size_t stream, const std::pair<int, int>& at) {
+  Stream own = parts.streams[stream];
+  Stream& others = parts.streams[stream];
+  const std::string& name = parts.instances[size_t(at.first)].name;
+  own.takers = {{at.first, at.second}};
+  own.name = fmt::format("host -> {}", name);
+  own.port_in = fmt::format("{}#{}.{}", others.port_in, name, at.second);
+  std::erase_if(others.takers,
+                [&](const Taker& t) { return t.instance == at.first && t.operand == at.second; });
+  others.name = "host -> ";
+  for (size_t k = 0; k < others.takers.size(); ++k)
+    others.name += (k > 0 ? ", " : "") + parts.instances[size_t(others.takers[k].instance)].name;
+  std::vector<HostStep>& steps = parts.host.steps;
+  const auto send = std::find_if(steps.begin(), steps.end(),
+                                 [&](const HostStep& step) { return step.port == others.port_in; });
+  HostStep again = *send;
+  again.port = own.port_in;
+  steps.insert(send + 1, std::move(again));
+  parts.streams.push_back(std::move(own));
+}
+
 // Operands that stop get room for a whole sample; then others may.
 Slack needed_slack(const Parts& planned, const Machine& machine) {
   Slack slack;
@@ -188,10 +220,13 @@ Slack least_slack(const Parts& parts, const PlanLists& plans, const Machine& mac
 
 void add_slack(Parts& parts, PlanLists& plans, const Slack& slack, const Machine& machine, int widest) {
   for (const auto& [at, samples] : slack) {
-    size_t s = 0;
+    size_t s = stream_to(parts, at);
     auto is_taker = [&](const Taker& t) { return t.instance == at.first && t.operand == at.second; };
-    while (std::none_of(parts.streams[s].takers.begin(), parts.streams[s].takers.end(), is_taker)) ++s;
     const std::string name = parts.instances[size_t(at.first)].name;
+    if (samples == kSentAgain) {
+      send_again(parts, s, at);
+      continue;
+    }
     const int64_t words = parts.streams[s].words;
     int64_t left = samples * words;
     for (int k = 0; left > 0; ++k) {

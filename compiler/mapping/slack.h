@@ -14,7 +14,7 @@ Slack plan_slack(const Parts&, const PlanLists&, const Machine&);
 // Those without which it would stop alone.
 Slack least_slack(const Parts&, const PlanLists&, const Machine&);
 // Puts them into the streams: rows of PEs that hold so many samples, none longer than `widest`, one behind
-// the other where one row does not do.
+// the other where one row does not do; what the host sends to several takers it sends once more instead.
 void add_slack(Parts&, PlanLists&, const Slack&, const Machine&, int widest);
 
 }  // namespace cs::mapping

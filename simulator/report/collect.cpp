@@ -282,7 +282,7 @@ void add_critical_path(RunReport& r, const Engine& e, const ModelRunResult& run,
 void begin_with_input(RunReport& r, const Engine& e) {
   for (KernelReport& k : r.kernels) {
     if (!k.cycles || k.row.rect.area() == 0) continue;
-    if (k.row.copy >= r.iterations) {  // no sample was its copy's
+    if (k.row.copy > 0 && k.row.copy >= r.iterations) {  // no sample was its copy's
       k.first_task = k.last_task_end = std::nullopt;
       k.cycles.reset();
       continue;

@@ -54,9 +54,10 @@ class Safety : public Scratch {
       if (entry.path().filename().string().find(".tmp") != std::string::npos) names.push_back(entry.path());
     return names;
   }
+  // The commands of advice name the model as this one does.
   ChildResult compile(const std::string& model, const std::string& out) {
     return run("cs-compile",
-               {path(model + ".yaml"), "--autogen-policy", "aggressive", "-q", "-o", path(out)});
+               {folder() + "/" + model + ".yaml", "--autogen-policy", "aggressive", "-q", "-o", path(out)});
   }
 };
 

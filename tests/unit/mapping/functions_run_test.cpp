@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "compiler/autogen/expression.h"
+#include "compiler/autogen/vector_program.h"
 #include "tests/unit/mapping/harness.h"
 
 namespace cs {
@@ -125,6 +126,47 @@ TEST(FunctionLimits, AreThoseOfTheFunctions) {
   EXPECT_TRUE(std::isnan(results("swish")[1]));  // -inf * 0
   for (const char* op : {"exp", "tanh", "erf", "sigmoid", "elu", "gelu"})
     EXPECT_TRUE(std::isnan(results(op)[2])) << op;
+}
+
+// Quantised values have bounds behind the rounding, in front of which they are put so that vectors can round;
+// ties go to the even number.
+TEST(FunctionRounding, IsThatOfQuantisedValues) {
+  for (const char* formula :
+       {"max(min(round(x * 0.3), 127), -128) * 0.0625", "max(min(round(x) + 3, 127), -128) - 3"}) {
+    std::string error;
+    const std::string_view names[] = {"x"};
+    const auto e = ops::parse_expr(formula, names, {}, error);
+    ASSERT_TRUE(e) << error;
+    autogen::ExpressionTarget target;
+    target.inputs = {{"x[i]", "x_dsd", 1, 0}};
+    target.out = {"y[i]", "y_dsd", 1, 0};
+    target.n = 600;
+    EXPECT_FALSE(autogen::generate_expression(*e, target, test::machine("wse2")).code.in_loop) << formula;
+  }
+  const std::vector<float> given = {0.5F, 1.5F,    2.5F, -0.5F, -1.5F, 127.4F, 127.5F,
+                                    300,  -128.5F, -500, kInf,  -kInf, 3,      0.49999997F};
+  const std::vector<float> expected = {0, 2, 2, 0, -2, 127, 127, 127, -128, -128, 127, -128, 3, 0};
+  std::vector<float> x(600, 0.0F);
+  std::copy(given.begin(), given.end(), x.begin());
+  graph::Graph g;
+  g.name = "quantise";
+  const graph::ValueId in = g.add_input("x", {DataType::f32, {1, 600}});
+  const graph::ValueId rounded = test::add_op(g, "r", "round", {in}, {1, 600}, Origin::autogen, "k");
+  g.set_output(test::add_op(g, "c", "clip", {rounded}, {1, 600}, Origin::autogen, "k"));
+  for (graph::NodeId id : g.nodes())
+    if (g.node(id).op == "clip") g.node(id).attrs = {{"max", 127.0}, {"min", -128.0}};
+  const test::RunResult r = test::run_graph(g, test::machine("wse2"), {}, {{"x", x}}, 1);
+  ASSERT_TRUE(r.ok) << r.message;
+  const std::vector<float>& y = r.outputs.at("c_out");
+  EXPECT_EQ(std::vector(y.begin(), y.begin() + int(given.size())), expected);
+}
+
+// At a tie the bits that rounding a product to f32 drops would decide: it is no part of a multiply-add.
+TEST(FunctionRounding, RoundsAProductBefore) {
+  autogen::VectorProgram p;
+  const std::vector<int> keep = {p.round(p.mul(p.input(0), 0.1))};
+  p.fuse(keep);
+  for (const autogen::VectorNode& n : p.nodes) EXPECT_NE(n.kind, autogen::VectorKind::multiply_add);
 }
 
 // Several PEs compute at the same time, though they send in turns: less than one and a half times as long as

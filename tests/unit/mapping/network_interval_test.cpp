@@ -97,7 +97,9 @@ TEST(NetworkInterval, OfAResidualIsTheLatencyOfTheLongPath) {
   EXPECT_DOUBLE_EQ(now->cycles, 100);
 }
 
-// A region on two PEs takes 10 words and sends the first result 380 cycles after the last of them; its interval is 100.
+// A region on two PEs takes 10 words and sends the first result 380 cycles after the last of them; its
+// interval is 100. Of 10 words of results it asks for the next sample only when they are sent, which ends 400
+// - 10 cycles after the last word.
 TEST(NetworkInterval, OfARegionWhosePesTakeTheirPartsOneByOne) {
   const Machine m = machine("wse2");
   Parts parts;
@@ -109,10 +111,10 @@ TEST(NetworkInterval, OfARegionWhosePesTakeTheirPartsOneByOne) {
   region.plan.cut.w = 2;
   parts.instances = {region};
   parts.streams = {stream(-1, 10, {{0, 0}}), stream(0, 10, {{-1, 0}})};
-  // Each PE may need all words: those of the next sample come when the first result leaves.
-  EXPECT_DOUBLE_EQ(network_interval(parts, {}, m, false)->cycles, 10 + 380);
-  // Each takes five of the ten: the interval is the region's, and the five words that a PE sends while it does nothing
-  // else.
+  // Each PE may need all words: those of the next sample come when the results are sent.
+  EXPECT_DOUBLE_EQ(network_interval(parts, {}, m, false)->cycles, 10 + 390);
+  // Each takes five of the ten: the interval is the region's, and the five words that a PE sends while it
+  // does nothing else.
   mapping::RegionLayout& layout = parts.instances[0].layout;
   layout.w = 2;
   layout.pes.resize(2);
@@ -147,6 +149,58 @@ TEST(Slack, IsWhatTheSlowestKernelNeedsAndNoMore) {
   EXPECT_EQ(parts.instances.back().slack, slack.begin()->second * 10);
   parts.instances.back().plan = plans.back()[0].plan;
   EXPECT_LT(network_interval(parts, {}, m, false)->cycles, 103);
+}
+
+// x has 30 words: a buffer would be at work for 60 of 100 cycles. The host sends x once more, and `join` has
+// it whenever it wants it.
+TEST(Slack, IsInTheHostWhereABufferWouldBeBusy) {
+  const Machine m = machine("wse2");
+  Parts parts = residual(30, kernel("slow", 1, 30, 100, 30 + 90), kernel("join", 2, 30, 40, 70));
+  parts.streams[0].tensor = "x";
+  parts.streams[0].port_in = "in_x";
+  HostStep send;
+  send.kind = HostStep::Kind::send;
+  send.port = "in_x";
+  send.tensor = "x";
+  parts.host.steps = {send};
+  mapping::PlanLists plans;
+  for (const Instance& inst : parts.instances) plans.push_back({mapping::RegionPlan{inst.plan, {}, 1}});
+  const mapping::Slack slack = plan_slack(parts, plans, m);
+  EXPECT_EQ(slack, (mapping::Slack{{{1, 1}, mapping::kSentAgain}}));
+  EXPECT_DOUBLE_EQ(network_interval(parts, slack, m, false)->cycles, 100);
+
+  add_slack(parts, plans, slack, m, 8);
+  EXPECT_EQ(parts.instances.size(), 2u);
+  ASSERT_EQ(parts.streams.size(), 4u);
+  EXPECT_EQ(parts.streams[0].takers.size(), 1u);
+  EXPECT_EQ(parts.streams[0].name, "host -> slow");
+  EXPECT_EQ(parts.streams[3].name, "host -> join");
+  ASSERT_EQ(parts.host.steps.size(), 2u);
+  EXPECT_EQ(parts.host.steps[1].tensor, "x");
+  EXPECT_EQ(parts.host.steps[1].port, parts.streams[3].port_in);
+  EXPECT_NE(parts.streams[3].port_in, "in_x");
+  EXPECT_DOUBLE_EQ(network_interval(parts, {}, m, false)->cycles, 100);
+}
+
+// `split`, four PEs that send q and then v in turn, a quarter each, computes for 40 cycles. v goes to `late`,
+// which takes 200 cycles for it.
+TEST(NetworkInterval, OfSeveralResultsTheLastOneHoldsUpItsSender) {
+  const Machine m = machine("wse2");
+  Instance split = kernel("split", 1, 10, 60, 10 + 40 + 10);
+  split.plan.cut.w = 4;
+  split.results.resize(2);
+  Instance late = kernel("late", 1, 10, 200, 210);
+  late.work.kind = kernels::broadcast_kind();
+  Parts parts;
+  parts.instances = {split, late};
+  parts.streams = {stream(-1, 10, {{0, 0}}), stream(0, 10, {{-1, 0}}), stream(0, 10, {{1, 0}}),
+                   stream(1, 10, {{-1, 0}})};
+  parts.streams[2].result = 1;
+  // When the last of v is gone the last PE computes for 40 cycles and sends its 2.5 cycles of q; v comes
+  // behind q and takes 200.
+  EXPECT_DOUBLE_EQ(network_interval(parts, {}, m, false)->cycles, 40 + 2.5 + 200);
+  parts.instances[1].plan.interval_cycles = 30;
+  EXPECT_DOUBLE_EQ(network_interval(parts, {}, m, false)->cycles, 40 + 2.5 + 30);
 }
 
 // `join` takes x and what is made of it, 100 words each, in ten parts: the first of one goes with the first
