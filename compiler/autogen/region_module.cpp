@@ -10,7 +10,7 @@ namespace cs::autogen {
 namespace {
 
 constexpr int kMaxSkip = 16384;     // words that one instruction passes over
-constexpr int64_t kAskFirst = 32;  // words of results of all PEs that are worth asking before they are sent
+constexpr int64_t kAskFirst = 128;  // words of results of all PEs that are worth asking before they are sent
 
 bool holds_integers(const ops::LoopBuffer& b) { return !data_type_is_float(b.type.dtype); }
 

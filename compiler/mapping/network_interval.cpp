@@ -190,6 +190,8 @@ class Events {
       after(begin, t.way.last, t.hops, 0);
       if (k.one_by_one)
         after(t.way.first, t.way.first, k.interval, 1, {i, int(o)});
+      else if (k.sends_first)
+        after(t.way.first, sends_[size_t(i)].back().last, -t.hops, 1, {i, int(o)});
       else
         after(t.way.first, begin, k.again - t.hops, 1, {i, int(o)});
     }

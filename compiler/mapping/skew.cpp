@@ -93,8 +93,8 @@ Skew skew_of(const Instance& inst) {
     if (work.through) passing(s, plan.latency_cycles);
   } else {
     // One round is computed while the next one comes, but by regions.
-    if (inst.region)
-      s.again = autogen::asks_before_sending(*inst.region) ? std::max(0.0, s.until_first) : s.until_last;
+    if (inst.region) s.again = std::max(0.0, s.until_first);
+    s.sends_first = inst.region && !autogen::asks_before_sending(*inst.region);
     s.one_by_one = inst.region && pes > 1 && takes_one_by_one(inst, s.words);
     if (work.rows > 1) in_parts(s, work.rows, inst.region ? 1 : 2, plan.latency_cycles);
   }

@@ -29,6 +29,7 @@ struct Skew {
   double until_last = 0;   // of results, from the last word taken on
   double again =
       0;  // from the beginning of computing until words of the next sample are taken; whole kernels only
+  bool sends_first = false;  // these are taken when the results are sent, whenever that is; whole kernels only
   // Whole kernels whose PEs take parts of the words one after the other: the first of them is ready for the next sample
   // while the last ones take this one, an interval after its first word, however slowly the words come.
   bool one_by_one = false;
