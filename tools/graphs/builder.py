@@ -17,6 +17,8 @@ LARGEST = 200.0
 # Operators whose results jump: a value so near to a jump that its rounding decides is no test.
 JUMPS = {"Floor", "Ceil", "Round", "Sign", "Shrink", "ThresholdedRelu", "Mod", "Cast", "QuantizeLinear", "Equal", "Less", "Greater",
          "LessOrEqual", "GreaterOrEqual"}
+# Operators whose floating-point operands may differ in type; of all others ONNX takes none that do.
+MIXED = {"CastLike", "DequantizeLinear", "Dropout", "OneHot", "QuantizeLinear", "Resize"}
 
 
 class Value:
@@ -220,6 +222,9 @@ class Builder:
     def node(self, op, inputs, attributes=None, results=1, allow_flat=False, hidden=()):
         """One node; its results' names, or None if it is not sound."""
         if any(i is None for i in inputs):
+            return None
+        kinds = {self.values[i].kind for i in inputs if i} & set(reference.FLOATS)
+        if len(kinds) > 1 and op not in MIXED:
             return None
         outs = [self.name("t") for _ in range(results)]
         return self.take([(op, inputs, outs, attributes or {})], outs, allow_flat, [outs[h] for h in hidden])
