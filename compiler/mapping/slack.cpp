@@ -119,7 +119,7 @@ class Slackener {
       int64_t& samples = slack_[place];
       if (samples == kSentAgain) continue;
       samples = better_sent_again(place, now.slowest) ? kSentAgain : samples + lacking;
-      const auto next = network_interval(parts_, slack_, machine_, false, kLate);
+      auto next = network_interval(parts_, slack_, machine_, false, kLate);
       if (pes() <= room_ && next && helps(*next, now, place)) {
         useless_.clear();  // where it did not help it may now
         return next;
@@ -219,7 +219,9 @@ Slack least_slack(const Parts& parts, const PlanLists& plans, const Machine& mac
 }
 
 void add_slack(Parts& parts, PlanLists& plans, const Slack& slack, const Machine& machine, int widest) {
-  for (const auto& [at, samples] : slack) {
+  for (const auto& entry : slack) {
+    const std::pair<int, int>& at = entry.first;
+    const int64_t samples = entry.second;
     size_t s = stream_to(parts, at);
     auto is_taker = [&](const Taker& t) { return t.instance == at.first && t.operand == at.second; };
     const std::string name = parts.instances[size_t(at.first)].name;
