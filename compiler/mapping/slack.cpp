@@ -226,7 +226,8 @@ void add_slack(Parts& parts, PlanLists& plans, const Slack& slack, const Machine
     auto is_taker = [&](const Taker& t) { return t.instance == at.first && t.operand == at.second; };
     const std::string name = parts.instances[size_t(at.first)].name;
     if (samples == kSentAgain) {
-      send_again(parts, s, at);
+      // The last of its takers keeps the first port.
+      if (parts.streams[s].takers.size() > 1) send_again(parts, s, at);
       continue;
     }
     const int64_t words = parts.streams[s].words;

@@ -179,6 +179,8 @@ TEST(Slack, IsInTheHostWhereABufferWouldBeBusy) {
   EXPECT_EQ(parts.host.steps[1].tensor, "x");
   EXPECT_EQ(parts.host.steps[1].port, parts.streams[3].port_in);
   EXPECT_NE(parts.streams[3].port_in, "in_x");
+  add_slack(parts, plans, {{{0, 0}, mapping::kSentAgain}}, m, 8);
+  EXPECT_EQ(parts.streams.size(), 4u) << "it has a port for itself";
   EXPECT_DOUBLE_EQ(network_interval(parts, {}, m, false)->cycles, 100);
 }
 
