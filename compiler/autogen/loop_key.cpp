@@ -50,14 +50,7 @@ void LoopKey::region(const Region& r) {
   for (const ops::LoopBlock& block : r.program.blocks) {
     number(block.steps);
     number(int64_t(block.statements.size()));
-    for (const ops::LoopStatement& s : block.statements) {
-      number(int64_t(s.combine));
-      numbers(s.extents);
-      access(s.out, s.out.buffer);
-      number(int64_t(s.loads.size()));
-      for (const ops::LoopAccess& a : s.loads) access(a, a.buffer);
-      expression(s.value);
-    }
+    for (const ops::LoopStatement& s : block.statements) statement(s, [](int buffer) { return buffer; });
   }
   for (const std::vector<int>* list : {&r.operand_buffer, &r.result_buffer, &r.constant_buffer}) {
     number(int64_t(list->size()));

@@ -18,6 +18,16 @@ class LoopKey {
   void expression(const ops::Expr&);
   // With these numbers in the place of those of the buffers.
   void access(const ops::LoopAccess&, int64_t buffer);
+  // With the numbers that `number_of` gives for buffers.
+  template <class NumberOf>
+  void statement(const ops::LoopStatement& s, NumberOf number_of) {
+    number(int64_t(s.combine));
+    numbers(s.extents);
+    access(s.out, number_of(s.out.buffer));
+    number(int64_t(s.loads.size()));
+    for (const ops::LoopAccess& a : s.loads) access(a, number_of(a.buffer));
+    expression(s.value);
+  }
   void region(const Region&);
   const std::string& bytes() const { return bytes_; }
 

@@ -38,13 +38,8 @@ std::string key_of(const ops::LoopStatement& s, int64_t steps, bool by_library, 
   LoopKey key;
   key.number(int64_t(by_library));
   key.number(steps);
-  key.number(int64_t(s.combine));
-  key.numbers(s.extents);
-  key.access(s.out, numbered.of(s.out.buffer));
-  key.number(int64_t(s.loads.size()));
-  for (const ops::LoopAccess& a : s.loads) key.access(a, numbered.of(a.buffer));
+  key.statement(s, [&](int buffer) { return numbered.of(buffer); });
   for (size_t b = 0; b < numbered.size(); ++b) key.number(int64_t(numbered.integer(b)));
-  key.expression(s.value);
   return key.bytes();
 }
 

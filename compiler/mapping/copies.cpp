@@ -162,9 +162,7 @@ HostCycles host_cycles(const Parts& parts, const FlowPlan& plan, const Machine& 
       here += words;
       cycles.port = std::max(cycles.port, here / machine.host.host_wavelets_per_cycle);
     }
-    constexpr double kWordBytes = 4;
-    cycles.network = std::max(cycles.network,
-                              all * kWordBytes * machine.clock_mhz / (machine.host.system_gb_per_s * 1e3));
+    cycles.network = std::max(cycles.network, all / machine.system_wavelets_per_cycle());
   }
   return cycles;
 }

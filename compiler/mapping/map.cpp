@@ -1,7 +1,6 @@
 // The driver of mapping: see mapping.h for the steps.
 #include <algorithm>
 #include <chrono>
-#include <limits>
 #include <map>
 #include <set>
 
@@ -145,17 +144,6 @@ bool place_with_least_slack(const Parts& parts, const PlanLists& plans, const Ma
     if (round + 1 == kRounds || stuck_operands(now.parts).empty()) return verify_waiting(now.parts, diag);
     chosen = plans_of(now.parts, parts);
   }
-}
-
-// Of the network, wherever its kernels are placed: the slowest one's on its fastest rectangle.
-double least_interval(const PlanLists& plans) {
-  double slowest = 0;
-  for (const std::vector<RegionPlan>& list : plans) {
-    double best = std::numeric_limits<double>::infinity();
-    for (const RegionPlan& p : list) best = std::min(best, p.plan.interval_cycles);
-    slowest = std::max(slowest, best);
-  }
-  return slowest;
 }
 
 NetworkEstimate estimate_network(const Parts& parts, const Machine& machine) {

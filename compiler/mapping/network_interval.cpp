@@ -68,12 +68,18 @@ class Events {
 
   // ---- streams
 
+  // Of so many words, one a cycle, sample after sample.
+  Way sent(int64_t words) {
+    const Way w = way();
+    after(w.last, w.first, double(words), 0);
+    after(w.first, w.last, 0, 1);
+    return w;
+  }
+
   void made_by(size_t s) {
     const Stream& stream = parts_.streams[s];
-    const Way w = way();
+    const Way w = sent(stream.words);
     ways_.push_back(w);
-    after(w.last, w.first, double(stream.words), 0);
-    after(w.first, w.last, 0, 1);
     if (stream.producer < 0) return;
     sends_[size_t(stream.producer)][size_t(stream.result)] = w;
     sending_[size_t(stream.producer)][size_t(stream.result)] = pace(stream);
@@ -95,21 +101,13 @@ class Events {
       const auto found = slack.find({t.instance, t.operand});
       Way w = ways_[s];
       if (found != slack.end() && found->second != 0)
-        w = found->second == kSentAgain ? sent_again(stream.words) : buffered(w, stream.words, found->second);
+        w = found->second == kSentAgain ? sent(stream.words) : buffered(w, stream.words, found->second);
       takes_[size_t(t.instance)][size_t(t.operand)] = {w, hops(stream, t)};
       // A taker that takes slowly could have the words from a buffer that took them at once.
       const double taking = skews_[size_t(t.instance)].taking;
       const bool slow = taking > double(stream.words);
       after(w.last, w.first, taking, 0, slow ? std::pair{t.instance, t.operand} : std::pair{-1, -1});
     }
-  }
-
-  // What the host sends for one taker alone.
-  Way sent_again(int64_t words) {
-    const Way w = way();
-    after(w.last, w.first, double(words), 0);
-    after(w.first, w.last, 0, 1);
-    return w;
   }
 
   // What leaves a buffer of so many samples. A word takes the datapath twice.

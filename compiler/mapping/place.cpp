@@ -91,7 +91,8 @@ std::vector<int> behind_operands(const Parts& parts) {
 
 class Placer {
  public:
-  Placer(const Parts& parts, const PlanLists& plans, const Extent& limit) : plans_(plans), limit_(limit) {
+  Placer(const Parts& parts, const PlanLists& plans, const Extent& limit)
+      : plans_(plans), limit_(limit), goal_(least_interval(plans) * kGoalSlack) {
     std::vector<int> relays(parts.instances.size(), 0);
     for (const Stream& s : parts.streams) {
       if (s.producer >= 0 && !s.port_out.empty()) ++relays[size_t(s.producer)];
@@ -99,13 +100,10 @@ class Placer {
     for (size_t i = 0; i < parts.instances.size(); ++i) {
       const Instance& inst = parts.instances[i];
       auto& kind = problem_.kinds.emplace_back();
-      double best = std::numeric_limits<double>::infinity();
       for (const auto& [p, cut, rounds] : plans[i]) {
         const int east = inst.collectors(p.cut) + (inst.in_turns(p.cut) ? relays[i] : 0);
         kind.push_back({inst.feeders(p.cut) + p.cut.w + east, p.cut.h, p.interval_cycles});
-        best = std::min(best, p.interval_cycles);
       }
-      goal_ = std::max(goal_, best * kGoalSlack);
     }
     if (double(parts.instances.size()) > kManyKernels) {
       problem_.kernels = behind_operands(parts);
@@ -258,7 +256,7 @@ class Placer {
   const PlanLists& plans_;
   Extent limit_;
   FloorplanProblem problem_;
-  double goal_ = 0;
+  double goal_;
   std::optional<double> bound_;
 };
 

@@ -32,6 +32,10 @@ using PlanLists = std::vector<std::vector<RegionPlan>>;
 // Those that have none are in `without`, with need, have and largest users.
 void list_plans(const std::vector<Instance>&, const MapOptions&, const Machine&, PlanLists&,
                 std::vector<Misfit>& without);
+// Interval of the fastest of them, infinite of none.
+double fastest_interval(const std::vector<RegionPlan>&);
+// Of the network, wherever its kernels are placed: the slowest one's on its fastest rectangle.
+double least_interval(const PlanLists&);
 // Takes away the plans that are slower than `pace` times the slowest kernel's best one, if a kernel has others.
 void keep_pace(PlanLists&, double pace);
 // What regions are estimated by: the memory of PEs, and what statements cost on machines like this one.

@@ -46,7 +46,7 @@ Roof roof_of(const Parts& parts, const Machine& machine) {
   }
   roof.memory = weights / (pes * machine.core.read_bytes_per_cycle);
   const double bytes = std::max(bytes_of(parts.host.inputs), bytes_of(parts.host.outputs));  // full duplex
-  roof.host = bytes * machine.clock_mhz / (machine.host.system_gb_per_s * 1e3);
+  roof.host = bytes / (kWaveletBytes * machine.system_wavelets_per_cycle());
   return roof;
 }
 

@@ -164,18 +164,25 @@ void list_plans(const std::vector<Instance>& instances, const MapOptions& option
   }
 }
 
+double fastest_interval(const std::vector<RegionPlan>& plans) {
+  double best = std::numeric_limits<double>::infinity();
+  for (const RegionPlan& p : plans) best = std::min(best, p.plan.interval_cycles);
+  return best;
+}
+
+double least_interval(const PlanLists& plans) {
+  double slowest = 0;
+  for (const std::vector<RegionPlan>& list : plans) slowest = std::max(slowest, fastest_interval(list));
+  return slowest;
+}
+
 void keep_pace(PlanLists& plans, double pace) {
   constexpr double kNear = 1.02;  // of a kernel's best plan: good enough
   if (pace >= 1) return;
-  std::vector<double> best(plans.size(), std::numeric_limits<double>::infinity());
-  double slowest = 0;
-  for (size_t i = 0; i < plans.size(); ++i) {
-    for (const RegionPlan& p : plans[i]) best[i] = std::min(best[i], p.plan.interval_cycles);
-    slowest = std::max(slowest, best[i]);
-  }
-  for (size_t i = 0; i < plans.size(); ++i) {
-    const double most = std::max(slowest * pace, best[i] * kNear);
-    std::erase_if(plans[i], [&](const RegionPlan& p) { return p.plan.interval_cycles > most; });
+  const double goal = least_interval(plans) * pace;
+  for (std::vector<RegionPlan>& list : plans) {
+    const double most = std::max(goal, fastest_interval(list) * kNear);
+    std::erase_if(list, [&](const RegionPlan& p) { return p.plan.interval_cycles > most; });
   }
 }
 

@@ -1,6 +1,6 @@
 // Which streams get a buffer, and how large: the circle that sets the interval gets as many samples more as
-// it lacks, where they take fewest words, as long as that helps. What the host sends to several takers needs
-// no buffer: it has a port for the one that takes it late.
+// it lacks, where they take fewest words, as long as that helps. Where the host sends to several takers and a
+// buffer would be at work for half of the interval, the late taker gets a port of its own instead.
 #include "compiler/mapping/slack.h"
 
 #include <algorithm>
@@ -33,12 +33,7 @@ Parts with_plans(const Parts& parts, const PlanLists& plans) {
   Parts planned;
   planned.instances = parts.instances;
   planned.streams = parts.streams;
-  double goal = 0;
-  for (const auto& list : plans) {
-    double best = std::numeric_limits<double>::infinity();
-    for (const RegionPlan& p : list) best = std::min(best, p.plan.interval_cycles);
-    goal = std::max(goal, best * kSlower);
-  }
+  const double goal = least_interval(plans) * kSlower;
   for (size_t i = 0; i < plans.size(); ++i) {
     Instance& inst = planned.instances[i];
     const RegionPlan* chosen = nullptr;
@@ -56,11 +51,16 @@ Parts with_plans(const Parts& parts, const PlanLists& plans) {
   return planned;
 }
 
+// Whether it is this operand of this instance.
+auto takes_at(const std::pair<int, int>& at) {
+  return [at](const Taker& t) { return t.instance == at.first && t.operand == at.second; };
+}
+
 size_t stream_to(const Parts& parts, const std::pair<int, int>& at) {
-  const auto takes = [&](const Taker& t) { return t.instance == at.first && t.operand == at.second; };
-  size_t s = 0;
-  while (std::none_of(parts.streams[s].takers.begin(), parts.streams[s].takers.end(), takes)) ++s;
-  return s;
+  const auto feeds = [&](const Stream& s) {
+    return std::any_of(s.takers.begin(), s.takers.end(), takes_at(at));
+  };
+  return size_t(std::find_if(parts.streams.begin(), parts.streams.end(), feeds) - parts.streams.begin());
 }
 
 class Slackener {
@@ -87,7 +87,7 @@ class Slackener {
   // The host sends it to several takers, and a buffer would be at work for half of the interval.
   bool better_sent_again(const std::pair<int, int>& at, double slowest) const {
     const Stream& s = parts_.streams[stream_to(parts_, at)];
-    return s.producer < 0 && s.takers.size() > 1 && 2 * 2.0 * double(s.words) >= slowest;
+    return !s.port_in.empty() && s.takers.size() > 1 && 2 * 2.0 * double(s.words) >= slowest;
   }
 
   // The interval is better, or another circle just like this one sets it: layers are alike.
@@ -176,8 +176,7 @@ void send_again(Parts& parts, size_t stream, const std::pair<int, int>& at) {
   own.takers = {{at.first, at.second}};
   own.name = fmt::format("host -> {}", name);
   own.port_in = fmt::format("{}#{}.{}", others.port_in, name, at.second);
-  std::erase_if(others.takers,
-                [&](const Taker& t) { return t.instance == at.first && t.operand == at.second; });
+  std::erase_if(others.takers, takes_at(at));
   others.name = "host -> ";
   for (size_t k = 0; k < others.takers.size(); ++k)
     others.name += (k > 0 ? ", " : "") + parts.instances[size_t(others.takers[k].instance)].name;
@@ -223,7 +222,6 @@ void add_slack(Parts& parts, PlanLists& plans, const Slack& slack, const Machine
     const std::pair<int, int>& at = entry.first;
     const int64_t samples = entry.second;
     size_t s = stream_to(parts, at);
-    auto is_taker = [&](const Taker& t) { return t.instance == at.first && t.operand == at.second; };
     const std::string name = parts.instances[size_t(at.first)].name;
     if (samples == kSentAgain) {
       // The last of its takers keeps the first port.
@@ -238,9 +236,8 @@ void add_slack(Parts& parts, PlanLists& plans, const Slack& slack, const Machine
       Instance b = buffer(fmt::format("{}_slack{}{}", name, at.second, k > 0 ? fmt::format("_{}", k) : ""),
                           words, size);
       const int index = int(parts.instances.size());
-      for (Taker& t : parts.streams[s].takers) {
-        if (is_taker(t)) t = {index, 0};
-      }
+      std::vector<Taker>& takers = parts.streams[s].takers;
+      std::replace_if(takers.begin(), takers.end(), takes_at(at), Taker{index, 0});
       parts.streams[s].name = taker_renamed(parts.streams[s].name, name, b.name);
       Stream out;
       out.name = fmt::format("{} -> {}", b.name, name);

@@ -37,10 +37,6 @@ std::vector<double> share(const std::vector<double>& weights, double most, doubl
 
 }  // namespace
 
-double system_wavelets_per_cycle(const Machine& m) {
-  return m.host.system_gb_per_s * 1e9 / (4 * m.clock_mhz * 1e6);
-}
-
 std::vector<double> port_periods(const Program& p, const Machine& m) {
   const std::map<std::string, double> wavelets =
       p.host ? wavelets_of(*p.host) : std::map<std::string, double>{};
@@ -56,7 +52,7 @@ std::vector<double> port_periods(const Program& p, const Machine& m) {
       weights[at->second] += found != wavelets.end() && found->second > 0 ? found->second : 1;
     }
     const std::vector<double> rates =
-        share(weights, m.host.host_wavelets_per_cycle, system_wavelets_per_cycle(m));
+        share(weights, m.host.host_wavelets_per_cycle, m.system_wavelets_per_cycle());
     for (size_t i = 0; i < p.ports.size(); ++i)
       if (p.ports[i].input == input) periods[i] = 1 / rates[place.at({p.ports[i].side, p.ports[i].position})];
   }

@@ -167,6 +167,10 @@ double Machine::peak_flops_per_cycle(bool half_precision) const {
   return 2.0 * simd(half_precision ? "fmach" : "fmacs");
 }
 
+double Machine::system_wavelets_per_cycle() const {
+  return host.system_gb_per_s * 1e9 / (kWaveletBytes * clock_mhz * 1e6);
+}
+
 std::string machine_to_yaml(const Machine& m) {
   Writer writer;
   writer.out = fmt::format("name: {}\narch: {}\n", yaml_quote(m.name), arch_name(m.arch));

@@ -20,6 +20,8 @@ namespace cs {
 enum class Arch : uint8_t { wse2, wse3 };
 std::string_view arch_name(Arch);  // "wse2"
 
+constexpr double kWaveletBytes = 4;
+
 struct Machine {
   std::string name;  // "wse2", "wse3", "small"
   Arch arch = Arch::wse2;
@@ -143,6 +145,8 @@ struct Machine {
 
   // Peak floating-point operations per cycle and PE of a dtype: 2 * fused multiply-adds per cycle.
   double peak_flops_per_cycle(bool half_precision) const;
+  // Of all streams of one direction together, between the host and the edges of the wafer.
+  double system_wavelets_per_cycle() const;
   bool operator==(const Machine&) const = default;
 };
 

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "runtime/host/port_rates.h"
 #include "simulator/engine/engine_impl.h"
 
 namespace cs::sim {
@@ -18,7 +17,7 @@ namespace {
 // row take turns.
 double period_of(const Machine& m, Rect pes) {
   const double rows_at_once = std::min(pes.h, std::max(1, m.host.host_ports));
-  const double rate = std::min(rows_at_once * m.host.host_wavelets_per_cycle, system_wavelets_per_cycle(m));
+  const double rate = std::min(rows_at_once * m.host.host_wavelets_per_cycle, m.system_wavelets_per_cycle());
   return double(pes.w) * pes.h / rate;
 }
 
