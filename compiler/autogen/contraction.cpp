@@ -17,7 +17,7 @@ ExpressionResult epilogue_code(const ContractionSpec& spec, const Machine& machi
   ExpressionTarget target;
   target.inputs.push_back({"y[i]", "y_dsd", 1, 0});
   for (int j = 0; j < spec.constants; ++j) {
-    target.inputs.push_back({fmt::format("c{}[i]", j), fmt::format("c{}_dsd", j)});
+    target.inputs.push_back({fmt::format("c{}[i]", j), fmt::format("c{}_dsd", j), 1, kConstantPhase});
   }
   target.out = {"y[i]", "y_dsd", 1, 0};
   target.n = spec.m;

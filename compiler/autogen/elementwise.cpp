@@ -17,10 +17,6 @@ std::string header(const ElementwiseSpec& spec, const ExpressionCode& code) {
       code.in_loop ? ", in a loop of scalars" : ", by vector instructions");
 }
 
-// Operands begin in turns in the first and the second half of eight bytes, so that two can be read in one
-// cycle.
-int phase_of(int operand) { return operand % 2; }
-
 std::string array(const std::string& name, int n, int phase) {
   return fmt::format(
       "var {0}: [{1}]f32 align(8) = @zeros([{1}]f32);\n"
@@ -59,7 +55,7 @@ std::string operand_buffers(const ElementwiseSpec& spec) {
         "const x{0}_in = @get_dsd(fabin_dsd, .{{ .extent = {1}, .fabric_color = x{0}_color, "
         ".input_queue = x{0}_queue }});\n",
         i, spec.n);
-    for (char half : {'a', 'b'}) out += array(fmt::format("{}{}", half, i), spec.n, phase_of(i));
+    for (char half : {'a', 'b'}) out += array(fmt::format("{}{}", half, i), spec.n, operand_phase(i));
   }
   return out;
 }
@@ -82,11 +78,11 @@ ExpressionResult apply_code(const ElementwiseSpec& spec, char half, const Machin
   ExpressionTarget target;
   for (int i = 0; i < spec.operands; ++i) {
     const std::string name = fmt::format("{}{}", half, i);
-    const char* shift = phase_of(i) == 0 || half == 'x' ? "" : " + 1";
-    target.inputs.push_back({fmt::format("{}[i{}]", name, shift), name + "_dsd", 1, phase_of(i)});
+    const char* shift = operand_phase(i) == 0 || half == 'x' ? "" : " + 1";
+    target.inputs.push_back({fmt::format("{}[i{}]", name, shift), name + "_dsd", 1, operand_phase(i)});
   }
   for (int j = 0; j < spec.constants; ++j) {
-    target.inputs.push_back({fmt::format("c{}[i]", j), fmt::format("c{}_dsd", j)});
+    target.inputs.push_back({fmt::format("c{}[i]", j), fmt::format("c{}_dsd", j), 1, kConstantPhase});
   }
   target.out = {"y[i]", "y_dsd", 1, 0};
   target.fabric_out = "y_out";
@@ -119,8 +115,8 @@ std::string apply(const ElementwiseSpec& spec, const ExpressionResult& a, const 
   for (int i = 0; i < spec.operands; ++i) {
     const char* comma = i > 0 ? ", " : "";
     parameters += fmt::format("{}x{}: [*]f32", comma, i);
-    first += fmt::format("{}@ptrcast([*]f32, &a{}[{}])", comma, i, phase_of(i));
-    second += fmt::format("{}@ptrcast([*]f32, &b{}[{}])", comma, i, phase_of(i));
+    first += fmt::format("{}@ptrcast([*]f32, &a{}[{}])", comma, i, operand_phase(i));
+    second += fmt::format("{}@ptrcast([*]f32, &b{}[{}])", comma, i, operand_phase(i));
   }
   std::string out = fmt::format("fn apply({}) void {{\n", parameters);
   for (int i = 0; i < spec.operands; ++i)
@@ -261,7 +257,7 @@ std::string epilogue_module(const ElementwiseSpec& spec, const Machine& machine)
         name, spec.n);
   }
   for (int j = 0; j < spec.constants; ++j) {
-    target.inputs.push_back({fmt::format("c{}[i]", j), fmt::format("c{}_dsd", j)});
+    target.inputs.push_back({fmt::format("c{}[i]", j), fmt::format("c{}_dsd", j), 1, kConstantPhase});
   }
   target.out = {"y[i]", "y_dsd", 1, 0};
   target.n = spec.n;

@@ -2,9 +2,10 @@
 //
 // Parameters of the module (the same for every chain; <i> counts operands, <j> constants):
 //   x<i>_color, x<i>_queue · y_color, y_queue · send_control, control · compute_id, start_id · arrived<i>_id
-//   (if there are several operands) · c<j>: [*]f32, elementwise constants
-// And the epilogue form: a module that works on `y` in place, run() being called by the kernel it belongs to, or by the
-// host where operands lie on the PEs.
+//   (if there are several operands) · c<j>: [*]f32, elementwise constants, which begin 4 bytes beyond a
+//   multiple of 8
+// And the epilogue form: a module that works on `y` in place, run() being called by the kernel it belongs to,
+// or by the host where operands lie on the PEs.
 #pragma once
 
 #include <string>
@@ -12,6 +13,11 @@
 #include "compiler/autogen/expression.h"
 
 namespace cs::autogen {
+
+// In which half of eight bytes arrays begin, so that two can be read in one cycle: operands in turns,
+// constants in the second one, behind an unused element.
+inline int operand_phase(int operand) { return operand % 2; }
+constexpr int kConstantPhase = 1;
 
 struct ElementwiseSpec {
   std::string title;     // "LeakyRelu_1: leaky_relu of f32[1, 20]"
@@ -24,7 +30,7 @@ struct ElementwiseSpec {
 
 std::string elementwise_module(const ElementwiseSpec&, const Machine&);
 // Parameters: y: [*]f32 (n elements, operand 0 and the result), x<i>: [*]f32, c<j>: [*]f32; operands begin at
-// multiples of 8 bytes. Exports fn run() void.
+// multiples of 8 bytes, constants 4 bytes beyond. Exports fn run() void.
 std::string epilogue_module(const ElementwiseSpec&, const Machine&);
 
 // The declarations of the temporaries of generated code, and of what it imports.

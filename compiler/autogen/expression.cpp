@@ -223,10 +223,12 @@ ExpressionResult generate_expression(const ops::Expr& e, const ExpressionTarget&
   return result;
 }
 
-kernels::ChainCost chain_cost(const ops::Expr& e, const Machine& machine, bool in_place) {
+kernels::ChainCost chain_cost(const ops::Expr& e, const std::vector<int>& phases, const Machine& machine,
+                              bool in_place) {
   const Expr rewritten = rewrite_for_vectors(e);
   ExpressionTarget target;
-  for (int i = 0; i < std::max(1, e.inputs()); ++i) target.inputs.push_back({"", "", 1, in_place ? 0 : i % 2});
+  for (const int phase : phases) target.inputs.push_back({"", "", 1, phase});
+  if (phases.empty()) target.inputs.emplace_back();
   if (in_place)
     target.out = target.inputs[0];
   else

@@ -55,8 +55,10 @@ ExpressionResult generate_expression(const ops::Expr&, const ExpressionTarget&, 
 // `moved`: the new node of each old one.
 ops::Expr rewrite_for_vectors(const ops::Expr&, const std::vector<bool>& numbers = {},
                               std::vector<int>* moved = nullptr);
-// The code in numbers; the result goes to the fabric if it can, or is to stay in the first operand's place.
-kernels::ChainCost chain_cost(const ops::Expr&, const Machine&, bool in_place = false);
+// The code in numbers, with inputs that begin in these halves of eight bytes (Buffer::phase); the result goes
+// to the fabric if it can, or is to stay in the first operand's place.
+kernels::ChainCost chain_cost(const ops::Expr&, const std::vector<int>& phases, const Machine&,
+                              bool in_place = false);
 // It is one vector instruction that reads its first operand once: that one may be a stream, and so may the
 // result.
 bool passes_through(const ops::Expr&, const Machine&);

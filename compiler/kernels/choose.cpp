@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "compiler/autogen/expression.h"
+#include "compiler/autogen/elementwise.h"
 #include "compiler/autogen/least_cycles.h"
 #include "compiler/kernels/role_parts.h"
 
@@ -37,9 +37,12 @@ ChainStreams add_chain_work(const Graph& g, std::span<const NodeId> nodes, const
                             Work& work) {
   const graph::ChainExpr chain = graph::chain_expression(g, nodes, g.node(nodes.back()).outputs[0]);
   ChainStreams s;
-  for (ValueId leaf : chain.leaves) s.streams += g.value(leaf).is_constant() ? 0 : 1;
+  std::vector<int> phases;
+  for (ValueId leaf : chain.leaves)
+    phases.push_back(g.value(leaf).is_constant() ? autogen::kConstantPhase
+                                                 : autogen::operand_phase(s.streams++));
   work.constants = int(chain.leaves.size()) - s.streams;
-  work.chain = autogen::chain_cost(chain.expr, machine);
+  work.chain = autogen::chain_cost(chain.expr, phases, machine);
   work.flops_per_element = 0;
   for (NodeId id : nodes) work.flops_per_element += double(g.flops(id)) / double(work.rows * work.m);
   s.through = s.streams == 1 && autogen::passes_through(chain.expr, machine);
@@ -71,7 +74,10 @@ void attach_expression(const Graph& g, const graph::Group& group, std::span<cons
     choice.operands = streams;
     choice.work.operands = int(streams.size());
   }
-  choice.work.chain = autogen::chain_cost(*choice.expr, machine);
+  std::vector<int> phases;
+  for (size_t k = 0; k < streams.size(); ++k) phases.push_back(autogen::operand_phase(int(k)));
+  phases.resize(streams.size() + constants.size(), autogen::kConstantPhase);
+  choice.work.chain = autogen::chain_cost(*choice.expr, phases, machine);
   choice.work.through = !epilogue && streams.size() == 1 && autogen::passes_through(*choice.expr, machine);
   choice.work.least_cycles = autogen::least_cycles(*choice.expr, machine);
   choice.work.flops_per_element = 0;

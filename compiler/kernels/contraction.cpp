@@ -130,7 +130,7 @@ class Contraction final : public Kind {
     add_user(memory, "input buffers", 8 * int64_t(cut.n_slice));
     add_user(memory, "output and bias", 4 * (2 * padded + 1));
     add_user(memory, "epilogue",
-             4 * (work.constants * cut.m_slice + chain_words(work.chain, cut.m_slice)) *
+             4 * (work.constants * (cut.m_slice + 1) + chain_words(work.chain, cut.m_slice)) *
                  (work.flops_per_element > 0));
   }
 

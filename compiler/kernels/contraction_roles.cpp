@@ -200,9 +200,8 @@ class PeWords {
                       uint32_t(bytes[i + 3]) << 24);
   }
 
-  void per_output(size_t pe, bool pad, std::vector<uint32_t>& words) const {
+  void per_output(size_t pe, std::vector<uint32_t>& words) const {
     values_.append_floats(first_row(pe), p_.m, 1, words);
-    if (pad) words.resize(words.size() + size_t(p_.m % 2));
   }
 
  private:
@@ -236,17 +235,35 @@ class Packer {
   }
 
   // One value per output, in one column or in all of them.
-  void per_output(const PackedConstant& c, std::optional<int> column, bool pad) {
+  void per_output(const PackedConstant& c, std::optional<int> column) {
     for (CutPart p : parts_of(cut_)) {
-      if (column && (*column < p.column || *column >= p.column + p.columns)) continue;
-      if (column) p.column = *column, p.columns = 1;
-      add(c, p, 4 * (pad ? padded(p) : p.m),
-          [w = PeWords(c, work_, cut_, p), pad](size_t pe, auto& words) { w.per_output(pe, pad, words); });
+      if (column && !in_column(p, *column)) continue;
+      add(c, p, 4 * padded(p), [w = PeWords(c, work_, cut_, p), p](size_t pe, auto& words) {
+        w.per_output(pe, words);
+        words.resize(words.size() + size_t(p.m % 2));
+      });
+    }
+  }
+
+  // In the last column, where results are complete.
+  void of_epilogue(const PackedConstant& c) {
+    for (CutPart p : parts_of(cut_)) {
+      if (!in_column(p, cut_.w - 1)) continue;
+      add(c, p, 4 * (p.m + 1), [w = PeWords(c, work_, cut_, p)](size_t pe, auto& words) {
+        words.push_back(0);
+        w.per_output(pe, words);
+      });
     }
   }
 
  private:
   static int padded(const CutPart& p) { return p.m + p.m % 2; }
+  // Takes away the others.
+  static bool in_column(CutPart& p, int column) {
+    if (column < p.column || column >= p.column + p.columns) return false;
+    p.column = column, p.columns = 1;
+    return true;
+  }
   void add(const PackedConstant& c, const CutPart& p, int64_t bytes,
            std::function<void(size_t, std::vector<uint32_t>&)> append) {
     out_.push_back({c.name, {p.column, p.row, p.columns, p.rows}, uint32_t(bytes), std::move(append)});
@@ -274,11 +291,11 @@ std::vector<PackedPart> pack_contraction(const Choice& choice, const Cut& cut) {
     } else if (c.name == "w") {
       packer.matrix(c);
     } else if (c.name == "s") {
-      packer.per_output(c, std::nullopt, true);
+      packer.per_output(c, std::nullopt);
     } else if (c.name == "b") {
-      packer.per_output(c, 0, true);
+      packer.per_output(c, 0);
     } else {
-      packer.per_output(c, cut.w - 1, false);
+      packer.of_epilogue(c);
     }
   }
   return list;

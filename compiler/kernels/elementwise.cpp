@@ -98,7 +98,7 @@ class Elementwise final : public Kind {
     add_user(memory, "temporaries and output",
              4 * (chain_words(work.chain, cut.n_slice) + (work.chain.to_fabric ? 0 : cut.n_slice)) *
                  !work.through);
-    add_user(memory, "constants", 4 * int64_t(cut.n_slice) * work.constants);
+    add_user(memory, "constants", 4 * (int64_t(cut.n_slice) + 1) * work.constants);
   }
 
   // ---- costs of resident operands
@@ -120,7 +120,8 @@ class Elementwise final : public Kind {
     text.files[file] = autogen::epilogue_module(spec, at.machine);
     text.import = fmt::format("const kernel = @import_module(\"{}\", .{{ .y = &x0", file);
     for (int k = 1; k < choice.work.operands; ++k) text.import += fmt::format(", .x{0} = &x{0}", k);
-    for (const PackedConstant& c : choice.constants) text.import += fmt::format(", .{0} = &{0}", c.name);
+    for (const PackedConstant& c : choice.constants)
+      text.import += fmt::format(", .{0} = @ptrcast([*]f32, &{0}[1])", c.name);
     text.import += " });\n";
     return text;
   }
@@ -130,7 +131,7 @@ class Elementwise final : public Kind {
   void add_resident_memory(const Work& work, const Cut& cut, Memory& memory) const override {
     add_user(memory, "operands", 4 * int64_t(cut.n_slice) * work.operands);
     add_user(memory, "temporaries", 4 * chain_words(work.chain, cut.n_slice));
-    add_user(memory, "constants", 4 * work.constants * int64_t(cut.n_slice));
+    add_user(memory, "constants", 4 * work.constants * (int64_t(cut.n_slice) + 1));
   }
   double launch_cycles(const Work& work, const Cut& cut, const Machine&) const override {
     return chain_cycles(work.chain, cut.n_slice).alone();

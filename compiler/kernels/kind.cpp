@@ -47,7 +47,8 @@ ResidentArrays Kind::resident_arrays(const Choice& choice, const Cut& cut) const
     return ResidentArray{array, choice.work.rows * choice.work.n, int64_t(n) * cut.w, 1, n, cut.w, cut.h};
   };
   for (int k = 0; k < choice.work.operands; ++k) list.operands.push_back(slices(fmt::format("x{}", k)));
-  for (const PackedConstant& c : choice.constants) list.constants.push_back(slices(c.name));
+  for (const PackedConstant& c : choice.constants)
+    list.constants.emplace_back(slices(c.name)).odd_word = true;
   list.result = list.operands.front();
   return list;
 }

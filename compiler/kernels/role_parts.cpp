@@ -68,8 +68,9 @@ void single_role(const Choice& choice, const Setting& at, ModuleUse use, Instanc
 void add_constants(const Choice& choice, const Setting& at, int n, ModuleUse& use, Role& role) {
   for (int j = 0; j < choice.expr_constants; ++j) {
     std::string name = fmt::format("c{}", j);
-    role.buffers.push_back({name, n, false, fmt::format("{}_{}", at.name, name), "constant operand"});
-    use.parameters.push_back({name, "&" + name});
+    role.buffers.push_back({name, n + 1, true, fmt::format("{}_{}", at.name, name),
+                            "constant operand, behind one unused element"});
+    use.parameters.push_back({name, fmt::format("@ptrcast([*]f32, &{}[1])", name)});
   }
 }
 
@@ -106,8 +107,11 @@ std::vector<CutPart> parts_of(const Cut& cut) {
 void pack_per_element(const PackedConstant& c, const Cut& cut, std::vector<PackedPart>& out) {
   for (const CutPart& p : parts_of(cut)) {
     if (p.row + p.rows != cut.h) continue;
-    out.push_back({c.name, {p.column, p.row, p.columns, p.rows}, uint32_t(4 * p.n),
+    out.push_back({c.name,
+                   {p.column, p.row, p.columns, p.rows},
+                   uint32_t(4 * (p.n + 1)),
                    [values = c.values, p, slice = cut.n_slice](size_t pe, std::vector<uint32_t>& words) {
+                     words.push_back(0);
                      values.append_floats((p.column + int64_t(pe)) * slice, p.n, 1, words);
                    }});
   }

@@ -40,13 +40,14 @@ void row_roles(const Choice&, const Setting&, bool turns, InstanceRoles&, const 
 // The only role of a kernel on one PE between two streams.
 void single_role(const Choice&, const Setting&, ModuleUse, InstanceRoles&);
 
-// Constants of an expression as buffers and parameters of a module.
+// Constants of an expression as buffers and parameters of a module, each behind an unused element
+// (autogen::kConstantPhase).
 void add_constants(const Choice&, const Setting&, int n, ModuleUse&, Role&);
 // x, the partial sums of the western neighbour, and what goes east. A library kernel names all of them,
 // whether its role uses them or not; unused ones get what is certainly there.
 void add_chain_queues(const Setting&, const Place&, bool library, ModuleUse&);
 
-// Values per element of a row of PEs, as their PEs hold them.
+// The same values per element of a row of PEs, as their PEs hold them.
 void pack_per_element(const PackedConstant&, const Cut&, std::vector<PackedPart>&);
 struct CutPart {  // rows and columns of the rectangle with equal extents
   int row = 0, rows = 1, column = 0, columns = 1, m = 1, n = 1;

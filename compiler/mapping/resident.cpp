@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "compiler/autogen/expression.h"
+#include "compiler/autogen/elementwise.h"
 #include "compiler/mapping/emit.h"
 #include "compiler/mapping/plan.h"
 #include "compiler/mapping/resident.h"
@@ -29,7 +29,11 @@ class Resident {
   bool run(const graph::Graph& g) {
     if (!one_kernel() || !take_form(g) || !supported(g)) return false;
     inst().work.resident = true;
-    if (inst().expr) inst().work.chain = autogen::chain_cost(*inst().expr, machine_, true);
+    if (inst().expr) {
+      std::vector<int> phases(inst().operands.size(), 0);
+      phases.resize(size_t(std::max(1, inst().expr->inputs())), autogen::kConstantPhase);
+      inst().work.chain = autogen::chain_cost(*inst().expr, phases, machine_, true);
+    }
     if (!size()) return false;
     mapped_.layout = "layout.csl";
     mapped_.files = resident_files(inst(), kFunction, machine_);

@@ -97,6 +97,34 @@ TEST(ElementwiseRun, TwoStreamsAndAConstant) {
   }
 }
 
+// max(x * c + d, 0) of 576 elements on one PE of a wse2: a cycle per element to take x, one for the product, a
+// half for the sum (two a cycle), and one to send. With both sources in one bank product and sum took twice as
+// long.
+TEST(ElementwiseRun, ConstantsLieInOtherBanksThanWhatTheyMeet) {
+  constexpr int kElements = 576;
+  graph::Graph g;
+  g.name = "scaled";
+  const ops::Shape shape = {1, kElements};
+  ValueId x = g.add_input("x", {DataType::f32, shape});
+  const std::vector<float> c = test::numbers(kElements, 11), d = test::numbers(kElements, 12);
+  ValueId by = g.add_constant("c", ops::Tensor::from_floats(shape, c));
+  ValueId more = g.add_constant("d", ops::Tensor::from_floats(shape, d));
+  ValueId product = test::add_op(g, "product", "mul", {x, by}, shape, Origin::autogen, "kernel");
+  ValueId sum = test::add_op(g, "sum", "add", {product, more}, shape, Origin::autogen, "kernel");
+  g.set_output(test::add_op(g, "op", "relu", {sum}, shape, Origin::autogen, "kernel"));
+  mapping::MapOptions options;
+  options.force_width = options.force_height = 1;
+  const std::vector<float> in = test::numbers(kElements * kSamples, 13);
+  const test::RunResult r = test::run_graph(g, test::machine("wse2"), options, {{"x", in}}, kSamples);
+  ASSERT_TRUE(r.ok) << r.message;
+  for (size_t i = 0; i < in.size(); ++i) {
+    const size_t k = i % kElements;
+    EXPECT_NEAR(r.outputs.at("op_out")[i], std::max(0.0, double(in[i]) * c[k] + d[k]), 1e-6);
+  }
+  constexpr double kStarts = 80;  // of tasks and instructions
+  EXPECT_LE(double(r.sample_ends[3] - r.sample_ends[2]), 3.5 * kElements + kStarts);
+}
+
 // What is left of -(-x) for the loop of scalars is the operand itself.
 TEST(ElementwiseRun, ALoopReadsWhatVectorsLeaveAsItIs) {
   graph::Graph g;
