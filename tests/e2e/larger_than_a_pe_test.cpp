@@ -20,6 +20,8 @@ struct Case {
   int weights = 0;  // numbers in the weights file
 };
 
+void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
+
 std::string node(const std::string& op, const std::string& inputs, const std::string& attrs = "") {
   return "  - {name: y, op: " + op + ", inputs: [" + inputs + "]" +
          (attrs.empty() ? "" : ", attrs: {" + attrs + "}") + "}\n";

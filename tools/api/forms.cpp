@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kMostKernels = 128;
 constexpr int64_t kMostPes = 16'384;
-constexpr double kWorth = 1.05;  // estimates of two forms err alike
+constexpr double kWorth = 1.04;  // estimates of two forms err alike
 
 // The network as far as its estimate; nothing if it has no place, is too slow, or is not weighed.
 std::optional<Formed> estimate_form(CompileOptions options, passes::Form form, double too_slow, const Start& start,

@@ -67,7 +67,8 @@ TEST(Skews, OfAProductThatTakesRowAfterRow) {
   EXPECT_EQ(s.words, std::vector<int64_t>{32});
   EXPECT_EQ(s.first, std::vector<int64_t>{8});
   EXPECT_EQ(s.holds, std::vector<int64_t>{16});  // one row is computed while the next one comes
-  EXPECT_DOUBLE_EQ(s.taking, 3 * 50 + 8);        // the last row can come when the three before are done
+  // Two rows come at once, the third one when the first is done, 8 + 50 cycles on, the last one 50 later.
+  EXPECT_DOUBLE_EQ(s.taking, 8 + 2 * 50 + 8);
   EXPECT_DOUBLE_EQ(s.until_last, 60 - 8);
 }
 
