@@ -111,12 +111,13 @@ std::optional<Attrs> parse_attrs(const std::string& text, const ops::OpDef& row)
   if (!doc || !doc->root().is_map()) return std::nullopt;
   Attrs attrs;
   for (const auto& [key, value] : doc->root().entries()) {
+    const std::string name = key.text();
     const auto def = std::find_if(row.attrs.begin(), row.attrs.end(),
-                                  [&](const ops::AttrDef& a) { return a.name == key.text(); });
+                                  [&](const ops::AttrDef& a) { return a.name == name; });
     if (def == row.attrs.end()) return std::nullopt;
     std::optional<AttrValue> v = read_attr(value, def->kind);
     if (!v) return std::nullopt;
-    ops::set_attr(attrs, key.text(), std::move(*v));
+    ops::set_attr(attrs, name, std::move(*v));
   }
   return attrs;
 }

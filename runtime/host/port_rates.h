@@ -13,4 +13,5 @@ namespace cs {
 // than system_gb_per_s; each gets a part in proportion to the wavelets that one sample brings over it (without a host
 // part every stream counts the same), and none more than host_wavelets_per_cycle.
 std::vector<double> port_periods(const Program&, const Machine&);
+
 }  // namespace cs
