@@ -226,6 +226,15 @@ bool build_region(const Graph& g, std::span<const NodeId> nodes, Region& region,
   return !region.operands.empty();
 }
 
+void keep_results(Region& r, const std::set<graph::ValueId>& taken) {
+  for (size_t k = r.results.size(); k-- > 0;) {
+    if (taken.count(r.results[k]) > 0) continue;
+    r.program.buffers[size_t(r.result_buffer[k])].kind = BufferKind::temporary;
+    r.results.erase(r.results.begin() + int64_t(k));
+    r.result_buffer.erase(r.result_buffer.begin() + int64_t(k));
+  }
+}
+
 void merge_axes(LoopStatement& s) {
   auto each = [&](auto&& f) {
     f(s.out);

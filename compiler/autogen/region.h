@@ -15,6 +15,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -41,6 +42,8 @@ bool same_region(const Region&, const Region&);
 // Nodes in topological order. False with one clause for the user if a node has no loops or an element type
 // that PEs do not compute with.
 bool build_region(const graph::Graph&, std::span<const graph::NodeId> nodes, Region&, std::string& why);
+// Results that nobody takes stay in the PEs that compute them.
+void keep_results(Region&, const std::set<graph::ValueId>& taken);
 // Step 1's merging of axes: fewer and longer loops with the same accesses in the same order.
 void merge_axes(ops::LoopStatement&);
 

@@ -8,6 +8,7 @@
 
 #include "compiler/mapping/copies.h"
 #include "compiler/mapping/emit.h"
+#include "compiler/mapping/link_loads.h"
 #include "compiler/mapping/resident.h"
 #include "compiler/mapping/roof.h"
 #include "compiler/mapping/slack.h"
@@ -146,7 +147,8 @@ bool place_with_least_slack(const Parts& parts, const PlanLists& plans, const Ma
   }
 }
 
-NetworkEstimate estimate_network(const Parts& parts, const Machine& machine) {
+NetworkEstimate estimate_network(const Placed& placed, const Machine& machine) {
+  const Parts& parts = placed.parts;
   NetworkEstimate e;
   const auto interval = network_interval(parts, {}, machine, true);
   if (!interval || interval->slowest_instance < 0) return e;
@@ -154,6 +156,12 @@ NetworkEstimate estimate_network(const Parts& parts, const Machine& machine) {
   e.slowest_cycles = interval->slowest;
   e.slowest = parts.instances[size_t(interval->slowest_instance)].name;
   for (int i : interval->instances) e.circle.push_back(parts.instances[size_t(i)].name);
+  const BusiestLink link = busiest_link(parts, placed.flows, placed.fabric);
+  if (link.words > e.interval_cycles) {
+    e.interval_cycles = link.words;
+    e.circle.clear();
+    e.link = link.streams;
+  }
   return e;
 }
 
@@ -314,7 +322,7 @@ std::optional<Mapped> map_strips(const graph::Graph& g, const Machine& machine, 
   if (!placed && !place_with_least_slack(parts, plans, options, machine, placed.emplace(), diag, misfits))
     return std::nullopt;
   mapped.figures = placed->figures;
-  mapped.estimate = estimate_network(placed->parts, machine);
+  mapped.estimate = estimate_network(*placed, machine);
   if (!place_copies(*placed, options, machine, mapped, diag)) return std::nullopt;
   times.mark("place and route", mapped.seconds);
   if (!emit(g, *placed, machine, mapped, diag, misfits)) return std::nullopt;

@@ -93,6 +93,7 @@ struct NetworkEstimate {
   double slowest_cycles = 0;  // of the slowest kernel alone
   std::string slowest;
   std::vector<std::string> circle;  // kernels that wait for each other, if that sets the interval
+  std::vector<std::string> link;    // streams that share a link, if that does
 };
 struct FlowReport {
   std::string name;  // "Gemm_0 -> Gemm_1"

@@ -229,6 +229,7 @@ class Events {
       for (const Way& out : sends_[size_t(i)]) {
         after(out.first, t.way.first, t.hops + part + k.until_first, 0);
         after(out.last, t.way.last, t.hops + k.until_last, 0);
+        after(out.last, out.first, k.sending, 0);
         if (k.holds[o] < k.words[o]) after(t.way.last, out.first, -t.hops, 0, {i, int(o)});
         after(t.way.last, out.last, -t.hops, 1, {i, int(o)});
         after(t.way.first, out.last, -t.hops - k.until_last, 1, {i, int(o)});

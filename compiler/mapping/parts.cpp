@@ -315,8 +315,15 @@ class Builder {
         made_.erase(made);
         continue;
       }
+      if (made->second.region) keep_results(made->second, taken);
       for (ValueId v : made->second.operands) taken.insert(graph::source_of(g_, v));
     }
+  }
+
+  static void keep_results(Instance& inst, const std::set<ValueId>& taken) {
+    autogen::keep_results(*inst.region, taken);
+    inst.results = inst.region->results;
+    inst.work.m = inst.region->words_out();
   }
 
   void wafer_group(const Group& group, Instance inst) {

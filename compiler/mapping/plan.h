@@ -111,14 +111,19 @@ struct FlowPlan {
   std::vector<HostPort> ports;  // colors are set by color_flows
   std::vector<int> port_flow;
 };
-// Routers that a branch does not pass: those outside the fabric, those where so many flows are already, and those
-// where a color is taken.
+class LinkLoads;
+// Routers that a branch does not pass: those outside the fabric, those where so many flows are already, and
+// those where a color is taken. And links that it does not take: those that would carry too many words
+// (link_loads.h).
 struct Avoid {
   Extent fabric;
   const std::vector<int>* flows_at = nullptr;  // by router, in rows
   int most = 0;
   const std::vector<uint32_t>* colors_at = nullptr;
   int color = -1;  // -1: any will do
+  const LinkLoads* loads = nullptr;  // null: as many as there are
+  double words = 0, most_words = 0;  // of the flow, and of a link
+  bool crowded(Coord from, Port link) const;
   bool blocks(Coord c) const {
     if (!fabric.contains(c)) return true;
     const size_t at = size_t(c.y) * size_t(fabric.width) + size_t(c.x);

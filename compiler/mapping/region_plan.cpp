@@ -297,7 +297,12 @@ std::vector<RegionPlan> region_plans(const Region& r, int64_t rounds, const Exte
     for (int w : widths) {
       if (std::optional<RegionPlan> p = best_row(r, w, by)) list.push_back(*p);
     }
-    if (forced.width == 0) add_larger(r, limit, by, list);
+  }
+  add_larger(r, limit, by, list);
+  if (forced.width > 0) {  // what sizing would take there stands beside what only this rectangle asks for
+    std::erase_if(list, [&](const RegionPlan& p) {
+      return p.plan.cut.w != forced.width || p.plan.cut.h != std::max(1, forced.height);
+    });
   }
   look_again(r, by, list);
   for (RegionPlan& p : list) {

@@ -26,7 +26,8 @@ using autogen::StatementCosts;
 using autogen::Walk;
 
 constexpr double kRunCycles = 40;  // of a PE between two runs that it keeps or sends
-constexpr double kTurnCycles = 8;  // of a collector between its last word and the next one's first
+constexpr double kTurnCycles = 5;  // between the last word of a collector and the next one's first
+constexpr double kCollectorCycles = 53;  // of a collector itself for a turn, beside the words
 constexpr double kShared = 0.5;  // of the results' words that a stream waits for where it shares their links
 constexpr double kOperandCycles = 75;  // of a PE that asks for an operand and hears that it has come
 constexpr size_t kFilters = 3;         // operands of a PE that are filtered
@@ -39,6 +40,7 @@ struct Busiest {
   double compute = 0, runs_out = 0;
   std::vector<double> gaps_in;  // between runs that it keeps, by operand
   double asking = 0;            // cycles for operands whose words come at once
+  bool in_steps = false;        // some operand comes in runs that it keeps and words that it lets pass
   double span = 0;  // words that pass from the first one that it keeps of an operand to the last one
   uint32_t bytes = 0, code = 0;
 };
@@ -187,6 +189,7 @@ class Busy {
       const Walk walk = kept_walk(r_, share, k, passing_[k]);
       asking += kRunCycles * (int(walk.before > 0) + int(walk.after > 0));
       b_.gaps_in[k] = std::max(b_.gaps_in[k], runs_of_walk(walk) - 1);
+      b_.in_steps = b_.in_steps || walk.before > 0 || walk.after > 0 || !walk.loops.empty();
     }
     b_.asking = std::max(b_.asking, asking);
   }
@@ -306,17 +309,21 @@ double overhead_in(const Region& r) { return 40.0 + 20.0 * double(r.operands.siz
 //             others. Two samples on, the first one has waited for the turns and for the words once, so half
 //             of that comes to each.
 //
-// One that sends several runs waits for the turns of all in any case.
-double waiting(const Region& r, const RegionCut& cut, const Busiest& b, double stops, double shared) {
+// One that sends several runs waits for the turns of all in any case: `sending` cycles. And where an operand
+// comes in several steps nothing comes while a PE of a row sends: it takes the next step when it has sent.
+double waiting(const Region& r, const RegionCut& cut, const Busiest& b, double stops, double shared,
+               double sending) {
   const double out = double(r.words_out()), in = stops + double(r.words_in());
   const double words = std::max(b.span, b.asking - overhead_in(r));
   const double own = words + stops + out / (double(cut.w()) * cut.h()) + shared;
-  if (b.runs_out > 1) return std::max(own, (in + out) / 2);
+  if (b.in_steps && cut.h() == 1 && cut.w() > 1) return std::max({own, in + sending, words + sending});
+  if (b.runs_out > 1) return std::max(own, (in + sending) / 2);
   const double between = std::min(1.0, b.span / std::max(1.0, double(r.words_in()) - b.span));
   return cut.w() * cut.h() == 1 ? own : std::max(own, (b.span + stops + between * out) / 2);
 }
 
-RegionPlan plan_with(const Region& r, const RegionCut& cut, const Busiest& b, double stops, double shared) {
+RegionPlan plan_with(const Region& r, const RegionCut& cut, const Busiest& b, double stops, double shared,
+                     double sending) {
   RegionPlan p;
   p.cut = cut;
   p.plan.cut.w = cut.w();
@@ -326,17 +333,27 @@ RegionPlan plan_with(const Region& r, const RegionCut& cut, const Busiest& b, do
   // All operands share the links, along the row or the column of feeders.
   const double out = double(r.words_out()), in = stops + double(r.words_in());
   const double overhead = 20 + overhead_in(r) + kRunCycles / 2 * b.runs_out;
-  p.plan.interval_cycles = std::max({b.compute + waiting(r, cut, b, stops, shared) + overhead, in, out});
+  p.plan.interval_cycles =
+      std::max({b.compute + waiting(r, cut, b, stops, shared, sending) + overhead, in, sending});
   p.plan.latency_cycles = in + b.compute + out + overhead + b.runs_out * p.plan.cut.w;
   return p;
+}
+
+// Cycles in which the results of all leave: words and turns from collector to collector, or what a collector
+// does.
+double sending_cycles(const Region& r, const RegionCut& cut) {
+  const double out = double(r.words_out()), turns = collector_turns(r, cut);
+  return std::max(out + kTurnCycles * turns, (out + kCollectorCycles * turns) / cut.h());
 }
 
 }  // namespace
 
 RegionPlan plan_unlaid(const Region& r, const RegionCut& cut, StatementCosts& costs) {
   Kept kept(r, cut);
-  const Busiest b = Busy(r, cut, row_streams(r, cut, kept), kept, costs).run(Look::few);
-  return plan_with(r, cut, b, kRunCycles * std::accumulate(b.gaps_in.begin(), b.gaps_in.end(), 0.0), 0);
+  Busiest b = Busy(r, cut, row_streams(r, cut, kept), kept, costs).run(Look::few);
+  b.in_steps = false;  // it may not be a row
+  return plan_with(r, cut, b, kRunCycles * std::accumulate(b.gaps_in.begin(), b.gaps_in.end(), 0.0), 0,
+                   double(r.words_out()));
 }
 
 RegionPlan plan_cut(const Region& r, const RegionCut& cut, StatementCosts& costs, Look look) {
@@ -347,9 +364,8 @@ RegionPlan plan_cut(const Region& r, const RegionCut& cut, StatementCosts& costs
   // While a PE waits others send over the same links. In some row results leave at any time, by the links
   // that bring it its part of the operands.
   const double shared = std::min(b.span + stops, out) / cut.h() * (1 - 1 / double(cut.w()));
-  RegionPlan p = plan_with(r, cut, b, stops, kShared * shared);
-  const double links =
-      std::max(out + words_of(row) + b.runs_out * cut.w(), out + kTurnCycles * collector_turns(r, cut));
+  RegionPlan p = plan_with(r, cut, b, stops, kShared * shared, sending_cycles(r, cut));
+  const double links = out / cut.h() + words_of(row) + b.runs_out * cut.w();
   p.plan.interval_cycles = std::max(p.plan.interval_cycles, links);
   return p;
 }

@@ -106,14 +106,17 @@ void add_output(RouteConfig& c, Port p) {
   }
 }
 
-Paths::Paths(const Extent& fabric, int most)
+Paths::Paths(const Extent& fabric, int most, double most_words)
     : fabric_(fabric),
       calm_((most + 1) / 2),
       most_(most),
       flows_at_(size_t(fabric.width) * size_t(fabric.height), 0),
-      colors_at_(flows_at_.size(), 0) {}
+      colors_at_(flows_at_.size(), 0),
+      loads_(fabric),
+      most_words_(most_words) {}
 
-void Paths::add(const Flow& f) {
+void Paths::add(const Flow& f, double words) {
+  loads_.add(f, words);
   for (const auto& [key, config] : f.routers) {
     if (!fabric_.contains({key.x, key.y})) continue;
     ++flows_at_[at(key)];
@@ -121,36 +124,47 @@ void Paths::add(const Flow& f) {
   }
 }
 
+std::vector<Avoid> Paths::wishes() const {
+  Avoid calm = avoid(calm_);
+  calm.loads = &loads_;
+  calm.words = words_;
+  calm.most_words = most_words_;
+  return {calm, avoid(calm_), avoid(most_)};
+}
+
 bool Paths::free(const Flow& f, int color) const {
   return std::none_of(f.routers.begin(), f.routers.end(),
                       [&](const auto& router) { return colors_at_[at(router.first)] >> color & 1; });
 }
 
-bool Paths::passes(const Flow& f, const std::vector<Coord>& way, int most) const {
-  for (const Coord& c : way) {
-    if (f.routers.count({c.y, c.x}) == 0 && avoid(most).blocks(c)) return false;
+bool Paths::passes(const Flow& f, const std::vector<Coord>& way, const Avoid& avoid) const {
+  for (size_t i = 0; i < way.size(); ++i) {
+    const bool shared = f.routers.count({way[i].y, way[i].x}) > 0;
+    if (!shared && avoid.blocks(way[i])) return false;
+    if (i > 0 && !shared && avoid.crowded(way[i - 1], direction(way[i - 1], way[i]))) return false;
   }
   return true;
 }
 
-bool Paths::connect(Flow& f, Coord from, Coord to, Port last, int most) const {
+bool Paths::connect(Flow& f, Coord from, Coord to, Port last, const Avoid& avoid) const {
   for (const bool x_first : {true, false}) {
     const std::vector<Coord> way = path(from, to, x_first);
-    if (passes(f, way, most) && extend(f, way, last)) return true;
+    if (passes(f, way, avoid) && extend(f, way, last)) return true;
   }
   return false;
 }
 
 bool Paths::to_pe(Flow& f, Coord from, Coord to) const {
-  for (const int most : {calm_, most_}) {
-    if (connect(f, from, to, Port::ramp, most)) return true;
-    if (search_branch(f, ramp_of({to.x, to.y, 1, 1}), avoid(most))) return true;
+  for (const Avoid& avoid : wishes()) {
+    if (connect(f, from, to, Port::ramp, avoid)) return true;
+    if (search_branch(f, ramp_of({to.x, to.y, 1, 1}), avoid)) return true;
   }
   return false;
 }
 
 bool Paths::to_edge(Flow& f, Coord from, const Site& site) const {
-  return connect(f, from, site.pe, site.side, calm_);
+  return connect(f, from, site.pe, site.side, wishes()[0]) ||
+         connect(f, from, site.pe, site.side, avoid(calm_));
 }
 
 std::optional<Site> Paths::to_some_edge(Flow& f, const std::vector<Site>& sites) const {
@@ -160,30 +174,33 @@ std::optional<Site> Paths::to_some_edge(Flow& f, const std::vector<Site>& sites)
     const auto it = at.find({c.y, c.x});
     return it == at.end() ? std::nullopt : std::optional<Port>(it->second->side);
   };
-  for (const int most : {calm_, most_}) {
-    if (const auto end = search_branch(f, found, avoid(most))) return *at.at({end->y, end->x});
+  for (const Avoid& avoid : wishes()) {
+    if (const auto end = search_branch(f, found, avoid)) return *at.at({end->y, end->x});
   }
   return std::nullopt;
 }
 
 // To every PE of a row or column: a path to one of them, unless the flow passes one, from there both ways.
 bool Paths::to_line(Flow& f, Coord from, const Rect& line) const {
-  return spread_line(f, line) || line_from(f, from, line, calm_) || line_from(f, from, line, most_);
+  if (spread_line(f, line)) return true;
+  const std::vector<Avoid> list = wishes();
+  return std::any_of(list.begin(), list.end(),
+                     [&](const Avoid& avoid) { return line_from(f, from, line, avoid); });
 }
 
-bool Paths::line_from(Flow& f, Coord from, const Rect& line, int most) const {
+bool Paths::line_from(Flow& f, Coord from, const Rect& line, const Avoid& avoid) const {
   const int length = line.w * line.h;
   for (const int first : {0, length - 1, length / 2}) {
     for (const bool x_first : {true, false}) {
       const std::vector<Coord> way = path(from, on_line(line, first), x_first);
-      if (!passes(f, way, most)) continue;
+      if (!passes(f, way, avoid)) continue;
       Flow trial = f;
       if (!extend(trial, way, Port::ramp) || !spread_line(trial, line)) continue;
       f = std::move(trial);
       return true;
     }
   }
-  return search_branch(f, ramp_of(line), avoid(most)) && spread_line(f, line);
+  return search_branch(f, ramp_of(line), avoid) && spread_line(f, line);
 }
 
 }  // namespace cs::mapping

@@ -1,13 +1,15 @@
 // Branches of a flow: from where it begins to a PE, to all PEs of a line, or off the fabric.
 //
-// In dimension order, x first (y first where x first would meet the flow itself); paths of one flow share their
-// beginning and form a tree. Where many flows pass a router already, and where dimension order does not lead, the
-// shortest branch that goes round (route_search.cpp).
+// In dimension order, x first (y first where x first would meet the flow itself); paths of one flow share
+// their beginning and form a tree. Where links would carry more words than the network has cycles, where many
+// flows pass a router already, and where dimension order does not lead, the shortest branch that goes round
+// (route_search.cpp).
 #pragma once
 
 #include <vector>
 
 #include "compiler/mapping/host_sites.h"
+#include "compiler/mapping/link_loads.h"
 #include "compiler/mapping/plan.h"
 
 namespace cs::mapping {
@@ -17,10 +19,13 @@ void add_output(RouteConfig&, Port);
 
 class Paths {
  public:
-  // No router is passed by more than `most` flows, if possible by half as many.
-  Paths(const Extent& fabric, int most);
-  // The flow is complete: others go round the routers where many have passed.
-  void add(const Flow&);
+  // No router is passed by more than `most` flows, if possible by half as many; if possible no link carries
+  // more than `most_words` of several streams.
+  Paths(const Extent& fabric, int most, double most_words);
+  // The flow is complete: others go round the routers that many have passed, and round links with many words.
+  void add(const Flow&, double words);
+  // Ways from now on are for so many words.
+  void carry(double words) { words_ = words; }
   // From now on ways pass only routers where no flow has this color; -1: all.
   void only(int color) { color_ = color; }
   bool free(const Flow&, int color) const;
@@ -34,10 +39,12 @@ class Paths {
   std::optional<Site> to_some_edge(Flow&, const std::vector<Site>&) const;
 
  private:
-  bool connect(Flow&, Coord from, Coord to, Port last, int most) const;
-  bool passes(const Flow&, const std::vector<Coord>& way, int most) const;
-  bool line_from(Flow&, Coord from, const Rect& line, int most) const;
+  bool connect(Flow&, Coord from, Coord to, Port last, const Avoid&) const;
+  bool passes(const Flow&, const std::vector<Coord>& way, const Avoid&) const;
+  bool line_from(Flow&, Coord from, const Rect& line, const Avoid&) const;
   Avoid avoid(int most) const { return {fabric_, &flows_at_, most, &colors_at_, color_}; }
+  // What to avoid, from the most to the least.
+  std::vector<Avoid> wishes() const;
   size_t at(RouterKey k) const { return size_t(k.y) * size_t(fabric_.width) + size_t(k.x); }
 
   Extent fabric_;
@@ -45,6 +52,8 @@ class Paths {
   int color_ = -1;
   std::vector<int> flows_at_;  // by router, in rows
   std::vector<uint32_t> colors_at_;
+  LinkLoads loads_;
+  double words_ = 0, most_words_;
 };
 
 }  // namespace cs::mapping

@@ -60,7 +60,9 @@ class Search {
   size_t at(Coord c) const { return size_t(c.y) * size_t(avoid_.fabric.width) + size_t(c.x); }
   void enter(Coord from, Port link) {
     const Coord c = neighbour(from, link);
-    if (avoid_.blocks(c) || came_by_[at(c)] != kNot || flow_.routers.count({c.y, c.x})) return;
+    if (avoid_.blocks(c) || avoid_.crowded(from, link) || came_by_[at(c)] != kNot ||
+        flow_.routers.count({c.y, c.x}))
+      return;
     came_by_[at(c)] = uint8_t(opposite(link));
     queue_.push_back(c);
   }

@@ -16,16 +16,24 @@ struct Trial {
   std::optional<Site> site;  // if it comes from the host or goes there
 };
 
+constexpr double kCarried = 0.9;  // of the cycles of a sample, the words of a link that several streams share
+
+double slowest_interval(const Parts& parts) {
+  double slowest = 0;
+  for (const Instance& i : parts.instances) slowest = std::max(slowest, i.plan.interval_cycles);
+  return slowest;
+}
+
 class Router {
  public:
   Router(const Parts& parts, const Extent& fabric, const Machine& machine, FlowPlan& plan, Diag& diag)
       : parts_(parts),
         plan_(plan),
         diag_(diag),
-        paths_(fabric, machine.router.colors),
+        paths_(fabric, machine.router.colors, kCarried * slowest_interval(parts)),
         sites_(parts, fabric, machine),
         palette_(color_palette(machine)) {
-    for (const Flow& f : plan.flows) paths_.add(f);
+    for (const Flow& f : plan.flows) paths_.add(f, 0);
     plan.of_stream.assign(parts.streams.size(), -1);
   }
 
@@ -66,7 +74,7 @@ class Router {
     found->flow.name = s.name;
     found->flow.stream = int(index);
     plan_.of_stream[index] = f;
-    paths_.add(found->flow);
+    paths_.add(found->flow, double(s.words));
     plan_.flows.push_back(std::move(found->flow));
     if (!found->site) return;
     const bool input = s.producer < 0;
@@ -109,7 +117,10 @@ class Router {
 
   // ---- ways
 
-  std::optional<Trial> route(const Stream& s) const { return s.producer >= 0 ? from_instance(s) : from_host(s); }
+  std::optional<Trial> route(const Stream& s) {
+    paths_.carry(double(s.words));
+    return s.producer >= 0 ? from_instance(s) : from_host(s);
+  }
 
   bool to_instances(const Stream& s, Flow& f, Coord from) const {
     return std::all_of(s.takers.begin(), s.takers.end(), [&](const Taker& t) {

@@ -30,6 +30,7 @@ void in_parts(Skew& s, int64_t rounds, int64_t parts_held, double latency) {
     s.holds.push_back(words / rounds * parts_held);
   }
   const double round = s.interval / double(rounds), words = double(s.first.front());
+  s.sending = s.interval - round;
   // Parts that it holds come at once, each of the others when a round has ended.
   const auto held = double(std::min(rounds, parts_held));
   s.taking = std::max(double(s.words.front()), s.interval - held * (round - words));

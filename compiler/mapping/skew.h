@@ -33,6 +33,7 @@ struct Skew {
   // Whole kernels whose PEs take parts of the words one after the other: the first of them is ready for the next sample
   // while the last ones take this one, an interval after its first word, however slowly the words come.
   bool one_by_one = false;
+  double sending = 0;  // of results, from the first word to the last; kernels that take part after part only
   double busy_sending = 1;  // share of the results' way out in which a PE that sends does not compute
 };
 

@@ -94,7 +94,13 @@ std::string_view Sources::line(uint32_t file, uint32_t line) const {
 void Diag::add(Diagnostic d) {
   if (d.severity == Severity::error) ++errors_;
   if (d.severity == Severity::warning) ++warnings_;
-  if (list_.size() < kMaxKept) list_.push_back(std::move(d));
+  if (list_.size() >= kMaxKept) {  // an error is worth more than the last of so many warnings
+    const auto last = std::find_if(list_.rbegin(), list_.rend(),
+                                   [](const Diagnostic& kept) { return kept.severity != Severity::error; });
+    if (d.severity != Severity::error || last == list_.rend()) return;
+    list_.erase(std::next(last).base());
+  }
+  list_.push_back(std::move(d));
 }
 
 void Diag::error(SourceLoc loc, std::string message, std::string help) {

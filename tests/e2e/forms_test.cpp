@@ -50,6 +50,17 @@ TEST_P(Forms, GiveWhatTheOracleGives) {
   }
 }
 
+// Where the split is a kernel of its own, the part that the choice does not take is not sent.
+TEST_F(Scratch, APartThatNobodyTakesIsNotSent) {
+  const std::string folder = kSource + "/tests/models/forms/half_taken/";
+  const ChildResult compiled = run("cs-compile", {folder + "model.onnx", "--without", "regions", "--host-ops",
+                                                  "forbid", "--no-advice", "-o", path("p.csp")});
+  ASSERT_EQ(compiled.exit_code, 0) << compiled.err;
+  const ChildResult r = run(
+      "cs-sim", {path("p.csp"), "--inputs", folder + "inputs_0.npz", "--expect", folder + "expected_0.npz"});
+  EXPECT_EQ(r.exit_code, 0) << r.out << r.err;
+}
+
 class RefusedForms : public Forms {};
 
 TEST_P(RefusedForms, AreRefusedInTheUsersWords) {

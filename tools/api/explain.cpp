@@ -174,6 +174,18 @@ std::string explain_fit(const Compiled& c) {
                            table.text());
 }
 
+namespace {
+
+// What sets the estimated interval.
+std::string set_by(const mapping::NetworkEstimate& e) {
+  if (!e.link.empty()) return fmt::format("a link that carries {}", fmt::join(e.link, " and "));
+  if (e.circle.empty()) return e.slowest;
+  return fmt::format("{}, which wait for each other (the slowest kernel, {}, takes {:.0f})",
+                     fmt::join(e.circle, ", "), e.slowest, e.slowest_cycles);
+}
+
+}  // namespace
+
 std::string summary(const Compiled& c) {
   const HostPart* host = host_of(c);
   std::string out;
@@ -188,11 +200,7 @@ std::string summary(const Compiled& c) {
     if (e.interval_cycles > 0)
       out +=
           fmt::format("estimated interval {:.0f} cycles per sample{}, set by {}\n", e.interval_cycles,
-                      host->copies > 1 ? fmt::format(" of {} copies together", host->copies) : "",
-                      e.circle.empty() ? e.slowest
-                                       : fmt::format("{}, which wait for each other (the slowest kernel, {}, "
-                                                     "takes {:.0f})",
-                                                     fmt::join(e.circle, ", "), e.slowest, e.slowest_cycles));
+                      host->copies > 1 ? fmt::format(" of {} copies together", host->copies) : "", set_by(e));
     if (!c.form.empty()) out += fmt::format("form {}\n", c.form);
   }
   if (c.program) {

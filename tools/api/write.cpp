@@ -194,7 +194,8 @@ std::string compile_report(const Compiled& c) {
                           {"host_cycles", e.host_cycles},
                           {"slowest_cycles", e.slowest_cycles},
                           {"slowest", e.slowest},
-                          {"circle", e.circle}};
+                          {"circle", e.circle},
+                          {"link", e.link}};
     for (const mapping::FlowReport& f : c.mapped->flows) {
       report["flows"].push_back({{"name", f.name}, {"color", f.color}, {"hops", f.hops}});
     }

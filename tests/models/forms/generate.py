@@ -529,6 +529,18 @@ def quantise_values():
                 {"scale": scale, "zero": zero, "one": np.float32(1)}, {"x": x}, {"y": q + 1})
 
 
+@written
+def half_taken():
+    """A choice whose condition is known takes one part of a split; the other part has nobody to go to."""
+    x, t = np.random.randn(1, 4, 3).astype(np.float32), np.random.randn(1, 8, 6).astype(np.float32)
+    nodes = [helper.make_node("Split", ["x"], ["a", "b"], axis=1),
+             helper.make_node("Where", ["yes", "b", "a"], ["c"]), helper.make_node("Tile", ["c", "times"], ["d"]),
+             helper.make_node("Add", ["d", "t"], ["y"])]
+    graph_model("half_taken", nodes, [("x", [1, 4, 3]), ("t", [1, 8, 6])], [("y", [1, 8, 6])],
+                {"yes": np.array([[[True]]]), "times": np.array([1, 4, 2])}, {"x": x, "t": t},
+                {"y": np.tile(x[:, 2:], (1, 4, 2)) + t})
+
+
 if __name__ == "__main__":
     for name in sys.argv[1:] or MODELS:
         torch.manual_seed(len(name))

@@ -98,6 +98,28 @@ TEST(NetworkInterval, OfAResidualIsTheLatencyOfTheLongPath) {
   EXPECT_DOUBLE_EQ(now->cycles, 100);
 }
 
+// A product sends the last of four rows three times 50 cycles after the first. A region that takes it
+// computes for 300 cycles, in which it takes nothing; the product has room for no row beyond those that it
+// works on.
+TEST(NetworkInterval, OfAProductWhoseTakerTakesNothingWhileItComputes) {
+  const Machine m = machine("wse2");
+  Parts parts;
+  Instance product = kernel("product", 1, 8, 4 * 50, 3 * 50 + 60);
+  product.work.kind = kernels::contraction_kind();
+  product.work.rows = 4;
+  Instance region = kernel("region", 1, 128, 340, 32 + 300 + 128);
+  region.work.kind = kernels::region_kind();
+  region.region.emplace().program.buffers.resize(2);
+  region.region->program.buffers[0].type = {DataType::f32, {32}};
+  region.region->program.buffers[1].type = {DataType::f32, {128}};
+  region.region->operand_buffer = {0};
+  region.region->result_buffer = {1};
+  parts.instances = {product, region};
+  parts.streams = {stream(-1, 32, {{0, 0}}), stream(0, 32, {{1, 0}}), stream(1, 128, {{-1, 0}})};
+  EXPECT_DOUBLE_EQ(mapping::skew_of(product).sending, 3 * 50);
+  EXPECT_DOUBLE_EQ(network_interval(parts, {}, m, false)->cycles, 300 + 3 * 50);
+}
+
 // A region on two PEs takes 10 words and sends the first result 380 cycles after the last of them; its
 // interval is 100. Of 10 words of results it asks for the next sample only when they are sent, which ends 400
 // - 10 cycles after the last word.

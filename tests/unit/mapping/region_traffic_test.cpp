@@ -69,7 +69,9 @@ INSTANTIATE_TEST_SUITE_P(
         // 4096 words in and out: all PEs of the row wait for the whole stream, over links that results share.
         Cut{"LongStream", {16, 16, 16}, 64, 1},
         // The same in 8 rows, whose results leave by other links.
-        Cut{"Rows", {16, 16, 16}, 16, 8}),
+        Cut{"Rows", {16, 16, 16}, 16, 8},
+        // Two rows of PEs have halves of lines of 4: 48 turns of two words for each collector.
+        Cut{"ManyTurns", {12, 4, 4}, 12, 2}),
     [](const auto& info) { return std::string(info.param.name); });
 
 // One PE, 24 channels to 48 of one element: 24 multiply-adds of 48 elements, each with a load of its scalar,

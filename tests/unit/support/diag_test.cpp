@@ -59,6 +59,14 @@ TEST(Diag, IsFullAtTwentyErrorsAndCountsWhatItHides) {
   EXPECT_NE(diag.to_string().find("820 further problems"), std::string::npos);
 }
 
+TEST(Diag, AnErrorBehindManyWarningsIsShown) {
+  Diag diag;
+  for (int i = 0; i < 1000; ++i) diag.warning({}, "w");
+  diag.error_at("here", "what stopped it");
+  EXPECT_NE(diag.to_string().find("here: error: what stopped it"), std::string::npos);
+  EXPECT_NE(diag.to_string().find("801 further problems"), std::string::npos);
+}
+
 TEST(Diag, WarningsAndNotesAreNoErrors) {
   Diag diag;
   diag.warning({}, "w");

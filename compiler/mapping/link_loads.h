@@ -1,0 +1,33 @@
+// Words of a sample that streams bring over each link of the fabric: a link passes one a cycle, whatever their colors
+// are.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/mapping/plan.h"
+
+namespace cs::mapping {
+
+class LinkLoads {
+ public:
+  explicit LinkLoads(const Extent& fabric);
+  void add(const Flow&, double words);
+  // Of the flows that were added; nothing leaves the fabric.
+  double at(Coord from, Port link) const;
+
+ private:
+  size_t index(Coord c) const { return size_t(c.y) * size_t(fabric_.width) + size_t(c.x); }
+
+  Extent fabric_;
+  std::vector<float> words_;  // by router, in rows, by port
+};
+
+struct BusiestLink {
+  double words = 0;
+  std::vector<std::string> streams;  // that share it
+};
+// Of the streams between instances and those of the host, when they have routes.
+BusiestLink busiest_link(const Parts&, const FlowPlan&, const Extent& fabric);
+
+}  // namespace cs::mapping

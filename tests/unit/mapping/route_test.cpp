@@ -1,0 +1,73 @@
+// Ways of streams round links that would carry more words than a sample has cycles, and the link that carries most.
+#include <gtest/gtest.h>
+
+#include "compiler/mapping/route_paths.h"
+
+namespace cs::test {
+namespace {
+
+using mapping::Flow;
+using mapping::Parts;
+
+// From the core of (x, 0).
+Flow from(int x) {
+  Flow f;
+  f.routers[{0, x}] = mapping::fixed_route(port_bit(Port::ramp), 0);
+  return f;
+}
+
+struct Fabric {
+  mapping::Extent extent{5, 2};
+  mapping::Paths paths{extent, 24, 100};
+  Flow first = from(0);
+  Fabric() {
+    EXPECT_TRUE(paths.to_pe(first, {0, 0}, {4, 0}));
+    paths.add(first, 80);
+  }
+};
+
+TEST(Routes, GoRoundALinkThatIsFull) {
+  Fabric on;
+  on.paths.carry(50);
+  Flow second = from(1);
+  ASSERT_TRUE(on.paths.to_pe(second, {1, 0}, {3, 0}));
+  EXPECT_EQ(second.routers.count({0, 2}), 0U);  // by the second row
+  EXPECT_EQ(second.routers.count({1, 2}), 1U);
+}
+
+TEST(Routes, ShareALinkThatHasRoom) {
+  Fabric on;
+  on.paths.carry(20);
+  Flow second = from(1);
+  ASSERT_TRUE(on.paths.to_pe(second, {1, 0}, {3, 0}));
+  EXPECT_EQ(second.routers.size(), 3U);
+  EXPECT_EQ(second.routers.count({0, 2}), 1U);
+}
+
+TEST(Routes, ShareAFullLinkWhereThereIsNoOther) {
+  mapping::Extent line{5, 1};
+  mapping::Paths paths{line, 24, 100};
+  Flow first = from(0), second = from(1);
+  ASSERT_TRUE(paths.to_pe(first, {0, 0}, {4, 0}));
+  paths.add(first, 80);
+  paths.carry(50);
+  EXPECT_TRUE(paths.to_pe(second, {1, 0}, {3, 0}));
+}
+
+TEST(Routes, TheBusiestLinkIsThatOfAllStreamsOverIt) {
+  Fabric on;
+  Parts parts;
+  parts.streams.resize(2);
+  parts.streams[0].words = 80;
+  parts.streams[1].words = 50;
+  mapping::FlowPlan plan;
+  plan.flows = {on.first, from(1)};
+  ASSERT_TRUE((mapping::Paths{on.extent, 24, 1000}.to_pe(plan.flows[1], {1, 0}, {3, 0})));
+  for (int s : {0, 1}) plan.flows[size_t(s)].stream = s, plan.flows[size_t(s)].name = s == 0 ? "a" : "b";
+  const mapping::BusiestLink link = busiest_link(parts, plan, on.extent);
+  EXPECT_DOUBLE_EQ(link.words, 130);
+  EXPECT_EQ(link.streams, (std::vector<std::string>{"a", "b"}));
+}
+
+}  // namespace
+}  // namespace cs::test
