@@ -109,7 +109,7 @@ class Builder:
     # Nodes.
     def run(self, nodes, key, shift=0.0):
         """Values of `nodes` from the exact or the noisy values; None if an operand does not fit. `shift`: by this part of
-        it the first operand of an operator that jumps is off."""
+        the largest one the values of the first operand of an operator that jumps are off."""
         known = {}
         types = {}
 
@@ -121,8 +121,8 @@ class Builder:
         for n in nodes:
             kinds = [None if not i else types.get(i) or self.values[i].kind for i in n.inputs]
             operands = [operand(i) for i in n.inputs]
-            if shift and n.op in JUMPS and kinds[0] in NOISE:
-                operands[0] = operands[0] * (1 + shift)
+            if shift and n.op in JUMPS and kinds[0] in NOISE:  # a zero is one however it is rounded
+                operands[0] = operands[0] + shift * np.max(np.abs(operands[0]), initial=0) * (operands[0] != 0)
             out, kinds = reference.evaluate(n.op, operands, kinds, n.attributes, len(n.outputs), self.graph.opset)
             for name, array, kind in zip(n.outputs, out, kinds):
                 known[name], types[name] = (self.noise(array, kind) if key == "noisy" else array), kind
@@ -162,7 +162,7 @@ class Builder:
 
     def far_from_jumps(self, nodes, results, exact):
         for sign in (1, -1):
-            shift = sign * NOISE[self.float_kind]
+            shift = sign * DRIFT[self.float_kind]  # as far as values may be off (sound)
             shifted, types = self.run(nodes, "array", shift)
             for r in results:
                 if r and np.max(np.abs(shifted[r].astype(np.float64) - exact[r]), initial=0) > \
