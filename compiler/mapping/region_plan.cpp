@@ -278,6 +278,21 @@ void add_forced(const Region& r, int w, int h, const Costing& by, std::vector<Re
   if (best) list.push_back(*best);
 }
 
+// What sizing would take for this rectangle, where that is clearly better than the plans that only the
+// rectangle asks for: a kernel alone is cut as in its network.
+void add_sized(const Region& r, const Extent& limit, const Extent& forced, const Costing& by,
+               std::vector<RegionPlan>& list) {
+  constexpr double kClearly = 1.05;
+  std::vector<RegionPlan> sized;
+  add_larger(r, limit, by, sized);
+  for (const RegionPlan& p : sized) {
+    const bool here = p.plan.cut.w == forced.width && p.plan.cut.h == std::max(1, forced.height);
+    if (here &&
+        std::all_of(list.begin(), list.end(), [&](const RegionPlan& q) { return gain(p, q, by) > kClearly; }))
+      list.push_back(p);
+  }
+}
+
 }  // namespace
 
 std::vector<RegionPlan> region_plans(const Region& r, int64_t rounds, const Extent& limit,
@@ -298,11 +313,10 @@ std::vector<RegionPlan> region_plans(const Region& r, int64_t rounds, const Exte
       if (std::optional<RegionPlan> p = best_row(r, w, by)) list.push_back(*p);
     }
   }
-  add_larger(r, limit, by, list);
-  if (forced.width > 0) {  // what sizing would take there stands beside what only this rectangle asks for
-    std::erase_if(list, [&](const RegionPlan& p) {
-      return p.plan.cut.w != forced.width || p.plan.cut.h != std::max(1, forced.height);
-    });
+  if (forced.width > 0) {
+    add_sized(r, limit, forced, by, list);
+  } else {
+    add_larger(r, limit, by, list);
   }
   look_again(r, by, list);
   for (RegionPlan& p : list) {

@@ -28,6 +28,7 @@ using autogen::Walk;
 constexpr double kRunCycles = 40;  // of a PE between two runs that it keeps or sends
 constexpr double kTurnCycles = 5;  // between the last word of a collector and the next one's first
 constexpr double kCollectorCycles = 53;  // of a collector itself for a turn, beside the words
+constexpr double kFeederCycles = 250;  // of a feeder for a run and the gap behind it
 constexpr double kShared = 0.5;  // of the results' words that a stream waits for where it shares their links
 constexpr double kOperandCycles = 75;  // of a PE that asks for an operand and hears that it has come
 constexpr size_t kFilters = 3;         // operands of a PE that are filtered
@@ -57,8 +58,8 @@ Walk kept_walk(const Region& r, const RegionShare& share, size_t operand, const 
   Walk walk;
   const std::vector<autogen::Moves>& moves = share.receive[operand].moves;
   const int64_t first = share.stored[size_t(b)].first();
-  if (!walk_of(first, moves, passing, walk))
-    walk_of(first, moves, autogen::interval(0, elements(r, b) - 1), walk);
+  if (!walk_of(first, moves, passing, walk))  // then the row passes all that lies between
+    walk_of(first, moves, autogen::interval(passing.first(), passing.last()), walk);
   if (operand < kFilters) autogen::filter_walk(walk);
   return walk;
 }
@@ -271,6 +272,14 @@ double feeder_stops(const Region& r, const RegionCut& cut, const RowStreams& str
   return all;
 }
 
+// What the feeder of a row does for all operands, one run after the other: it is one PE. Streams without gaps cost it
+// less than their words do.
+double feeder_cycles(const Region& r, const RegionCut& cut, const RowStreams& streams) {
+  double runs = 0;
+  for (size_t k = 0; k < r.operands.size() && cut.h() > 1; ++k) runs += runs_of_row(r, k, streams[k]) - 1;
+  return kFeederCycles * runs;
+}
+
 }  // namespace
 
 RowStreams row_streams(const Region& r, const RegionCut& cut) {
@@ -309,7 +318,7 @@ double overhead_in(const Region& r) { return 40.0 + 20.0 * double(r.operands.siz
 //             others. Two samples on, the first one has waited for the turns and for the words once, so half
 //             of that comes to each.
 //
-// One that sends several runs waits for the turns of all in any case: `sending` cycles. And where an operand
+// One that sends several runs waits for the turns of all in any case, `sending` cycles. And where an operand
 // comes in several steps nothing comes while a PE of a row sends: it takes the next step when it has sent.
 double waiting(const Region& r, const RegionCut& cut, const Busiest& b, double stops, double shared,
                double sending) {
@@ -322,8 +331,9 @@ double waiting(const Region& r, const RegionCut& cut, const Busiest& b, double s
   return cut.w() * cut.h() == 1 ? own : std::max(own, (b.span + stops + between * out) / 2);
 }
 
+// `turns`: of all collectors.
 RegionPlan plan_with(const Region& r, const RegionCut& cut, const Busiest& b, double stops, double shared,
-                     double sending) {
+                     double turns) {
   RegionPlan p;
   p.cut = cut;
   p.plan.cut.w = cut.w();
@@ -333,17 +343,11 @@ RegionPlan plan_with(const Region& r, const RegionCut& cut, const Busiest& b, do
   // All operands share the links, along the row or the column of feeders.
   const double out = double(r.words_out()), in = stops + double(r.words_in());
   const double overhead = 20 + overhead_in(r) + kRunCycles / 2 * b.runs_out;
-  p.plan.interval_cycles =
-      std::max({b.compute + waiting(r, cut, b, stops, shared, sending) + overhead, in, sending});
+  const double sending = std::max(out, (out + kCollectorCycles * turns) / cut.h());
+  p.plan.interval_cycles = std::max({b.compute + waiting(r, cut, b, stops, shared, sending) + overhead, in,
+                                     sending, out + kTurnCycles * turns});
   p.plan.latency_cycles = in + b.compute + out + overhead + b.runs_out * p.plan.cut.w;
   return p;
-}
-
-// Cycles in which the results of all leave: words and turns from collector to collector, or what a collector
-// does.
-double sending_cycles(const Region& r, const RegionCut& cut) {
-  const double out = double(r.words_out()), turns = collector_turns(r, cut);
-  return std::max(out + kTurnCycles * turns, (out + kCollectorCycles * turns) / cut.h());
 }
 
 }  // namespace
@@ -352,8 +356,7 @@ RegionPlan plan_unlaid(const Region& r, const RegionCut& cut, StatementCosts& co
   Kept kept(r, cut);
   Busiest b = Busy(r, cut, row_streams(r, cut, kept), kept, costs).run(Look::few);
   b.in_steps = false;  // it may not be a row
-  return plan_with(r, cut, b, kRunCycles * std::accumulate(b.gaps_in.begin(), b.gaps_in.end(), 0.0), 0,
-                   double(r.words_out()));
+  return plan_with(r, cut, b, kRunCycles * std::accumulate(b.gaps_in.begin(), b.gaps_in.end(), 0.0), 0, 0);
 }
 
 RegionPlan plan_cut(const Region& r, const RegionCut& cut, StatementCosts& costs, Look look) {
@@ -364,9 +367,9 @@ RegionPlan plan_cut(const Region& r, const RegionCut& cut, StatementCosts& costs
   // While a PE waits others send over the same links. In some row results leave at any time, by the links
   // that bring it its part of the operands.
   const double shared = std::min(b.span + stops, out) / cut.h() * (1 - 1 / double(cut.w()));
-  RegionPlan p = plan_with(r, cut, b, stops, kShared * shared, sending_cycles(r, cut));
+  RegionPlan p = plan_with(r, cut, b, stops, kShared * shared, collector_turns(r, cut));
   const double links = out / cut.h() + words_of(row) + b.runs_out * cut.w();
-  p.plan.interval_cycles = std::max(p.plan.interval_cycles, links);
+  p.plan.interval_cycles = std::max({p.plan.interval_cycles, links, feeder_cycles(r, cut, row)});
   return p;
 }
 
