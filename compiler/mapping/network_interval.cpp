@@ -85,11 +85,13 @@ class Events {
     sending_[size_t(stream.producer)][size_t(stream.result)] = pace(stream);
   }
 
-  // Cycles from the first word to the last one, as the slowest taker takes them.
+  // Cycles from the first word to the last one, as the slowest taker takes them. A buffer takes them at once, and
+  // sends them on later.
   double pace(const Stream& stream) const {
     auto cycles = double(stream.words);
     for (const Taker& t : stream.takers) {
-      if (t.instance >= 0) cycles = std::max(cycles, skews_[size_t(t.instance)].taking);
+      if (t.instance >= 0 && parts_.instances[size_t(t.instance)].slack == 0)
+        cycles = std::max(cycles, skews_[size_t(t.instance)].taking);
     }
     return cycles;
   }

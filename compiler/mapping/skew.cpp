@@ -89,7 +89,6 @@ Skew skew_of(const Instance& inst) {
     // A word that is kept takes the datapath twice.
     s.interval = double(s.words.front()) * (inst.slack > 0 ? 2 : 1);
     passing(s, s.interval + 8);
-    s.taking = double(s.words.front());  // they come at once, and leave later
     s.holds.front() = inst.slack;
   } else if (work.kind == kernels::broadcast_kind()) {
     passing(s, s.interval);
