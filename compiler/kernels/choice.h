@@ -75,12 +75,14 @@ struct ResidentArray {
   int w = 1, h = 1;                      // PEs that have a part
   bool by_rows = true, by_columns = true;  // else all rows (columns) of PEs have the same
   bool odd_word = false;                 // begins 4 bytes beyond a multiple of 8
+  bool half = false;                     // the host has 16-bit floats, the kernel works on words of f32
   int words() const { return tile_rows * tile_columns; }
 };
 struct ResidentArrays {
   std::vector<ResidentArray> operands;   // x0, x1, …
   std::vector<ResidentArray> constants;  // as many as the choice has, with their names
   ResidentArray result;                  // may be an operand's
+  bool in_place() const;
 };
 
 // What a kernel adds to a program whose operands lie in arrays of its PEs, all in CSL.
@@ -93,6 +95,11 @@ struct ResidentText {
   bool gives_back = false;  // the command stream, when its tasks are done; else what is called has then ended
   std::map<std::string, std::string> files;
 };
+// What a kernel that gives the command stream back calls to do so. Before it the result becomes what the host
+// has.
+inline std::string_view give_back(const Choice& choice) {
+  return choice.work.half ? "give_back()" : "sys.unblock_cmd_stream()";
+}
 
 // A rectangle of PEs that hold a constant in slices of so many bytes.
 struct PackedPart {

@@ -110,6 +110,8 @@ class Kind {
   }
   virtual void add_resident_memory(const Work&, const Cut&, Memory&) const {}
   virtual double launch_cycles(const Work&, const Cut&, const Machine&) const { return 0; }
+  // Elements of the operands and of the result on a PE.
+  virtual double resident_words(const Work&, const Cut&) const;
 
   // ---- text
   // Fills what this kind adds to a choice whose nodes, work, operands and results are known.

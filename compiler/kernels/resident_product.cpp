@@ -120,6 +120,8 @@ class ResidentProduct final : public Kind {
     }
     if (second.name == "x1") list.operands.push_back(second);
     list.result = {"y", work.rows * work.m, work.m, rows, m, cut.w, cut.h};
+    list.result.half = work.half;
+    for (ResidentArray& x : list.operands) x.half = work.half;
     return list;
   }
 
@@ -141,13 +143,19 @@ class ResidentProduct final : public Kind {
     const bool biased = choice.work.constants > 0;
     text.import = write_chain(choice, at, rows * m, text.files);
     text.import += fmt::format(
-        "fn done() void {{\n{}  sys.unblock_cmd_stream();\n}}\n"
+        "fn done() void {{\n{}  {};\n}}\n"
         "const kernel = @import_module(\"resident_product.csl\", .{{\n"
         "  .P = {}, .rows = {}, .k = {}, .m = {}, .place = place, .colors = colors,\n"
         "  .x = &x0, .w = @ptrcast([*]f32, &{}[1]), .y = &y, .biased = {}, .bias = {}, .done = done }});\n",
-        text.import.empty() ? "" : "  epilogue.run();\n", at.cut.w, rows, at.cut.n_slice, m,
-        choice.operands.size() > 1 ? "x1" : "w", biased, biased ? "&b" : "&y");
+        text.import.empty() ? "" : "  epilogue.run();\n", give_back(choice), at.cut.w, rows, at.cut.n_slice,
+        m, choice.operands.size() > 1 ? "x1" : "w", biased, biased ? "&b" : "&y");
     return text;
+  }
+
+  // With W, as if it were an operand.
+  double resident_words(const Work& work, const Cut& cut) const override {
+    const double k = cut.n_slice, m = cut.m_slice, rows = tile_rows(work, cut);
+    return rows * k + k * m + rows * m;
   }
 
   std::string resident_sharding(const Work& work, const Cut& cut) const override {
@@ -177,8 +185,9 @@ class ResidentProduct final : public Kind {
   bool matrices(const Graph& g, NodeId id, Work& work, std::string& why) const {
     const graph::Node& node = g.node(id);
     const graph::Value &x = operand(g, node, 0), &w = operand(g, node, 1), &y = g.value(node.outputs[0]);
-    if (x.type.dtype != DataType::f32 || y.type.dtype != DataType::f32) {
-      why = "16-bit operands cannot be resident";
+    const bool alike = x.type.dtype == y.type.dtype && (w.is_constant() || w.type.dtype == y.type.dtype);
+    if (!alike || !is_computed(g, y)) {
+      why = "its operands and result are not floats of one type";
     } else if (x.is_constant() || w.type.rank() != 2 || x.type.rank() < 1) {
       why = "the second operand must be a matrix, and the first not constant";
     } else if (flagged(node, "trans_a") || (flagged(node, "trans_b") && !w.is_constant())) {
@@ -190,6 +199,7 @@ class ResidentProduct final : public Kind {
     const bool transposed = flagged(node, "trans_b");
     work.kind = this;
     work.resident = true;
+    work.half = y.type.dtype != DataType::f32;
     work.n = w.type.shape[transposed ? 1 : 0];
     work.m = w.type.shape[transposed ? 0 : 1];
     work.rows = work.m > 0 ? y.type.elements() / work.m : 0;

@@ -84,9 +84,10 @@ class Resident {
     if (inst().work.kind->has_resident_form()) return true;
     if (why.empty())
       why = fmt::format("the kernel is a {} ({})", inst().work.kind->name(), inst().kernel);
-    return fail(inst().title, "its operands cannot be resident: " + why,
-                "elementwise chains of f32, softmax, norms, reductions of rows and products of matrices have a "
-                "resident form");
+    return fail(
+        inst().title, "its operands cannot be resident: " + why,
+        "elementwise chains, softmax, norms, reductions of rows and products of matrices have a resident "
+        "form");
   }
   graph::Group group_of(const graph::Graph& g) {
     for (graph::Group& group : graph::groups(g))
@@ -96,7 +97,6 @@ class Resident {
   }
 
   bool supported(const graph::Graph& g) {
-    if (inst().work.half) return fail(inst().title, "16-bit operands cannot be resident", "use f32");
     const kernels::ResidentArrays arrays = inst().work.kind->resident_arrays(inst(), kernels::Cut{});
     for (size_t k = 0; k < inst().operands.size(); ++k) {
       const graph::Value& v = g.value(inst().operands[k]);
@@ -183,11 +183,12 @@ class Resident {
     t.tile_columns = uint32_t(a.tile_columns);
     return t;
   }
-  void copy(HostStep::Kind kind, const std::string& tensor, const ResidentArray& a) {
+  void copy(HostStep::Kind kind, const std::string& tensor, const ResidentArray& a,
+            const std::string& symbol) {
     HostStep& s = parts_.host.steps.emplace_back();
     s.kind = kind;
     s.tensor = tensor;
-    s.symbol = a.name;
+    s.symbol = symbol;
     s.tiling = tiling(a);
   }
 
@@ -195,11 +196,11 @@ class Resident {
     const kernels::ResidentArrays arrays = inst().work.kind->resident_arrays(inst(), cut());
     parts_.host.steps.clear();
     for (size_t k = 0; k < arrays.operands.size(); ++k)
-      copy(HostStep::Kind::copy_in, operand_tensor(k), arrays.operands[k]);
+      copy(HostStep::Kind::copy_in, operand_tensor(k), arrays.operands[k], arrays.operands[k].name);
     HostStep& launch = parts_.host.steps.emplace_back();
     launch.kind = HostStep::Kind::launch;
     launch.symbol = kFunction;
-    copy(HostStep::Kind::copy_out, result_tensor(), arrays.result);
+    copy(HostStep::Kind::copy_out, result_tensor(), arrays.result, result_symbol(arrays));
     for (size_t k = 0; k < arrays.constants.size(); ++k)
       pack(arrays.constants[k], inst().constants[k].values.floats());
   }

@@ -8,8 +8,9 @@
 //   their sums
 //                 meet on the first one (reduce.csl)
 //   products      a square of PEs has tiles of all three matrices (resident_product.csl)
-// Each kind says what lies where (kernels::ResidentArrays). What else there is (regions, streams of 16-bit
-// floats) is refused, with the reason.
+// Each kind says what lies where (kernels::ResidentArrays). 16-bit floats become f32 where they lie, before
+// the kernel begins; its result is one of them again (resident_text.cpp). What else there is (regions) is
+// refused, with the reason.
 #pragma once
 
 #include "compiler/mapping/instances.h"

@@ -65,7 +65,8 @@ struct Tiling {
 struct HostStep {
   enum class Kind : uint8_t { send, receive, op, copy_in, launch, copy_out } kind = Kind::op;
   std::string port;                  // send, receive: name of the HostPort
-  std::string tensor;                // send, receive: elements in C order, one wavelet each; copies: 32 bits each
+  std::string tensor;  // send, receive: elements in C order, one wavelet each; copies: as they lie on PEs, of
+                       // 16 or 32 bits
   std::string op;                    // op: name in runtime/ops
   std::vector<std::string> inputs, outputs;  // op
   Attrs attrs;

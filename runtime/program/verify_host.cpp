@@ -126,14 +126,15 @@ class HostVerifier {
     const auto it = by_name_.find(s.tensor);
     if (it == by_name_.end()) return;  // reported by uses() or gives()
     const Tiling& t = s.tiling;
-    if (data_type_bytes(it->second->type) != 4)
-      v_.error(where, fmt::format("tensor '{}' is {}; only types of 32 bits lie on PEs", s.tensor,
+    const int64_t element = data_type_bytes(it->second->type);
+    if (element != 2 && element != 4)
+      v_.error(where, fmt::format("tensor '{}' is {}; only types of 16 and 32 bits lie on PEs", s.tensor,
                                   data_type_name(it->second->type)));
     const int64_t rows = (elements(*it->second) + t.columns - 1) / t.columns;
     if (t.columns > int64_t(t.tile_columns) * t.rect.w || rows > int64_t(t.tile_rows) * t.rect.h)
       v_.error(where, fmt::format("a matrix of {} x {} does not lie in {} x {} tiles of {} x {}", rows, t.columns,
                                   t.rect.h, t.rect.w, t.tile_rows, t.tile_columns));
-    const int64_t bytes = 4 * int64_t(t.tile_rows) * int64_t(t.tile_columns);
+    const int64_t bytes = element * int64_t(t.tile_rows) * int64_t(t.tile_columns);
     constant({s.symbol, t.rect, uint32_t(std::min<int64_t>(bytes, UINT32_MAX)), 0});
   }
 

@@ -19,11 +19,12 @@ class ResidentProgram : public Scratch {
     EXPECT_EQ(r.exit_code, 0) << r.out << r.err;
   }
   static std::string row(const std::string& name, const std::string& op, const std::string& attrs,
-                         const std::string& rect, const std::string& operands) {
+                         const std::string& rect, const std::string& operands, bool half = false) {
     // What is so small is far from its bound.
     return "  - {name: " + name + ", op: " + op + ", attrs: {" + attrs +
            "}, machine: [wse2, wse3], policy: [medium, aggressive], cases: [{rect: " + rect +
-           ", resident: true, operands: [" + operands + "], cause: small}]}\n";
+           ", resident: true, half: " + (half ? "true" : "false") + ", operands: [" + operands +
+           "], cause: small}]}\n";
   }
 };
 
@@ -66,6 +67,48 @@ TEST_F(ResidentProgram, ProductsOnSquares) {
                                               "-o", path("a.csp")});
   ASSERT_EQ(made.exit_code, 0) << made.err;
   EXPECT_THAT(made.out, HasSubstr("\"summa+dtg-elementwise\""));
+}
+
+// Elements of 16 bits become words of f32 in the place in which they lie, the first ones of an odd number, of
+// one and behind an unused word too; results, words again.
+TEST_F(ResidentProgram, ValuesOf16BitsAreRight) {
+  const auto half = [](const std::string& name, const std::string& op, const std::string& attrs,
+                       const std::string& rect,
+                       const std::string& operands) { return row(name, op, attrs, rect, operands, true); };
+  const std::string matrices = "{shape: [10, 17]}, {shape: [17, 9], constant: true}";
+  const std::string per_element = "{shape: [1, 5, 10]}, {shape: [10], constant: true}";
+  expect_values(half("chain", "gelu", "", "[3, 2]", "{shape: [1, 101]}") +
+                half("element", "relu", "", "[1, 1]", "{shape: [1, 1]}") +
+                half("more_pes", "relu", "", "[3, 3]", "{shape: [1, 4]}") +
+                half("two", "sub", "", "[3, 1]", "{shape: [1, 50]}, {shape: [1, 50]}") +
+                half("constant", "mul", "", "[2, 2]", per_element) +
+                half("softmax", "softmax", "", "[2, 2]", "{shape: [1, 7, 9]}") +
+                half("norm", "layer_norm", "", "[2, 1]", per_element + ", {shape: [10], constant: true}") +
+                half("rms", "rms_norm", "", "[1, 3]", per_element) +
+                half("tree", "reduce_sum", "axes: [2]", "[16, 1]", "{shape: [1, 1, 512]}") +
+                half("two_phase", "reduce_mean", "axes: [2]", "[16, 2]", "{shape: [1, 47, 256]}") +
+                half("largest", "reduce_max", "axes: [2]", "[4, 1]", "{shape: [1, 800, 8]}"));
+  expect_values(half("gemm", "gemm", "", "[3, 3]", matrices + ", {shape: [9], constant: true}") +
+                half("one", "matmul", "", "[1, 1]", matrices) +
+                half("operands", "matmul", "", "[3, 3]", "{shape: [10, 17]}, {shape: [17, 9]}") +
+                half("nine", "matmul", "", "[9, 9]", "{shape: [20, 31]}, {shape: [31, 26]}"));
+}
+
+// 10,240 of them take what as many f32 take: 40 KB of a PE's 48, with the conversion of each at a word per
+// cycle.
+TEST_F(ResidentProgram, SixteenBitsTakeNoMoreMemoryThan32) {
+  std::vector<double> bytes;
+  for (const std::string type : {"f32", "f16"}) {
+    write("model.yaml",
+          "inputs:\n  - {name: x, type: \"" + type +
+              "[1, 10240]\"}\nnodes:\n  - {name: y, op: relu, inputs: [x]}\noutputs: [{name: y}]\n");
+    const ChildResult r =
+        run("cs-compile", {path("model.yaml"), "--operands", "resident", "--rect", "1x1", "--json"});
+    ASSERT_EQ(r.exit_code, 0) << r.err;
+    bytes.push_back(nlohmann::json::parse(r.out).at("kernels").at(0).at("bytes_per_pe"));
+  }
+  EXPECT_GT(bytes[1], 40960);
+  EXPECT_LT(bytes[1], bytes[0] + 600);
 }
 
 constexpr const char* kModel =

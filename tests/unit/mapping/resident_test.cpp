@@ -76,6 +76,26 @@ TEST(Resident, ProductsAreCutIntoTilesOfASquare) {
   EXPECT_DOUBLE_EQ(kernels::ideal_bound(work, 4, 4, 4, m).compute, 56.0 * 56 * 9 / 16);
 }
 
+// Of 16-bit floats, 3 x 14 x 14 words per PE are converted, one a cycle.
+TEST(Resident, SixteenBitsAreConvertedOnce) {
+  const Machine m = test::machine("wse2");
+  kernels::Work work;
+  work.kind = kernels::resident_product_kind();
+  work.resident = true;
+  work.rows = work.n = work.m = 56;
+  work.flops_per_element = 0;
+  const double words = kernels::plan_resident(work, 4, 4, m)->latency_cycles;
+  work.half = true;
+  EXPECT_DOUBLE_EQ(kernels::plan_resident(work, 4, 4, m)->latency_cycles, words + 3 * 14 * 14);
+  work = {};
+  work.resident = work.half = true;
+  work.n = work.m = 400;
+  work.operands = 2;
+  const auto chain = kernels::plan_resident(work, 2, 2, m);
+  work.half = false;
+  EXPECT_DOUBLE_EQ(chain->latency_cycles, kernels::plan_resident(work, 2, 2, m)->latency_cycles + 3 * 100);
+}
+
 TEST(Resident, TheBoundHasNoStreams) {
   const Machine m = test::machine("wse2");
   // 1024 additions at two per cycle on four PEs; 4 KB read at 16 bytes per cycle.
@@ -115,8 +135,6 @@ std::string refusal(const graph::Graph& g, int w = 2, int h = 1) {
 TEST(Resident, WhatHasNoSuchFormIsRefusedWithTheReason) {
   test::GemmCase gemm{.n = 8, .m = 8};
   EXPECT_THAT(refusal(test::gemm_graph(gemm)), HasSubstr("kernel 'summa' has no cut for 2 x 1 PEs"));
-  test::GemmCase half{.n = 8, .m = 8, .type = DataType::f16};
-  EXPECT_THAT(refusal(test::gemm_graph(half), 2, 2), HasSubstr("16-bit operands cannot be resident"));
   graph::Graph turned;
   const graph::ValueId t = turned.add_input("x", {DataType::f32, {4, 6}}, 0);
   turned.set_output(test::add_op(turned, "a", "transpose", {t}, {6, 4}, Origin::autogen));

@@ -62,7 +62,8 @@ TEST(Verify, CopiesMustFitTheirSymbols) {
       {"needs 36 bytes per PE, tile program 'pe.csl' has 32",
        [](HostPart& h) { h.steps[0].tiling.tile_columns = 9; }},
       {"covers 3 PEs, of which 2 have a tile program", [](HostPart& h) { h.steps[0].tiling.rect.w = 3; }},
-      {"is f16; only types of 32 bits lie on PEs", [](HostPart& h) { h.inputs[0].type = DataType::f16; }},
+      {"is i64; only types of 16 and 32 bits lie on PEs",
+       [](HostPart& h) { h.inputs[0].type = DataType::i64; }},
       {"exports no function 'go'", [](HostPart& h) { h.steps[1].symbol = "go"; }},
       {"no step gives the output 'out'", [](HostPart& h) { h.steps.pop_back(); }},
   };
