@@ -28,6 +28,12 @@ struct PackedConstant {
   bool integer = false;  // PEs hold words of i32: of regions, of weights in bytes
 };
 
+// An operand of a concat: its array on a PE, and its words of a row of the result.
+struct Joined {
+  std::string array;
+  int64_t width = 0;
+};
+
 struct Choice {
   std::string op;      // "gemm+leaky_relu"
   std::string kernel;  // "gemv", "gemv+dtg-elementwise", "dtg-contraction", "dtg-elementwise"
@@ -47,6 +53,7 @@ struct Choice {
   float scale = 1;                        // reduction
   float epsilon = 0;                      // layer_norm
   bool maximum = false;                   // reduction
+  std::vector<Joined> joined;             // concat: operands and constants in order
 };
 
 // What mapping inserts: every element of a stream `copies` times, and a PE that leaves control wavelets

@@ -127,6 +127,7 @@ class Elementwise final : public Kind {
     choice.region.reset();
     choice.constants.clear();
     fill(g, group, machine, choice);
+    for (graph::ValueId& v : choice.operands) v = graph::source_of(g, v);
     return true;
   }
   ResidentText write_resident(const Choice& choice, const Setting& at) const override {

@@ -36,6 +36,8 @@ const Kind* relay_kind();        // n elements pass one PE (control wavelets sta
 const Kind* region_kind();       // any loops, generated (autogen/region.h)
 const Kind* walk_kind();         // n elements in another order, or the largest of windows
 const Kind* lookup_kind();       // rows × (1 number to m elements of a table)
+const Kind* resident_transpose_kind();  // matrices of n columns and `row` rows, `rows` in all, on the PEs
+const Kind* resident_concat_kind();     // rows × n elements from several operands on the PEs
 const Kind* resident_product_kind();  // rows × (y[m] = W[m,n] x[n] + b), operands on a square of PEs
 
 // The code of an elementwise chain, in numbers: what autogen generates for a slice (autogen/expression.h).

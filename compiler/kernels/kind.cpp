@@ -8,9 +8,18 @@
 namespace cs::kernels {
 
 std::span<const Kind* const> kinds() {
-  static const Kind* const list[] = {contraction_kind(), elementwise_kind(), reduction_kind(), rows_kind(),
-                                     region_kind(),      walk_kind(),        lookup_kind(),
-                                     broadcast_kind(),   relay_kind(),       resident_product_kind()};
+  static const Kind* const list[] = {contraction_kind(),
+                                     elementwise_kind(),
+                                     reduction_kind(),
+                                     rows_kind(),
+                                     region_kind(),
+                                     walk_kind(),
+                                     lookup_kind(),
+                                     broadcast_kind(),
+                                     relay_kind(),
+                                     resident_product_kind(),
+                                     resident_transpose_kind(),
+                                     resident_concat_kind()};
   return list;
 }
 

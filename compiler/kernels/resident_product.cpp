@@ -81,6 +81,8 @@ class ResidentProduct final : public Kind {
     return cut;
   }
 
+  std::string resident_limits(const Work&) const override { return "a product takes a square"; }
+
   void add_resident_memory(const Work& work, const Cut& cut, Memory& memory) const override {
     const int64_t k = cut.n_slice, m = cut.m_slice, rows = tile_rows(work, cut);
     add_user(memory, "tiles of the constant or second operand", 3 * 4 * (k * m + 1));

@@ -1,6 +1,8 @@
 // Operands that lie on the PEs, as a user compiles and runs them: values, the way through CSL text, refusals.
 #include <gmock/gmock.h>
 
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 
 #include "tests/e2e/run_tool.h"
@@ -109,6 +111,84 @@ TEST_F(ResidentProgram, SixteenBitsTakeNoMoreMemoryThan32) {
   }
   EXPECT_GT(bytes[1], 40960);
   EXPECT_LT(bytes[1], bytes[0] + 600);
+}
+
+// One matrix in tiles of a square that exchange them, several whole ones on every PE; where nothing divides,
+// rows of PEs have no word of the result.
+TEST_F(ResidentProgram, TransposesOfMatrices) {
+  const auto square = [](int side, const std::string& shape, bool half) {
+    const std::string name = fmt::format("p{}{}", side, half ? "_half" : "");
+    return row(name, "transpose", "perm: [1, 0]", fmt::format("[{0}, {0}]", side), "{shape: " + shape + "}",
+               half);
+  };
+  for (const bool half : {false, true})
+    expect_values(square(1, "[5, 3]", half) + square(2, "[3, 4]", half) + square(3, "[40, 41]", half) +
+                  square(9, "[10, 126]", half) + square(17, "[17, 16]", half));
+  expect_values(square(32, "[449, 33]", false) + square(64, "[64, 128]", false));
+  expect_values(row("batch", "transpose", "perm: [0, 2, 1]", "[2, 3]", "{shape: [11, 2, 3]}") +
+                row("batch_half", "transpose", "perm: [0, 2, 1]", "[4, 1]", "{shape: [4, 3, 5]}", true) +
+                row("heads", "transpose", "perm: [0, 1, 4, 2, 3]", "[1, 2]", "{shape: [1, 3, 2, 1, 3]}") +
+                row("vector", "transpose", "perm: [1, 2, 0]", "[2, 2]", "{shape: [1, 5, 2]}") +
+                row("ones", "transpose", "perm: [2, 1, 0]", "[3, 3]", "{shape: [6, 1, 9]}") +
+                row("blocks", "transpose", "perm: [2, 3, 0, 1]", "[3, 3]", "{shape: [2, 3, 4, 5]}"));
+}
+
+// Whole rows on every PE, or columns where there is one row; constants too.
+TEST_F(ResidentProgram, ConcatsThatMoveNoWord) {
+  const std::string three = "{shape: [7, 4]}, {shape: [7, 1]}, {shape: [7, 9]}";
+  for (const bool half : {false, true})
+    expect_values(
+        row("rows", "concat", "axis: 1", "[2, 2]", three, half) +
+        row("one_pe", "concat", "axis: 0", "[1, 1]", "{shape: [5]}, {shape: [8]}", half) +
+        row("columns", "concat", "axis: 0", "[3, 1]", "{shape: [2, 13]}, {shape: [5, 13]}", half) +
+        row("channels", "concat", "axis: -3", "[2, 3]",
+            "{shape: [8, 2, 3, 3]}, {shape: [8, 3, 3, 3], constant: true}", half) +
+        row("more_pes", "concat", "axis: 2", "[9, 1]", "{shape: [2, 3, 1]}, {shape: [2, 3, 14]}", half));
+  expect_values(row("wide", "concat", "axis: 1", "[17, 17]", "{shape: [578, 3]}, {shape: [578, 14]}") +
+                row("line", "concat", "axis: 0", "[64, 1]", "{shape: [1, 65]}, {shape: [4, 65]}"));
+}
+
+TEST_F(ResidentProgram, ChainsOf16BitsAreOneKernel) {
+  write("model.yaml",
+        "inputs:\n  - {name: x, type: \"f16[3, 7]\"}\n  - {name: z, type: \"f16[3, 7]\"}\n"
+        "nodes:\n  - {name: h, op: mul, inputs: [z, x]}\n  - {name: a, op: tanh, inputs: [h]}\n"
+        "  - {name: y, op: add, inputs: [a, x]}\noutputs: [y]\n");
+  const std::vector<std::string> resident{"--operands", "resident", "--rect", "2x2", "--json"};
+  std::vector<std::string> how{path("model.yaml"), "-o", path("a.csp")};
+  how.insert(how.end(), resident.begin(), resident.end());
+  const ChildResult made = run("cs-compile", how);
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  EXPECT_THAT(made.out, HasSubstr("\"dtg-elementwise\""));
+  EXPECT_THAT(made.out, HasSubstr("\"mul+tanh+add\""));
+  ASSERT_EQ(run("cs-compile", {path("model.yaml"), "-o", path("b.csp")}).exit_code, 0);
+  ASSERT_EQ(run("cs-sim", {path("b.csp"), "--outputs", path("out.npz"), "--seed", "3"}).exit_code, 0);
+  const ChildResult same = run("cs-sim", {path("a.csp"), "--expect", path("out.npz"), "--seed", "3"});
+  EXPECT_EQ(same.exit_code, 0) << same.out << same.err;
+}
+
+std::string why_not(const ChildResult& r) {
+  EXPECT_EQ(r.exit_code, 1);
+  return r.err;
+}
+
+TEST_F(ResidentProgram, WhatWouldMoveWordsIsRefused) {
+  const auto refusal = [&](const std::string& inputs, const std::string& node, const std::string& rect) {
+    write("model.yaml", "inputs:\n" + inputs + "nodes:\n  - {name: y, " + node + "}\noutputs: [y]\n");
+    return why_not(run("cs-compile", {path("model.yaml"), "--operands", "resident", "--rect", rect}));
+  };
+  const std::string two = "  - {name: a, type: \"f32[4]\"}\n  - {name: b, type: \"f32[6]\"}\n";
+  const std::string rows = "  - {name: a, type: \"f32[1, 4, 8]\"}\n  - {name: b, type: \"f32[1, 6, 8]\"}\n";
+  EXPECT_THAT(refusal(two, "op: concat, inputs: [a, b], attrs: {axis: 0}", "2x1"),
+              HasSubstr("beyond one PE words would have to move from PE to PE"));
+  EXPECT_THAT(refusal(rows, "op: concat, inputs: [a, b], attrs: {axis: 1}", "2x2"),
+              HasSubstr("its columns lie on one row of PEs, W x 1"));
+  EXPECT_THAT(refusal("  - {name: a, type: \"f32[4, 6]\"}\n",
+                      "op: transpose, inputs: [a], attrs: {perm: [1, 0]}", "2x1"),
+              HasSubstr("has no cut for 2 x 1 PEs: one matrix takes a square"));
+  EXPECT_THAT(
+      refusal("  - {name: a, type: \"f32[3, 4, 6]\"}\n",
+              "op: transpose, inputs: [a], attrs: {perm: [2, 1, 0]}", "2x2"),
+      HasSubstr("its 3 groups of dimensions change places otherwise than rows and columns of matrices"));
 }
 
 constexpr const char* kModel =

@@ -96,6 +96,29 @@ TEST(Resident, SixteenBitsAreConvertedOnce) {
   EXPECT_DOUBLE_EQ(chain->latency_cycles, kernels::plan_resident(work, 2, 2, m)->latency_cycles + 3 * 100);
 }
 
+// 8 x 8 tiles of 16 x 16: the closed form of transpose.csl, 8 (256 + 5) + 2 * 7 + 45.
+TEST(Resident, OneMatrixIsTransposedOnASquare) {
+  const Machine m = test::machine("wse2");
+  kernels::Work work;
+  work.kind = kernels::resident_transpose_kind();
+  work.resident = true;
+  work.rows = work.row = work.n = work.m = 128;
+  const auto plan = kernels::plan_resident(work, 8, 8, m);
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->cut.n_slice * plan->cut.m_slice, 256);
+  EXPECT_DOUBLE_EQ(plan->latency_cycles, 8 * 261 + 14 + 45 + 20);
+  EXPECT_FALSE(kernels::cut_resident(work, 8, 4, m));
+  // Ten matrices of 12 x 5 on 2 x 2 PEs: three whole ones on each.
+  work.rows = 120;
+  work.row = 12;
+  work.n = work.m = 5;
+  const auto whole = kernels::cut_resident(work, 2, 2, m);
+  ASSERT_TRUE(whole);
+  EXPECT_EQ(whole->line, 1);
+  EXPECT_EQ(whole->m_slice, 36);
+  EXPECT_EQ(whole->n_slice, 5);
+}
+
 TEST(Resident, TheBoundHasNoStreams) {
   const Machine m = test::machine("wse2");
   // 1024 additions at two per cycle on four PEs; 4 KB read at 16 bytes per cycle.
@@ -139,7 +162,12 @@ TEST(Resident, WhatHasNoSuchFormIsRefusedWithTheReason) {
   const graph::ValueId t = turned.add_input("x", {DataType::f32, {4, 6}}, 0);
   turned.set_output(test::add_op(turned, "a", "transpose", {t}, {6, 4}, Origin::autogen));
   turned.node(turned.value(turned.outputs[0]).producer).assignment.kernel = "dtg-region";
-  EXPECT_THAT(refusal(turned), HasSubstr("the kernel is a region (dtg-region)"));
+  EXPECT_THAT(refusal(turned), HasSubstr("has no cut for 2 x 1 PEs: one matrix takes a square"));
+  graph::Graph sorted;
+  const graph::ValueId u = sorted.add_input("x", {DataType::f32, {4, 6}}, 0);
+  sorted.set_output(test::add_op(sorted, "a", "cum_sum", {u}, {4, 6}, Origin::autogen));
+  sorted.node(sorted.value(sorted.outputs[0]).producer).assignment.kernel = "dtg-region";
+  EXPECT_THAT(refusal(sorted), HasSubstr("the kernel is a region (dtg-region)"));
   graph::Graph two;
   const graph::ValueId x = two.add_input("x", {DataType::f32, {1, 8}}, 0);
   const graph::ValueId a = test::add_op(two, "a", "relu", {x}, {1, 8}, Origin::handwritten);
