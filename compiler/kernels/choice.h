@@ -2,6 +2,7 @@
 // roles and packs its constants.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <optional>
@@ -82,8 +83,9 @@ struct ResidentArray {
   int w = 1, h = 1;                      // PEs that have a part
   bool by_rows = true, by_columns = true;  // else all rows (columns) of PEs have the same
   bool odd_word = false;                 // begins 4 bytes beyond a multiple of 8
+  Windows windows = {};                  // of planes, instead of tiles of the matrix
   bool half = false;                     // the host has 16-bit floats, the kernel works on words of f32
-  int words() const { return tile_rows * tile_columns; }
+  int words() const { return tile_rows * tile_columns * std::max(1, int(windows.planes)); }
 };
 struct ResidentArrays {
   std::vector<ResidentArray> operands;   // x0, x1, …

@@ -19,7 +19,8 @@ std::span<const Kind* const> kinds() {
                                      relay_kind(),
                                      resident_product_kind(),
                                      resident_transpose_kind(),
-                                     resident_concat_kind()};
+                                     resident_concat_kind(),
+                                     resident_convolution_kind()};
   return list;
 }
 

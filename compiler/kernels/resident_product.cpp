@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "compiler/autogen/elementwise.h"
 #include "compiler/kernels/match_parts.h"
+#include "compiler/kernels/resident_chain.h"
 #include "compiler/kernels/role_parts.h"
 
 namespace cs::kernels {
@@ -60,7 +60,7 @@ class ResidentProduct final : public Kind {
       choice.operands.push_back(graph::source_of(g, node.inputs[1]));
     }
     if (has_bias(node)) choice.constants.push_back({"b", bias_of(g, node, work.m)});
-    return group.nodes.size() == 1 || add_chain(g, group, machine, choice, why);
+    return group.nodes.size() == 1 || add_resident_chain(g, group, machine, choice, why);
   }
 
   // ---- costs
@@ -143,7 +143,7 @@ class ResidentProduct final : public Kind {
     text.gives_back = true;
     const int rows = tile_rows(choice.work, at.cut), m = at.cut.m_slice;
     const bool biased = choice.work.constants > 0;
-    text.import = write_chain(choice, at, rows * m, text.files);
+    text.import = write_resident_chain(choice, at, rows * m, text.files);
     text.import += fmt::format(
         "fn done() void {{\n{}  {};\n}}\n"
         "const kernel = @import_module(\"resident_product.csl\", .{{\n"
@@ -225,34 +225,6 @@ class ResidentProduct final : public Kind {
       for (int64_t i = 0; i < m; ++i)
         list.push_back(alpha * float(w.get(transposed ? i * n + j : j * m + i)));
     return list;
-  }
-
-  // The nodes behind the product.
-  static bool add_chain(const Graph& g, const graph::Group& group, const Machine& machine, Choice& choice,
-                        std::string& why) {
-    const std::vector<PackedConstant> own = choice.constants;
-    const int constants = choice.work.constants;
-    for (size_t i = 1; i < group.nodes.size(); ++i) {
-      if (g.op(group.nodes[i]).kind == ops::OpKind::elementwise) continue;
-      why = fmt::format("'{}' behind the product is no elementwise operator", g.node(group.nodes[i]).name);
-      return false;
-    }
-    attach_expression(g, group, std::span(group.nodes).subspan(1), true, machine, choice);
-    choice.constants = own;
-    choice.work.constants = constants;
-    if (choice.expr->inputs() > 1) why = "what is behind the product needs other operands";
-    choice.kernel += "+dtg-elementwise";
-    return why.empty();
-  }
-
-  // Works on all elements of y. The import, nothing if there is no chain.
-  static std::string write_chain(const Choice& choice, const Setting& at, int n,
-                                 std::map<std::string, std::string>& files) {
-    if (!choice.expr) return "";
-    const std::string file = at.name + "_epilogue.csl";
-    files[file] = autogen::epilogue_module(
-        {choice.title, fmt::format("{} elements on every PE", n), *choice.expr, 1, 0, n}, at.machine);
-    return fmt::format("const epilogue = @import_module(\"{}\", .{{ .y = &y }});\n", file);
   }
 };
 

@@ -86,10 +86,10 @@ class Resident {
     if (inst().work.kind->has_resident_form()) return true;
     if (why.empty())
       why = fmt::format("the kernel is a {} ({})", inst().work.kind->name(), inst().kernel);
-    return fail(inst().title, "its operands cannot be resident: " + why,
-                "elementwise chains, softmax, norms, reductions of rows, products, transposes and concats "
-                "have a resident "
-                "form");
+    return fail(
+        inst().title, "its operands cannot be resident: " + why,
+        "chains, softmax, norms, reductions of rows, products, convolutions, transposes and concats have a "
+        "resident form");
   }
   graph::Group group_of(const graph::Graph& g) {
     for (graph::Group& group : graph::groups(g))
@@ -186,6 +186,7 @@ class Resident {
     t.columns = a.columns;
     t.tile_rows = uint32_t(a.tile_rows);
     t.tile_columns = uint32_t(a.tile_columns);
+    t.windows = a.windows;
     return t;
   }
   void copy(HostStep::Kind kind, const std::string& tensor, const ResidentArray& a,

@@ -11,13 +11,14 @@ namespace cs::mapping {
 
 namespace {
 
-bool all_generated(const Parts& parts) {
-  const auto generated = [](const Instance& i) {
-    return !i.infrastructure && i.origin == Origin::autogen && i.results.size() == 1;
-  };
+// The policy under which nothing is generated.
+constexpr std::string_view kNothingGenerated = "disabled";
+
+bool may_be_one(const Parts& parts) {
+  const auto computes = [](const Instance& i) { return !i.infrastructure && i.results.size() == 1; };
   const auto on_host = [](const HostStep& s) { return s.kind == HostStep::Kind::op; };
-  return parts.instances.size() > 1 &&
-         std::all_of(parts.instances.begin(), parts.instances.end(), generated) &&
+  return parts.host.policy != kNothingGenerated && parts.instances.size() > 1 &&
+         std::all_of(parts.instances.begin(), parts.instances.end(), computes) &&
          std::none_of(parts.host.steps.begin(), parts.host.steps.end(), on_host);
 }
 
@@ -79,12 +80,13 @@ void join_streams(const graph::Graph& g, const std::vector<Instance>& before, Pa
 
 bool merge_resident(const graph::Graph& g, const Machine& machine, Parts& parts, std::string& why) {
   const graph::ValueId result = only_result(g);
-  if (!result.valid() || !all_generated(parts)) return false;
+  if (!result.valid() || !may_be_one(parts)) return false;
   const graph::Group group = together(g, parts);
   if (g.value(result).producer != group.nodes.back()) return false;
   for (const kernels::Kind* kind : kernels::kinds()) {
     Instance inst = parts.instances.front();
     inst.results = {result};
+    inst.origin = Origin::autogen;
     if (!kind->take_resident(g, group, machine, inst, why)) continue;
     const std::vector<Instance> before = std::exchange(parts.instances, {});
     parts.instances.push_back(std::move(inst));

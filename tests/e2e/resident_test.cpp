@@ -148,6 +148,57 @@ TEST_F(ResidentProgram, ConcatsThatMoveNoWord) {
                 row("line", "concat", "axis: 0", "[64, 1]", "{shape: [1, 65]}, {shape: [4, 65]}"));
 }
 
+// Rows of the result over columns of PEs, channels over rows; neither divides. Padding on one side, strides
+// that leave rows out, dilated kernels, groups that a PE's channels cut, one dimension.
+TEST_F(ResidentProgram, ConvolutionsHaveTheWindowsThatTheyNeed) {
+  const std::string picture = "{shape: [1, 4, 9, 7]}", bias = ", {shape: [6], constant: true}";
+  const auto weights = [](const std::string& shape) { return ", {shape: " + shape + ", constant: true}"; };
+  for (const bool half : {false, true})
+    expect_values(
+        row("plain", "conv", "", "[2, 2]", picture + weights("[6, 4, 3, 3]") + bias, half) +
+        row("padded", "conv", "pads: [1, 1, 1, 1]", "[3, 4]", picture + weights("[6, 4, 3, 3]"), half) +
+        row("one_side", "conv", "pads: [2, 0, 0, 1]", "[1, 1]", picture + weights("[6, 4, 3, 2]") + bias,
+            half) +
+        row("strides", "conv", "strides: [2, 3]", "[2, 3]", picture + weights("[6, 4, 1, 2]") + bias, half) +
+        row("dilated", "conv", "dilations: [3, 2], pads: [1, 1, 2, 0]", "[4, 1]",
+            picture + weights("[6, 4, 3, 3]"), half) +
+        row("groups", "conv", "group: 2, pads: [1, 1, 1, 1]", "[2, 4]",
+            picture + weights("[6, 2, 3, 3]") + bias, half) +
+        row("depthwise", "conv", "group: 4, strides: [2, 2], auto_pad: SAME_UPPER", "[3, 3]",
+            picture + weights("[4, 1, 3, 3]"), half) +
+        row("line", "conv", "strides: [2], pads: [2, 1]", "[3, 2]",
+            "{shape: [1, 3, 31]}, {shape: [5, 3, 4], constant: true}", half) +
+        row("more_pes", "conv", "", "[9, 17]", picture + weights("[6, 4, 5, 3]") + bias, half));
+  expect_values(row("wide", "conv", "pads: [1, 1, 1, 1]", "[32, 2]",
+                    "{shape: [1, 2, 64, 5]}, {shape: [3, 2, 3, 3], constant: true}"));
+}
+
+TEST_F(ResidentProgram, AnActivationBehindAConvolutionIsPartOfIt) {
+  write("model.yaml",
+        "inputs:\n  - {name: x, type: \"f32[1, 1, 3, 3]\"}\n"
+        "constants:\n  - {name: w, type: \"f32[1, 1, 2, 2]\", value: [1, -2, 3, -4]}\n"
+        "nodes:\n  - {name: h, op: conv, inputs: [x, w]}\n  - {name: y, op: relu, inputs: [h]}\noutputs: "
+        "[y]\n");
+  const ChildResult made = run("cs-compile", {path("model.yaml"), "--operands", "resident", "--rect", "2x1",
+                                              "--json", "-o", path("a.csp")});
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  EXPECT_THAT(made.out, HasSubstr("\"conv_windows+dtg-elementwise\""));
+  ASSERT_EQ(run("cs-compile", {path("model.yaml"), "-o", path("b.csp")}).exit_code, 0);
+  ASSERT_EQ(run("cs-sim", {path("b.csp"), "--outputs", path("out.npz"), "--seed", "3"}).exit_code, 0);
+  const ChildResult same = run("cs-sim", {path("a.csp"), "--expect", path("out.npz"), "--seed", "3"});
+  EXPECT_EQ(same.exit_code, 0) << same.out << same.err;
+  // Windows of the host's text are those of the program.
+  const std::string text = path("text");
+  ASSERT_EQ(run("cs-compile",
+                {path("model.yaml"), "--operands", "resident", "--rect", "2x1", "--emit", "csl", "-o", text})
+                .exit_code,
+            0);
+  const ChildResult again =
+      run("cs-compile", {text + "/layout.csl", "--host", text + "/host.yaml", "-o", path("c.csp")});
+  ASSERT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_EQ(slurp(path("a.csp/program.fb")), slurp(path("c.csp/program.fb")));
+}
+
 TEST_F(ResidentProgram, ChainsOf16BitsAreOneKernel) {
   write("model.yaml",
         "inputs:\n  - {name: x, type: \"f16[3, 7]\"}\n  - {name: z, type: \"f16[3, 7]\"}\n"
@@ -185,6 +236,9 @@ TEST_F(ResidentProgram, WhatWouldMoveWordsIsRefused) {
   EXPECT_THAT(refusal("  - {name: a, type: \"f32[4, 6]\"}\n",
                       "op: transpose, inputs: [a], attrs: {perm: [1, 0]}", "2x1"),
               HasSubstr("has no cut for 2 x 1 PEs: one matrix takes a square"));
+  EXPECT_THAT(refusal("  - {name: a, type: \"f32[1, 2, 8, 8]\"}\n  - {name: b, type: \"f32[3, 2, 3, 3]\"}\n",
+                      "op: conv, inputs: [a, b]", "2x2"),
+              HasSubstr("its weights and bias are not constant"));
   EXPECT_THAT(
       refusal("  - {name: a, type: \"f32[3, 4, 6]\"}\n",
               "op: transpose, inputs: [a], attrs: {perm: [2, 1, 0]}", "2x2"),

@@ -145,8 +145,9 @@ TEST(LeastCycles, EveryOperationAtItsOwnRate) {
   EXPECT_DOUBLE_EQ(least("mul", "wse2"), 1);
 }
 
-std::string refusal(const graph::Graph& g, int w = 2, int h = 1) {
+std::string refusal(const graph::Graph& g, int w = 2, int h = 1, const std::string& policy = "medium") {
   mapping::MapOptions options;
+  options.policy = policy;
   options.resident = true;
   options.force_width = w;
   options.force_height = h;
@@ -169,10 +170,15 @@ TEST(Resident, WhatHasNoSuchFormIsRefusedWithTheReason) {
   sorted.node(sorted.value(sorted.outputs[0]).producer).assignment.kernel = "dtg-region";
   EXPECT_THAT(refusal(sorted), HasSubstr("the kernel is a region (dtg-region)"));
   graph::Graph two;
-  const graph::ValueId x = two.add_input("x", {DataType::f32, {1, 8}}, 0);
-  const graph::ValueId a = test::add_op(two, "a", "relu", {x}, {1, 8}, Origin::handwritten);
-  two.set_output(test::add_op(two, "b", "relu", {a}, {1, 8}, Origin::handwritten));
+  const graph::ValueId x = two.add_input("x", {DataType::f32, {4, 6}}, 0);
+  const graph::ValueId a = test::add_op(two, "a", "relu", {x}, {4, 6}, Origin::handwritten);
+  two.set_output(test::add_op(two, "b", "transpose", {a}, {6, 4}, Origin::handwritten));
   EXPECT_THAT(refusal(two), HasSubstr("is for graphs of one kernel, this one has: "));
+  graph::Graph chain;
+  const graph::ValueId c = chain.add_input("x", {DataType::f32, {1, 8}}, 0);
+  const graph::ValueId d = test::add_op(chain, "a", "relu", {c}, {1, 8}, Origin::handwritten);
+  chain.set_output(test::add_op(chain, "b", "relu", {d}, {1, 8}, Origin::handwritten));
+  EXPECT_THAT(refusal(chain, 2, 1, "disabled"), HasSubstr("is for graphs of one kernel, this one has: "));
   graph::Graph large;
   const graph::ValueId z = large.add_input("x", {DataType::f32, {1, 40000}}, 0);
   large.set_output(test::add_op(large, "a", "relu", {z}, {1, 40000}, Origin::handwritten));
