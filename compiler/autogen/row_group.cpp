@@ -83,18 +83,20 @@ bool elementwise_fits(const Graph& g, NodeId id, int64_t rows, int64_t n, std::s
 
 class Builder {
  public:
-  Builder(const Graph& g, RowGroup& group, std::string& why) : g_(g), group_(group), why_(why) {}
+  Builder(const Graph& g, RowGroup& group, std::string& why, bool resident)
+      : g_(g), group_(group), why_(why), resident_(resident) {}
 
   bool run(std::span<const NodeId> nodes) {
     group_ = {};
     int64_t n = 0;
     for (NodeId id : nodes) {
-      if (g_.op(id).kind == ops::OpKind::reduction && !row_member(g_, id, group_.rows, n, why_)) return false;
+      if (g_.op(id).kind == ops::OpKind::reduction && !row_member(g_, id, group_.rows, n, why_, resident_))
+        return false;
     }
     if (n == 0) return fail("it reduces no row");
     group_.n = n;
     for (NodeId id : nodes) {
-      if (!row_member(g_, id, group_.rows, n, why_)) return false;
+      if (!row_member(g_, id, group_.rows, n, why_, resident_)) return false;
       const bool ok = g_.op(id).kind == ops::OpKind::reduction ? reduction(id) : elementwise(id);
       if (!ok) return false;
     }
@@ -244,6 +246,7 @@ class Builder {
   const Graph& g_;
   RowGroup& group_;
   std::string& why_;
+  bool resident_;
   std::map<ValueId, int> made_;  // node of the expression
 };
 
@@ -284,7 +287,7 @@ kernels::Work RowGroup::work(const kernels::RowCost& cost) const {
   return work;
 }
 
-bool row_member(const Graph& g, NodeId id, int64_t& rows, int64_t& n, std::string& why) {
+bool row_member(const Graph& g, NodeId id, int64_t& rows, int64_t& n, std::string& why, bool resident) {
   const ops::OpDef& op = g.op(id);
   const bool reduces = op.kind == ops::OpKind::reduction && is_row_reduction(g.node(id).op);
   if (!reduces && op.kind != ops::OpKind::elementwise) {
@@ -293,7 +296,7 @@ bool row_member(const Graph& g, NodeId id, int64_t& rows, int64_t& n, std::strin
   }
   const std::optional<kernels::Work> work = kernels::work_of(g, id, why);
   if (!work) return false;
-  if (work->half) {
+  if (work->half && !resident) {
     why = "its streams are not f32";
     return false;
   }
@@ -303,8 +306,9 @@ bool row_member(const Graph& g, NodeId id, int64_t& rows, int64_t& n, std::strin
   return fits && n >= 2 && (reduces || elementwise_fits(g, id, rows, n, why));
 }
 
-bool make_row_group(const Graph& g, std::span<const NodeId> nodes, RowGroup& group, std::string& why) {
-  return Builder(g, group, why).run(nodes);
+bool make_row_group(const Graph& g, std::span<const NodeId> nodes, RowGroup& group, std::string& why,
+                    bool resident) {
+  return Builder(g, group, why, resident).run(nodes);
 }
 
 }  // namespace cs::autogen

@@ -40,11 +40,14 @@ struct RowGroup {
   kernels::Work work(const kernels::RowCost&) const;
 };
 
-// The group of these nodes (topological order); if they form none, `why` is one clause for the user.
-bool make_row_group(const graph::Graph&, std::span<const graph::NodeId> nodes, RowGroup&, std::string& why);
+// The group of these nodes (topological order); if they form none, `why` is one clause for the user. Streams
+// are f32; what is resident may be 16-bit floats.
+bool make_row_group(const graph::Graph&, std::span<const graph::NodeId> nodes, RowGroup&, std::string& why,
+                    bool resident = false);
 
 // Can the node be part of a group of rows with n elements? Of any number if n is 0, which it then says for a
 // reduction.
-bool row_member(const graph::Graph&, graph::NodeId, int64_t& rows, int64_t& n, std::string& why);
+bool row_member(const graph::Graph&, graph::NodeId, int64_t& rows, int64_t& n, std::string& why,
+                bool resident = false);
 
 }  // namespace cs::autogen

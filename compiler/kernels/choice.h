@@ -2,6 +2,7 @@
 // roles and packs its constants.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <optional>
@@ -28,6 +29,12 @@ struct PackedConstant {
   bool integer = false;  // PEs hold words of i32: of regions, of weights in bytes
 };
 
+// An operand of a concat: its array on a PE, and its words of a row of the result.
+struct Joined {
+  std::string array;
+  int64_t width = 0;
+};
+
 struct Choice {
   std::string op;      // "gemm+leaky_relu"
   std::string kernel;  // "gemv", "gemv+dtg-elementwise", "dtg-contraction", "dtg-elementwise"
@@ -47,6 +54,7 @@ struct Choice {
   float scale = 1;                        // reduction
   float epsilon = 0;                      // layer_norm
   bool maximum = false;                   // reduction
+  std::vector<Joined> joined;             // concat: operands and constants in order
 };
 
 // What mapping inserts: every element of a stream `copies` times, and a PE that leaves control wavelets
@@ -75,12 +83,15 @@ struct ResidentArray {
   int w = 1, h = 1;                      // PEs that have a part
   bool by_rows = true, by_columns = true;  // else all rows (columns) of PEs have the same
   bool odd_word = false;                 // begins 4 bytes beyond a multiple of 8
-  int words() const { return tile_rows * tile_columns; }
+  Windows windows = {};                  // of planes, instead of tiles of the matrix
+  bool half = false;                     // the host has 16-bit floats, the kernel works on words of f32
+  int words() const { return tile_rows * tile_columns * std::max(1, int(windows.planes)); }
 };
 struct ResidentArrays {
   std::vector<ResidentArray> operands;   // x0, x1, …
   std::vector<ResidentArray> constants;  // as many as the choice has, with their names
   ResidentArray result;                  // may be an operand's
+  bool in_place() const;
 };
 
 // What a kernel adds to a program whose operands lie in arrays of its PEs, all in CSL.
@@ -93,6 +104,11 @@ struct ResidentText {
   bool gives_back = false;  // the command stream, when its tasks are done; else what is called has then ended
   std::map<std::string, std::string> files;
 };
+// What a kernel that gives the command stream back calls to do so. Before it the result becomes what the host
+// has.
+inline std::string_view give_back(const Choice& choice) {
+  return choice.work.half ? "give_back()" : "sys.unblock_cmd_stream()";
+}
 
 // A rectangle of PEs that hold a constant in slices of so many bytes.
 struct PackedPart {

@@ -42,7 +42,9 @@ std::optional<Plan> plan_resident(const Work& work, int w, int h, const Machine&
   Plan plan;
   plan.cut = *cut;
   plan.memory = memory_of(work, *cut, machine);
-  plan.latency_cycles = plan.interval_cycles = kCallCycles + work.kind->launch_cycles(work, *cut, machine);
+  plan.latency_cycles = kCallCycles + work.kind->launch_cycles(work, *cut, machine);
+  if (work.half) plan.latency_cycles += work.kind->resident_words(work, *cut) / rate("fh2s", 1, machine);
+  plan.interval_cycles = plan.latency_cycles;
   return plan;
 }
 

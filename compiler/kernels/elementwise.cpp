@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "compiler/autogen/elementwise.h"
+#include "compiler/autogen/expression.h"
 #include "compiler/kernels/match_parts.h"
 #include "compiler/kernels/role_parts.h"
 
@@ -104,6 +105,31 @@ class Elementwise final : public Kind {
   // ---- costs of resident operands
 
   bool has_resident_form() const override { return true; }
+  // Chains that are regions where they are streamed: those of 16-bit floats.
+  bool take_resident(const graph::Graph& g, const graph::Group& group, const Machine& machine, Choice& choice,
+                     std::string& why) const override {
+    const auto of_chain = [&](graph::NodeId id) { return takes(g, id); };
+    if (!std::all_of(group.nodes.begin(), group.nodes.end(), of_chain)) return false;
+    const int64_t elements = choice.results.size() == 1 ? g.value(choice.results[0]).type.elements() : 0;
+    for (graph::NodeId id : group.nodes) {
+      const std::optional<Work> work = work_of(g, id, why);
+      const ops::OpDef& op = g.op(id);
+      if (!work ||
+          !autogen::expression_supported(
+              ops::bind_attrs(ops::op_expression(op), ops::with_defaults(op, g.node(id).attrs)), why))
+        return false;
+      if (work->m != elements) {
+        why = fmt::format("'{}' has another shape than the result", g.node(id).name);
+        return false;
+      }
+      choice.work = *work;
+    }
+    choice.region.reset();
+    choice.constants.clear();
+    fill(g, group, machine, choice);
+    for (graph::ValueId& v : choice.operands) v = graph::source_of(g, v);
+    return true;
+  }
   ResidentText write_resident(const Choice& choice, const Setting& at) const override {
     const Cut& cut = at.cut;
     ResidentText text = Kind::write_resident(choice, at);

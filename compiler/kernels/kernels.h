@@ -36,6 +36,9 @@ const Kind* relay_kind();        // n elements pass one PE (control wavelets sta
 const Kind* region_kind();       // any loops, generated (autogen/region.h)
 const Kind* walk_kind();         // n elements in another order, or the largest of windows
 const Kind* lookup_kind();       // rows × (1 number to m elements of a table)
+const Kind* resident_transpose_kind();  // matrices of n columns and `row` rows, `rows` in all, on the PEs
+const Kind* resident_concat_kind();     // rows × n elements from several operands on the PEs
+const Kind* resident_convolution_kind();  // a convolution of n elements to m on the PEs
 const Kind* resident_product_kind();  // rows × (y[m] = W[m,n] x[n] + b), operands on a square of PEs
 
 // The code of an elementwise chain, in numbers: what autogen generates for a slice (autogen/expression.h).
@@ -73,6 +76,18 @@ struct Walk {
   bool operator==(const Walk&) const = default;
 };
 
+// A convolution of one sample: extents of rows and columns, of the operand, the kernel and the result.
+struct Convolution {
+  int in = 1, out = 1, groups = 1;  // channels
+  std::array<int, 2> extents{1, 1}, kernel{1, 1}, strides{1, 1}, dilations{1, 1}, before{}, results{1, 1};
+  int taps() const { return in / groups * kernel[0] * kernel[1]; }  // of an element of the result
+  // Elements that so many of the result need along a dimension.
+  int need(size_t d, int elements) const {
+    return (elements - 1) * strides[d] + (kernel[d] - 1) * dilations[d] + 1;
+  }
+  bool operator==(const Convolution&) const = default;
+};
+
 // What one kernel instance computes per sample, in numbers.
 struct Work {
   const Kind* kind = elementwise_kind();
@@ -93,6 +108,7 @@ struct Work {
   int constants = 0;     // elementwise constants kept per output element (sharded like the output); lookup: rows of
                          // the table
   Walk walk;             // walks
+  Convolution convolution;  // on resident operands
   bool bytes = false;    // contraction: weights are steps of a scale per output and take a byte each
   bool operator==(const Work&) const = default;
   int64_t words_in() const { return rows * n * operands; }

@@ -8,9 +8,19 @@
 namespace cs::kernels {
 
 std::span<const Kind* const> kinds() {
-  static const Kind* const list[] = {contraction_kind(), elementwise_kind(), reduction_kind(), rows_kind(),
-                                     region_kind(),      walk_kind(),        lookup_kind(),
-                                     broadcast_kind(),   relay_kind(),       resident_product_kind()};
+  static const Kind* const list[] = {contraction_kind(),
+                                     elementwise_kind(),
+                                     reduction_kind(),
+                                     rows_kind(),
+                                     region_kind(),
+                                     walk_kind(),
+                                     lookup_kind(),
+                                     broadcast_kind(),
+                                     relay_kind(),
+                                     resident_product_kind(),
+                                     resident_transpose_kind(),
+                                     resident_concat_kind(),
+                                     resident_convolution_kind()};
   return list;
 }
 
@@ -46,11 +56,20 @@ ResidentArrays Kind::resident_arrays(const Choice& choice, const Cut& cut) const
   const auto slices = [&](const std::string& array) {
     return ResidentArray{array, choice.work.rows * choice.work.n, int64_t(n) * cut.w, 1, n, cut.w, cut.h};
   };
-  for (int k = 0; k < choice.work.operands; ++k) list.operands.push_back(slices(fmt::format("x{}", k)));
+  for (int k = 0; k < choice.work.operands; ++k)
+    list.operands.emplace_back(slices(fmt::format("x{}", k))).half = choice.work.half;
   for (const PackedConstant& c : choice.constants)
     list.constants.emplace_back(slices(c.name)).odd_word = true;
   list.result = list.operands.front();
   return list;
+}
+
+bool ResidentArrays::in_place() const {
+  return std::any_of(operands.begin(), operands.end(), [&](const auto& a) { return a.name == result.name; });
+}
+
+double Kind::resident_words(const Work& work, const Cut& cut) const {
+  return double(cut.n_slice) * (work.operands + 1);
 }
 
 std::string Kind::resident_sharding(const Work& work, const Cut& cut) const {

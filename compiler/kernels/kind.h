@@ -108,8 +108,12 @@ class Kind {
   virtual std::optional<Cut> cut_resident(const Work&, int, int, const Machine&) const {
     return std::nullopt;
   }
+  // Which rectangles there are a cut for; empty if for all that are not too small.
+  virtual std::string resident_limits(const Work&) const { return {}; }
   virtual void add_resident_memory(const Work&, const Cut&, Memory&) const {}
   virtual double launch_cycles(const Work&, const Cut&, const Machine&) const { return 0; }
+  // Elements of the operands and of the result on a PE.
+  virtual double resident_words(const Work&, const Cut&) const;
 
   // ---- text
   // Fills what this kind adds to a choice whose nodes, work, operands and results are known.

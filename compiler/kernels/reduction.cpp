@@ -124,6 +124,21 @@ class Reduction final : public Kind {
   // ---- costs of resident operands
 
   bool has_resident_form() const override { return true; }
+  // Of 16-bit floats, whose streams are those of regions.
+  bool take_resident(const graph::Graph& g, const graph::Group& group, const Machine& machine, Choice& choice,
+                     std::string& why) const override {
+    const graph::NodeId id = group.nodes.front();
+    const auto& ops = library()[0].ops;
+    if (group.nodes.size() > 1 || std::find(ops.begin(), ops.end(), g.node(id).op) == ops.end()) return false;
+    const std::optional<Work> work = work_of(g, id, why);
+    if (!work) return false;
+    choice.work = *work;
+    choice.region.reset();
+    choice.constants.clear();
+    choice.operands = {graph::source_of(g, g.node(id).inputs[0])};
+    fill(g, group, machine, choice);
+    return true;
+  }
   // Rows, whole or in pieces; the results on every PE, or on those of the first column.
   ResidentArrays resident_arrays(const Choice& choice, const Cut& cut) const override {
     const Work& work = choice.work;
@@ -132,7 +147,9 @@ class Reduction final : public Kind {
     ResidentArray x{"x0", work.rows * work.n, int64_t(words) * cut.w, 1, words, cut.w, cut.h};
     if (line) x = {"x0", work.rows * work.n, work.n, rows, n, cut.w, cut.h};
     const int columns = line ? 1 : cut.w;
-    return {{x}, {}, {"y", work.rows, int64_t(rows) * columns, 1, rows, columns, cut.h}};
+    ResidentArrays list{{x}, {}, {"y", work.rows, int64_t(rows) * columns, 1, rows, columns, cut.h}};
+    list.operands.front().half = list.result.half = work.half;
+    return list;
   }
   ResidentText write_resident(const Choice& choice, const Setting& at) const override {
     return resident_reduction(choice, at, Kind::write_resident(choice, at));
@@ -159,6 +176,10 @@ class Reduction final : public Kind {
   double launch_cycles(const Work& work, const Cut& cut, const Machine& m) const override {
     return sum_cycles(work, cut.m_slice, cut.n_slice, m) +
            (cut.line > 1 ? line_reduce_cost(cut.m_slice, cut.line, m).cycles : 0);
+  }
+
+  double resident_words(const Work&, const Cut& cut) const override {
+    return double(cut.m_slice) * (double(cut.n_slice) + 1);
   }
 
   // ---- text

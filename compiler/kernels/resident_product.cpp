@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "compiler/autogen/elementwise.h"
 #include "compiler/kernels/match_parts.h"
+#include "compiler/kernels/resident_chain.h"
 #include "compiler/kernels/role_parts.h"
 
 namespace cs::kernels {
@@ -60,7 +60,7 @@ class ResidentProduct final : public Kind {
       choice.operands.push_back(graph::source_of(g, node.inputs[1]));
     }
     if (has_bias(node)) choice.constants.push_back({"b", bias_of(g, node, work.m)});
-    return group.nodes.size() == 1 || add_chain(g, group, machine, choice, why);
+    return group.nodes.size() == 1 || add_resident_chain(g, group, machine, choice, why);
   }
 
   // ---- costs
@@ -80,6 +80,8 @@ class ResidentProduct final : public Kind {
     cut.m_slice = cut.m_last = int(m + m % 2);
     return cut;
   }
+
+  std::string resident_limits(const Work&) const override { return "a product takes a square"; }
 
   void add_resident_memory(const Work& work, const Cut& cut, Memory& memory) const override {
     const int64_t k = cut.n_slice, m = cut.m_slice, rows = tile_rows(work, cut);
@@ -120,6 +122,8 @@ class ResidentProduct final : public Kind {
     }
     if (second.name == "x1") list.operands.push_back(second);
     list.result = {"y", work.rows * work.m, work.m, rows, m, cut.w, cut.h};
+    list.result.half = work.half;
+    for (ResidentArray& x : list.operands) x.half = work.half;
     return list;
   }
 
@@ -139,15 +143,21 @@ class ResidentProduct final : public Kind {
     text.gives_back = true;
     const int rows = tile_rows(choice.work, at.cut), m = at.cut.m_slice;
     const bool biased = choice.work.constants > 0;
-    text.import = write_chain(choice, at, rows * m, text.files);
+    text.import = write_resident_chain(choice, at, rows * m, text.files);
     text.import += fmt::format(
-        "fn done() void {{\n{}  sys.unblock_cmd_stream();\n}}\n"
+        "fn done() void {{\n{}  {};\n}}\n"
         "const kernel = @import_module(\"resident_product.csl\", .{{\n"
         "  .P = {}, .rows = {}, .k = {}, .m = {}, .place = place, .colors = colors,\n"
         "  .x = &x0, .w = @ptrcast([*]f32, &{}[1]), .y = &y, .biased = {}, .bias = {}, .done = done }});\n",
-        text.import.empty() ? "" : "  epilogue.run();\n", at.cut.w, rows, at.cut.n_slice, m,
-        choice.operands.size() > 1 ? "x1" : "w", biased, biased ? "&b" : "&y");
+        text.import.empty() ? "" : "  epilogue.run();\n", give_back(choice), at.cut.w, rows, at.cut.n_slice,
+        m, choice.operands.size() > 1 ? "x1" : "w", biased, biased ? "&b" : "&y");
     return text;
+  }
+
+  // With W, as if it were an operand.
+  double resident_words(const Work& work, const Cut& cut) const override {
+    const double k = cut.n_slice, m = cut.m_slice, rows = tile_rows(work, cut);
+    return rows * k + k * m + rows * m;
   }
 
   std::string resident_sharding(const Work& work, const Cut& cut) const override {
@@ -177,8 +187,9 @@ class ResidentProduct final : public Kind {
   bool matrices(const Graph& g, NodeId id, Work& work, std::string& why) const {
     const graph::Node& node = g.node(id);
     const graph::Value &x = operand(g, node, 0), &w = operand(g, node, 1), &y = g.value(node.outputs[0]);
-    if (x.type.dtype != DataType::f32 || y.type.dtype != DataType::f32) {
-      why = "16-bit operands cannot be resident";
+    const bool alike = x.type.dtype == y.type.dtype && (w.is_constant() || w.type.dtype == y.type.dtype);
+    if (!alike || !is_computed(g, y)) {
+      why = "its operands and result are not floats of one type";
     } else if (x.is_constant() || w.type.rank() != 2 || x.type.rank() < 1) {
       why = "the second operand must be a matrix, and the first not constant";
     } else if (flagged(node, "trans_a") || (flagged(node, "trans_b") && !w.is_constant())) {
@@ -190,6 +201,7 @@ class ResidentProduct final : public Kind {
     const bool transposed = flagged(node, "trans_b");
     work.kind = this;
     work.resident = true;
+    work.half = y.type.dtype != DataType::f32;
     work.n = w.type.shape[transposed ? 1 : 0];
     work.m = w.type.shape[transposed ? 0 : 1];
     work.rows = work.m > 0 ? y.type.elements() / work.m : 0;
@@ -213,34 +225,6 @@ class ResidentProduct final : public Kind {
       for (int64_t i = 0; i < m; ++i)
         list.push_back(alpha * float(w.get(transposed ? i * n + j : j * m + i)));
     return list;
-  }
-
-  // The nodes behind the product.
-  static bool add_chain(const Graph& g, const graph::Group& group, const Machine& machine, Choice& choice,
-                        std::string& why) {
-    const std::vector<PackedConstant> own = choice.constants;
-    const int constants = choice.work.constants;
-    for (size_t i = 1; i < group.nodes.size(); ++i) {
-      if (g.op(group.nodes[i]).kind == ops::OpKind::elementwise) continue;
-      why = fmt::format("'{}' behind the product is no elementwise operator", g.node(group.nodes[i]).name);
-      return false;
-    }
-    attach_expression(g, group, std::span(group.nodes).subspan(1), true, machine, choice);
-    choice.constants = own;
-    choice.work.constants = constants;
-    if (choice.expr->inputs() > 1) why = "what is behind the product needs other operands";
-    choice.kernel += "+dtg-elementwise";
-    return why.empty();
-  }
-
-  // Works on all elements of y. The import, nothing if there is no chain.
-  static std::string write_chain(const Choice& choice, const Setting& at, int n,
-                                 std::map<std::string, std::string>& files) {
-    if (!choice.expr) return "";
-    const std::string file = at.name + "_epilogue.csl";
-    files[file] = autogen::epilogue_module(
-        {choice.title, fmt::format("{} elements on every PE", n), *choice.expr, 1, 0, n}, at.machine);
-    return fmt::format("const epilogue = @import_module(\"{}\", .{{ .y = &y }});\n", file);
   }
 };
 

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "compiler/autogen/autogen.h"
 #include "compiler/autogen/expression.h"
 #include "compiler/autogen/row_code.h"
 #include "compiler/kernels/match_parts.h"
@@ -125,6 +126,28 @@ class Rows final : public Kind {
   // ---- costs of resident operands
 
   bool has_resident_form() const override { return true; }
+  // Rows that are regions where they are streamed: those of 16-bit floats.
+  bool take_resident(const graph::Graph& g, const graph::Group& group, const Machine& machine, Choice& choice,
+                     std::string& why) const override {
+    const graph::NodeId front = group.nodes.front();
+    autogen::RowGroup rows;
+    std::string none;
+    const bool generated = autogen::make_row_group(g, group.nodes, rows, none, true);
+    const bool by_library =
+        !generated && group.nodes.size() == 1 && takes(g, front) && choose(g, front, why) != nullptr;
+    if (!generated && !by_library) return false;
+    choice.region.reset();
+    choice.constants.clear();
+    if (generated) {
+      take_rows(g, std::move(rows), machine, choice);
+      return true;
+    }
+    choice.work = *work_of(g, front, why);
+    choice.operands = {graph::source_of(g, g.node(front).inputs[0])};
+    choice.origin = Origin::handwritten;
+    fill(g, group, machine, choice);
+    return true;
+  }
   // Every PE has all constants.
   ResidentArrays resident_arrays(const Choice& choice, const Cut& cut) const override {
     ResidentArrays list = Kind::resident_arrays(choice, cut);
@@ -218,6 +241,18 @@ class Rows final : public Kind {
   }
 
  private:
+  static void take_rows(const graph::Graph& g, autogen::RowGroup rows, const Machine& machine,
+                        Choice& choice) {
+    choice.work = rows.work(autogen::row_cost(rows, machine));
+    choice.work.half = g.value(rows.result).type.dtype != DataType::f32;
+    choice.kernel = autogen::kRowsKernel;
+    choice.operands = {rows.operand};
+    for (graph::ValueId v : rows.constants())
+      choice.constants.push_back(
+          {fmt::format("c{}", choice.constants.size()), ConstantView(g.shared_constant_of(v))});
+    choice.rows = std::move(rows);
+  }
+
   void add_module(const Choice& choice, const Setting& at, const Place& p, Role& role,
                   InstanceRoles& out) const {
     const Cut& cut = at.cut;

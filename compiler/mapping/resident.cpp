@@ -9,6 +9,7 @@
 #include "compiler/mapping/emit.h"
 #include "compiler/mapping/plan.h"
 #include "compiler/mapping/resident.h"
+#include "compiler/mapping/resident_merge.h"
 
 namespace cs::mapping {
 
@@ -22,12 +23,12 @@ constexpr const char* kFunction = "compute";
 class Resident {
  public:
   Resident(Parts& parts, const MapOptions& options, const Machine& machine, Mapped& mapped, Diag& diag)
-      : parts_(parts), options_(options), machine_(machine), mapped_(mapped), diag_(diag) {
-    if (!parts.instances.empty()) streamed_ = inst().operands;
-  }
+      : parts_(parts), options_(options), machine_(machine), mapped_(mapped), diag_(diag) {}
 
   bool run(const graph::Graph& g) {
-    if (!one_kernel() || !take_form(g) || !supported(g)) return false;
+    if (!one_kernel(g)) return false;
+    streamed_ = inst().operands;
+    if (!take_form(g) || !supported(g)) return false;
     inst().work.resident = true;
     if (inst().expr) {
       std::vector<int> phases(inst().operands.size(), 0);
@@ -60,16 +61,17 @@ class Resident {
 
   // ---- checks
 
-  bool one_kernel() {
-    std::string list;
+  bool one_kernel(const graph::Graph& g) {
+    std::string list, why;
+    if (merge_resident(g, machine_, parts_, why)) return true;
     for (const Instance& i : parts_.instances) list += (list.empty() ? "" : ", ") + i.name;
     for (const HostStep& s : parts_.host.steps)
       if (s.kind == HostStep::Kind::op) list += (list.empty() ? "" : ", ") + s.op + " on the host";
     const bool alone = parts_.instances.size() == 1 && list == inst().name;
-    return alone ||
-           fail("--operands resident",
-                fmt::format("is for graphs of one kernel, this one has: {}", list.empty() ? "none" : list),
-                "compile the operator alone, or let operands be streamed");
+    return alone || fail("--operands resident",
+                         fmt::format("is for graphs of one kernel, this one has: {}{}",
+                                     list.empty() ? "none" : list, why.empty() ? "" : "; " + why),
+                         "compile the operator alone, or let operands be streamed");
   }
 
   // Of a kernel that has no such form, another one may compute the same nodes.
@@ -84,9 +86,10 @@ class Resident {
     if (inst().work.kind->has_resident_form()) return true;
     if (why.empty())
       why = fmt::format("the kernel is a {} ({})", inst().work.kind->name(), inst().kernel);
-    return fail(inst().title, "its operands cannot be resident: " + why,
-                "elementwise chains of f32, softmax, norms, reductions of rows and products of matrices have a "
-                "resident form");
+    return fail(
+        inst().title, "its operands cannot be resident: " + why,
+        "chains, softmax, norms, reductions of rows, products, convolutions, transposes and concats have a "
+        "resident form");
   }
   graph::Group group_of(const graph::Graph& g) {
     for (graph::Group& group : graph::groups(g))
@@ -96,7 +99,6 @@ class Resident {
   }
 
   bool supported(const graph::Graph& g) {
-    if (inst().work.half) return fail(inst().title, "16-bit operands cannot be resident", "use f32");
     const kernels::ResidentArrays arrays = inst().work.kind->resident_arrays(inst(), kernels::Cut{});
     for (size_t k = 0; k < inst().operands.size(); ++k) {
       const graph::Value& v = g.value(inst().operands[k]);
@@ -142,13 +144,16 @@ class Resident {
     return list;
   }
   bool no_room(const std::optional<kernels::Plan>& least) {
+    const std::string limits = inst().work.kind->resident_limits(inst().work);
     if (!least && options_.force_width > 0)
       return fail(inst().title,
-                  fmt::format("kernel '{}' has no cut for {} x {} PEs", inst().kernel, options_.force_width,
-                              std::max(1, options_.force_height)),
-                  "another --rect; products take a square");
+                  fmt::format("kernel '{}' has no cut for {} x {} PEs{}", inst().kernel, options_.force_width,
+                              std::max(1, options_.force_height), limits.empty() ? "" : ": " + limits),
+                  "another --rect");
     if (!least)
-      return fail(inst().title, "no rectangle of the fabric can hold its operands", "a larger --fabric");
+      return fail(inst().title,
+                  "no rectangle of the fabric can hold its operands" + (limits.empty() ? "" : ": " + limits),
+                  "a larger --fabric");
     std::string users;
     for (size_t i = 0; i < least->memory.users.size() && i < 3; ++i)
       users += fmt::format("{}{} {} B", i > 0 ? ", " : "", least->memory.users[i].first,
@@ -181,13 +186,15 @@ class Resident {
     t.columns = a.columns;
     t.tile_rows = uint32_t(a.tile_rows);
     t.tile_columns = uint32_t(a.tile_columns);
+    t.windows = a.windows;
     return t;
   }
-  void copy(HostStep::Kind kind, const std::string& tensor, const ResidentArray& a) {
+  void copy(HostStep::Kind kind, const std::string& tensor, const ResidentArray& a,
+            const std::string& symbol) {
     HostStep& s = parts_.host.steps.emplace_back();
     s.kind = kind;
     s.tensor = tensor;
-    s.symbol = a.name;
+    s.symbol = symbol;
     s.tiling = tiling(a);
   }
 
@@ -195,11 +202,11 @@ class Resident {
     const kernels::ResidentArrays arrays = inst().work.kind->resident_arrays(inst(), cut());
     parts_.host.steps.clear();
     for (size_t k = 0; k < arrays.operands.size(); ++k)
-      copy(HostStep::Kind::copy_in, operand_tensor(k), arrays.operands[k]);
+      copy(HostStep::Kind::copy_in, operand_tensor(k), arrays.operands[k], arrays.operands[k].name);
     HostStep& launch = parts_.host.steps.emplace_back();
     launch.kind = HostStep::Kind::launch;
     launch.symbol = kFunction;
-    copy(HostStep::Kind::copy_out, result_tensor(), arrays.result);
+    copy(HostStep::Kind::copy_out, result_tensor(), arrays.result, result_symbol(arrays));
     for (size_t k = 0; k < arrays.constants.size(); ++k)
       pack(arrays.constants[k], inst().constants[k].values.floats());
   }

@@ -12,13 +12,40 @@ namespace {
 using kernels::Cut;
 using kernels::ResidentArray;
 
+// What the host copies: where it begins in an array, and of what.
+struct Copied {
+  std::string symbol, array, pointer;
+  bool half = false;
+  const char* type() const { return half ? "f16" : "f32"; }
+};
+
 // Each once: operands, the result where it is none of them, constants.
-std::vector<ResidentArray> resident_arrays(const Instance& inst) {
-  kernels::ResidentArrays all = inst.work.kind->resident_arrays(inst, inst.plan.cut);
+std::vector<ResidentArray> once(const kernels::ResidentArrays& all) {
   std::vector<ResidentArray> list = all.operands;
-  if (std::none_of(list.begin(), list.end(), [&](const auto& a) { return a.name == all.result.name; }))
-    list.push_back(all.result);
+  if (!all.in_place()) list.push_back(all.result);
   list.insert(list.end(), all.constants.begin(), all.constants.end());
+  return list;
+}
+
+std::string from_word(const ResidentArray& a, int word, const char* type) {
+  return fmt::format("@ptrcast([*]{}, &{}[{}])", type, a.name, word + (a.odd_word ? 1 : 0));
+}
+
+// The first of the 16-bit floats that become the words of an operand: in their second half, since words are
+// made from the first one on.
+int first_half_word(const ResidentArray& a) { return a.words() / 2; }
+
+std::vector<Copied> copied(const kernels::ResidentArrays& all) {
+  std::vector<Copied> list;
+  for (const ResidentArray& a : once(all)) {
+    if (a.half && a.name == all.result.name && !all.in_place()) continue;
+    if (a.half)
+      list.push_back({a.name, a.name, from_word(a, first_half_word(a), "f16"), true});
+    else
+      list.push_back({a.name, a.name, a.odd_word ? from_word(a, 0, "f32") : "&" + a.name, false});
+  }
+  if (all.result.half)
+    list.push_back({result_symbol(all), all.result.name, from_word(all.result, 0, "f16"), true});
   return list;
 }
 
@@ -28,7 +55,8 @@ class Writer {
       : inst_(inst),
         cut_(inst.plan.cut),
         function_(function),
-        arrays_(resident_arrays(inst)),
+        arrays_(inst.work.kind->resident_arrays(inst, inst.plan.cut)),
+        copied_(copied(arrays_)),
         text_(inst.work.kind->write_resident(
             inst, kernels::Setting{inst.name, inst.rect, inst.plan.cut, {}, {}, 0, {}, machine})) {}
 
@@ -54,8 +82,8 @@ class Writer {
         cut_.w, cut_.h, cut_.h, cut_.w);
     out += text_.tile;
     out += "    }\n  }\n\n";
-    for (const ResidentArray& a : arrays_)
-      out += fmt::format("  @export_name(\"{}\", [*]f32, true);\n", a.name);
+    for (const Copied& c : copied_)
+      out += fmt::format("  @export_name(\"{}\", [*]{}, true);\n", c.symbol, c.type());
     return out + fmt::format("  @export_name(\"{}\", fn()void);\n}}\n", function_);
   }
 
@@ -66,28 +94,59 @@ class Writer {
         inst_.title, inst_.work.kind->resident_sharding(inst_.work, cut_));
     out += text_.parameters + "\n";
     std::string exports;
-    for (const ResidentArray& a : arrays_) {
-      out += fmt::format("var {0}: [{1}]f32 align(8) = @zeros([{1}]f32);\nvar {0}_ptr: [*]f32 = {2};\n",
-                         a.name, a.words() + (a.odd_word ? 1 : 0),
-                         a.odd_word ? fmt::format("@ptrcast([*]f32, &{}[1])", a.name) : "&" + a.name);
-      exports += fmt::format("  @export_symbol({0}_ptr, \"{0}\");\n", a.name);
+    for (const ResidentArray& a : once(arrays_)) {
+      out += fmt::format("var {0}: [{1}]f32 align(8) = @zeros([{1}]f32);\n", a.name,
+                         a.words() + (a.odd_word ? 1 : 0));
+      for (const Copied& c : copied_) {
+        if (c.array != a.name) continue;
+        out += fmt::format("var {}_ptr: [*]{} = {};\n", c.symbol, c.type(), c.pointer);
+        exports += fmt::format("  @export_symbol({0}_ptr, \"{0}\");\n", c.symbol);
+      }
     }
-    out += "\n" + text_.import;
+    out += halves() + "\n" + text_.import;
+    const std::string end = arrays_.result.half ? "give_back();" : "sys.unblock_cmd_stream();";
     return out + fmt::format(
-                     "\nfn {0}() void {{\n  {1};\n{3}}}\n\ncomptime {{\n{2}"
+                     "\nfn {0}() void {{\n{4}  {1};\n{3}}}\n\ncomptime {{\n{2}"
                      "  @export_symbol({0});\n}}\n",
-                     function_, text_.call, exports,
-                     text_.gives_back ? "" : "  sys.unblock_cmd_stream();\n");
+                     function_, text_.call, exports, text_.gives_back ? "" : "  " + end + "\n", widen());
+  }
+
+  // Operands and results of 16-bit floats, as the host and as the kernel have them.
+  std::string halves() const {
+    std::string out;
+    for (const ResidentArray& a : arrays_.operands)
+      if (a.half) out += descriptors(a, a.name, first_half_word(a));
+    if (!arrays_.result.half) return out;
+    return out + descriptors(arrays_.result, "result", 0) +
+           "fn give_back() void {\n  @fs2h(result_halves, result_words);\n  sys.unblock_cmd_stream();\n}\n";
+  }
+  static std::string descriptors(const ResidentArray& a, const std::string& name, int half_word) {
+    const auto at = [&](const char* what, const std::string& address) {
+      return fmt::format("const {}_{} = @get_dsd(mem1d_dsd, .{{ .base_address = {}, .extent = {} }});\n",
+                         name, what, address, a.words());
+    };
+    return at("words", from_word(a, 0, "f32")) + at("halves", from_word(a, half_word, "f16"));
+  }
+  std::string widen() const {
+    std::string out;
+    for (const ResidentArray& a : arrays_.operands)
+      if (a.half) out += fmt::format("  @fh2s({0}_words, {0}_halves);\n", a.name);
+    return out;
   }
 
   const Instance& inst_;
   const Cut& cut_;
   const char* function_;
-  std::vector<ResidentArray> arrays_;
+  kernels::ResidentArrays arrays_;
+  std::vector<Copied> copied_;
   kernels::ResidentText text_;
 };
 
 }  // namespace
+
+std::string result_symbol(const kernels::ResidentArrays& all) {
+  return all.result.half && all.in_place() ? "y" : all.result.name;
+}
 
 std::map<std::string, std::string> resident_files(const Instance& inst, const char* function,
                                                   const Machine& machine) {

@@ -9,6 +9,10 @@
 
 namespace cs::mapping {
 
+// Under which the host finds the result. 16-bit floats in the place of an operand are elsewhere than that
+// was.
+std::string result_symbol(const kernels::ResidentArrays&);
+
 // Every file but those of the library. `function` is what the host launches.
 std::map<std::string, std::string> resident_files(const Instance&, const char* function, const Machine&);
 

@@ -41,15 +41,14 @@ class CopyRun {
   bool sample(Tensors& tensors) {
     for (const HostStep& step : host_.steps) {
       const Tiling& t = step.tiling;
-      const uint32_t per_pe = t.tile_rows * t.tile_columns;
+      const uint32_t per_pe = t.tile_rows * t.tile_columns * std::max(1U, t.windows.planes);
       const Rect& user = device_.program().user;
       const Rect pes{t.rect.x - user.x, t.rect.y - user.y, t.rect.w, t.rect.h};
       std::vector<uint32_t> words;
       switch (step.kind) {
         case Kind::copy_in:
           if (!to_wavelets(step.tensor, tensors.at(step.tensor), words, diag_) ||
-              !session_.copy_to(step.symbol, pes, per_pe, cut_into_tiles(t, words), HostOrder::row_major,
-                                diag_))
+              !copy_in(step, pes, per_pe, words))
             return false;
           break;
         case Kind::launch:
@@ -81,6 +80,14 @@ class CopyRun {
     return session_.launch(function, {}, diag_) && session_.wait(diag_);
   }
 
+  bool copy_in(const HostStep& step, const Rect& pes, uint32_t per_pe, const std::vector<uint32_t>& words) {
+    const Tiling& t = step.tiling;
+    if (t.windows.planes > 0)
+      return session_.copy_to_columns(step.symbol, pes, per_pe, cut_into_windows(t, words),
+                                      HostOrder::row_major, diag_);
+    return session_.copy_to(step.symbol, pes, per_pe, cut_into_tiles(t, words), HostOrder::row_major, diag_);
+  }
+
   Device& device_;
   const HostPart& host_;
   Session session_;
@@ -101,6 +108,22 @@ std::vector<uint32_t> cut_into_tiles(const Tiling& t, const std::vector<uint32_t
   std::vector<uint32_t> tiles(words_of(t), 0);
   for_elements(t, words.size(), [&](size_t i, size_t at) { tiles[at] = words[i]; });
   return tiles;
+}
+
+std::vector<uint32_t> cut_into_windows(const Tiling& t, const std::vector<uint32_t>& words) {
+  const Windows& in = t.windows;
+  std::vector<uint32_t> list;
+  for (int x = 0; x < t.rect.w; ++x) {
+    for (uint32_t plane = 0; plane < in.planes; ++plane) {
+      for (uint32_t i = 0; i < t.tile_rows * t.tile_columns; ++i) {
+        const int64_t row = in.first_row + x * in.row_step + i / t.tile_columns;
+        const int64_t column = in.first_column + i % t.tile_columns;
+        const bool inside = row >= 0 && row < in.plane_rows && column >= 0 && column < t.columns;
+        list.push_back(inside ? words[size_t((plane * in.plane_rows + row) * t.columns + column)] : 0);
+      }
+    }
+  }
+  return list;
 }
 
 void join_tiles(const Tiling& t, const std::vector<uint32_t>& tiles, std::vector<uint32_t>& words) {

@@ -51,12 +51,23 @@ struct Constant {
 using AttrValue = std::variant<int64_t, double, std::string, std::vector<int64_t>, std::vector<double>>;
 using Attrs = std::vector<std::pair<std::string, AttrValue>>;  // sorted by name
 
+// Instead of tiles: the tensor is planes of so many rows; a PE of column x has of each of them tile_rows rows
+// from first_row + x * row_step on, and tile_columns columns from first_column on. What is outside a plane is
+// zeros. All rows of PEs have the same.
+struct Windows {
+  uint32_t planes = 0;  // 0: tiles
+  int64_t plane_rows = 1;
+  int64_t first_row = 0, first_column = 0, row_step = 1;
+  bool operator==(const Windows&) const = default;
+};
+
 // How a tensor lies on a rectangle of PEs. Its elements in C order are the rows of a matrix of so many columns, which
 // is cut into tiles, one for each PE; what is beyond its end are zeros. A PE holds its tile row by row.
 struct Tiling {
   Rect rect;                         // fabric coordinates
   int64_t columns = 1;               // of the matrix
   uint32_t tile_rows = 1, tile_columns = 1;
+  Windows windows = {};  // copies to PEs
   bool operator==(const Tiling&) const = default;
 };
 
@@ -65,7 +76,8 @@ struct Tiling {
 struct HostStep {
   enum class Kind : uint8_t { send, receive, op, copy_in, launch, copy_out } kind = Kind::op;
   std::string port;                  // send, receive: name of the HostPort
-  std::string tensor;                // send, receive: elements in C order, one wavelet each; copies: 32 bits each
+  std::string tensor;  // send, receive: elements in C order, one wavelet each; copies: as they lie on PEs, of
+                       // 16 or 32 bits
   std::string op;                    // op: name in runtime/ops
   std::vector<std::string> inputs, outputs;  // op
   Attrs attrs;

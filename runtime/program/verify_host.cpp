@@ -126,15 +126,31 @@ class HostVerifier {
     const auto it = by_name_.find(s.tensor);
     if (it == by_name_.end()) return;  // reported by uses() or gives()
     const Tiling& t = s.tiling;
-    if (data_type_bytes(it->second->type) != 4)
-      v_.error(where, fmt::format("tensor '{}' is {}; only types of 32 bits lie on PEs", s.tensor,
+    const int64_t element = data_type_bytes(it->second->type);
+    if (element != 2 && element != 4)
+      v_.error(where, fmt::format("tensor '{}' is {}; only types of 16 and 32 bits lie on PEs", s.tensor,
                                   data_type_name(it->second->type)));
+    if (t.windows.planes > 0) return windows(where, s, *it->second, element);
     const int64_t rows = (elements(*it->second) + t.columns - 1) / t.columns;
     if (t.columns > int64_t(t.tile_columns) * t.rect.w || rows > int64_t(t.tile_rows) * t.rect.h)
       v_.error(where, fmt::format("a matrix of {} x {} does not lie in {} x {} tiles of {} x {}", rows, t.columns,
                                   t.rect.h, t.rect.w, t.tile_rows, t.tile_columns));
-    const int64_t bytes = 4 * int64_t(t.tile_rows) * int64_t(t.tile_columns);
+    const int64_t bytes = element * int64_t(t.tile_rows) * int64_t(t.tile_columns);
     constant({s.symbol, t.rect, uint32_t(std::min<int64_t>(bytes, UINT32_MAX)), 0});
+  }
+
+  void windows(const std::string& where, const HostStep& s, const HostTensor& tensor, int64_t element) {
+    const Tiling& t = s.tiling;
+    if (s.kind != HostStep::Kind::copy_in)
+      v_.error(where, "brings windows back; only tiles can be put together again");
+    const double have = double(t.windows.planes) * double(t.windows.plane_rows) * double(t.columns);
+    if (have != double(elements(tensor)))
+      v_.error(where,
+               fmt::format("{} planes of {} x {} are not the {} elements of tensor '{}'", t.windows.planes,
+                           t.windows.plane_rows, t.columns, elements(tensor), s.tensor));
+    const double bytes =
+        double(element) * double(t.windows.planes) * double(t.tile_rows) * double(t.tile_columns);
+    constant({s.symbol, t.rect, uint32_t(std::min(bytes, double(UINT32_MAX))), 0});
   }
 
   void launch(const std::string& where, const HostStep& s) {

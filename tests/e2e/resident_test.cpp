@@ -1,6 +1,8 @@
 // Operands that lie on the PEs, as a user compiles and runs them: values, the way through CSL text, refusals.
 #include <gmock/gmock.h>
 
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 
 #include "tests/e2e/run_tool.h"
@@ -19,11 +21,12 @@ class ResidentProgram : public Scratch {
     EXPECT_EQ(r.exit_code, 0) << r.out << r.err;
   }
   static std::string row(const std::string& name, const std::string& op, const std::string& attrs,
-                         const std::string& rect, const std::string& operands) {
+                         const std::string& rect, const std::string& operands, bool half = false) {
     // What is so small is far from its bound.
     return "  - {name: " + name + ", op: " + op + ", attrs: {" + attrs +
            "}, machine: [wse2, wse3], policy: [medium, aggressive], cases: [{rect: " + rect +
-           ", resident: true, operands: [" + operands + "], cause: small}]}\n";
+           ", resident: true, half: " + (half ? "true" : "false") + ", operands: [" + operands +
+           "], cause: small}]}\n";
   }
 };
 
@@ -66,6 +69,180 @@ TEST_F(ResidentProgram, ProductsOnSquares) {
                                               "-o", path("a.csp")});
   ASSERT_EQ(made.exit_code, 0) << made.err;
   EXPECT_THAT(made.out, HasSubstr("\"summa+dtg-elementwise\""));
+}
+
+// Elements of 16 bits become words of f32 in the place in which they lie, the first ones of an odd number, of
+// one and behind an unused word too; results, words again.
+TEST_F(ResidentProgram, ValuesOf16BitsAreRight) {
+  const auto half = [](const std::string& name, const std::string& op, const std::string& attrs,
+                       const std::string& rect,
+                       const std::string& operands) { return row(name, op, attrs, rect, operands, true); };
+  const std::string matrices = "{shape: [10, 17]}, {shape: [17, 9], constant: true}";
+  const std::string per_element = "{shape: [1, 5, 10]}, {shape: [10], constant: true}";
+  expect_values(half("chain", "gelu", "", "[3, 2]", "{shape: [1, 101]}") +
+                half("element", "relu", "", "[1, 1]", "{shape: [1, 1]}") +
+                half("more_pes", "relu", "", "[3, 3]", "{shape: [1, 4]}") +
+                half("two", "sub", "", "[3, 1]", "{shape: [1, 50]}, {shape: [1, 50]}") +
+                half("constant", "mul", "", "[2, 2]", per_element) +
+                half("softmax", "softmax", "", "[2, 2]", "{shape: [1, 7, 9]}") +
+                half("norm", "layer_norm", "", "[2, 1]", per_element + ", {shape: [10], constant: true}") +
+                half("rms", "rms_norm", "", "[1, 3]", per_element) +
+                half("tree", "reduce_sum", "axes: [2]", "[16, 1]", "{shape: [1, 1, 512]}") +
+                half("two_phase", "reduce_mean", "axes: [2]", "[16, 2]", "{shape: [1, 47, 256]}") +
+                half("largest", "reduce_max", "axes: [2]", "[4, 1]", "{shape: [1, 800, 8]}"));
+  expect_values(half("gemm", "gemm", "", "[3, 3]", matrices + ", {shape: [9], constant: true}") +
+                half("one", "matmul", "", "[1, 1]", matrices) +
+                half("operands", "matmul", "", "[3, 3]", "{shape: [10, 17]}, {shape: [17, 9]}") +
+                half("nine", "matmul", "", "[9, 9]", "{shape: [20, 31]}, {shape: [31, 26]}"));
+}
+
+// 10,240 of them take what as many f32 take: 40 KB of a PE's 48, with the conversion of each at a word per
+// cycle.
+TEST_F(ResidentProgram, SixteenBitsTakeNoMoreMemoryThan32) {
+  std::vector<double> bytes;
+  for (const std::string type : {"f32", "f16"}) {
+    write("model.yaml",
+          "inputs:\n  - {name: x, type: \"" + type +
+              "[1, 10240]\"}\nnodes:\n  - {name: y, op: relu, inputs: [x]}\noutputs: [{name: y}]\n");
+    const ChildResult r =
+        run("cs-compile", {path("model.yaml"), "--operands", "resident", "--rect", "1x1", "--json"});
+    ASSERT_EQ(r.exit_code, 0) << r.err;
+    bytes.push_back(nlohmann::json::parse(r.out).at("kernels").at(0).at("bytes_per_pe"));
+  }
+  EXPECT_GT(bytes[1], 40960);
+  EXPECT_LT(bytes[1], bytes[0] + 600);
+}
+
+// One matrix in tiles of a square that exchange them, several whole ones on every PE; where nothing divides,
+// rows of PEs have no word of the result.
+TEST_F(ResidentProgram, TransposesOfMatrices) {
+  const auto square = [](int side, const std::string& shape, bool half) {
+    const std::string name = fmt::format("p{}{}", side, half ? "_half" : "");
+    return row(name, "transpose", "perm: [1, 0]", fmt::format("[{0}, {0}]", side), "{shape: " + shape + "}",
+               half);
+  };
+  for (const bool half : {false, true})
+    expect_values(square(1, "[5, 3]", half) + square(2, "[3, 4]", half) + square(3, "[40, 41]", half) +
+                  square(9, "[10, 126]", half) + square(17, "[17, 16]", half));
+  expect_values(square(32, "[449, 33]", false) + square(64, "[64, 128]", false));
+  expect_values(row("batch", "transpose", "perm: [0, 2, 1]", "[2, 3]", "{shape: [11, 2, 3]}") +
+                row("batch_half", "transpose", "perm: [0, 2, 1]", "[4, 1]", "{shape: [4, 3, 5]}", true) +
+                row("heads", "transpose", "perm: [0, 1, 4, 2, 3]", "[1, 2]", "{shape: [1, 3, 2, 1, 3]}") +
+                row("vector", "transpose", "perm: [1, 2, 0]", "[2, 2]", "{shape: [1, 5, 2]}") +
+                row("ones", "transpose", "perm: [2, 1, 0]", "[3, 3]", "{shape: [6, 1, 9]}") +
+                row("blocks", "transpose", "perm: [2, 3, 0, 1]", "[3, 3]", "{shape: [2, 3, 4, 5]}"));
+}
+
+// Whole rows on every PE, or columns where there is one row; constants too.
+TEST_F(ResidentProgram, ConcatsThatMoveNoWord) {
+  const std::string three = "{shape: [7, 4]}, {shape: [7, 1]}, {shape: [7, 9]}";
+  for (const bool half : {false, true})
+    expect_values(
+        row("rows", "concat", "axis: 1", "[2, 2]", three, half) +
+        row("one_pe", "concat", "axis: 0", "[1, 1]", "{shape: [5]}, {shape: [8]}", half) +
+        row("columns", "concat", "axis: 0", "[3, 1]", "{shape: [2, 13]}, {shape: [5, 13]}", half) +
+        row("channels", "concat", "axis: -3", "[2, 3]",
+            "{shape: [8, 2, 3, 3]}, {shape: [8, 3, 3, 3], constant: true}", half) +
+        row("more_pes", "concat", "axis: 2", "[9, 1]", "{shape: [2, 3, 1]}, {shape: [2, 3, 14]}", half));
+  expect_values(row("wide", "concat", "axis: 1", "[17, 17]", "{shape: [578, 3]}, {shape: [578, 14]}") +
+                row("line", "concat", "axis: 0", "[64, 1]", "{shape: [1, 65]}, {shape: [4, 65]}"));
+}
+
+// Rows of the result over columns of PEs, channels over rows; neither divides. Padding on one side, strides
+// that leave rows out, dilated kernels, groups that a PE's channels cut, one dimension.
+TEST_F(ResidentProgram, ConvolutionsHaveTheWindowsThatTheyNeed) {
+  const std::string picture = "{shape: [1, 4, 9, 7]}", bias = ", {shape: [6], constant: true}";
+  const auto weights = [](const std::string& shape) { return ", {shape: " + shape + ", constant: true}"; };
+  for (const bool half : {false, true})
+    expect_values(
+        row("plain", "conv", "", "[2, 2]", picture + weights("[6, 4, 3, 3]") + bias, half) +
+        row("padded", "conv", "pads: [1, 1, 1, 1]", "[3, 4]", picture + weights("[6, 4, 3, 3]"), half) +
+        row("one_side", "conv", "pads: [2, 0, 0, 1]", "[1, 1]", picture + weights("[6, 4, 3, 2]") + bias,
+            half) +
+        row("strides", "conv", "strides: [2, 3]", "[2, 3]", picture + weights("[6, 4, 1, 2]") + bias, half) +
+        row("dilated", "conv", "dilations: [3, 2], pads: [1, 1, 2, 0]", "[4, 1]",
+            picture + weights("[6, 4, 3, 3]"), half) +
+        row("groups", "conv", "group: 2, pads: [1, 1, 1, 1]", "[2, 4]",
+            picture + weights("[6, 2, 3, 3]") + bias, half) +
+        row("depthwise", "conv", "group: 4, strides: [2, 2], auto_pad: SAME_UPPER", "[3, 3]",
+            picture + weights("[4, 1, 3, 3]"), half) +
+        row("line", "conv", "strides: [2], pads: [2, 1]", "[3, 2]",
+            "{shape: [1, 3, 31]}, {shape: [5, 3, 4], constant: true}", half) +
+        row("more_pes", "conv", "", "[9, 17]", picture + weights("[6, 4, 5, 3]") + bias, half));
+  expect_values(row("wide", "conv", "pads: [1, 1, 1, 1]", "[32, 2]",
+                    "{shape: [1, 2, 64, 5]}, {shape: [3, 2, 3, 3], constant: true}"));
+}
+
+TEST_F(ResidentProgram, AnActivationBehindAConvolutionIsPartOfIt) {
+  write("model.yaml",
+        "inputs:\n  - {name: x, type: \"f32[1, 1, 3, 3]\"}\n"
+        "constants:\n  - {name: w, type: \"f32[1, 1, 2, 2]\", value: [1, -2, 3, -4]}\n"
+        "nodes:\n  - {name: h, op: conv, inputs: [x, w]}\n  - {name: y, op: relu, inputs: [h]}\noutputs: "
+        "[y]\n");
+  const ChildResult made = run("cs-compile", {path("model.yaml"), "--operands", "resident", "--rect", "2x1",
+                                              "--json", "-o", path("a.csp")});
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  EXPECT_THAT(made.out, HasSubstr("\"conv_windows+dtg-elementwise\""));
+  ASSERT_EQ(run("cs-compile", {path("model.yaml"), "-o", path("b.csp")}).exit_code, 0);
+  ASSERT_EQ(run("cs-sim", {path("b.csp"), "--outputs", path("out.npz"), "--seed", "3"}).exit_code, 0);
+  const ChildResult same = run("cs-sim", {path("a.csp"), "--expect", path("out.npz"), "--seed", "3"});
+  EXPECT_EQ(same.exit_code, 0) << same.out << same.err;
+  // Windows of the host's text are those of the program.
+  const std::string text = path("text");
+  ASSERT_EQ(run("cs-compile",
+                {path("model.yaml"), "--operands", "resident", "--rect", "2x1", "--emit", "csl", "-o", text})
+                .exit_code,
+            0);
+  const ChildResult again =
+      run("cs-compile", {text + "/layout.csl", "--host", text + "/host.yaml", "-o", path("c.csp")});
+  ASSERT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_EQ(slurp(path("a.csp/program.fb")), slurp(path("c.csp/program.fb")));
+}
+
+TEST_F(ResidentProgram, ChainsOf16BitsAreOneKernel) {
+  write("model.yaml",
+        "inputs:\n  - {name: x, type: \"f16[3, 7]\"}\n  - {name: z, type: \"f16[3, 7]\"}\n"
+        "nodes:\n  - {name: h, op: mul, inputs: [z, x]}\n  - {name: a, op: tanh, inputs: [h]}\n"
+        "  - {name: y, op: add, inputs: [a, x]}\noutputs: [y]\n");
+  const std::vector<std::string> resident{"--operands", "resident", "--rect", "2x2", "--json"};
+  std::vector<std::string> how{path("model.yaml"), "-o", path("a.csp")};
+  how.insert(how.end(), resident.begin(), resident.end());
+  const ChildResult made = run("cs-compile", how);
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  EXPECT_THAT(made.out, HasSubstr("\"dtg-elementwise\""));
+  EXPECT_THAT(made.out, HasSubstr("\"mul+tanh+add\""));
+  ASSERT_EQ(run("cs-compile", {path("model.yaml"), "-o", path("b.csp")}).exit_code, 0);
+  ASSERT_EQ(run("cs-sim", {path("b.csp"), "--outputs", path("out.npz"), "--seed", "3"}).exit_code, 0);
+  const ChildResult same = run("cs-sim", {path("a.csp"), "--expect", path("out.npz"), "--seed", "3"});
+  EXPECT_EQ(same.exit_code, 0) << same.out << same.err;
+}
+
+std::string why_not(const ChildResult& r) {
+  EXPECT_EQ(r.exit_code, 1);
+  return r.err;
+}
+
+TEST_F(ResidentProgram, WhatWouldMoveWordsIsRefused) {
+  const auto refusal = [&](const std::string& inputs, const std::string& node, const std::string& rect) {
+    write("model.yaml", "inputs:\n" + inputs + "nodes:\n  - {name: y, " + node + "}\noutputs: [y]\n");
+    return why_not(run("cs-compile", {path("model.yaml"), "--operands", "resident", "--rect", rect}));
+  };
+  const std::string two = "  - {name: a, type: \"f32[4]\"}\n  - {name: b, type: \"f32[6]\"}\n";
+  const std::string rows = "  - {name: a, type: \"f32[1, 4, 8]\"}\n  - {name: b, type: \"f32[1, 6, 8]\"}\n";
+  EXPECT_THAT(refusal(two, "op: concat, inputs: [a, b], attrs: {axis: 0}", "2x1"),
+              HasSubstr("beyond one PE words would have to move from PE to PE"));
+  EXPECT_THAT(refusal(rows, "op: concat, inputs: [a, b], attrs: {axis: 1}", "2x2"),
+              HasSubstr("its columns lie on one row of PEs, W x 1"));
+  EXPECT_THAT(refusal("  - {name: a, type: \"f32[4, 6]\"}\n",
+                      "op: transpose, inputs: [a], attrs: {perm: [1, 0]}", "2x1"),
+              HasSubstr("has no cut for 2 x 1 PEs: one matrix takes a square"));
+  EXPECT_THAT(refusal("  - {name: a, type: \"f32[1, 2, 8, 8]\"}\n  - {name: b, type: \"f32[3, 2, 3, 3]\"}\n",
+                      "op: conv, inputs: [a, b]", "2x2"),
+              HasSubstr("its weights and bias are not constant"));
+  EXPECT_THAT(
+      refusal("  - {name: a, type: \"f32[3, 4, 6]\"}\n",
+              "op: transpose, inputs: [a], attrs: {perm: [2, 1, 0]}", "2x2"),
+      HasSubstr("its 3 groups of dimensions change places otherwise than rows and columns of matrices"));
 }
 
 constexpr const char* kModel =

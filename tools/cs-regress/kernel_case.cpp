@@ -29,7 +29,8 @@ bool read_operand(const YamlNode& node, Operand& out, Diag& diag) {
 bool read_case(const YamlNode& node, KernelCase& out, Diag& diag) {
   YamlMap map(node, "case", diag);
   std::vector<int> rect;
-  bool ok = map.required("rect", rect) && map.optional("resident", out.resident) && map.optional("cause", out.cause);
+  bool ok = map.required("rect", rect) && map.optional("resident", out.resident) &&
+            map.optional("half", out.half) && map.optional("cause", out.cause);
   if (ok && (rect.size() != 2 || rect[0] < 1 || rect[1] < 1)) {
     diag.error(map.loc(), "'rect' must be [width, height] in PEs, each at least 1");
     return false;
@@ -79,8 +80,8 @@ class Numbers {
   uint32_t state_;
 };
 
-ops::Tensor filled(const Operand& o, int samples, uint32_t seed) {
-  ops::TensorType type{o.below > 0 ? DataType::i64 : DataType::f32, o.shape};
+ops::Tensor filled(const Operand& o, DataType floats, int samples, uint32_t seed) {
+  ops::TensorType type{o.below > 0 ? DataType::i64 : floats, o.shape};
   if (samples > 1) type.shape[0] = samples;
   ops::Tensor t(type);
   Numbers numbers(seed);
@@ -127,7 +128,8 @@ bool make(const KernelCase& c, Made& made, std::string& error) {
   for (size_t i = 0; i < c.operands.size(); ++i) {
     const Operand& o = c.operands[i];
     const std::string name = fmt::format("x{}", i);
-    operands.push_back(filled(o, !o.constant && samples ? c.samples() : 1, uint32_t(i) + 1));
+    operands.push_back(filled(o, c.half ? DataType::f16 : DataType::f32,
+                              !o.constant && samples ? c.samples() : 1, uint32_t(i) + 1));
     if (o.constant) {
       node.inputs.push_back(g.add_constant(name, operands.back()));
     } else {

@@ -9,11 +9,12 @@
 //       - rect: [8, 8]
 //         operands: [{shape: [1, 800]}, {shape: [800, 800], constant: true}, {shape: [1, 9], below: 800}]
 //         resident: true           # operands lie on the PEs; default: they are streamed
+//         half: true               # operands and result are 16-bit floats; default: f32
 //         cause: "why more than 1.5 x its ideal"     # must be there exactly if it is
 //
 // The graph, seeded operands and the results that the host computes are made when the job runs. A first
-// extent of 1 counts samples: streamed ones are pipelined, and the cycles are the interval of the steady state;
-// with resident operands they are those from the launch to the end of the last PE.
+// extent of 1 counts samples: streamed ones are pipelined, and the cycles are the interval of the steady
+// state; with resident operands they are those from the launch to the end of the last PE.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +31,7 @@ namespace cs {
 struct Operand {
   ops::Shape shape;
   bool constant = false;
-  int64_t below = 0;  // integers in [0, below); 0: f32 in [-1, 1)
+  int64_t below = 0;  // integers in [0, below); 0: floats in [-1, 1)
 };
 
 struct KernelCase {
@@ -40,10 +41,10 @@ struct KernelCase {
   Attrs attrs;
   std::vector<Operand> operands;
   int width = 1, height = 1;
-  bool resident = false;
+  bool resident = false, half = false;
   std::string cause;
   std::string rect() const { return std::to_string(width) + "x" + std::to_string(height); }
-  std::string point() const { return rect() + (resident ? "-resident" : ""); }
+  std::string point() const { return rect() + (resident ? "-resident" : "") + (half ? "-f16" : ""); }
   std::string shapes() const;  // "1x96 100x96"
 };
 

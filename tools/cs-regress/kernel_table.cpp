@@ -51,10 +51,11 @@ std::string line_text(const Line& line) {
                          : "-";
   return fmt::format(
       "{:<16} {:<26} {:<5} {:<5} {:>6} {:<8} {:>10} {:>10} {:>6} {:>10} {:<8} {:>7} {:>7} {:>6} {:>6}  {}\n",
-      line.any->row, c.shapes(), "f32", line.any->machine, c.rect(), c.resident ? "resident" : "streamed",
-      cycles(line.handwritten), cycles(line.generated), both, one ? fmt::format("{:.1f}", one->ideal) : "-",
-      one ? one->largest : "-", ratio(line.handwritten), ratio(line.generated), estimate(line.handwritten),
-      estimate(line.generated), line.failure.empty() ? c.cause : "FAILED: " + line.failure);
+      line.any->row, c.shapes(), c.half ? "f16" : "f32", line.any->machine, c.rect(),
+      c.resident ? "resident" : "streamed", cycles(line.handwritten), cycles(line.generated), both,
+      one ? fmt::format("{:.1f}", one->ideal) : "-", one ? one->largest : "-", ratio(line.handwritten),
+      ratio(line.generated), estimate(line.handwritten), estimate(line.generated),
+      line.failure.empty() ? c.cause : "FAILED: " + line.failure);
 }
 
 struct Mean {

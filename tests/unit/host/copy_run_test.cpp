@@ -30,5 +30,16 @@ TEST(Tiles, PiecesOfRowsLieBesideEachOther) {
   EXPECT_EQ(back, words);
 }
 
+// Two planes of 3 x 2 on two columns of PEs: two rows with one above and a column beside the plane, and two
+// rows on, of which one is beyond its end. By hand.
+TEST(Tiles, WindowsOverlapAndReachBeyondThePlane) {
+  const Tiling t{{0, 0, 2, 3}, 2, 3, 3, {2, 3, -1, 0, 2}};
+  const Words words{1, 2, 3, 4, 5, 6, 11, 12, 13, 14, 15, 16};
+  EXPECT_EQ(
+      cut_into_windows(t, words),
+      (Words{0, 0, 0, 1, 2, 0, 3, 4, 0, 0,  0,  0, 11, 12, 0, 13, 14, 0,     // rows -1, 0, 1 of both planes
+             3, 4, 0, 5, 6, 0, 0, 0, 0, 13, 14, 0, 15, 16, 0, 0,  0,  0}));  // rows 1, 2, 3
+}
+
 }  // namespace
 }  // namespace cs

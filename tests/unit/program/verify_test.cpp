@@ -62,7 +62,20 @@ TEST(Verify, CopiesMustFitTheirSymbols) {
       {"needs 36 bytes per PE, tile program 'pe.csl' has 32",
        [](HostPart& h) { h.steps[0].tiling.tile_columns = 9; }},
       {"covers 3 PEs, of which 2 have a tile program", [](HostPart& h) { h.steps[0].tiling.rect.w = 3; }},
-      {"is f16; only types of 32 bits lie on PEs", [](HostPart& h) { h.inputs[0].type = DataType::f16; }},
+      {"is i64; only types of 16 and 32 bits lie on PEs",
+       [](HostPart& h) { h.inputs[0].type = DataType::i64; }},
+      {"3 planes of 2 x 5 are not the 15 elements of tensor 'in'",
+       [](HostPart& h) {
+         h.steps[0].tiling = {{1, 1, 2, 1}, 5, 1, 2, {3, 2, 0, 0, 1}};
+       }},
+      {"needs 36 bytes per PE, tile program 'pe.csl' has 32",
+       [](HostPart& h) {
+         h.steps[0].tiling = {{1, 1, 2, 1}, 5, 1, 3, {3, 1, -1, 0, 1}};
+       }},
+      {"brings windows back; only tiles can be put together again",
+       [](HostPart& h) {
+         h.steps[2].tiling = {{1, 1, 2, 1}, 5, 1, 2, {3, 1, 0, 0, 1}};
+       }},
       {"exports no function 'go'", [](HostPart& h) { h.steps[1].symbol = "go"; }},
       {"no step gives the output 'out'", [](HostPart& h) { h.steps.pop_back(); }},
   };

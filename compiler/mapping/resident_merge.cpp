@@ -1,0 +1,100 @@
+// See resident_merge.h.
+#include "compiler/mapping/resident_merge.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace cs::mapping {
+
+namespace {
+
+// The policy under which nothing is generated.
+constexpr std::string_view kNothingGenerated = "disabled";
+
+bool may_be_one(const Parts& parts) {
+  const auto computes = [](const Instance& i) { return !i.infrastructure && i.results.size() == 1; };
+  const auto on_host = [](const HostStep& s) { return s.kind == HostStep::Kind::op; };
+  return parts.host.policy != kNothingGenerated && parts.instances.size() > 1 &&
+         std::all_of(parts.instances.begin(), parts.instances.end(), computes) &&
+         std::none_of(parts.host.steps.begin(), parts.host.steps.end(), on_host);
+}
+
+graph::Group together(const graph::Graph& g, const Parts& parts) {
+  std::set<graph::NodeId> nodes;
+  for (const Instance& i : parts.instances) nodes.insert(i.nodes.begin(), i.nodes.end());
+  graph::Group group;
+  group.name = parts.instances.front().name;
+  for (const graph::NodeId id : g.topological())
+    if (nodes.count(id) > 0) group.nodes.push_back(id);
+  return group;
+}
+
+// The value that leaves the nodes; none if there are several.
+graph::ValueId only_result(const graph::Graph& g) {
+  return g.outputs.size() == 1 ? graph::source_of(g, g.outputs.front()) : graph::ValueId{};
+}
+
+void describe(const graph::Graph& g, const graph::Group& group, Instance& inst) {
+  inst.nodes = group.nodes;
+  inst.node_names.clear();
+  inst.op.clear();
+  for (const graph::NodeId id : group.nodes) {
+    inst.node_names.push_back(g.node(id).name);
+    inst.op += (inst.op.empty() ? "" : "+") + g.node(id).op;
+  }
+  inst.title =
+      fmt::format("{}: {} to {}", inst.name, inst.op, ops::type_text(g.value(inst.results.front()).type));
+}
+
+// Operands arrive at the kernel, its result leaves it; what was between the instances is gone.
+void join_streams(const graph::Graph& g, const std::vector<Instance>& before, Parts& parts) {
+  Instance& inst = parts.instances.front();
+  std::vector<Stream> list;
+  for (Stream& s : parts.streams) {
+    const auto to_host = [](const Taker& t) { return t.instance < 0; };
+    if (s.producer >= 0 && std::none_of(s.takers.begin(), s.takers.end(), to_host)) continue;
+    s.producer = std::min(s.producer, 0);
+    s.result = 0;
+    for (Taker& t : s.takers) {
+      if (t.instance < 0) continue;
+      const graph::ValueId v = graph::source_of(g, before[size_t(t.instance)].operands[size_t(t.operand)]);
+      const auto at = std::find(inst.operands.begin(), inst.operands.end(), v);
+      CS_CHECK(at != inst.operands.end(), "a kernel takes what its parts take");
+      t = {0, int(at - inst.operands.begin())};
+    }
+    list.push_back(std::move(s));
+  }
+  parts.streams = std::move(list);
+  for (OpRow& row : parts.host.ops) {
+    const bool here = std::any_of(inst.nodes.begin(), inst.nodes.end(), [&](graph::NodeId id) {
+      return g.node(id).name == row.name || g.node(id).from == row.name;
+    });
+    if (here) row.kernels = {inst.name};
+  }
+}
+
+}  // namespace
+
+bool merge_resident(const graph::Graph& g, const Machine& machine, Parts& parts, std::string& why) {
+  const graph::ValueId result = only_result(g);
+  if (!result.valid() || !may_be_one(parts)) return false;
+  const graph::Group group = together(g, parts);
+  if (g.value(result).producer != group.nodes.back()) return false;
+  for (const kernels::Kind* kind : kernels::kinds()) {
+    Instance inst = parts.instances.front();
+    inst.results = {result};
+    inst.origin = Origin::autogen;
+    if (!kind->take_resident(g, group, machine, inst, why)) continue;
+    const std::vector<Instance> before = std::exchange(parts.instances, {});
+    parts.instances.push_back(std::move(inst));
+    describe(g, group, parts.instances.front());
+    join_streams(g, before, parts);
+    return true;
+  }
+  return false;
+}
+
+}  // namespace cs::mapping
