@@ -251,8 +251,8 @@ void look_at_best(const Region& r, const Costing& by, std::vector<RegionPlan>& l
     list[k] = plan_cut(r, list[k].cut, by.statements, Look::many);
 }
 
-// Cuts that give exactly this rectangle. Of equal ones that with the inner axis over its rows: a convolution on 32 x 32
-// PEs takes 198,000 cycles so and 256,000 the other way round, which estimates do not know.
+// Cuts that give exactly this rectangle. Of equal ones that with the inner axis over its rows: a convolution
+// on 32 x 32 PEs takes 198,000 cycles so and 256,000 the other way round, which estimates do not know.
 void add_forced(const Region& r, int w, int h, const Costing& by, std::vector<RegionPlan>& list) {
   std::optional<RegionPlan> best;
   const std::vector<ShardAxis> axes = axes_of(r);
