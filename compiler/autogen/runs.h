@@ -5,6 +5,7 @@
 // crosses one.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <vector>
 
@@ -14,7 +15,7 @@ namespace cs::autogen {
 
 struct Level {
   int64_t stride = 1, first = 0, count = 1;  // addresses stride · (first + i), i < count
-  bool operator==(const Level&) const = default;
+  auto operator<=>(const Level&) const = default;
 };
 
 struct Runs {
@@ -26,7 +27,7 @@ struct Runs {
   int64_t run() const { return empty() ? 0 : levels.back().count; }  // words without a gap
   int64_t count() const { return empty() ? 0 : words() / run(); }    // of such runs
   std::vector<int64_t> starts() const;                               // of the runs, in order
-  bool operator==(const Runs&) const = default;
+  auto operator<=>(const Runs&) const = default;
 };
 
 // What moves an address: `extent` steps of `stride`.

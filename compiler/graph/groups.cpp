@@ -1,6 +1,7 @@
 // Groups (kernel instances) and the expression of a chain of elementwise nodes.
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "compiler/graph/graph.h"
@@ -42,40 +43,62 @@ void fill_ports(const Graph& g, Group& group) {
   }
 }
 
-// Builds expressions of values by need, from the leaves.
-struct ChainBuilder {
-  const Graph& g;
-  std::set<NodeId> inside;
-  ChainExpr result;
-  std::map<ValueId, ops::Expr> done;
+// Builds one expression of all values that the output needs, from the leaves; without recursion, since chains
+// have thousands of nodes.
+class ChainBuilder {
+ public:
+  ChainBuilder(const Graph& g, std::span<const NodeId> nodes) : g_(g), inside_(nodes.begin(), nodes.end()) {}
 
-  ops::Expr leaf(ValueId v) {
-    ops::Expr e;
-    const ops::Tensor* constant = g.constant_of(v);
-    if (constant != nullptr && constant->elements() == 1) {
-      e.root = e.constant(constant->get(0));
-      return e;
+  ChainExpr run(ValueId output) {
+    std::vector<ValueId> open = {source_of(g_, output)};
+    while (!open.empty()) {
+      const ValueId v = open.back();
+      const std::optional<ValueId> missing = missing_operand(v);
+      if (missing) {
+        open.push_back(*missing);
+      } else {
+        open.pop_back();
+        if (!at_.count(v)) at_[v] = is_inside(v) ? node(g_.value(v).producer) : leaf(v);
+      }
     }
-    add_once(result.leaves, v);
-    auto at = std::find(result.leaves.begin(), result.leaves.end(), v) - result.leaves.begin();
-    e.root = e.input(int(at));
-    return e;
+    expr_.root = at_.at(source_of(g_, output));
+    result_.expr = ops::prune(expr_);
+    return std::move(result_);
   }
 
-  const ops::Expr& of(ValueId value) {
-    ValueId v = source_of(g, value);
-    auto it = done.find(v);
-    if (it != done.end()) return it->second;
-    NodeId producer = g.value(v).producer;
-    if (!producer.valid() || !inside.count(producer)) return done.emplace(v, leaf(v)).first->second;
-    const ops::OpDef& row = g.op(producer);
-    const Node& n = g.node(producer);
-    std::vector<ops::Expr> operands;
-    for (ValueId in : n.inputs) operands.push_back(of(in));
-    ops::Expr bound = ops::bind_attrs(ops::op_expression(row), ops::with_defaults(row, n.attrs));
-    ops::Expr e = ops::substitute(bound, operands);
-    return done.emplace(v, std::move(e)).first->second;
+ private:
+  bool is_inside(ValueId v) const {
+    return g_.value(v).producer.valid() && inside_.count(g_.value(v).producer) > 0;
   }
+
+  std::optional<ValueId> missing_operand(ValueId v) const {
+    if (!is_inside(v)) return std::nullopt;
+    for (ValueId in : g_.node(g_.value(v).producer).inputs)
+      if (!at_.count(source_of(g_, in))) return source_of(g_, in);
+    return std::nullopt;
+  }
+
+  int leaf(ValueId v) {
+    const ops::Tensor* constant = g_.constant_of(v);
+    if (constant != nullptr && constant->elements() == 1) return expr_.constant(constant->get(0));
+    result_.leaves.push_back(v);
+    return expr_.input(int(result_.leaves.size()) - 1);
+  }
+
+  int node(NodeId id) {
+    const ops::OpDef& row = g_.op(id);
+    const Node& n = g_.node(id);
+    std::vector<int> operands;
+    for (ValueId in : n.inputs) operands.push_back(at_.at(source_of(g_, in)));
+    return ops::append(expr_, ops::bind_attrs(ops::op_expression(row), ops::with_defaults(row, n.attrs)),
+                       operands);
+  }
+
+  const Graph& g_;
+  std::set<NodeId> inside_;
+  ops::Expr expr_;
+  ChainExpr result_;
+  std::map<ValueId, int> at_;  // nodes of expr_
 };
 
 // Groups so that every one comes after those it depends on; of the ready ones that with the earliest last
@@ -164,10 +187,7 @@ std::vector<Group> groups(const Graph& g) {
 }
 
 ChainExpr chain_expression(const Graph& g, std::span<const NodeId> nodes, ValueId output) {
-  ChainBuilder b{g, {nodes.begin(), nodes.end()}, {}, {}};
-  ops::Expr e = b.of(output);
-  b.result.expr = std::move(e);
-  return std::move(b.result);
+  return ChainBuilder(g, nodes).run(output);
 }
 
 }  // namespace cs::graph

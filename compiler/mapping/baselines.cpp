@@ -119,9 +119,11 @@ class Copier {
     graph::Node node;
     node.name = name(from.name);
     node.op = replaced ? std::string(form_.stand_in) : from.op;
-    if (named_) node.where = from.where;
     node.assignment.origin = library ? Origin::handwritten : self ? from.assignment.origin : Origin::autogen;
-    node.assignment.reason = self ? from.assignment.reason : "counterpart";
+    if (named_) {  // a reason names other nodes
+      node.where = from.where;
+      node.assignment.reason = self ? from.assignment.reason : "counterpart";
+    }
     if (self) node.assignment.kernel = from.assignment.kernel;
     node.assignment.group = nodes_.size() > 1 ? "kernel" : "";
     if (replaced) {

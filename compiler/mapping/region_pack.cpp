@@ -1,6 +1,8 @@
 // Words of weights.bin for a region: what each PE holds of its constants, its streams and its turns.
 #include <fmt/format.h>
 
+#include <map>
+
 #include "compiler/mapping/emit.h"
 
 namespace cs::mapping {
@@ -17,8 +19,7 @@ class Packer {
   void run() {
     const RegionLayout& l = inst_.layout;
     for (size_t k = 0; k < inst_.constants.size(); ++k) constant(k);
-    each_pe("pe", [](const RegionPe& pe) { return pe.data.size(); });
-    for (const RegionPe& pe : l.pes) put(pe.data);
+    data();
     for (int y = 0; y < l.h && l.in_rows(); ++y) {
       column("walk", inst_.rect.x - 1, y, l.feeders[size_t(y)]);
       column("turns", inst_.rect.x + l.w, y, l.collectors[size_t(y)]);
@@ -26,39 +27,55 @@ class Packer {
   }
 
  private:
+  // Rows of PEs that hold the same of a constant have the same place in the weights: those of a convolution
+  // whose rows of PEs have rows of the picture are there once.
   void constant(size_t k) {
-    const uint64_t words =
-        each_pe(inst_.constants[k].name, [&](const RegionPe& pe) { return size_t(pe.constants[k].words()); });
-    std::vector<autogen::Runs> runs;
-    for (const RegionPe& pe : inst_.layout.pes)
-      if (!pe.constants[k].empty()) runs.push_back(pe.constants[k]);
-    const size_t pes = runs.size();
+    std::map<std::vector<autogen::Runs>, uint64_t> places;
+    std::vector<autogen::Runs> written;
+    uint64_t words = 0;
+    const auto runs_at = [&](size_t pe) -> const autogen::Runs& { return inst_.layout.pes[pe].constants[k]; };
+    each_span([&](size_t pe) { return size_t(runs_at(pe).words()); },
+              [&](size_t first, size_t pes, uint64_t per_pe) {
+                std::vector<autogen::Runs> span;
+                for (size_t pe = first; pe < first + pes; ++pe) span.push_back(runs_at(pe));
+                const auto [place, fresh] = places.try_emplace(std::move(span), weights_.size() + 4 * words);
+                if (fresh) {
+                  written.insert(written.end(), place->first.begin(), place->first.end());
+                  words += per_pe * pes;
+                }
+                begin(inst_.constants[k].name, rect_of(first, pes), per_pe, place->second);
+              });
+    const size_t pes = written.size();
     weights_.append(4 * words, source_of_words(pes, [values = inst_.constants[k].values,
-                                                     runs = std::move(runs)](size_t pe, Words& list) {
-      for (int64_t at : runs[pe].starts()) values.append_words(at, runs[pe].run(), list);
-    }));
+                                                     runs = std::move(written)](size_t pe, Words& list) {
+                      for (int64_t at : runs[pe].starts()) values.append_words(at, runs[pe].run(), list);
+                    }));
   }
 
-  // PEs beside each other with equally many words are one entry. How many words there are together.
-  template <typename F>
-  uint64_t each_pe(const std::string& name, const F& words_of) {
-    uint64_t all = 0;
-    for (int y = 0; y < inst_.layout.h; ++y) {
-      bool open = false;
-      for (int x = 0; x < inst_.layout.w; ++x) {
-        const size_t words = words_of(inst_.layout.pes[size_t(y) * size_t(inst_.layout.w) + size_t(x)]);
-        open = open && rows_.back().bytes_per_pe == 4 * words;
-        if (words == 0) continue;
-        if (open) {
-          ++rows_.back().rect.w;
-        } else {
-          begin(name, {inst_.rect.x + x, inst_.rect.y + y, 1, 1}, words, weights_.size() + 4 * all);
-        }
-        all += words;
-        open = true;
+  void data() {
+    const std::vector<RegionPe>& pes = inst_.layout.pes;
+    each_span([&](size_t pe) { return pes[pe].data.size(); },
+              [&](size_t first, size_t count, uint64_t per_pe) {
+                begin("pe", rect_of(first, count), per_pe, weights_.size());
+                for (size_t pe = first; pe < first + count; ++pe) put(pes[pe].data);
+              });
+  }
+
+  // PEs beside each other with equally many words: the first one, how many they are, words of each.
+  template <typename Words, typename F>
+  void each_span(const Words& words_of, const F& f) {
+    const auto w = size_t(inst_.layout.w);
+    for (size_t row = 0; row < w * size_t(inst_.layout.h); row += w) {
+      for (size_t first = row, end = row; first < row + w; first = end) {
+        const size_t words = words_of(first);
+        while (end < row + w && words_of(end) == words) ++end;
+        if (words > 0) f(first, end - first, words);
       }
     }
-    return all;
+  }
+  Rect rect_of(size_t first, size_t pes) const {
+    const auto w = size_t(inst_.layout.w);
+    return {inst_.rect.x + int(first % w), inst_.rect.y + int(first / w), int(pes), 1};
   }
 
   void column(const char* name, int x, int y, const StreamWords& streams) {

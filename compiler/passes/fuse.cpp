@@ -91,17 +91,20 @@ std::string fusion_text(const mapping::RegionCost& first, const mapping::RegionC
   return fmt::format("no cost to the network: {}, and its slowest kernel takes {:.0f}", text, slowest);
 }
 
-// Together they take about as long as apart, or as the slowest kernel of the network; what is saved is the
-// way from one to the other.
-bool pays(const Graph& g, const std::vector<NodeId>& group, NodeId id, double slowest, GroupCosts& costs,
-          PassContext& context, std::string& reason) {
+// Together they take about as long as the slowest of all nodes alone (`alone` is that of the group's), or as
+// the slowest kernel of the network; what is saved is the way from one to the other.
+bool pays(const Graph& g, const std::vector<NodeId>& group, NodeId id, double slowest, double& alone,
+          GroupCosts& costs, PassContext& context, std::string& reason) {
   std::vector<NodeId> all = group;
   all.push_back(id);
   const mapping::RegionCost first = costs.of(g, group), second = costs.of(g, std::span(&id, 1)),
                             both = costs.of(g, all);
   const mapping::RegionCost two = apart(first, second);
   reason = fusion_text(first, second, both, slowest, g.node(group.front()).name);
-  const bool good = both.interval_cycles <= std::max(slowest, kSlower * two.interval_cycles + kStream);
+  const double nodes_alone =
+      std::max(group.size() == 1 ? first.interval_cycles : alone, second.interval_cycles);
+  const bool good = both.interval_cycles <= std::max(slowest, kSlower * nodes_alone + kStream);
+  if (good) alone = nodes_alone;
   note_choice(context, "fuse", names_of(g, all), {"apart", two, ""}, {"one kernel", both, ""}, good);
   return good;
 }
@@ -114,6 +117,7 @@ bool fuse_elementwise(Graph& g, PassContext& context) {
   const double slowest = costs.slowest(g);
   std::map<NodeId, NodeId> head;                  // node -> first node of its kernel
   std::map<NodeId, std::vector<NodeId>> members;  // first node -> kernel, topological order
+  std::map<NodeId, double> alone;                 // first node -> interval of its kernel's slowest node
   for (NodeId id : g.topological()) {
     if (graph::is_transparent(g, id)) continue;
     head[id] = id;
@@ -129,7 +133,7 @@ bool fuse_elementwise(Graph& g, PassContext& context) {
       if (members[first].back() != producer || context.fallbacks.apart(g.node(first).name) ||
           !extensible(g, first) || !only_user(g, graph::source_of(g, v), id) ||
           !autogen::can_fuse(g, members[first], id, why) ||
-          !pays(g, members[first], id, slowest, costs, context, reason)) {
+          !pays(g, members[first], id, slowest, alone[first], costs, context, reason)) {
         continue;
       }
       members.erase(id);

@@ -1,6 +1,7 @@
 // Expr builders with folding and reuse, substitution, attribute binding, and the text form.
 #include "runtime/ops/expr.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
@@ -73,7 +74,8 @@ constexpr std::array<Infix, 10> kInfix = {{
 }};
 
 int push(Expr& e, ExprNode node) {
-  for (size_t i = 0; i < e.nodes.size(); ++i) {
+  // An equal node lies behind its operands: in a long chain that is the end.
+  for (size_t i = size_t(std::max({node.a, node.b, node.c}) + 1); i < e.nodes.size(); ++i) {
     const ExprNode& o = e.nodes[i];
     // Constants are told apart by bits: 0 and -0 differ, NaN equals itself.
     if (o.kind == ExprKind::constant && node.kind == ExprKind::constant) {
@@ -114,7 +116,8 @@ int copy_into(Expr& to, const Expr& from, const Leaf& leaf) {
   return map[size_t(from.root)];
 }
 
-// Drops nodes that the root does not need (folding leaves some behind).
+}  // namespace
+
 Expr prune(const Expr& e) {
   std::vector<char> needed(e.nodes.size(), 0);
   needed[size_t(e.root)] = 1;
@@ -138,6 +141,8 @@ Expr prune(const Expr& e) {
   out.root = map[size_t(e.root)];
   return out;
 }
+
+namespace {
 
 std::string number_text(double v) {
   if (std::isinf(v)) return v < 0 ? "-inf" : "inf";
@@ -265,6 +270,14 @@ Expr bind_attrs(const Expr& e, const Attrs& attrs) {
   return prune(out);
 }
 
+int append(Expr& to, const Expr& outer, std::span<const int> operands) {
+  return copy_into(to, outer, [&](const ExprNode& n) {
+    if (n.kind == ExprKind::attr) return to.attr(n.name);
+    CS_CHECK(size_t(n.index) < operands.size(), "operand without an expression");
+    return operands[size_t(n.index)];
+  });
+}
+
 Expr substitute(const Expr& outer, std::span<const Expr> inner) {
   Expr out;
   std::vector<int> roots;
@@ -273,11 +286,7 @@ Expr substitute(const Expr& outer, std::span<const Expr> inner) {
       return n.kind == ExprKind::input ? out.input(n.index) : out.attr(n.name);
     }));
   }
-  out.root = copy_into(out, outer, [&](const ExprNode& n) {
-    if (n.kind == ExprKind::attr) return out.attr(n.name);
-    CS_CHECK(size_t(n.index) < roots.size(), "operand without an expression");
-    return roots[size_t(n.index)];
-  });
+  out.root = append(out, outer, roots);
   return prune(out);
 }
 

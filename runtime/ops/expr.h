@@ -92,6 +92,10 @@ std::string expr_text(const Expr&, std::span<const std::string> names = {});
 
 // Replaces attributes by constants (integers and reals) and folds. Attributes not in the list stay.
 Expr bind_attrs(const Expr&, const Attrs&);
+// Adds `outer` to `to`, with the nodes `operands` of it for outer's operands; the index of its root there.
+int append(Expr& to, const Expr& outer, std::span<const int> operands);
+// Without the nodes that the root does not need (folding leaves some behind).
+Expr prune(const Expr&);
 // Replaces operand i of `outer` by inner[i], whose own operands keep their numbers.
 Expr substitute(const Expr& outer, std::span<const Expr> inner);
 
