@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <numeric>
 
 #include "compiler/algo/coloring.h"
 #include "compiler/algo/cycle_ratio.h"
@@ -21,6 +22,7 @@ class Events {
     for (const Instance& inst : parts.instances) {
       takes_.emplace_back(size_t(inst.work.operands));
       sends_.emplace_back(std::max<size_t>(1, inst.results.size()));
+      sent_words_.emplace_back(sends_.back().size(), 0);
       sending_.emplace_back(sends_.back().size());
     }
     for (size_t s = 0; s < parts.streams.size(); ++s) made_by(s);
@@ -82,6 +84,7 @@ class Events {
     ways_.push_back(w);
     if (stream.producer < 0) return;
     sends_[size_t(stream.producer)][size_t(stream.result)] = w;
+    sent_words_[size_t(stream.producer)][size_t(stream.result)] = stream.words;
     sending_[size_t(stream.producer)][size_t(stream.result)] = pace(stream);
   }
 
@@ -195,15 +198,25 @@ class Events {
       else
         after(t.way.first, begin, k.again - t.hops, 1, {i, int(o)});
     }
-    size_t before = begin;
-    double first = k.until_first, last = k.until_last;
-    for (const Way& out : sends_[size_t(i)]) {
-      after(out.first, before, first, 0);
-      after(out.last, before, last, 0);
-      before = out.last;
-      first = last = 0;
-    }
+    results(i, begin);
     sending(i, begin);
+  }
+  // One after the other, each as fast as the kernel alone sends them all.
+  void results(int i, size_t begin) {
+    const Skew& k = skews_[size_t(i)];
+    const std::vector<int64_t>& words = sent_words_[size_t(i)];
+    const auto all = double(std::max<int64_t>(1, std::accumulate(words.begin(), words.end(), int64_t(0))));
+    double sent = 0;
+    for (size_t r = 0; r < words.size(); ++r) {
+      const Way& out = sends_[size_t(i)][r];
+      if (r == 0) {
+        after(out.first, begin, k.until_first, 0);
+      } else {
+        after(out.first, sends_[size_t(i)][r - 1].last, 0, 0);
+      }
+      sent += double(words[r]);
+      after(out.last, begin, k.until_first + (k.until_last - k.until_first) * sent / all, 0);
+    }
   }
   // While a PE sends it computes nothing. Of several in turn the first one is done when it has sent its share
   // of the last result, and the last one computes before the others have sent theirs. What a result takes
@@ -271,6 +284,7 @@ class Events {
   std::vector<Way> ways_;                     // by stream
   std::vector<std::vector<Taken>> takes_;     // by instance, by operand
   std::vector<std::vector<Way>> sends_;       // by instance, by result
+  std::vector<std::vector<int64_t>> sent_words_;  // the same
   std::vector<std::vector<double>> sending_;  // by instance, by result: its cycles, as it is taken
 };
 
