@@ -31,6 +31,7 @@ constexpr double kCollectorCycles = 53;  // of a collector itself for a turn, be
 constexpr double kFeederCycles = 250;  // of a feeder for a run and the gap behind it
 constexpr double kShared = 0.5;  // of the results' words that a stream waits for where it shares their links
 constexpr double kOperandCycles = 75;  // of a PE that asks for an operand and hears that it has come
+constexpr int64_t kQueued = 4;  // words on their way to a PE that does not take them yet
 constexpr size_t kFilters = 3;         // operands of a PE that are filtered
 constexpr int kManyPes = 16;           // along rows and columns, if many are looked at
 
@@ -43,6 +44,7 @@ struct Busiest {
   double asking = 0;            // cycles for operands whose words come at once
   bool in_steps = false;        // some operand comes in runs that it keeps and words that it lets pass
   double span = 0;  // words that pass from the first one that it keeps of an operand to the last one
+  bool whole = false;  // it keeps words from the beginning of an operand to its end
   uint32_t bytes = 0, code = 0;
 };
 
@@ -169,8 +171,12 @@ class Busy {
     kept_.note(x, y, share);
     receive_in_place(r_, share);
     double out = 0;
-    for (int k : r_.operand_buffer)
-      b_.span = std::max(b_.span, words_within_span(r_, share.stored[size_t(k)]));
+    for (int k : r_.operand_buffer) {
+      const Runs& stored = share.stored[size_t(k)];
+      b_.span = std::max(b_.span, words_within_span(r_, stored));
+      const int64_t n = elements(r_, k);
+      b_.whole = b_.whole || (n > kQueued && !stored.empty() && stored.last() - stored.first() + 1 == n);
+    }
     if (y == cut_.h() / 2) receive(share);
     for (const Runs& sent : share.sent) out += double(sent.count());
     b_.runs_out = std::max(b_.runs_out, out);
@@ -318,7 +324,8 @@ double overhead_in(const Region& r) { return 40.0 + 20.0 * double(r.operands.siz
 //             others. Two samples on, the first one has waited for the turns and for the words once, so half
 //             of that comes to each.
 //
-// One that sends several runs waits for the turns of all in any case, `sending` cycles. And where an operand
+// One that sends several runs waits for the turns of all in any case, `sending` cycles; so do rows that all take some
+// operand to its end, whatever lies of the others between. And where an operand
 // comes in several steps nothing comes while a PE of a row sends: it takes the next step when it has sent.
 double waiting(const Region& r, const RegionCut& cut, const Busiest& b, double stops, double shared,
                double sending) {
@@ -326,7 +333,7 @@ double waiting(const Region& r, const RegionCut& cut, const Busiest& b, double s
   const double words = std::max(b.span, b.asking - overhead_in(r));
   const double own = words + stops + out / (double(cut.w()) * cut.h()) + shared;
   if (b.in_steps && cut.h() == 1 && cut.w() > 1) return std::max({own, in + sending, words + sending});
-  if (b.runs_out > 1) return std::max(own, (in + sending) / 2);
+  if (b.runs_out > 1 || (b.whole && cut.h() > 1)) return std::max(own, (in + sending) / 2);
   const double between = std::min(1.0, b.span / std::max(1.0, double(r.words_in()) - b.span));
   return cut.w() * cut.h() == 1 ? own : std::max(own, (b.span + stops + between * out) / 2);
 }
