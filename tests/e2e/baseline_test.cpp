@@ -29,6 +29,21 @@ TEST_F(Baselines, StandInsideTheKernelsRectangleWhereTheyCannotFillIt) {
   EXPECT_FALSE(report.at("baselines")[0].contains("missing")) << report.dump(1);
 }
 
+// Kernels that differ in nothing but their names, and those of the nodes that they were fused with, have one.
+TEST_F(Baselines, OfEqualKernelsAreOne) {
+  std::string graph = "graph: m\ninputs: [{name: x0, type: \"f32[1, 64]\"}]\nnodes:\n";
+  const std::vector<std::string> ops = {"exp", "neg", "abs", "tanh"};
+  for (int i = 0; i < 40; ++i)
+    graph += "  - {name: n" + std::to_string(i) + ", op: " + ops[size_t(i % 4)] + ", inputs: [x" +
+             std::to_string(i) + "], outputs: [x" + std::to_string(i + 1) + "]}\n";
+  const auto report = compile(graph + "outputs: [x40]\n", "medium");
+  ASSERT_TRUE(report.is_object());
+  size_t fused = 0;
+  for (const auto& kernel : report.at("kernels")) fused += kernel.at("nodes").size() > 1;
+  EXPECT_GT(fused, 5u);
+  EXPECT_LE(report.at("baselines").size(), 4u);
+}
+
 // A region of two operators against both of them, which take turns on its rectangle: their cycles are added.
 TEST_F(Baselines, OfARegionAreItsOperatorsOneAfterTheOther) {
   const auto report = compile(

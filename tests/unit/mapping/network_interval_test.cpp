@@ -228,6 +228,20 @@ TEST(NetworkInterval, OfSeveralResultsTheLastOneHoldsUpItsSender) {
   EXPECT_DOUBLE_EQ(network_interval(parts, {}, m, false)->cycles, 40 + 2.5 + 30);
 }
 
+// One PE that computes for 40 cycles and sends two results of 10 words: 60 cycles, in which it does nothing
+// else. The first one is out when half of the words are.
+TEST(NetworkInterval, OfSeveralResultsTheFirstOneIsOutBeforeTheLast) {
+  const Machine m = machine("wse2");
+  Instance split = kernel("split", 1, 10, 30, 10 + 40 + 20);
+  split.work.m = 20;
+  split.results.resize(2);
+  Parts parts;
+  parts.instances = {split};
+  parts.streams = {stream(-1, 10, {{0, 0}}), stream(0, 10, {{-1, 0}}), stream(0, 10, {{-1, 0}})};
+  parts.streams[2].result = 1;
+  EXPECT_DOUBLE_EQ(network_interval(parts, {}, m, false)->cycles, 40 + 20);
+}
+
 // `join` takes x and what is made of it, 100 words each, in ten parts: the first of one goes with the first
 // of the other.
 Parts in_step(bool buffered) {

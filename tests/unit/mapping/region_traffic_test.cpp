@@ -2,6 +2,8 @@
 // links are shared.
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "tests/unit/mapping/harness.h"
 
 namespace cs::test {
@@ -73,6 +75,28 @@ INSTANTIATE_TEST_SUITE_P(
         // Two rows of PEs have halves of lines of 4: 48 turns of two words for each collector.
         Cut{"ManyTurns", {12, 4, 4}, 12, 2}),
     [](const auto& info) { return std::string(info.param.name); });
+
+// Sixteen rows of PEs, each with a channel of a quarter of the picture: the weights of a channel are there
+// for one row.
+TEST(RegionWeights, OfRowsThatHoldTheSameAreThereOnce) {
+  const graph::Graph g = convolution({4, 64, 16}, 4, 3);
+  mapping::MapOptions options;
+  options.force_width = 4;
+  options.force_height = 16;
+  Diag diag;
+  const std::optional<mapping::Mapped> mapped = mapping::map_graph(g, test::machine("wse2"), options, diag);
+  ASSERT_TRUE(mapped) << diag.to_string();
+  std::set<uint64_t> places;
+  int64_t rows = 0;
+  for (const Constant& c : mapped->host.constants) {
+    if (c.symbol != "c0") continue;  // the weights
+    ++rows;
+    EXPECT_EQ(c.bytes_per_pe, 4 * 4 * 3 * 3u);
+    places.insert(c.offset);
+  }
+  EXPECT_EQ(rows, 16);
+  EXPECT_EQ(places.size(), 4u);
+}
 
 // One PE, 24 channels to 48 of one element: 24 multiply-adds of 48 elements, each with a load of its scalar,
 // 24 * 49 = 1176 cycles; 24 words in and 48 out; 56 for two copies of the result, 60 to 100 for starts, tasks
