@@ -222,9 +222,9 @@ Counterpart one_by_one(const Graph& g, const std::vector<NodeId>& nodes) {
   return row != nullptr ? Counterpart{by_stand_in(*row, parts[0].nodes)} : Counterpart{};
 }
 
-// An operator that no kernel does alone, as what its row decomposes it into.
+// An operator that no kernel of the library does, as what its row decomposes it into.
 Counterpart by_primitives(const Graph& g, NodeId id) {
-  if (g.op(id).kind != ops::OpKind::compound) return {};
+  if (g.op(id).kind != ops::OpKind::compound && g.op(id).steps == nullptr) return {};
   const auto primitives = std::make_shared<Graph>();
   Diag none;
   const std::optional<NodeId> node = graph::alone(g, id, *primitives, none);

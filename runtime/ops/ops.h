@@ -106,7 +106,8 @@ struct OpDef {
   double ulp = 1;                     // allowed error of a float32 kernel, in units of the last place
   std::string_view decomposition;     // compound: one "name = op(operand, ..., attr=value)" per line;
                                       // lines that end in a result's name define it
-  DecompositionRule steps = nullptr;  // compound: instead of the text
+  DecompositionRule steps =
+      nullptr;                    // compound: instead of the text; others: what stands beside their kernel
   double flops = 1;               // per output element (contraction: per multiply-add); elementwise: counted
   Reference reference = nullptr;  // host only
   LoopRule loops = nullptr;

@@ -2,10 +2,13 @@
 //
 // x[N, C, ...], weights [M, C / groups, kernel ...], y[N, M, ...]. Both are a padded copy of the operand, the
 // bias in every element of the result, and one statement that adds the products of all windows.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "runtime/ops/rows.h"
 #include "runtime/ops/rules.h"
+#include "runtime/ops/steps.h"
 #include "runtime/ops/windows.h"
 
 namespace cs::ops {
@@ -178,6 +181,35 @@ bool loops_conv_transpose(const ShapeContext& c, std::span<const TensorType> out
   return true;
 }
 
+// With strides, as one without: of the elements of the operand that its windows of one element take, or else
+// of its result those that are wanted. It stands beside the kernel that is made of the whole.
+bool steps_of_strided_conv(const ShapeContext& c, std::vector<DecompositionStep>& steps, std::string& error) {
+  const std::vector<int64_t> strides = attr_ints(c.op, c.attrs, "strides"),
+                             pads = attr_ints(c.op, c.attrs, "pads");
+  const auto none_but = [](std::span<const int64_t> list, int64_t value) {
+    return std::all_of(list.begin(), list.end(), [&](int64_t v) { return v == value; });
+  };
+  if (none_but(strides, 1) || attr_text(c.op, c.attrs, "auto_pad") != "NOTSET")
+    return fail(error, "only strides have primitives");
+  const size_t n = strides.size();
+  Shape axes;
+  for (size_t d = 0; d < n; ++d) axes.push_back(int64_t(d) + 2);
+  const Attrs wanted = {
+      {"starts", Shape(n, 0)}, {"ends", Shape(n, INT64_MAX)}, {"axes", axes}, {"steps", strides}};
+  Attrs whole = c.attrs;
+  set_attr(whole, "strides", Shape(n, 1));
+  Steps s(steps);
+  std::vector<std::string> operands = {"x", "w"};
+  if (c.input(2) != nullptr) operands.emplace_back("b");
+  if (none_but(kernel_of(*c.inputs[1]), 1) && none_but(pads, 0)) {
+    operands[0] = s.add("slice", {"x"}, wanted);
+    s.result("y", "conv", operands, whole);
+  } else {
+    s.result("y", "slice", {s.add("conv", operands, whole)}, wanted);
+  }
+  return true;
+}
+
 }  // namespace
 
 void add_convolutions(Rows& t) {
@@ -185,6 +217,7 @@ void add_convolutions(Rows& t) {
   attrs.push_back(integers("kernel_shape"));
   attrs.push_back(integer("group", 1));
   t.push_back(by_loops(OpKind::loops, "conv", {"Conv"}, {"x", "w", "b"}, 1, attrs, shape_conv, loops_conv));
+  t.back().steps = steps_of_strided_conv;
   attrs.push_back(integers("output_padding"));
   attrs.push_back(integers("output_shape"));
   t.push_back(by_loops(OpKind::loops, "conv_transpose", {"ConvTranspose"}, {"x", "w", "b"}, 1, attrs,

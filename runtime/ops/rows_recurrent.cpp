@@ -11,10 +11,13 @@
 #include "runtime/ops/activations.h"
 #include "runtime/ops/rows.h"
 #include "runtime/ops/rules.h"
+#include "runtime/ops/steps.h"
 
 namespace cs::ops {
 
 namespace {
+
+constexpr const char* kLstmActivations = "Sigmoid Tanh Tanh";
 
 enum Operand { kX, kW, kR, kB, kLengths, kH, kC, kPeephole };
 
@@ -268,6 +271,39 @@ bool loops_recurrent(const ShapeContext& c, std::span<const TensorType> outputs,
   return true;
 }
 
+// A single step of an LSTM as its textbook primitives, which stand beside the kernel that is made of it.
+bool steps_of_lstm(const ShapeContext& c, std::vector<DecompositionStep>& steps, std::string& error) {
+  const TensorType &x = *c.inputs[kX], &r = *c.inputs[kR];
+  const bool plain = r.shape[0] == 1 && x.shape[0] == 1 && attr_int(c.op, c.attrs, "layout") == 0 &&
+                     attr_int(c.op, c.attrs, "input_forget") == 0 && attr_real(c.op, c.attrs, "clip") == 0 &&
+                     attr_text(c.op, c.attrs, "activations") == kLstmActivations &&
+                     c.input(kLengths) == nullptr && c.input(kPeephole) == nullptr;
+  if (!plain) return fail(error, "only one step in one direction has primitives");
+  const int64_t batch = x.shape[1], hidden = r.shape[2];
+  Steps s(steps);
+  const auto product = [&](const std::string& a, int64_t k, const std::string& weights) {
+    return s.add("gemm", {s.reshape(a, {batch, k}), s.reshape(weights, {4 * hidden, k})},
+                 {{"trans_b", int64_t(1)}});
+  };
+  const auto part = [&](const std::string& v, int64_t k, int64_t count) {
+    return s.add("slice", {v},
+                 {{"starts", Shape{k * hidden}}, {"ends", Shape{(k + count) * hidden}}, {"axes", Shape{1}}});
+  };
+  std::string sum = product("x", x.shape[2], "w");
+  if (c.input(kH) != nullptr) sum = s.add("add", {sum, product("initial_h", hidden, "r")});
+  if (c.input(kB) != nullptr) sum = s.add("add", {sum, s.add("add", {part("b", 0, 4), part("b", 4, 4)})});
+  std::string cell = s.add("mul", {s.add("sigmoid", {part(sum, 0, 1)}), s.add("tanh", {part(sum, 3, 1)})});
+  if (c.input(kC) != nullptr) {
+    const std::string before = s.reshape("initial_c", {batch, hidden});
+    cell = s.add("add", {s.add("mul", {s.add("sigmoid", {part(sum, 2, 1)}), before}), cell});
+  }
+  const std::string h = s.add("mul", {s.add("sigmoid", {part(sum, 1, 1)}), s.add("tanh", {cell})});
+  s.result("y", "reshape", {h}, {{"shape", Shape{1, 1, batch, hidden}}});
+  s.result("y_h", "reshape", {h}, {{"shape", Shape{1, batch, hidden}}});
+  s.result("y_c", "reshape", {cell}, {{"shape", Shape{1, batch, hidden}}});
+  return true;
+}
+
 OpDef recurrent(std::string_view name, std::string_view onnx, std::string activations, AttrDefs more) {
   AttrDefs attrs = {text("direction", "forward"),
                     integer("hidden_size", 0),
@@ -290,12 +326,13 @@ OpDef recurrent(std::string_view name, std::string_view onnx, std::string activa
 void add_recurrences(Rows& t) {
   t.push_back(recurrent("rnn", "RNN", "Tanh", {}));
   t.push_back(recurrent("gru", "GRU", "Sigmoid Tanh", {integer("linear_before_reset", 0)}));
-  OpDef lstm = recurrent("lstm", "LSTM", "Sigmoid Tanh Tanh", {integer("input_forget", 0)});
+  OpDef lstm = recurrent("lstm", "LSTM", kLstmActivations, {integer("input_forget", 0)});
   lstm.operands.push_back("initial_c");
   lstm.operands.push_back("p");
   lstm.optional_operands = 5;
   lstm.results.push_back("y_c");
   lstm.optional_results = 2;
+  lstm.steps = steps_of_lstm;
   t.push_back(lstm);
 }
 
