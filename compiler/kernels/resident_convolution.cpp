@@ -6,6 +6,7 @@
 
 #include "compiler/kernels/match_parts.h"
 #include "compiler/kernels/resident_chain.h"
+#include "compiler/kernels/resident_kind.h"
 #include "compiler/kernels/role_parts.h"
 #include "runtime/ops/windows.h"
 
@@ -39,7 +40,7 @@ bool add_windows(const ops::Window& window, Convolution& c, std::string& why) {
   return true;
 }
 
-class ResidentConvolution final : public Kind {
+class ResidentConvolution final : public ResidentKind {
  public:
   std::string_view name() const override { return "resident convolution"; }
   std::span<const Row> library() const override {
@@ -54,11 +55,6 @@ class ResidentConvolution final : public Kind {
 
   // ---- match
 
-  const Row* choose(const Graph&, NodeId, std::string& why) const override {
-    why = "its operands would have to lie on the PEs";
-    return nullptr;
-  }
-
   // With constant weights and bias; behind it a chain that needs nothing else.
   bool take_resident(const Graph& g, const graph::Group& group, const Machine& machine, Choice& choice,
                      std::string& why) const override {
@@ -67,24 +63,15 @@ class ResidentConvolution final : public Kind {
     if (std::string_view(node.op) != library()[0].ops.front()) return false;
     Work work;
     if (!convolution(g, id, work, why)) return false;
-    choice.work = work;
-    choice.row = &library()[0];
-    choice.kernel = std::string(choice.row->name);
-    choice.origin = group.nodes.size() > 1 ? Origin::autogen : Origin::handwritten;
-    choice.operands = {graph::source_of(g, node.inputs[0])};
+    take_group(g, group, work, choice);
     choice.constants = {{"w", ConstantView(g.shared_constant_of(graph::source_of(g, node.inputs[1])))}};
     if (work.constants > 0)
       choice.constants.push_back(
           {"b", ConstantView(g.shared_constant_of(graph::source_of(g, node.inputs[2])))});
-    choice.expr.reset();
-    choice.region.reset();
-    choice.epilogue = nullptr;
     return group.nodes.size() == 1 || add_resident_chain(g, group, machine, choice, why);
   }
 
   // ---- costs
-
-  bool has_resident_form() const override { return true; }
 
   std::optional<Cut> cut_resident(const Work& work, int w, int h, const Machine&) const override {
     const Convolution& c = work.convolution;

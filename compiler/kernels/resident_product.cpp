@@ -7,6 +7,7 @@
 
 #include "compiler/kernels/match_parts.h"
 #include "compiler/kernels/resident_chain.h"
+#include "compiler/kernels/resident_kind.h"
 #include "compiler/kernels/role_parts.h"
 
 namespace cs::kernels {
@@ -17,7 +18,7 @@ using graph::Graph;
 using graph::NodeId;
 using graph::ValueId;
 
-class ResidentProduct final : public Kind {
+class ResidentProduct final : public ResidentKind {
  public:
   std::string_view name() const override { return "resident product"; }
   std::span<const Row> library() const override {
@@ -31,11 +32,6 @@ class ResidentProduct final : public Kind {
 
   // ---- match
 
-  const Row* choose(const Graph&, NodeId, std::string& why) const override {
-    why = "its operands would have to lie on the PEs";
-    return nullptr;
-  }
-
   // A product of two matrices, of which the second may be constant, with a constant bias; behind it a chain
   // that needs nothing else.
   bool take_resident(const Graph& g, const graph::Group& group, const Machine& machine, Choice& choice,
@@ -45,15 +41,7 @@ class ResidentProduct final : public Kind {
     if (node.op != "gemm" && node.op != "matmul") return false;
     Work work;
     if (!matrices(g, id, work, why) || !bias_fits(g, node, work.m, why)) return false;
-    choice.work = work;
-    choice.row = &library()[0];
-    choice.kernel = std::string(choice.row->name);
-    choice.origin = group.nodes.size() > 1 ? Origin::autogen : Origin::handwritten;
-    choice.constants.clear();
-    choice.expr.reset();
-    choice.region.reset();
-    choice.epilogue = nullptr;
-    choice.operands = {graph::source_of(g, node.inputs[0])};
+    take_group(g, group, work, choice);
     if (operand(g, node, 1).is_constant()) {
       choice.constants.push_back({"w", matrix_of(g, node)});
     } else {
@@ -64,8 +52,6 @@ class ResidentProduct final : public Kind {
   }
 
   // ---- costs
-
-  bool has_resident_form() const override { return true; }
 
   // Tiles as even as the square allows; of W an even number of columns, so that two words are read in a
   // cycle.

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "compiler/kernels/match_parts.h"
+#include "compiler/kernels/resident_kind.h"
 #include "compiler/kernels/role_parts.h"
 
 namespace cs::kernels {
@@ -43,7 +44,7 @@ Merged merged_axes(const ops::Shape& shape, const std::vector<int64_t>& order) {
   return merged;
 }
 
-class ResidentTranspose final : public Kind {
+class ResidentTranspose final : public ResidentKind {
  public:
   std::string_view name() const override { return "resident transpose"; }
   std::span<const Row> library() const override {
@@ -57,11 +58,6 @@ class ResidentTranspose final : public Kind {
 
   // ---- match
 
-  const Row* choose(const Graph&, NodeId, std::string& why) const override {
-    why = "its operands would have to lie on the PEs";
-    return nullptr;
-  }
-
   bool take_resident(const Graph& g, const graph::Group& group, const Machine&, Choice& choice,
                      std::string& why) const override {
     const NodeId id = group.nodes.front();
@@ -69,19 +65,11 @@ class ResidentTranspose final : public Kind {
     if (group.nodes.size() > 1 || node.op != "transpose") return false;
     Work work;
     if (!matrices(g, id, work, why)) return false;
-    choice.work = work;
-    choice.row = &library()[0];
-    choice.kernel = std::string(choice.row->name);
-    choice.origin = Origin::handwritten;
-    choice.operands = {graph::source_of(g, node.inputs[0])};
-    choice.constants.clear();
-    choice.region.reset();
+    take_group(g, group, work, choice);
     return true;
   }
 
   // ---- costs
-
-  bool has_resident_form() const override { return true; }
 
   // Tiles of the only matrix on a square, or whole matrices.
   std::optional<Cut> cut_resident(const Work& work, int w, int h, const Machine&) const override {

@@ -269,21 +269,24 @@ RowStreams row_streams(const Region& r, const RegionCut& cut, Kept& kept) {
   return list;
 }
 
-double feeder_stops(const Region& r, const RegionCut& cut, const RowStreams& streams, Kept& kept) {
+// Runs that the feeder of a row sees, by operand; none without feeders.
+std::vector<double> feeder_runs(const Region& r, const RegionCut& cut, const RowStreams& streams) {
+  std::vector<double> list;
+  for (size_t k = 0; k < r.operands.size() && cut.h() > 1; ++k) list.push_back(runs_of_row(r, k, streams[k]));
+  return list;
+}
+
+double feeder_stops(const RegionCut& cut, const std::vector<double>& runs, Kept& kept) {
   double all = 0;
-  for (size_t k = 0; k < r.operands.size() && cut.h() > 1; ++k) {
-    const double runs = runs_of_row(r, k, streams[k]);
-    if (runs > 1) all += 2 * kRunCycles * runs * cut.h() * share_of_starts(cut, k, kept);
-  }
+  for (size_t k = 0; k < runs.size(); ++k)
+    if (runs[k] > 1) all += 2 * kRunCycles * runs[k] * cut.h() * share_of_starts(cut, k, kept);
   return all;
 }
 
 // What the feeder of a row does for all operands, one run after the other: it is one PE. Streams without gaps cost it
 // less than their words do.
-double feeder_cycles(const Region& r, const RegionCut& cut, const RowStreams& streams) {
-  double runs = 0;
-  for (size_t k = 0; k < r.operands.size() && cut.h() > 1; ++k) runs += runs_of_row(r, k, streams[k]) - 1;
-  return kFeederCycles * runs;
+double feeder_cycles(const std::vector<double>& runs) {
+  return kFeederCycles * (std::accumulate(runs.begin(), runs.end(), 0.0) - double(runs.size()));
 }
 
 }  // namespace
@@ -300,8 +303,9 @@ double words_of(const RowStreams& streams) {
 }
 
 bool feeders_stop(const Region& r, const RegionCut& cut, const RowStreams& streams) {
-  for (size_t k = 0; k < r.operands.size() && cut.h() > 1; ++k) {
-    if (runs_of_row(r, k, streams[k]) == 1) continue;
+  const std::vector<double> runs = feeder_runs(r, cut, streams);
+  for (size_t k = 0; k < runs.size(); ++k) {
+    if (runs[k] == 1) continue;
     for (int y = 0; y < std::min(cut.h(), kLines); ++y)
       if (!shard_region(r, cut, 0, y).stored[size_t(r.operand_buffer[k])].empty()) return true;
   }
@@ -370,13 +374,14 @@ RegionPlan plan_cut(const Region& r, const RegionCut& cut, StatementCosts& costs
   Kept kept(r, cut);
   const RowStreams row = row_streams(r, cut, kept);
   const Busiest b = Busy(r, cut, row, kept, costs).run(look);
-  const double stops = feeder_stops(r, cut, row, kept) + run_stops(cut, b.gaps_in, kept), out = double(r.words_out());
+  const std::vector<double> runs = feeder_runs(r, cut, row);
+  const double stops = feeder_stops(cut, runs, kept) + run_stops(cut, b.gaps_in, kept), out = double(r.words_out());
   // While a PE waits others send over the same links. In some row results leave at any time, by the links
   // that bring it its part of the operands.
   const double shared = std::min(b.span + stops, out) / cut.h() * (1 - 1 / double(cut.w()));
   RegionPlan p = plan_with(r, cut, b, stops, kShared * shared, collector_turns(r, cut));
   const double links = out / cut.h() + words_of(row) + b.runs_out * cut.w();
-  p.plan.interval_cycles = std::max({p.plan.interval_cycles, links, feeder_cycles(r, cut, row)});
+  p.plan.interval_cycles = std::max({p.plan.interval_cycles, links, feeder_cycles(runs)});
   return p;
 }
 
