@@ -1,5 +1,5 @@
-// A kind whose operands and results lie on PEs: no stream leads to it, so a graph chooses it only for a program with
-// resident operands (Kind::take_resident).
+// A kind whose operands and results lie on PEs: no stream leads to it, so a graph chooses it only for a
+// program with resident operands (Kind::take_resident).
 #pragma once
 
 #include "compiler/kernels/choice.h"

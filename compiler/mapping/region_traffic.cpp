@@ -375,7 +375,8 @@ RegionPlan plan_cut(const Region& r, const RegionCut& cut, StatementCosts& costs
   const RowStreams row = row_streams(r, cut, kept);
   const Busiest b = Busy(r, cut, row, kept, costs).run(look);
   const std::vector<double> runs = feeder_runs(r, cut, row);
-  const double stops = feeder_stops(cut, runs, kept) + run_stops(cut, b.gaps_in, kept), out = double(r.words_out());
+  const double stops = feeder_stops(cut, runs, kept) + run_stops(cut, b.gaps_in, kept),
+               out = double(r.words_out());
   // While a PE waits others send over the same links. In some row results leave at any time, by the links
   // that bring it its part of the operands.
   const double shared = std::min(b.span + stops, out) / cut.h() * (1 - 1 / double(cut.w()));
