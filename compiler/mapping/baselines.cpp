@@ -224,7 +224,7 @@ Counterpart one_by_one(const Graph& g, const std::vector<NodeId>& nodes) {
 
 // An operator that no kernel of the library does, as what its row decomposes it into.
 Counterpart by_primitives(const Graph& g, NodeId id) {
-  if (g.op(id).kind != ops::OpKind::compound && g.op(id).steps == nullptr) return {};
+  if (g.op(id).kind != ops::OpKind::compound && g.op(id).primitives == nullptr) return {};
   const auto primitives = std::make_shared<Graph>();
   Diag none;
   const std::optional<NodeId> node = graph::alone(g, id, *primitives, none);

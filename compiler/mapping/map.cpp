@@ -9,6 +9,7 @@
 #include "compiler/mapping/copies.h"
 #include "compiler/mapping/emit.h"
 #include "compiler/mapping/link_loads.h"
+#include "compiler/mapping/place_network.h"
 #include "compiler/mapping/resident.h"
 #include "compiler/mapping/roof.h"
 #include "compiler/mapping/slack.h"
@@ -16,136 +17,6 @@
 namespace cs::mapping {
 
 namespace {
-
-void pass_on(const Diag& from, Diag& to, const std::string& help = {}) {
-  for (const Diagnostic& d : from.all()) to.error_at(d.where, d.message, help.empty() ? d.help : help);
-}
-
-// Routes and colors: one after the other, which is better where both can be had, or together.
-enum class Routed : uint8_t { yes, no_way, no_color };
-Routed route_and_color(const Parts& parts, const Machine& machine, const Extent& fabric, FlowPlan& plan, Diag& diag) {
-  if (!route_flows(parts, fabric, machine, plan, diag)) return Routed::no_way;
-  Diag full, together;
-  if (color_flows(plan, machine, full) || route_flows_in_colors(parts, fabric, machine, plan, together))
-    return Routed::yes;
-  pass_on(full, diag);
-  return Routed::no_color;
-}
-
-// Where streams have no way round each other, rows and columns are added east and south of the rectangles, as
-// long as the fabric has them.
-bool route_with_room(const Parts& parts, const MapOptions& options, const Machine& machine, Extent& fabric,
-                     FlowPlan& plan, Diag& diag) {
-  constexpr int kMaxMargin = 4;
-  const Extent limit = fabric_limit(options, machine), packed = fabric;
-  for (int margin = 0;; ++margin) {
-    Diag trial;
-    const Routed routed = route_and_color(parts, machine, fabric, plan, trial);
-    if (routed == Routed::yes) return true;
-    Extent wider{std::min(limit.width, packed.width + margin + 1),
-                 std::min(limit.height, packed.height + margin + 1)};
-    bool same = wider.width == fabric.width && wider.height == fabric.height;
-    if (options.fabric_width > 0 || same || margin == kMaxMargin || routed == Routed::no_color) {
-      pass_on(trial, diag);
-      return false;
-    }
-    fabric = wider;
-  }
-}
-
-// Places, routes and colors; where that fails, again with more room between the rectangles.
-bool place_and_route(Parts& parts, const PlanLists& plans, const MapOptions& options, const Machine& machine,
-                     Extent& fabric, FlowPlan& flows, PlacementFigures& figures, Diag& diag,
-                     std::vector<Misfit>& misfits) {
-  constexpr int kAttempts = 12;
-  const Extent limit = fabric_limit(options, machine);
-  Diag last;
-  for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    Parts placed = parts;
-    Extent used;
-    if (!place_instances(placed, plans, limit, attempt, options.threads, used, figures)) continue;
-    for (Instance& inst : placed.instances)
-      if (inst.region) inst.layout = lay_out(*inst.region, inst.cut);
-    add_relays(placed);
-    fabric = options.fabric_width > 0 ? limit : used;
-    last = {};
-    if (!route_with_room(placed, options, machine, fabric, flows, last)) continue;
-    parts = std::move(placed);
-    return verify_flows(flows, parts, fabric, machine, diag);
-  }
-  if (last.ok()) {
-    report_no_room(parts, plans, options, machine, diag);
-    if (options.fabric_width == 0) misfits = too_large_together(parts, plans, limit);
-  }
-  pass_on(last, diag);
-  return false;
-}
-
-// What instances have that were placed, without the buffers behind them.
-PlanLists plans_of(const Parts& placed, const Parts& parts) {
-  PlanLists lists;
-  for (size_t i = 0; i < parts.instances.size(); ++i) {
-    const Instance& inst = placed.instances[i];
-    lists.push_back({{inst.plan, inst.cut, inst.work.rows / parts.instances[i].work.rows}});
-  }
-  return lists;
-}
-
-struct Placed {
-  Parts parts;
-  Extent fabric;
-  FlowPlan flows;
-  PlacementFigures figures;
-  double interval = 0;
-};
-
-// With the buffers that let the network keep the pace of its slowest kernel. Nothing if they have no room, or if the
-// network is as good without.
-std::optional<Placed> place_with_slack(const Parts& parts, const PlanLists& plans, const MapOptions& options,
-                                       const Machine& machine) {
-  constexpr int kRounds = 2;      // the second one knows which plans are chosen
-  constexpr double kNear = 1.05;  // of the slowest kernel's interval
-  const int widest = std::max(1, fabric_limit(options, machine).width / 2);
-  std::optional<Placed> best;
-  PlanLists chosen = plans;
-  for (int round = 0; round < kRounds; ++round) {
-    const Slack slack = plan_slack(parts, chosen, machine);
-    if (slack.empty() && round == 0) break;
-    Placed now;
-    now.parts = parts;
-    PlanLists lists = chosen;
-    add_slack(now.parts, lists, slack, machine, widest);
-    Diag no_room;
-    std::vector<Misfit> ignored;
-    if (!place_and_route(now.parts, lists, options, machine, now.fabric, now.flows, now.figures, no_room, ignored))
-      break;
-    chosen = plans_of(now.parts, parts);
-    const auto interval = network_interval(now.parts, {}, machine, true);
-    if (!interval || !stuck_operands(now.parts).empty()) continue;
-    if (best && interval->cycles >= best->interval) break;
-    now.interval = interval->cycles;
-    best = std::move(now);
-    if (interval->cycles <= interval->slowest * kNear) break;
-  }
-  return best;
-}
-
-// With no more buffers than it needs to go on at all; placing may choose plans that need others.
-bool place_with_least_slack(const Parts& parts, const PlanLists& plans, const MapOptions& options,
-                            const Machine& machine, Placed& now, Diag& diag, std::vector<Misfit>& misfits) {
-  constexpr int kRounds = 3;
-  const int widest = std::max(1, fabric_limit(options, machine).width / 2);
-  PlanLists chosen = plans;
-  for (int round = 0;; ++round) {
-    PlanLists lists = chosen;
-    now.parts = parts;
-    add_slack(now.parts, lists, least_slack(parts, chosen, machine), machine, widest);
-    if (!place_and_route(now.parts, lists, options, machine, now.fabric, now.flows, now.figures, diag, misfits))
-      return false;
-    if (round + 1 == kRounds || stuck_operands(now.parts).empty()) return verify_waiting(now.parts, diag);
-    chosen = plans_of(now.parts, parts);
-  }
-}
 
 NetworkEstimate estimate_network(const Placed& placed, const Machine& machine) {
   const Parts& parts = placed.parts;
@@ -316,11 +187,9 @@ std::optional<Mapped> map_strips(const graph::Graph& g, const Machine& machine, 
     mapped.too_slow = true;
     return mapped;
   }
-  keep_pace(plans, options.pace);
   times.mark("size", mapped.seconds);
-  std::optional<Placed> placed = place_with_slack(parts, plans, options, machine);
-  if (!placed && !place_with_least_slack(parts, plans, options, machine, placed.emplace(), diag, misfits))
-    return std::nullopt;
+  std::optional<Placed> placed = place_network(parts, plans, options, machine, diag, misfits);
+  if (!placed) return std::nullopt;
   mapped.figures = placed->figures;
   mapped.estimate = estimate_network(*placed, machine);
   if (!place_copies(*placed, options, machine, mapped, diag)) return std::nullopt;

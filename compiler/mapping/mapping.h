@@ -39,6 +39,10 @@ struct Strips {
   bool stacked = false;
 };
 
+// Waiting for each other costs kernels that are nearly as slow as the slowest one about a tenth, which no
+// estimate knows (docs/mapping.md), and the wafer has PEs.
+inline constexpr double kPace = 0.9;
+
 struct MapOptions {
   int fabric_width = 0,
       fabric_height = 0;           // --fabric; 0: the machine's. The Program's fabric shrinks to the need
@@ -50,7 +54,7 @@ struct MapOptions {
   int max_pes_per_kernel = 4096;          // sizing does not look beyond
   // Kernels get PEs for this share of the slowest one's interval, as far as PEs help: below 1 they are
   // done sooner than they must be, and others wait less for them.
-  double pace = 1;
+  double pace = kPace;
   Strips copies;
   // Of no use from this interval on: nothing is placed if some kernel takes as long on every rectangle.
   double too_slow = std::numeric_limits<double>::infinity();

@@ -175,7 +175,8 @@ std::string Steps::transpose(const std::string& x, std::vector<int64_t> perm) {
 bool decompose(const OpDef& op, const Attrs& attrs, std::span<const TensorType* const> inputs,
                std::vector<DecompositionStep>& steps, std::string& error) {
   steps.clear();
-  if (op.steps != nullptr) return op.steps({op, attrs, inputs}, steps, error);
+  const DecompositionRule rule = op.primitives != nullptr ? op.primitives : op.steps;
+  if (rule != nullptr) return rule({op, attrs, inputs}, steps, error);
   steps = parse_steps(op, attrs);
   return true;
 }

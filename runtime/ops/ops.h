@@ -106,8 +106,9 @@ struct OpDef {
   double ulp = 1;                     // allowed error of a float32 kernel, in units of the last place
   std::string_view decomposition;     // compound: one "name = op(operand, ..., attr=value)" per line;
                                       // lines that end in a result's name define it
-  DecompositionRule steps =
-      nullptr;                    // compound: instead of the text; others: what stands beside their kernel
+  DecompositionRule steps = nullptr;  // compound: instead of the text
+  // Not a compound: what can stand beside the kernel that is made of it, for some operands.
+  DecompositionRule primitives = nullptr;
   double flops = 1;               // per output element (contraction: per multiply-add); elementwise: counted
   Reference reference = nullptr;  // host only
   LoopRule loops = nullptr;

@@ -183,7 +183,7 @@ bool loops_conv_transpose(const ShapeContext& c, std::span<const TensorType> out
 
 // With strides, as one without: of the elements of the operand that its windows of one element take, or else
 // of its result those that are wanted. It stands beside the kernel that is made of the whole.
-bool steps_of_strided_conv(const ShapeContext& c, std::vector<DecompositionStep>& steps, std::string& error) {
+bool primitives_of_conv(const ShapeContext& c, std::vector<DecompositionStep>& steps, std::string& error) {
   const std::vector<int64_t> strides = attr_ints(c.op, c.attrs, "strides"),
                              pads = attr_ints(c.op, c.attrs, "pads");
   const auto none_but = [](std::span<const int64_t> list, int64_t value) {
@@ -217,7 +217,7 @@ void add_convolutions(Rows& t) {
   attrs.push_back(integers("kernel_shape"));
   attrs.push_back(integer("group", 1));
   t.push_back(by_loops(OpKind::loops, "conv", {"Conv"}, {"x", "w", "b"}, 1, attrs, shape_conv, loops_conv));
-  t.back().steps = steps_of_strided_conv;
+  t.back().primitives = primitives_of_conv;
   attrs.push_back(integers("output_padding"));
   attrs.push_back(integers("output_shape"));
   t.push_back(by_loops(OpKind::loops, "conv_transpose", {"ConvTranspose"}, {"x", "w", "b"}, 1, attrs,

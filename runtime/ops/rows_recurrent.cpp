@@ -272,7 +272,7 @@ bool loops_recurrent(const ShapeContext& c, std::span<const TensorType> outputs,
 }
 
 // A single step of an LSTM as its textbook primitives, which stand beside the kernel that is made of it.
-bool steps_of_lstm(const ShapeContext& c, std::vector<DecompositionStep>& steps, std::string& error) {
+bool primitives_of_lstm(const ShapeContext& c, std::vector<DecompositionStep>& steps, std::string& error) {
   const TensorType &x = *c.inputs[kX], &r = *c.inputs[kR];
   const bool plain = r.shape[0] == 1 && x.shape[0] == 1 && attr_int(c.op, c.attrs, "layout") == 0 &&
                      attr_int(c.op, c.attrs, "input_forget") == 0 && attr_real(c.op, c.attrs, "clip") == 0 &&
@@ -332,7 +332,7 @@ void add_recurrences(Rows& t) {
   lstm.optional_operands = 5;
   lstm.results.push_back("y_c");
   lstm.optional_results = 2;
-  lstm.steps = steps_of_lstm;
+  lstm.primitives = primitives_of_lstm;
   t.push_back(lstm);
 }
 

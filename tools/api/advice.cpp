@@ -23,7 +23,7 @@ namespace cs::api {
 namespace {
 
 constexpr size_t kMost = 3;
-constexpr double kPace = 0.5;
+constexpr double kSooner = 0.5;  // --pace
 // Compiling a candidate takes as long as compiling the program (placing takes most of it, in proportion to the
 // square of the kernels; copies of a network are placed as one), and simulating it as long as simulating that: larger
 // programs have no advice.
@@ -79,7 +79,7 @@ class Adviser {
       for (const Candidate& p : parts) {
         all.options += (all.options.empty() ? "" : " ") + p.options;
         all.why += (all.why.empty() ? "" : "; ") + p.why;
-        if (p.compile.pace != 1) all.compile.pace = p.compile.pace;
+        if (p.compile.pace != mapping::kPace) all.compile.pace = p.compile.pace;
         all.compile.pipeline.without.insert(all.compile.pipeline.without.end(),
                                             p.compile.pipeline.without.begin(),
                                             p.compile.pipeline.without.end());
@@ -140,13 +140,14 @@ class Adviser {
   }
 
   std::optional<Candidate> pace() const {
-    if (base_.pace != 1 || compiled_.program->host->kernels.size() < 2) return std::nullopt;
-    Candidate c{fmt::format("--pace {}", kPace),
-                fmt::format("kernels get the PEs that {} % of the slowest one's interval takes, where PEs help; "
-                            "where paths meet they wait less for each other",
-                            100 * kPace),
-                base_};
-    c.compile.pace = kPace;
+    if (base_.pace != mapping::kPace || compiled_.program->host->kernels.size() < 2) return std::nullopt;
+    Candidate c{
+        fmt::format("--pace {}", kSooner),
+        fmt::format("kernels get the PEs that {} % of the slowest one's interval takes, where PEs help; "
+                    "where paths meet they wait less for each other",
+                    100 * kSooner),
+        base_};
+    c.compile.pace = kSooner;
     return c;
   }
 

@@ -40,7 +40,7 @@ struct CompileOptions {
   passes::HostOps host_ops = passes::HostOps::warn;
   std::vector<std::pair<std::string, int64_t>> dims;
   passes::PipelineOptions pipeline;
-  double pace = 1;        // MapOptions::pace
+  double pace = mapping::kPace;   // MapOptions::pace
   std::optional<int64_t> unroll;  // PassContext::unroll
   std::optional<int> copies;      // of the network; not given: those of a plan, else one
   bool baselines = true;

@@ -141,7 +141,7 @@ void fill_manifest(const CompileOptions& options, bool model, Compiled& out) {
     entries.emplace_back("rect", fmt::format("{}x{}", options.rect_width, options.rect_height));
   if (options.resident) entries.emplace_back("operands", "resident");
   if (out.plan.copies != 1) entries.emplace_back("copies", fmt::format("{}", out.plan.copies));
-  if (options.pace != 1) entries.emplace_back("pace", fmt::format("{}", options.pace));
+  if (options.pace != mapping::kPace) entries.emplace_back("pace", fmt::format("{}", options.pace));
   if (options.unroll) entries.emplace_back("unroll", fmt::format("{}", *options.unroll));
   if (!options.pipeline.without.empty())
     entries.emplace_back("without", fmt::format("{}", fmt::join(options.pipeline.without, ",")));

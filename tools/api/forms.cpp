@@ -30,7 +30,7 @@ std::optional<Formed> estimate_form(CompileOptions options, passes::Form form, d
 }  // namespace
 
 bool tries_forms(const CompileOptions& o) {
-  return o.policy == passes::Policy::medium && o.rect_width == 0 && !o.resident && o.pace == 1 &&
+  return o.policy == passes::Policy::medium && o.rect_width == 0 && !o.resident && o.pace == mapping::kPace &&
          o.pipeline.without.empty();
 }
 

@@ -60,10 +60,11 @@ void model_flags(CLI::App& app, Flags& f, api::CompileOptions& o) {
   app.add_option("--host-ops", f.host_ops, "Operators that only the host can run: allow, warn of each, or forbid")
       ->check(CLI::IsMember({"allow", "warn", "forbid"}))
       ->default_str("warn");
-  app.add_option("--pace", o.pace,
-                 "Give kernels the PEs with which they take this share of the slowest one's interval, where PEs help")
+  app.add_option(
+         "--pace", o.pace,
+         "Give kernels the PEs with which they take this share of the slowest one's interval, where PEs help")
       ->check(CLI::Range(0.01, 1.0))
-      ->default_str("1");
+      ->default_str("0.9");
   app.add_option("--unroll", o.unroll, "Make a kernel of every step of recurrences with at most N steps; 0: of none")
       ->check(CLI::Range(int64_t(0), int64_t(100'000)))
       ->default_str("where that is faster by estimate");

@@ -94,6 +94,7 @@ TEST(OperatorTable, EveryRowIsComplete) {
     EXPECT_TRUE(ways == 1 || values_only) << d.name << " must say exactly once what it computes";
     EXPECT_EQ(d.kind == OpKind::elementwise, !d.expression.empty()) << d.name;
     EXPECT_EQ(d.kind == OpKind::compound, !d.decomposition.empty() || d.steps != nullptr) << d.name;
+    EXPECT_TRUE(d.kind != OpKind::compound || d.primitives == nullptr) << d.name;
     EXPECT_LE(size_t(d.optional_results), d.results.size()) << d.name;
     if (d.decomposition.empty()) continue;
     std::vector<DecompositionStep> steps;

@@ -1,0 +1,29 @@
+// A network on the fabric: rectangles, the buffers that its interval needs, relays, routes and colors.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "compiler/mapping/mapping.h"
+#include "compiler/mapping/plan.h"
+
+namespace cs::mapping {
+
+struct Placed {
+  Parts parts;
+  Extent fabric;
+  FlowPlan flows;
+  PlacementFigures figures;
+  double interval = 0;  // estimated
+};
+
+// With PEs for the pace that is asked for, where these have room; else, or if the network is faster with
+// fewer, with as many as its slowest kernel's interval takes. Errors are in diag, kernels that would have to
+// be smaller in misfits.
+std::optional<Placed> place_network(const Parts&, const PlanLists&, const MapOptions&, const Machine&, Diag&,
+                                    std::vector<Misfit>& misfits);
+
+// Errors of an attempt that are errors after all; with `help`, instead of theirs.
+void pass_on(const Diag& from, Diag& to, const std::string& help = {});
+
+}  // namespace cs::mapping
