@@ -152,8 +152,10 @@ std::optional<Placed> place_in_pace(const Parts& parts, const PlanLists& plans, 
   Diag no_room;
   std::vector<Misfit> ignored;
   std::optional<Placed> placed = place_best(parts, in_pace, options, machine, no_room, ignored);
-  constexpr double kNear = 1.05;  // as good, by all that an estimate can tell
-  if (!placed || placed->interval <= least_interval(plans) * kNear) return placed;
+  constexpr double kNear = 1.05;      // as good, by all that an estimate can tell
+  constexpr size_t kMostTwice = 200;  // kernels: more take too long to be placed twice
+  if (!placed || placed->interval <= least_interval(plans) * kNear || parts.instances.size() > kMostTwice)
+    return placed;
   std::optional<Placed> other = place_best(parts, plans, options, machine, no_room, ignored);
   return other && other->interval * kNear < placed->interval ? std::move(other) : std::move(placed);
 }
