@@ -137,13 +137,14 @@ std::optional<Placed> place_best(const Parts& parts, const PlanLists& plans, con
   std::optional<Placed> placed = place_with_slack(parts, plans, options, machine);
   if (!placed && !place_with_least_slack(parts, plans, options, machine, placed.emplace(), diag, misfits))
     return std::nullopt;
+  if (placed->interval > 0) return placed;
   if (const auto interval = network_interval(placed->parts, {}, machine, true))
     placed->interval = interval->cycles;
   return placed;
 }
 
-// With the PEs with which kernels keep pace, where these have room; nothing if the network is faster with
-// fewer.
+// With the PEs with which kernels keep pace, or with fewer if the network is faster so; nothing if they have no
+// room.
 std::optional<Placed> place_in_pace(const Parts& parts, const PlanLists& plans, const MapOptions& options,
                                     const Machine& machine) {
   if (options.pace >= 1) return std::nullopt;
