@@ -29,7 +29,6 @@ class Maker {
       add_stream(feeder, "row_feeder.csl", "walk", i, int(inst_.layout.feeders[0][i].size()), in[i],
                  row_in[i]);
       feeder.modules.back().needs.push_back(task("start"));
-      feeder.modules.back().parameters.push_back({"thread", std::to_string(i)});
     }
     Role collector = column("collector", inst_.rect.x + inst_.rect.w);
     for (size_t j = 0; j < out.size(); ++j) {
@@ -101,7 +100,7 @@ class Maker {
                   int out) const {
     std::string name = fmt::format("{}{}", data, i);
     role.buffers.push_back({name, words, false, inst_.name + "_" + name, "", "i32"});
-    ModuleUse use{file, fmt::format("stream{}", i), {{data, "&" + name}}, {}};
+    ModuleUse use{file, fmt::format("stream{}", i), {{data, "&" + name}, {"thread", std::to_string(i)}}, {}};
     use.needs = {queue(false, "in", in), queue(true, "out", out), task("next")};
     role.modules.push_back(use);
   }
