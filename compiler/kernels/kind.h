@@ -35,7 +35,7 @@ struct Port {
 struct Footprint {
   std::vector<Port> in, out;
   int feeders = 0, collectors = 0;  // columns west and east of the rectangle
-  bool by_rows = false;             // feeders and collectors on every row
+  bool by_rows = false;             // feeders, a column for each operand, and collectors on every row
   bool partial_sums = false;        // pass from column to column, on every row
 };
 

@@ -61,7 +61,8 @@ class Region final : public Kind {
     const Distribution d = several ? Distribution::selected : Distribution::whole;
     f.in.assign(size_t(work.operands), {.distribution = d});
     f.by_rows = cut.h > 1;
-    f.feeders = f.collectors = f.by_rows ? 1 : 0;
+    f.feeders = f.by_rows ? work.operands : 0;
+    f.collectors = f.by_rows ? 1 : 0;
     f.out = {{.distribution = d, .turns = several, .down = f.by_rows}};
     return f;
   }

@@ -50,12 +50,11 @@ struct Instance : kernels::Choice {
   bool in_turns(const kernels::Cut& c) const { return footprint(c).out.front().turns; }
   bool in_turns() const { return in_turns(plan.cut); }
   Coord exit() const { return {rect.x + rect.w - 1 + collectors(), rect.y + rect.h - 1}; }
-  // Where operand k's stream has to arrive; all feeders of a region do with one column.
-  Coord entry(int operand) const {
-    return {rect.x - (in_rows() ? 1 : feeders() > 0 ? 1 + operand : 0), rect.y};
-  }
-  // The PEs that all words of a region's operands pass.
-  Rect line() const { return in_rows() ? Rect{rect.x - 1, rect.y, 1, rect.h} : rect; }
+  // Where operand k's stream has to arrive.
+  Coord entry(int operand) const { return {rect.x - (feeders() > 0 ? 1 + operand : 0), rect.y}; }
+  // The PEs that all words of operand k of a region pass: a column of feeders has one stream, so that the
+  // streams of several operands do not share its links.
+  Rect line(int operand) const { return in_rows() ? Rect{entry(operand).x, rect.y, 1, rect.h} : rect; }
 };
 
 struct Taker {

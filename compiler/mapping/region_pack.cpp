@@ -21,8 +21,10 @@ class Packer {
     for (size_t k = 0; k < inst_.constants.size(); ++k) constant(k);
     data();
     for (int y = 0; y < l.h && l.in_rows(); ++y) {
-      column("walk", inst_.rect.x - 1, y, l.feeders[size_t(y)]);
-      column("turns", inst_.rect.x + l.w, y, l.collectors[size_t(y)]);
+      for (int k = 0; k < inst_.work.operands; ++k)
+        stream(fmt::format("walk{}", k), inst_.entry(k).x, y, l.feeders[size_t(y)][size_t(k)]);
+      for (size_t j = 0; j < inst_.results.size(); ++j)
+        stream(fmt::format("turns{}", j), inst_.rect.x + l.w, y, l.collectors[size_t(y)][j]);
     }
   }
 
@@ -78,11 +80,9 @@ class Packer {
     return {inst_.rect.x + int(first % w), inst_.rect.y + int(first / w), int(pes), 1};
   }
 
-  void column(const char* name, int x, int y, const StreamWords& streams) {
-    for (size_t i = 0; i < streams.size(); ++i) {
-      begin(fmt::format("{}{}", name, i), {x, inst_.rect.y + y, 1, 1}, streams[i].size(), weights_.size());
-      put(streams[i]);
-    }
+  void stream(const std::string& name, int x, int y, const Words& words) {
+    begin(name, {x, inst_.rect.y + y, 1, 1}, words.size(), weights_.size());
+    put(words);
   }
 
   void begin(const std::string& name, const Rect& rect, size_t words, uint64_t offset) {

@@ -127,7 +127,7 @@ bool turns_work(const Region& r, const RegionCut& cut) {
   return true;
 }
 
-// Words times PEs that see them: every word passes the column of feeders, a row's words all PEs of the row.
+// Words times PEs that see them: every word passes its column of feeders, a row's words all PEs of the row.
 double deliveries_to_rows(const Region& r, const RegionCut& cut) {
   double all = 0;
   for (int b : r.operand_buffer) all += double(elements(r, b)) * cut.h();
@@ -143,8 +143,9 @@ std::optional<RegionPlan> arrange(const Region& r, const Extent& limit, const Re
   constexpr double kNone = std::numeric_limits<double>::infinity();
   double fewest = kNone, fewest_smooth = kNone;
   std::optional<RegionCut> any, smooth;
+  const int beside = int(r.operands.size()) + 1;  // columns of feeders and of collectors
   for (RegionCut& c : arrangements(cut)) {
-    if (c.w() > limit.width - 2 || c.h() > limit.height || c.h() == 1 || !turns_work(r, c)) continue;
+    if (c.w() > limit.width - beside || c.h() > limit.height || c.h() == 1 || !turns_work(r, c)) continue;
     if (deliveries_to_rows(r, c) >= fewest_smooth) continue;  // no better than either
     c.fine = cut.fine;
     const RowStreams row = row_streams(r, c);
@@ -206,8 +207,8 @@ void add_rectangles(const Region& r, const Extent& limit, const Costing& by, boo
   }
 }
 
-// A feeder passes every operand on, a collector every result: each takes a queue in and a queue out, a color
-// for both, and up to two tasks, whose ids must not be those of the colors.
+// A PE takes every operand, a collector every result, which takes a queue in and a queue out, a color for
+// both, and up to two tasks, whose ids must not be those of the colors.
 bool streams_suffice(const Region& r, const Machine& machine) {
   constexpr int kIdsPerStream = 4, kLastTask = 28;
   const int streams = int(std::max(r.operands.size(), r.results.size()));

@@ -1,5 +1,5 @@
-// Roles of a region: one for each different program, and for several rows one of all feeders and one of all
-// collectors. What else differs between PEs is data (region_layout.h).
+// Roles of a region: one for each different program, and for several rows one of the feeders of each operand
+// and one of all collectors. What else differs between PEs is data (region_layout.h).
 #include <fmt/format.h>
 
 #include "compiler/autogen/region_module.h"
@@ -24,19 +24,20 @@ class Maker {
                     const std::vector<int>& row_out, const std::vector<int>& out) {
     for (size_t k = 0; k < inst_.layout.kinds.size(); ++k) kernel(k, row_in, row_out);
     if (!inst_.in_rows()) return std::move(made_);
-    Role feeder = column("feeder", inst_.rect.x - 1);
     for (size_t i = 0; i < in.size(); ++i) {
+      Role feeder = column(i > 0 ? fmt::format("feeder{}", i) : "feeder", inst_.entry(int(i)).x);
       add_stream(feeder, "row_feeder.csl", "walk", i, int(inst_.layout.feeders[0][i].size()), in[i],
                  row_in[i]);
       feeder.modules.back().needs.push_back(task("start"));
+      made_.roles.push_back(feeder);
     }
     Role collector = column("collector", inst_.rect.x + inst_.rect.w);
     for (size_t j = 0; j < out.size(); ++j) {
       add_stream(collector, "row_collector.csl", "turns", j, int(inst_.layout.collectors[0][j].size()),
                  row_out[j], out[j]);
+      collector.modules.back().parameters.push_back({"thread", std::to_string(j)});
       collector.modules.back().parameters.push_back({"alone", out.size() == 1 ? "true" : "false"});
     }
-    made_.roles.push_back(feeder);
     made_.roles.push_back(collector);
     return std::move(made_);
   }
@@ -88,7 +89,7 @@ class Maker {
     }
   }
 
-  Role column(const char* what, int x) const {
+  Role column(const std::string& what, int x) const {
     Role role;
     role.name = fmt::format("{}_{}", inst_.name, what);
     role.what = fmt::format("{}: {} of each of {} rows", inst_.title, what, inst_.layout.h);
@@ -100,7 +101,7 @@ class Maker {
                   int out) const {
     std::string name = fmt::format("{}{}", data, i);
     role.buffers.push_back({name, words, false, inst_.name + "_" + name, "", "i32"});
-    ModuleUse use{file, fmt::format("stream{}", i), {{data, "&" + name}, {"thread", std::to_string(i)}}, {}};
+    ModuleUse use{file, fmt::format("stream{}", i), {{data, "&" + name}}, {}};
     use.needs = {queue(false, "in", in), queue(true, "out", out), task("next")};
     role.modules.push_back(use);
   }

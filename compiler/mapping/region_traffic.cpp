@@ -1,8 +1,4 @@
 // What a cut of a region costs: how long its PEs wait for words, compute and send, and what they hold.
-//
-// PEs are looked at, not all of them: programs of neighbours are alike, but what is cut in the middle of a
-// row, or is read by several results, makes some of them much busier. Few are enough to find a direction in
-// which cuts get better, many before one is chosen.
 #include "compiler/mapping/region_traffic.h"
 
 #include <algorithm>
@@ -13,6 +9,7 @@
 
 #include "compiler/autogen/region_estimate.h"
 #include "compiler/autogen/stream_filter.h"
+#include "compiler/mapping/region_places.h"
 
 namespace cs::mapping {
 
@@ -32,8 +29,7 @@ constexpr double kFeederCycles = 250;  // of a feeder for a run and the gap behi
 constexpr double kShared = 0.5;  // of the results' words that a stream waits for where it shares their links
 constexpr double kOperandCycles = 75;  // of a PE that asks for an operand and hears that it has come
 constexpr int64_t kQueued = 4;  // words on their way to a PE that does not take them yet
-constexpr size_t kFilters = 3;         // operands of a PE that are filtered
-constexpr int kManyPes = 16;           // along rows and columns, if many are looked at
+constexpr size_t kFilters = 3;  // operands of a PE that are filtered
 
 int64_t elements(const Region& r, int buffer) { return r.program.buffers[size_t(buffer)].type.elements(); }
 
@@ -43,7 +39,7 @@ struct Busiest {
   std::vector<double> gaps_in;  // between runs that it keeps, by operand
   double asking = 0;            // cycles for operands whose words come at once
   bool in_steps = false;        // some operand comes in runs that it keeps and words that it lets pass
-  double span = 0;  // words that pass from the first one that it keeps of an operand to the last one
+  double span = 0;              // cycles_within_span
   bool whole = false;  // it keeps words from the beginning of an operand to its end
   uint32_t bytes = 0, code = 0;
 };
@@ -66,70 +62,30 @@ Walk kept_walk(const Region& r, const RegionShare& share, size_t operand, const 
   return walk;
 }
 
-// Ends of rows, planes and so on of a result that lie inside the part: what is computed row by row is then
-// computed of more of them than the part has words for.
-int64_t ends_inside(const ops::Shape& shape, int64_t elements, const Runs& part) {
-  int64_t n = 0, period = std::numeric_limits<int64_t>::max();
-  for (const autogen::Level& level : part.levels) {
-    int64_t stride = elements;
-    for (const int64_t extent : shape) {
-      stride /= extent;
-      if (stride <= level.stride || stride >= period) continue;
-      n += level.stride * (level.first + level.count - 1) / stride - level.stride * level.first / stride;
-    }
-    period = level.stride;
-  }
-  return n;
-}
+// How the streams of several operands come: by the same links, in a row of PEs, or each by a column of
+// feeders of its own.
+enum class Coming : uint8_t { together, apart };
+Coming coming_to(const RegionCut& cut) { return cut.h() > 1 ? Coming::apart : Coming::together; }
 
-constexpr int kLookedAt = 64;  // first columns, or rows, among which the most cut one is
-
-// The column (or row) whose parts have the most such ends.
-int most_cut(const Region& r, const RegionCut& cut, bool south) {
-  int most = 0;
-  int64_t ends = -1;
-  for (int k = 0; k < std::min(south ? cut.h() : cut.w(), kLookedAt); ++k) {
-    const int64_t n = elements(r, r.result_buffer[0]);
-    const Runs part = part_of(n, cut, south ? cut.w() / 2 : k, south ? k : cut.h() / 2);
-    const int64_t inside = ends_inside(r.program.buffers[size_t(r.result_buffer[0])].type.shape, n, part);
-    if (inside > ends) ends = inside, most = k;
-  }
-  return most;
-}
-
-using Places = std::vector<std::pair<int, int>>;
-
-// Up to so many of 0 .. n - 1, the first and the last one included.
-std::vector<int> spread(int n, int most) {
-  std::vector<int> list;
-  const int count = std::min(n, most);
-  for (int k = 0; k < count; ++k) list.push_back(count == 1 ? 0 : int(int64_t(k) * (n - 1) / (count - 1)));
-  return list;
-}
-
-// PEs that stand for all: the corners, the one beside the first, one from the middle and the most cut one; if
-// many, also the row and the column of the latter two.
-Places places_of(const RegionCut& cut, int most_x, int most_y, Look look) {
-  const int w = cut.w(), h = cut.h();
-  Places list = {{0, 0}, {std::min(1, w - 1), std::min(1, h - 1)}, {w / 2, h / 2}, {w - 1, h - 1}};
-  list.push_back({most_x, most_y});
-  if (look == Look::many) {
-    for (int x : spread(w, kManyPes)) list.insert(list.end(), {{x, h / 2}, {x, most_y}});
-    for (int y : spread(h, kManyPes)) list.insert(list.end(), {{w / 2, y}, {most_x, y}});
-  }
-  std::sort(list.begin(), list.end());
-  list.erase(std::unique(list.begin(), list.end()), list.end());
-  return list;
-}
-
-// Words of all operands that pass from the first one that is kept of an operand to the last one: streams take
-// turns.
-double words_within_span(const Region& r, const Runs& kept) {
+// Cycles that pass from the first word that is kept of an operand to the last one: streams that come together
+// take turns.
+double cycles_within_span(const Region& r, Coming coming, const Runs& kept) {
   double all = 0;
   if (kept.empty()) return 0;
   const int64_t span = kept.last() - kept.first() + 1;
-  for (int b : r.operand_buffer) all += double(std::min(span, elements(r, b)));
+  for (int b : r.operand_buffer) {
+    const double words = double(std::min(span, elements(r, b)));
+    all = coming == Coming::together ? all + words : std::max(all, words);
+  }
   return all;
+}
+
+// Cycles that pass while all words of the operands come.
+double cycles_in(const Region& r, Coming coming) {
+  if (coming == Coming::together) return double(r.words_in());
+  int64_t most = 0;
+  for (int b : r.operand_buffer) most = std::max(most, elements(r, b));
+  return double(most);
 }
 
 // What PEs keep of the operands, each looked at once.
@@ -157,11 +113,12 @@ class Kept {
 // Finds the busiest PE of those that are looked at.
 class Busy {
  public:
-  Busy(const Region& r, const RegionCut& cut, const RowStreams& passing, Kept& kept, StatementCosts& costs)
-      : r_(r), cut_(cut), passing_(passing), kept_(kept), costs_(costs) {}
+  Busy(const Region& r, const RegionCut& cut, Coming coming, const RowStreams& passing, Kept& kept,
+       StatementCosts& costs)
+      : r_(r), cut_(cut), coming_(coming), passing_(passing), kept_(kept), costs_(costs) {}
 
   Busiest run(Look look) {
-    for (auto [x, y] : places_of(cut_, most_cut(r_, cut_, false), most_cut(r_, cut_, true), look)) pe(x, y);
+    for (auto [x, y] : places_of(r_, cut_, look)) pe(x, y);
     return b_;
   }
 
@@ -173,7 +130,7 @@ class Busy {
     double out = 0;
     for (int k : r_.operand_buffer) {
       const Runs& stored = share.stored[size_t(k)];
-      b_.span = std::max(b_.span, words_within_span(r_, stored));
+      b_.span = std::max(b_.span, cycles_within_span(r_, coming_, stored));
       const int64_t n = elements(r_, k);
       b_.whole = b_.whole || (n > kQueued && !stored.empty() && stored.last() - stored.first() + 1 == n);
     }
@@ -203,6 +160,7 @@ class Busy {
 
   const Region& r_;
   const RegionCut& cut_;
+  Coming coming_;
   const RowStreams& passing_;
   Kept& kept_;
   StatementCosts& costs_;
@@ -227,16 +185,12 @@ double share_of_starts(const RegionCut& cut, size_t operand, Kept& kept) {
   return lines == 0 ? 0 : double(starts.size()) / lines;
 }
 
-// Cycles for which the stream stops because PEs see gaps between their runs: while one of them turns to its
-// next run, all that come behind it wait, and those of other rows.
-double run_stops(const RegionCut& cut, const std::vector<double>& gaps_in, Kept& kept) {
-  double all = 0;
-  for (size_t k = 0; k < gaps_in.size(); ++k) {
-    if (gaps_in[k] == 0) continue;
-    const double lines = std::max(1.0, (cut.h() > 1 ? cut.h() : cut.w()) * share_of_starts(cut, k, kept));
-    all += kRunCycles * gaps_in[k] * lines;
-  }
-  return all;
+// Cycles for which operand k's stream stops because PEs see gaps between their runs: while one of them turns
+// to its next run, all that come behind it wait, and those of other rows.
+double run_stops(const RegionCut& cut, size_t k, double gaps_in, Kept& kept) {
+  if (gaps_in == 0) return 0;
+  const double lines = std::max(1.0, (cut.h() > 1 ? cut.h() : cut.w()) * share_of_starts(cut, k, kept));
+  return kRunCycles * gaps_in * lines;
 }
 
 // Turns of all rows, in which their collectors send results on.
@@ -276,17 +230,25 @@ std::vector<double> feeder_runs(const Region& r, const RegionCut& cut, const Row
   return list;
 }
 
-double feeder_stops(const RegionCut& cut, const std::vector<double>& runs, Kept& kept) {
+double feeder_stops(const RegionCut& cut, size_t k, double runs, Kept& kept) {
+  return runs > 1 ? 2 * kRunCycles * runs * cut.h() * share_of_starts(cut, k, kept) : 0;
+}
+
+// Cycles for which streams stop, where all share their links one after the other.
+double stops_of(const RegionCut& cut, const Busiest& b, const std::vector<double>& feeder_runs, Kept& kept) {
   double all = 0;
-  for (size_t k = 0; k < runs.size(); ++k)
-    if (runs[k] > 1) all += 2 * kRunCycles * runs[k] * cut.h() * share_of_starts(cut, k, kept);
+  for (size_t k = 0; k < b.gaps_in.size(); ++k) {
+    const double stops = run_stops(cut, k, b.gaps_in[k], kept) +
+                         (feeder_runs.empty() ? 0 : feeder_stops(cut, k, feeder_runs[k], kept));
+    all = coming_to(cut) == Coming::together ? all + stops : std::max(all, stops);
+  }
   return all;
 }
 
-// What the feeder of a row does for all operands, one run after the other: it is one PE. Streams without gaps cost it
-// less than their words do.
+// What the busiest feeder of a row does, one run after the other. A stream without gaps costs it less than
+// its words do.
 double feeder_cycles(const std::vector<double>& runs) {
-  return kFeederCycles * (std::accumulate(runs.begin(), runs.end(), 0.0) - double(runs.size()));
+  return runs.empty() ? 0 : kFeederCycles * (*std::max_element(runs.begin(), runs.end()) - 1);
 }
 
 }  // namespace
@@ -331,32 +293,31 @@ double overhead_in(const Region& r) { return 40.0 + 20.0 * double(r.operands.siz
 // One that sends several runs waits for the turns of all in any case, `sending` cycles; so do rows that all take some
 // operand to its end, whatever lies of the others between. And where an operand
 // comes in several steps nothing comes while a PE of a row sends: it takes the next step when it has sent.
-double waiting(const Region& r, const RegionCut& cut, const Busiest& b, double stops, double shared,
-               double sending) {
-  const double out = double(r.words_out()), in = stops + double(r.words_in());
+double waiting(const Region& r, const RegionCut& cut, const Busiest& b, double in, double stops,
+               double shared, double sending) {
+  const double out = double(r.words_out());
   const double words = std::max(b.span, b.asking - overhead_in(r));
   const double own = words + stops + out / (double(cut.w()) * cut.h()) + shared;
   if (b.in_steps && cut.h() == 1 && cut.w() > 1) return std::max({own, in + sending, words + sending});
   if (b.runs_out > 1 || (b.whole && cut.h() > 1)) return std::max(own, (in + sending) / 2);
-  const double between = std::min(1.0, b.span / std::max(1.0, double(r.words_in()) - b.span));
+  const double between = std::min(1.0, b.span / std::max(1.0, in - stops - b.span));
   return cut.w() * cut.h() == 1 ? own : std::max(own, (b.span + stops + between * out) / 2);
 }
 
 // `turns`: of all collectors.
-RegionPlan plan_with(const Region& r, const RegionCut& cut, const Busiest& b, double stops, double shared,
-                     double turns) {
+RegionPlan plan_with(const Region& r, const RegionCut& cut, const Busiest& b, Coming coming, double stops,
+                     double shared, double turns) {
   RegionPlan p;
   p.cut = cut;
   p.plan.cut.w = cut.w();
   p.plan.cut.h = cut.h();
   p.plan.memory.users = {{"tensors", b.bytes}, {"code", b.code}};
   p.plan.memory.total = b.bytes + b.code;
-  // All operands share the links, along the row or the column of feeders.
-  const double out = double(r.words_out()), in = stops + double(r.words_in());
+  const double out = double(r.words_out()), in = stops + cycles_in(r, coming);
   const double overhead = 20 + overhead_in(r) + kRunCycles / 2 * b.runs_out;
   const double sending = std::max(out, (out + kCollectorCycles * turns) / cut.h());
-  p.plan.interval_cycles = std::max({b.compute + waiting(r, cut, b, stops, shared, sending) + overhead, in,
-                                     sending, out + kTurnCycles * turns});
+  p.plan.interval_cycles = std::max({b.compute + waiting(r, cut, b, in, stops, shared, sending) + overhead,
+                                     in, sending, out + kTurnCycles * turns});
   p.plan.latency_cycles = in + b.compute + out + overhead + b.runs_out * p.plan.cut.w;
   return p;
 }
@@ -365,22 +326,23 @@ RegionPlan plan_with(const Region& r, const RegionCut& cut, const Busiest& b, do
 
 RegionPlan plan_unlaid(const Region& r, const RegionCut& cut, StatementCosts& costs) {
   Kept kept(r, cut);
-  Busiest b = Busy(r, cut, row_streams(r, cut, kept), kept, costs).run(Look::few);
-  b.in_steps = false;  // it may not be a row
-  return plan_with(r, cut, b, kRunCycles * std::accumulate(b.gaps_in.begin(), b.gaps_in.end(), 0.0), 0, 0);
+  const Coming coming = cut.axes.empty() ? Coming::together : Coming::apart;  // it may not be a row
+  Busiest b = Busy(r, cut, coming, row_streams(r, cut, kept), kept, costs).run(Look::few);
+  b.in_steps = false;
+  return plan_with(r, cut, b, coming, kRunCycles * std::accumulate(b.gaps_in.begin(), b.gaps_in.end(), 0.0),
+                   0, 0);
 }
 
 RegionPlan plan_cut(const Region& r, const RegionCut& cut, StatementCosts& costs, Look look) {
   Kept kept(r, cut);
   const RowStreams row = row_streams(r, cut, kept);
-  const Busiest b = Busy(r, cut, row, kept, costs).run(look);
+  const Busiest b = Busy(r, cut, coming_to(cut), row, kept, costs).run(look);
   const std::vector<double> runs = feeder_runs(r, cut, row);
-  const double stops = feeder_stops(cut, runs, kept) + run_stops(cut, b.gaps_in, kept),
-               out = double(r.words_out());
+  const double stops = stops_of(cut, b, runs, kept), out = double(r.words_out());
   // While a PE waits others send over the same links. In some row results leave at any time, by the links
   // that bring it its part of the operands.
   const double shared = std::min(b.span + stops, out) / cut.h() * (1 - 1 / double(cut.w()));
-  RegionPlan p = plan_with(r, cut, b, stops, kShared * shared, collector_turns(r, cut));
+  RegionPlan p = plan_with(r, cut, b, coming_to(cut), stops, kShared * shared, collector_turns(r, cut));
   const double links = out / cut.h() + words_of(row) + b.runs_out * cut.w();
   p.plan.interval_cycles = std::max({p.plan.interval_cycles, links, feeder_cycles(runs)});
   return p;

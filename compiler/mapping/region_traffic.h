@@ -3,10 +3,9 @@
 
 #include "compiler/autogen/statement_costs.h"
 #include "compiler/mapping/plan.h"
+#include "compiler/mapping/region_places.h"
 
 namespace cs::mapping {
-
-enum class Look { few, many };  // PEs
 
 // The plan of a region that is cut like this: memory of the PE that holds most, cycles of one round.
 RegionPlan plan_cut(const autogen::Region&, const autogen::RegionCut&, autogen::StatementCosts&, Look);

@@ -56,7 +56,7 @@ std::string floorplan(const Parts& parts, const Extent& fabric) {
     }
     for (int k = 0; k < inst.feeders(); ++k) rows[size_t(inst.entry(k).y)][size_t(inst.entry(k).x)] = '>';
     for (int y = inst.rect.y; inst.in_rows() && y < inst.rect.y + inst.rect.h; ++y) {
-      rows[size_t(y)][size_t(inst.rect.x - 1)] = '>';
+      for (int k = 0; k < inst.feeders(); ++k) rows[size_t(y)][size_t(inst.entry(k).x)] = '>';
       rows[size_t(y)][size_t(inst.rect.x) + size_t(inst.rect.w)] = '<';
     }
     legend += fmt::format("  {}  {:<24} {:<28} {} x {} at ({}, {})\n", letter, inst.name, inst.kernel,
@@ -95,8 +95,9 @@ void fill_reports(const Parts& parts, const FlowPlan& plan, const Extent& fabric
                                 kernels::ideal_bound(inst.work, 4, inst.rect.w, inst.rect.h, machine)});
     if (inst.in_rows()) {
       Rect east{inst.rect.x + inst.rect.w, inst.rect.y, 1, inst.rect.h};
-      mapped.placement.push_back(
-          {inst.name + "_feeder", "feeder", "feeder", inst.line(), inst.plan.interval_cycles, 0, {}});
+      for (int k = 0; k < inst.feeders(); ++k)
+        mapped.placement.push_back(
+            {inst.name + "_feeder", "feeder", "feeder", inst.line(k), inst.plan.interval_cycles, 0, {}});
       mapped.placement.push_back(
           {inst.name + "_collector", "collector", "feeder", east, inst.plan.interval_cycles, 0, {}});
       continue;

@@ -86,14 +86,17 @@ class Inside {
     return f;
   }
 
-  // A region in rows: each has a feeder that all its PEs listen to, and a collector to which they send in
-  // turns.
+  // A region in rows: each has a feeder for every operand that all its PEs listen to, and a collector to
+  // which they send in turns.
   void rows(const Instance& inst, InstanceFlows& flows) {
     for (int k = 0; k < inst.work.operands; ++k) {
       flows.scatter.push_back(add_flow(fmt::format("{} rows {}", inst.name, k)));
       for (int y = inst.rect.y; y < inst.rect.y + inst.rect.h; ++y) {
         auto& routers = flow(flows.scatter.back()).routers;
-        routers[{y, inst.rect.x - 1}] = fixed_route(bit(Port::ramp), bit(Port::east));
+        const int feeder = inst.entry(k).x;
+        routers[{y, feeder}] = fixed_route(bit(Port::ramp), bit(Port::east));
+        for (int x = feeder + 1; x < inst.rect.x; ++x)
+          routers[{y, x}] = fixed_route(bit(Port::west), bit(Port::east));
         for (int c = 0; c < inst.rect.w; ++c) {
           PortSet on = c + 1 < inst.rect.w ? bit(Port::east) : PortSet(0);
           routers[{y, inst.rect.x + c}] = fixed_route(bit(Port::west), PortSet(bit(Port::ramp) | on));
@@ -148,7 +151,7 @@ class Filters {
       Flow& row = layout.in_rows() ? flow(plan_.of_instance[size_t(t.instance)].scatter[k]) : flow(f);
       for (int y = 0; y < layout.h; ++y) {
         if (layout.in_rows())
-          filter(flow(f), {inst.rect.x - 1, inst.rect.y + y}, layout.feeder_filters[size_t(y)][k]);
+          filter(flow(f), {inst.entry(t.operand).x, inst.rect.y + y}, layout.feeder_filters[size_t(y)][k]);
         for (int x = 0; x < layout.w; ++x) {
           const RegionPe& pe = layout.pes[size_t(y) * size_t(layout.w) + size_t(x)];
           filter(row, {inst.rect.x + x, inst.rect.y + y}, pe.filters[k]);

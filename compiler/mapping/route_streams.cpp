@@ -126,7 +126,7 @@ class Router {
     return std::all_of(s.takers.begin(), s.takers.end(), [&](const Taker& t) {
       if (t.instance < 0) return true;
       const Instance& taker = parts_.instances[size_t(t.instance)];
-      return taker.region && taker.rect.w * taker.rect.h > 1 ? paths_.to_line(f, from, taker.line())
+      return taker.region && taker.rect.w * taker.rect.h > 1 ? paths_.to_line(f, from, taker.line(t.operand))
                                                              : paths_.to_pe(f, from, taker.entry(t.operand));
     });
   }
