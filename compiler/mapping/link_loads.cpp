@@ -22,41 +22,58 @@ bool takes(const Flow& f, Coord from, Port link) {
   return it != f.routers.end() && (outputs(it->second) & port_bit(link)) != 0;
 }
 
+// Turns of a sample in which the PEs of an instance, or the collectors of its rows, send a result.
+int64_t turns_of_sample(const Instance& inst, int result) {
+  if (!inst.in_turns()) return 0;
+  if (!inst.region) return inst.work.rows * (inst.footprint().out.front().down ? inst.rect.h : inst.rect.w);
+  const int buffer = inst.region->result_buffer[size_t(result)];
+  const int64_t elements = inst.region->program.buffers[size_t(buffer)].type.elements();
+  autogen::Turns t;
+  const bool known = autogen::turns_of(elements, inst.cut, inst.in_rows(), 0, 0, t) && t.words > 0;
+  return known ? inst.work.rows * elements / t.words : 0;
+}
+
 }  // namespace
 
-LinkLoads::LinkLoads(const Extent& fabric)
-    : fabric_(fabric), words_(kLinks * size_t(fabric.width) * size_t(fabric.height), 0) {}
+double wavelets_of(const Parts& parts, const Stream& s) {
+  const int64_t turns = s.producer < 0 ? 0 : turns_of_sample(parts.instances[size_t(s.producer)], s.result);
+  return double(s.words + std::min(turns, s.words));
+}
 
-void LinkLoads::add(const Flow& f, double words) {
+LinkLoads::LinkLoads(const Extent& fabric)
+    : fabric_(fabric), loads_(kLinks * size_t(fabric.width) * size_t(fabric.height), 0) {}
+
+void LinkLoads::add(const Flow& f, double wavelets) {
   for (const auto& [key, config] : f.routers) {
     if (!fabric_.contains({key.x, key.y})) continue;
     const PortSet out = outputs(config);
     for (size_t link = 0; link < kLinks; ++link)
-      if ((out & port_bit(Port(link))) != 0) words_[kLinks * index({key.x, key.y}) + link] += float(words);
+      if ((out & port_bit(Port(link))) != 0) loads_[kLinks * index({key.x, key.y}) + link] += float(wavelets);
   }
 }
 
 double LinkLoads::at(Coord from, Port link) const {
-  return link == Port::ramp || !fabric_.contains(from) ? 0 : double(words_[kLinks * index(from) + size_t(link)]);
+  return link == Port::ramp || !fabric_.contains(from) ? 0
+                                                       : double(loads_[kLinks * index(from) + size_t(link)]);
 }
 
 bool Avoid::crowded(Coord from, Port link) const {
   const double others = loads != nullptr ? loads->at(from, link) : 0;
-  return others > 0 && others + words > most_words;
+  return others > 0 && others + wavelets > most_wavelets;
 }
 
 BusiestLink busiest_link(const Parts& parts, const FlowPlan& plan, const Extent& fabric) {
   LinkLoads loads(fabric);
   for (const Flow& f : plan.flows)
-    if (f.stream >= 0) loads.add(f, double(parts.streams[size_t(f.stream)].words));
+    if (f.stream >= 0) loads.add(f, wavelets_of(parts, parts.streams[size_t(f.stream)]));
   BusiestLink most;
   Coord at;
   Port by = Port::ramp;
   for (const Flow& f : plan.flows) {
     for (const auto& [key, config] : f.routers) {
       for (size_t link = 0; link < kLinks; ++link) {
-        const double words = loads.at({key.x, key.y}, Port(link));
-        if (words > most.words) most.words = words, at = {key.x, key.y}, by = Port(link);
+        const double wavelets = loads.at({key.x, key.y}, Port(link));
+        if (wavelets > most.wavelets) most.wavelets = wavelets, at = {key.x, key.y}, by = Port(link);
       }
     }
   }

@@ -1,5 +1,5 @@
-// Words of a sample that streams bring over each link of the fabric: a link passes one a cycle, whatever their colors
-// are.
+// Wavelets of a sample that streams bring over each link of the fabric: a link passes one a cycle, whatever
+// their colors are.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace cs::mapping {
 class LinkLoads {
  public:
   explicit LinkLoads(const Extent& fabric);
-  void add(const Flow&, double words);
+  void add(const Flow&, double wavelets);
   // Of the flows that were added; nothing leaves the fabric.
   double at(Coord from, Port link) const;
 
@@ -20,11 +20,14 @@ class LinkLoads {
   size_t index(Coord c) const { return size_t(c.y) * size_t(fabric_.width) + size_t(c.x); }
 
   Extent fabric_;
-  std::vector<float> words_;  // by router, in rows, by port
+  std::vector<float> loads_;  // by router, in rows, by port
 };
 
+// Of a sample: its words, and the control wavelets behind the turns of the PEs that send them.
+double wavelets_of(const Parts&, const Stream&);
+
 struct BusiestLink {
-  double words = 0;
+  double wavelets = 0;
   std::vector<std::string> streams;  // that share it
 };
 // Of the streams between instances and those of the host, when they have routes.

@@ -28,8 +28,8 @@ NetworkEstimate estimate_network(const Placed& placed, const Machine& machine) {
   e.slowest = parts.instances[size_t(interval->slowest_instance)].name;
   for (int i : interval->instances) e.circle.push_back(parts.instances[size_t(i)].name);
   const BusiestLink link = busiest_link(parts, placed.flows, placed.fabric);
-  if (link.words > e.interval_cycles) {
-    e.interval_cycles = link.words;
+  if (link.wavelets > e.interval_cycles) {
+    e.interval_cycles = link.wavelets;
     e.circle.clear();
     e.link = link.streams;
   }

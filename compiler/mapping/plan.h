@@ -122,7 +122,7 @@ struct Avoid {
   const std::vector<uint32_t>* colors_at = nullptr;
   int color = -1;  // -1: any will do
   const LinkLoads* loads = nullptr;  // null: as many as there are
-  double words = 0, most_words = 0;  // of the flow, and of a link
+  double wavelets = 0, most_wavelets = 0;  // of the flow, and of a link
   bool crowded(Coord from, Port link) const;
   bool blocks(Coord c) const {
     if (!fabric.contains(c)) return true;

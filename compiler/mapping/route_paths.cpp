@@ -106,17 +106,17 @@ void add_output(RouteConfig& c, Port p) {
   }
 }
 
-Paths::Paths(const Extent& fabric, int most, double most_words)
+Paths::Paths(const Extent& fabric, int most, double most_wavelets)
     : fabric_(fabric),
       calm_((most + 1) / 2),
       most_(most),
       flows_at_(size_t(fabric.width) * size_t(fabric.height), 0),
       colors_at_(flows_at_.size(), 0),
       loads_(fabric),
-      most_words_(most_words) {}
+      most_wavelets_(most_wavelets) {}
 
-void Paths::add(const Flow& f, double words) {
-  loads_.add(f, words);
+void Paths::add(const Flow& f, double wavelets) {
+  loads_.add(f, wavelets);
   for (const auto& [key, config] : f.routers) {
     if (!fabric_.contains({key.x, key.y})) continue;
     ++flows_at_[at(key)];
@@ -127,8 +127,8 @@ void Paths::add(const Flow& f, double words) {
 std::vector<Avoid> Paths::wishes() const {
   Avoid calm = avoid(calm_);
   calm.loads = &loads_;
-  calm.words = words_;
-  calm.most_words = most_words_;
+  calm.wavelets = wavelets_;
+  calm.most_wavelets = most_wavelets_;
   return {calm, avoid(calm_), avoid(most_)};
 }
 

@@ -1,9 +1,9 @@
 // Branches of a flow: from where it begins to a PE, to all PEs of a line, or off the fabric.
 //
 // In dimension order, x first (y first where x first would meet the flow itself); paths of one flow share
-// their beginning and form a tree. Where links would carry more words than the network has cycles, where many
-// flows pass a router already, and where dimension order does not lead, the shortest branch that goes round
-// (route_search.cpp).
+// their beginning and form a tree. Where links would carry more wavelets than the network has cycles, where
+// many flows pass a router already, and where dimension order does not lead, the shortest branch that goes
+// round (route_search.cpp).
 #pragma once
 
 #include <vector>
@@ -20,12 +20,13 @@ void add_output(RouteConfig&, Port);
 class Paths {
  public:
   // No router is passed by more than `most` flows, if possible by half as many; if possible no link carries
-  // more than `most_words` of several streams.
-  Paths(const Extent& fabric, int most, double most_words);
-  // The flow is complete: others go round the routers that many have passed, and round links with many words.
-  void add(const Flow&, double words);
-  // Ways from now on are for so many words.
-  void carry(double words) { words_ = words; }
+  // more than `most_wavelets` of several streams.
+  Paths(const Extent& fabric, int most, double most_wavelets);
+  // The flow is complete: others go round the routers that many have passed, and round links with many
+  // wavelets.
+  void add(const Flow&, double wavelets);
+  // Ways from now on are for so many wavelets of a sample.
+  void carry(double wavelets) { wavelets_ = wavelets; }
   // From now on ways pass only routers where no flow has this color; -1: all.
   void only(int color) { color_ = color; }
   bool free(const Flow&, int color) const;
@@ -53,7 +54,7 @@ class Paths {
   std::vector<int> flows_at_;  // by router, in rows
   std::vector<uint32_t> colors_at_;
   LinkLoads loads_;
-  double words_ = 0, most_words_;
+  double wavelets_ = 0, most_wavelets_;
 };
 
 }  // namespace cs::mapping

@@ -16,7 +16,8 @@ struct Trial {
   std::optional<Site> site;  // if it comes from the host or goes there
 };
 
-constexpr double kCarried = 0.9;  // of the cycles of a sample, the words of a link that several streams share
+constexpr double kCarried =
+    0.9;  // of the cycles of a sample, the wavelets of a link that several streams share
 
 double slowest_interval(const Parts& parts) {
   double slowest = 0;
@@ -74,7 +75,7 @@ class Router {
     found->flow.name = s.name;
     found->flow.stream = int(index);
     plan_.of_stream[index] = f;
-    paths_.add(found->flow, double(s.words));
+    paths_.add(found->flow, wavelets_of(parts_, s));
     plan_.flows.push_back(std::move(found->flow));
     if (!found->site) return;
     const bool input = s.producer < 0;
@@ -118,7 +119,7 @@ class Router {
   // ---- ways
 
   std::optional<Trial> route(const Stream& s) {
-    paths_.carry(double(s.words));
+    paths_.carry(wavelets_of(parts_, s));
     return s.producer >= 0 ? from_instance(s) : from_host(s);
   }
 

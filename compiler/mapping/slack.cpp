@@ -18,6 +18,7 @@ constexpr double kNear = 1.02;  // of the slowest kernel's interval: good enough
 constexpr double kLate = 1.4;   // results may be later than estimated: their senders wait for each other
 constexpr double kGain = 1.01;  // what a buffer must bring
 constexpr int kMostBuffers = 256;
+constexpr double kEqual = 1 + 1e-9;    // as cycles of circles are found
 constexpr double kShare = 0.25;        // of the kernels' PEs, what all buffers may take
 constexpr int64_t kFewPes = 64;        // that they may take anyway
 constexpr int64_t kCodeBytes = 1024;   // of slack.csl, with descriptors and what the PE keeps for itself
@@ -94,7 +95,7 @@ class Slackener {
   static bool helps(const NetworkInterval& next, const NetworkInterval& now,
                     const std::pair<int, int>& place) {
     const bool here = std::find(next.waits.begin(), next.waits.end(), place) != next.waits.end();
-    return next.cycles * kGain < now.cycles || (next.cycles <= now.cycles && !here);
+    return next.cycles * kGain < now.cycles || (next.cycles <= now.cycles * kEqual && !here);
   }
 
   int64_t pes() const {

@@ -65,7 +65,7 @@ TEST(Routes, TheBusiestLinkIsThatOfAllStreamsOverIt) {
   ASSERT_TRUE((mapping::Paths{on.extent, 24, 1000}.to_pe(plan.flows[1], {1, 0}, {3, 0})));
   for (int s : {0, 1}) plan.flows[size_t(s)].stream = s, plan.flows[size_t(s)].name = s == 0 ? "a" : "b";
   const mapping::BusiestLink link = busiest_link(parts, plan, on.extent);
-  EXPECT_DOUBLE_EQ(link.words, 130);
+  EXPECT_DOUBLE_EQ(link.wavelets, 130);
   EXPECT_EQ(link.streams, (std::vector<std::string>{"a", "b"}));
 }
 
