@@ -34,15 +34,17 @@ int64_t ends_inside(const ops::Shape& shape, int64_t elements, const Runs& part)
 
 constexpr int kLookedAt = 64;  // first columns, or rows, among which the most cut one is
 
-// The column (or row) whose parts have the most such ends.
-int most_cut(const Region& r, const RegionCut& cut, bool south) {
-  int most = 0;
+// The first and the last column (or row) whose parts have the most such ends: the parts of a concat are
+// computed differently.
+std::pair<int, int> most_cut(const Region& r, const RegionCut& cut, bool south) {
+  std::pair<int, int> most;
   int64_t ends = -1;
   for (int k = 0; k < std::min(south ? cut.h() : cut.w(), kLookedAt); ++k) {
     const int64_t n = elements(r, r.result_buffer[0]);
     const Runs part = part_of(n, cut, south ? cut.w() / 2 : k, south ? k : cut.h() / 2);
     const int64_t inside = ends_inside(r.program.buffers[size_t(r.result_buffer[0])].type.shape, n, part);
-    if (inside > ends) ends = inside, most = k;
+    if (inside > ends) ends = inside, most.first = k;
+    if (inside == ends) most.second = k;
   }
   return most;
 }
@@ -59,12 +61,13 @@ std::vector<int> spread(int n, int most) {
 
 Places places_of(const Region& r, const RegionCut& cut, Look look) {
   const int w = cut.w(), h = cut.h();
-  const int most_x = most_cut(r, cut, false), most_y = most_cut(r, cut, true);
+  const auto [first_x, last_x] = most_cut(r, cut, false);
+  const auto [first_y, last_y] = most_cut(r, cut, true);
   Places list = {{0, 0}, {std::min(1, w - 1), std::min(1, h - 1)}, {w / 2, h / 2}, {w - 1, h - 1}};
-  list.push_back({most_x, most_y});
+  list.insert(list.end(), {{first_x, first_y}, {last_x, last_y}});
   if (look == Look::many) {
-    for (int x : spread(w, kManyPes)) list.insert(list.end(), {{x, h / 2}, {x, most_y}});
-    for (int y : spread(h, kManyPes)) list.insert(list.end(), {{w / 2, y}, {most_x, y}});
+    for (int x : spread(w, kManyPes)) list.insert(list.end(), {{x, h / 2}, {x, first_y}, {x, last_y}});
+    for (int y : spread(h, kManyPes)) list.insert(list.end(), {{w / 2, y}, {first_x, y}, {last_x, y}});
   }
   std::sort(list.begin(), list.end());
   list.erase(std::unique(list.begin(), list.end()), list.end());

@@ -14,8 +14,8 @@ namespace cs::mapping {
 
 enum class Look { few, many };  // PEs
 
-// PEs that stand for all, as (x, y): the corners, the one beside the first, one from the middle and the most
-// cut one; if many, also the row and the column of the latter two.
+// PEs that stand for all, as (x, y): the corners, the one beside the first, one from the middle, the first and the
+// last of the most cut ones; if many, also the rows and the columns of the latter three.
 using Places = std::vector<std::pair<int, int>>;
 Places places_of(const autogen::Region&, const autogen::RegionCut&, Look);
 
