@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kMostKernels = 128;
 constexpr int64_t kMostPes = 16'384;
-constexpr double kWorth = 1.04;  // estimates of two forms err alike
+constexpr double kWorth = 1.04;  // more kernels for the same work must bring so much
 
 // The network as far as its estimate; nothing if it has no place, is too slow, or is not weighed.
 std::optional<Formed> estimate_form(CompileOptions options, passes::Form form, double too_slow, const Start& start,
@@ -46,8 +46,9 @@ FormChoice choose_form(double joined_cycles, const EstimateForm& estimate) {
   FormChoice choice;
   double best = joined_cycles;
   for (passes::Form form : {passes::Form::apart, passes::Form::generated}) {
-    const std::optional<double> cycles = estimate(form, std::min(best, joined_cycles / kWorth));
-    if (!cycles || *cycles <= 0 || *cycles * kWorth >= joined_cycles || *cycles >= best) continue;
+    const double most = form == passes::Form::apart ? joined_cycles / kWorth : best;
+    const std::optional<double> cycles = estimate(form, most);
+    if (!cycles || *cycles <= 0 || *cycles >= most) continue;
     best = *cycles;
     choice = {form, fmt::format("beneficial by {:.0f} cycles: {:.0f} against {:.0f} of the network with every choice "
                                 "made for itself",
