@@ -174,6 +174,31 @@ TEST(Slack, IsWhatTheSlowestKernelNeedsAndNoMore) {
   EXPECT_LT(network_interval(parts, {}, m, false)->cycles, 103);
 }
 
+// Two residuals one behind the other, equally long: a buffer for one of them leaves the interval as it is,
+// and both are needed.
+TEST(Slack, IsThereForEachOfTwoEqualCircles) {
+  const Machine m = machine("wse2");
+  Parts parts;
+  mapping::PlanLists plans;
+  constexpr int kDeep = 4, kNext = kDeep + 1;  // kernels on the long way, and with the join behind them
+  parts.streams = {stream(-1, 10, {{0, 0}, {kDeep, 1}})};
+  for (int first : {0, kNext}) {
+    for (int i = 0; i < kDeep; ++i) {
+      parts.instances.push_back(kernel("k", 1, 10, 100, 100));
+      parts.streams.push_back(stream(first + i, 10, {{first + i + 1, 0}}));
+    }
+    parts.instances.push_back(kernel("join", 2, 10, 20, 30));
+  }
+  parts.streams.push_back(stream(kDeep, 10, {{kNext, 0}, {kNext + kDeep, 1}}));
+  parts.streams.push_back(stream(kNext + kDeep, 10, {{-1, 0}}));
+  for (const Instance& inst : parts.instances) plans.push_back({mapping::RegionPlan{inst.plan, {}, 1}});
+  EXPECT_GT(network_interval(parts, {}, m, false)->cycles, 400);
+  const mapping::Slack slack = mapping::plan_slack(parts, plans, m);
+  EXPECT_EQ(slack.count({kDeep, 1}), 1U);
+  EXPECT_EQ(slack.count({kNext + kDeep, 1}), 1U);
+  EXPECT_LT(network_interval(parts, slack, m, false)->cycles, 103);
+}
+
 // x has 30 words: a buffer would be at work for 60 of 100 cycles. The host sends x once more, and `join` has
 // it whenever it wants it.
 TEST(Slack, IsInTheHostWhereABufferWouldBeBusy) {

@@ -2,8 +2,10 @@
 // links are shared.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
+#include "compiler/mapping/region_places.h"
 #include "tests/unit/mapping/harness.h"
 
 namespace cs::test {
@@ -143,6 +145,77 @@ TEST(RegionOperands, TakeLongerThanTheirWords) {
   const double interval = double(r.sample_ends[5] - r.sample_ends[2]) / 3;
   EXPECT_NEAR(interval, 8 * (75 + 5 + 2) + 32 + 40, 40);
   EXPECT_NEAR(mapped->placement[0].interval_cycles, interval, 0.05 * interval);
+}
+
+// Two operands of 2048 words each in four rows of PEs: each has a column of feeders, so that both come in
+// 2048 cycles; over the same links they would take 4096. 2048 words leave meanwhile.
+TEST(RegionOperands, OfRowsComeBesideEachOther) {
+  graph::Graph g;
+  const graph::ValueId a = g.add_input("a", {DataType::f32, {1, 2048}}, 0),
+                       b = g.add_input("b", {DataType::f32, {1, 2048}}, 0);
+  g.set_output(add_op(g, "sum", "add", {a, b}, {1, 2048}, Origin::autogen));
+  g.node(*g.find_node("sum")).assignment.kernel = "dtg-region";
+  const Machine machine = test::machine("wse2");
+  mapping::MapOptions options;
+  options.force_width = options.force_height = 4;
+  Diag diag;
+  const std::optional<mapping::Mapped> mapped = mapping::map_graph(g, machine, options, diag);
+  ASSERT_TRUE(mapped) << diag.to_string();
+  const std::vector<float> x = numbers(size_t(2048 * kSamples), 1), y = numbers(size_t(2048 * kSamples), 2);
+  const RunResult r = run(*mapped, machine, {{"a", x}, {"b", y}}, kSamples);
+  ASSERT_TRUE(r.ok) << r.message;
+  const double interval = double(r.sample_ends[5] - r.sample_ends[2]) / 3;
+  EXPECT_LT(interval, 1.3 * 2048);
+  EXPECT_NEAR(mapped->placement[0].interval_cycles, interval, 0.2 * interval);
+}
+
+// Four results by one column of collectors, on a machine that gives microthreads numbers of its own choice:
+// those of two streams in one PE must not be the same.
+TEST(RegionResults, OfFourStreamsMeetNowhere) {
+  for (const char* name : {"wse2", "wse3"}) {
+    graph::Graph g;
+    graph::Node node;
+    node.name = "parts";
+    node.op = "split";
+    node.attrs = {{"axis", int64_t(1)}, {"split", std::vector<int64_t>{1, 1, 4, 2}}};
+    node.assignment = {Origin::autogen, "dtg-region", "test", "", {}};
+    node.inputs = {g.add_input("x", {DataType::f32, {5, 8, 46}}, 0)};
+    const graph::NodeId id = g.add_node(node);
+    for (int k = 0; k < 4; ++k) g.set_output(g.add_result(id, "y" + std::to_string(k)));
+    Diag diag;
+    ASSERT_TRUE(graph::infer_node(g, id, diag)) << diag.to_string();
+    const Machine machine = test::machine(name);
+    mapping::MapOptions options;
+    options.force_width = 1;
+    options.force_height = 5;
+    const std::vector<float> x = numbers(size_t(5 * 8 * 46 * 2), 1);
+    const RunResult r = run_graph(g, machine, options, {{"x", x}}, 2);
+    ASSERT_TRUE(r.ok) << name << ": " << r.message;
+    // Of every sample and every one of five planes, line 1 of 8.
+    for (int plane = 0; plane < 10; ++plane)
+      for (int i = 0; i < 46; ++i)
+        ASSERT_EQ(r.outputs.at("y1")[size_t(46 * plane + i)], x[size_t((8 * plane + 1) * 46 + i)]) << name;
+  }
+}
+
+// 16 channels of 5 lines over 40 PEs, two lines each: PEs 2 and 7, 12, 17 ... have the end of one channel and
+// the beginning of the next. Of a concat the last one of them computes something else than the first one.
+TEST(RegionPlaces, AreTheFirstAndTheLastOfTheMostCutOnes) {
+  graph::Graph g;
+  const graph::ValueId a = g.add_input("a", {DataType::f32, {1, 8, 5, 5}}, 0),
+                       b = g.add_input("b", {DataType::f32, {1, 8, 5, 5}}, 0);
+  g.set_output(add_op(g, "joined", "concat", {a, b}, {1, 16, 5, 5}, Origin::autogen));
+  const graph::NodeId id = *g.find_node("joined");
+  g.node(id).attrs = {{"axis", int64_t(1)}};
+  autogen::Region region;
+  std::string why;
+  ASSERT_TRUE(autogen::build_region(g, std::span(&id, 1), region, why)) << why;
+  autogen::RegionCut cut;
+  for (const autogen::ShardAxis& axis : autogen::shard_axes({1, 16, 5, 5}))
+    if (axis.extent == 80) cut = autogen::in_row(axis, 40);
+  ASSERT_EQ(cut.w(), 40);
+  const mapping::Places places = mapping::places_of(region, cut, mapping::Look::few);
+  for (int x : {2, 37}) EXPECT_EQ(std::count(places.begin(), places.end(), std::pair(x, 0)), 1) << x;
 }
 
 }  // namespace

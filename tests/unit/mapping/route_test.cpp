@@ -69,5 +69,23 @@ TEST(Routes, TheBusiestLinkIsThatOfAllStreamsOverIt) {
   EXPECT_EQ(link.streams, (std::vector<std::string>{"a", "b"}));
 }
 
+// Two rows of a product whose results leave four PEs, four words each: behind each of the eight turns goes a
+// control wavelet.
+TEST(Routes, CarryTheControlWaveletsBehindTurns) {
+  Parts parts;
+  mapping::Instance product;
+  product.work.kind = kernels::contraction_kind();
+  product.work.rows = 2;
+  product.work.n = product.work.m = 16;
+  product.plan.cut = *kernels::cut_work(product.work, 1, 4);
+  product.rect = {0, 0, 1, 4};
+  parts.instances = {product};
+  mapping::Stream s;
+  s.words = 32;
+  EXPECT_DOUBLE_EQ(wavelets_of(parts, s), 32);  // the host's
+  s.producer = 0;
+  EXPECT_DOUBLE_EQ(wavelets_of(parts, s), 32 + 8);
+}
+
 }  // namespace
 }  // namespace cs::test
