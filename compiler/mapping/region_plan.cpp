@@ -18,7 +18,6 @@ namespace {
 using autogen::AxisCut;
 using autogen::Region;
 using autogen::RegionCut;
-using autogen::RegionShare;
 using autogen::ShardAxis;
 
 constexpr int kLongRow = 64;  // PEs that every word of a stream may pass

@@ -50,12 +50,12 @@ void passing(Skew& s, double latency) {
 
 // A PE alone sends what it has computed of a sample: row by row, or part by part where the last instruction
 // sends.
-double parts_sent(const Instance& inst) {
+int64_t parts_sent(const Instance& inst) {
   const kernels::Cut& cut = inst.plan.cut;
   if (cut.w * cut.h > 1) return 1;
-  if (inst.work.kind == kernels::rows_kind() && !inst.work.half) return double(inst.work.n / inst.work.row);
+  if (inst.work.kind == kernels::rows_kind() && !inst.work.half) return inst.work.n / inst.work.row;
   if (inst.work.kind == kernels::elementwise_kind() && inst.work.chain.to_fabric)
-    return double((inst.work.n + kernels::part_of(cut.n_slice) - 1) / kernels::part_of(cut.n_slice));
+    return (inst.work.n + kernels::part_of(cut.n_slice) - 1) / kernels::part_of(cut.n_slice);
   return 1;
 }
 
@@ -83,7 +83,7 @@ Skew skew_of(const Instance& inst) {
   s.interval = plan.interval_cycles;
   s.taking = in;
   s.until_last = std::max(0.0, plan.latency_cycles - in);
-  s.until_first = std::max(0.0, s.until_last - out) / parts_sent(inst);
+  s.until_first = std::max(0.0, s.until_last - out) / double(parts_sent(inst));
   s.busy_sending = 1 / pes;
   if (work.kind == kernels::relay_kind()) {
     // A word that is kept takes the datapath twice.

@@ -142,16 +142,16 @@ class Composer {
 
 }  // namespace
 
-std::string Steps::add(const std::string& op, std::vector<std::string> operands, Attrs attrs) {
+std::string Steps::add(const std::string& op, std::vector<std::string> operands, const Attrs& attrs) {
   std::string name = fmt::format("t{}", steps_.size());
-  result(name, op, std::move(operands), std::move(attrs));
+  result(name, op, std::move(operands), attrs);
   return name;
 }
 
 void Steps::result(const std::string& name, const std::string& op, std::vector<std::string> operands,
-                   Attrs attrs) {
+                   const Attrs& attrs) {
   DecompositionStep step{{name}, op, std::move(operands), {}};
-  for (auto& [key, value] : attrs) set_attr(step.attrs, key, std::move(value));
+  for (const auto& [key, value] : attrs) set_attr(step.attrs, key, value);
   steps_.push_back(std::move(step));
 }
 

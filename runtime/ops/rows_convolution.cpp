@@ -78,7 +78,7 @@ void accumulate(LoopBuilder& b, LoopView x, const LoopView& w, int64_t groups, i
   dims_x.push_back(2);
   dims_w.push_back(2);
   for (int d = 0; d < n; ++d) {
-    extents.push_back(w.shape[size_t(3 + d)]);
+    extents.push_back(w.shape[3 + size_t(d)]);
     dims_y.push_back(-1);
     dims_x.push_back(3 + n + d);
     dims_w.push_back(3 + d);

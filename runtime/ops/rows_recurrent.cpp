@@ -34,7 +34,7 @@ bool shape_recurrent(const ShapeContext& c, std::vector<TensorType>& outputs, st
     return fail(error, fmt::format("operands {}, {}, {} must have 3 dimensions, layout {} must be 0 or 1",
                                    type_text(x), type_text(w), type_text(r), layout));
   int64_t steps = x.shape[layout ? 1 : 0], batch = x.shape[layout ? 0 : 1], hidden = r.shape[2];
-  auto is = [&](size_t k, Shape want) {
+  auto is = [&](size_t k, const Shape& want) {
     const TensorType* t = c.input(k);
     return t == nullptr || t->shape == want ||
            fail(error, fmt::format("operand '{}' is {}, must be {}", c.op.operands[k], type_text(*t),
@@ -111,7 +111,7 @@ class Direction {
     return a;
   }
   LoopView gate(int64_t k, int64_t count = 1) const { return gates_.sliced(1, k * hidden_, count * hidden_); }
-  LoopView state_view(LoopView v) const {
+  LoopView state_view(const LoopView& v) const {
     const int batch_first[] = {1, 0, 2};
     return chosen(layout_ ? v.permuted(batch_first) : v, 0, way_);
   }
@@ -174,7 +174,7 @@ class Direction {
 
   // The state takes what the step made, as far as the sequence goes on; so does y.
   void move(const LoopView& to, const LoopView& made, bool is_y) {
-    auto go = [&](LoopAccess out, const std::string& otherwise, const LoopView& old) {
+    auto go = [&](const LoopAccess& out, const std::string& otherwise, const LoopView& old) {
       if (!b_.has_operand(kLengths)) {
         b_.statement(made.shape, out, {made.access()}, "x0");
         return;

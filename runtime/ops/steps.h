@@ -17,10 +17,10 @@ class Steps {
   explicit Steps(std::vector<DecompositionStep>& steps) : steps_(steps) {}
 
   // Adds a step with one result and returns its name.
-  std::string add(const std::string& op, std::vector<std::string> operands, Attrs attrs = {});
+  std::string add(const std::string& op, std::vector<std::string> operands, const Attrs& attrs = {});
   // Adds a step whose result is a result of the row.
   void result(const std::string& name, const std::string& op, std::vector<std::string> operands,
-              Attrs attrs = {});
+              const Attrs& attrs = {});
   // A scalar constant of a type.
   std::string constant(double value, DataType = DataType::f32);
   std::string constant(std::vector<double> values, const Shape&, DataType = DataType::f32);

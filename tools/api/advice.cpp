@@ -74,7 +74,7 @@ class Adviser {
 
   std::vector<Candidate> candidates() const {
     std::vector<Candidate> list;
-    const auto add = [&](std::vector<Candidate> parts) {
+    const auto add = [&](const std::vector<Candidate>& parts) {
       Candidate all{"", "", base_};
       for (const Candidate& p : parts) {
         all.options += (all.options.empty() ? "" : " ") + p.options;
