@@ -34,6 +34,7 @@ struct Region {
   bool by_library = false;  // convolutions are the library's (kernels/conv.csl), not generated
   int64_t words_in() const;
   int64_t words_out() const;
+  int64_t elements(int buffer) const { return program.buffers[size_t(buffer)].type.elements(); }
 };
 
 // Do two regions compute the same, of whatever values?

@@ -54,7 +54,8 @@ struct Instance : kernels::Choice {
   Coord entry(int operand) const { return {rect.x - (feeders() > 0 ? 1 + operand : 0), rect.y}; }
   // The PEs that all words of operand k of a region pass: a column of feeders has one stream, so that the
   // streams of several operands do not share its links.
-  Rect line(int operand) const { return in_rows() ? Rect{entry(operand).x, rect.y, 1, rect.h} : rect; }
+  Rect line(int operand) const { return in_rows() ? feeders_of(operand) : rect; }
+  Rect feeders_of(int operand) const { return {entry(operand).x, rect.y, 1, in_rows() ? rect.h : 1}; }
 };
 
 struct Taker {

@@ -149,13 +149,14 @@ std::optional<Placed> place_in_pace(const Parts& parts, const PlanLists& plans, 
                                     const Machine& machine) {
   if (options.pace >= 1) return std::nullopt;
   PlanLists in_pace = plans;
-  keep_pace(in_pace, options.pace);
+  const bool fewer = keep_pace(in_pace, options.pace);
   Diag no_room;
   std::vector<Misfit> ignored;
   std::optional<Placed> placed = place_best(parts, in_pace, options, machine, no_room, ignored);
   constexpr double kNear = 1.05;      // as good, by all that an estimate can tell
   constexpr size_t kMostTwice = 200;  // kernels: more take too long to be placed twice
-  if (!placed || placed->interval <= least_interval(plans) * kNear || parts.instances.size() > kMostTwice)
+  if (!placed || !fewer || placed->interval <= least_interval(plans) * kNear ||
+      parts.instances.size() > kMostTwice)
     return placed;
   std::optional<Placed> other = place_best(parts, plans, options, machine, no_room, ignored);
   return other && other->interval * kNear < placed->interval ? std::move(other) : std::move(placed);

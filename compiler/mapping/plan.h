@@ -37,7 +37,8 @@ double fastest_interval(const std::vector<RegionPlan>&);
 // Of the network, wherever its kernels are placed: the slowest one's on its fastest rectangle.
 double least_interval(const PlanLists&);
 // Takes away the plans that are slower than `pace` times the slowest kernel's best one, if a kernel has others.
-void keep_pace(PlanLists&, double pace);
+// False if there were none.
+bool keep_pace(PlanLists&, double pace);
 // What regions are estimated by: the memory of PEs, and what statements cost on machines like this one.
 struct Costing {
   const Machine& machine;

@@ -21,8 +21,6 @@ constexpr size_t kWalkLoops = 3;  // of row_feeder.csl
 constexpr size_t kFilters =
     3;  // operands of a PE that are filtered: routers have at least four, one for the host
 
-int64_t elements(const Region& r, int buffer) { return r.program.buffers[size_t(buffer)].type.elements(); }
-
 class LayOut {
  public:
   LayOut(const Region& r, const RegionCut& cut) : r_(r), cut_(cut) {
@@ -70,9 +68,9 @@ class LayOut {
     std::vector<Runs> list;
     for (size_t i = 0; i < r_.operands.size(); ++i) {
       int b = r_.operand_buffer[i];
-      Runs all = autogen::interval(0, elements(r_, b) - 1), together;
+      Runs all = autogen::interval(0, r_.elements(b) - 1), together;
       for (const RegionShare& s : shares)
-        together = autogen::hull(together, s.stored[size_t(b)], elements(r_, b));
+        together = autogen::hull(together, s.stored[size_t(b)], r_.elements(b));
       list.push_back(made_.in_rows() ? passable(together, shares, i) : all);
     }
     // A row that computes from constants alone gets a word as well: it may not begin before the sample.
@@ -116,7 +114,7 @@ class LayOut {
     std::vector<autogen::StreamFilter> filters;
     for (size_t i = 0; i < streams.size(); ++i) {
       Walk walk;
-      walk_of(streams[i], autogen::interval(0, elements(r_, r_.operand_buffer[i]) - 1), walk);
+      walk_of(streams[i], autogen::interval(0, r_.elements(r_.operand_buffer[i]) - 1), walk);
       filters.push_back(filter(i, walk));
       std::vector<uint32_t> words = {uint32_t(walk.before), uint32_t(walk.run), uint32_t(walk.after)};
       for (size_t k = 0; k < kWalkLoops; ++k) {
@@ -133,8 +131,8 @@ class LayOut {
     StreamWords all;
     for (int b : r_.result_buffer) {
       Turns t, second;
-      turns_of(elements(r_, b), cut_, true, 0, y, t);
-      turns_of(elements(r_, b), cut_, true, 0, 1, second);
+      turns_of(r_.elements(b), cut_, true, 0, y, t);
+      turns_of(r_.elements(b), cut_, true, 0, 1, second);
       if (second.words == 0) t.inner_places = t.places = 1;  // the first row sends all: nobody takes turns
       all.push_back({uint32_t(t.words), uint32_t(t.turns), turn_word(t.inner_place, t.inner_places),
                      turn_word(t.place, t.places)});

@@ -14,8 +14,6 @@ using autogen::Runs;
 
 constexpr int kManyPes = 16;  // along rows and columns, if many are looked at
 
-int64_t elements(const Region& r, int buffer) { return r.program.buffers[size_t(buffer)].type.elements(); }
-
 // Ends of rows, planes and so on of a result that lie inside the part: what is computed row by row is then
 // computed of more of them than the part has words for.
 int64_t ends_inside(const ops::Shape& shape, int64_t elements, const Runs& part) {
@@ -40,7 +38,7 @@ std::pair<int, int> most_cut(const Region& r, const RegionCut& cut, bool south) 
   std::pair<int, int> most;
   int64_t ends = -1;
   for (int k = 0; k < std::min(south ? cut.h() : cut.w(), kLookedAt); ++k) {
-    const int64_t n = elements(r, r.result_buffer[0]);
+    const int64_t n = r.elements(r.result_buffer[0]);
     const Runs part = part_of(n, cut, south ? cut.w() / 2 : k, south ? k : cut.h() / 2);
     const int64_t inside = ends_inside(r.program.buffers[size_t(r.result_buffer[0])].type.shape, n, part);
     if (inside > ends) ends = inside, most.first = k;

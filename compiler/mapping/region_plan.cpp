@@ -25,8 +25,6 @@ constexpr size_t kMaxAxes = 3;
 constexpr size_t kFolds = 6;       // of an axis that are looked at
 constexpr double kNear = 1.25;     // intervals that are about the same
 
-int64_t elements(const Region& r, int buffer) { return r.program.buffers[size_t(buffer)].type.elements(); }
-
 bool fits(const RegionPlan& p, const Machine& machine) {
   return p.plan.memory.total > 0 && p.plan.memory.total <= uint32_t(machine.core.memory_bytes);
 }
@@ -120,7 +118,7 @@ std::vector<RegionCut> arrangements(const RegionCut& cut) {
 bool turns_work(const Region& r, const RegionCut& cut) {
   autogen::Turns t;
   for (int b : r.result_buffer) {
-    if (!turns_of(elements(r, b), cut, false, 0, 0, t) || !turns_of(elements(r, b), cut, true, 0, 0, t))
+    if (!turns_of(r.elements(b), cut, false, 0, 0, t) || !turns_of(r.elements(b), cut, true, 0, 0, t))
       return false;
   }
   return true;
@@ -129,7 +127,7 @@ bool turns_work(const Region& r, const RegionCut& cut) {
 // Words times PEs that see them: every word passes its column of feeders, a row's words all PEs of the row.
 double deliveries_to_rows(const Region& r, const RegionCut& cut) {
   double all = 0;
-  for (int b : r.operand_buffer) all += double(elements(r, b)) * cut.h();
+  for (int b : r.operand_buffer) all += double(r.elements(b)) * cut.h();
   return all;
 }
 double deliveries(const Region& r, const RegionCut& cut, const RowStreams& row) {

@@ -31,8 +31,6 @@ constexpr double kOperandCycles = 75;  // of a PE that asks for an operand and h
 constexpr int64_t kQueued = 4;  // words on their way to a PE that does not take them yet
 constexpr size_t kFilters = 3;  // operands of a PE that are filtered
 
-int64_t elements(const Region& r, int buffer) { return r.program.buffers[size_t(buffer)].type.elements(); }
-
 // What the busiest PE takes and holds.
 struct Busiest {
   double compute = 0, runs_out = 0;
@@ -74,7 +72,7 @@ double cycles_within_span(const Region& r, Coming coming, const Runs& kept) {
   if (kept.empty()) return 0;
   const int64_t span = kept.last() - kept.first() + 1;
   for (int b : r.operand_buffer) {
-    const double words = double(std::min(span, elements(r, b)));
+    const double words = double(std::min(span, r.elements(b)));
     all = coming == Coming::together ? all + words : std::max(all, words);
   }
   return all;
@@ -84,7 +82,7 @@ double cycles_within_span(const Region& r, Coming coming, const Runs& kept) {
 double cycles_in(const Region& r, Coming coming) {
   if (coming == Coming::together) return double(r.words_in());
   int64_t most = 0;
-  for (int b : r.operand_buffer) most = std::max(most, elements(r, b));
+  for (int b : r.operand_buffer) most = std::max(most, r.elements(b));
   return double(most);
 }
 
@@ -131,7 +129,7 @@ class Busy {
     for (int k : r_.operand_buffer) {
       const Runs& stored = share.stored[size_t(k)];
       b_.span = std::max(b_.span, cycles_within_span(r_, coming_, stored));
-      const int64_t n = elements(r_, k);
+      const int64_t n = r_.elements(k);
       b_.whole = b_.whole || (n > kQueued && !stored.empty() && stored.last() - stored.first() + 1 == n);
     }
     if (y == cut_.h() / 2) receive(share);
@@ -185,21 +183,13 @@ double share_of_starts(const RegionCut& cut, size_t operand, Kept& kept) {
   return lines == 0 ? 0 : double(starts.size()) / lines;
 }
 
-// Cycles for which operand k's stream stops because PEs see gaps between their runs: while one of them turns
-// to its next run, all that come behind it wait, and those of other rows.
-double run_stops(const RegionCut& cut, size_t k, double gaps_in, Kept& kept) {
-  if (gaps_in == 0) return 0;
-  const double lines = std::max(1.0, (cut.h() > 1 ? cut.h() : cut.w()) * share_of_starts(cut, k, kept));
-  return kRunCycles * gaps_in * lines;
-}
-
 // Turns of all rows, in which their collectors send results on.
 double collector_turns(const Region& r, const RegionCut& cut) {
   double all = 0;
   for (int b : r.result_buffer) {
     autogen::Turns t;
-    if (cut.h() > 1 && turns_of(elements(r, b), cut, true, 0, 0, t) && t.words > 0)
-      all += double(elements(r, b)) / double(t.words);
+    if (cut.h() > 1 && turns_of(r.elements(b), cut, true, 0, 0, t) && t.words > 0)
+      all += double(r.elements(b)) / double(t.words);
   }
   return all;
 }
@@ -207,7 +197,7 @@ double collector_turns(const Region& r, const RegionCut& cut) {
 // Runs of a row's part of an operand that its feeder sees.
 double runs_of_row(const Region& r, size_t operand, const Runs& stream) {
   Walk walk;
-  walk_of(stream, autogen::interval(0, elements(r, r.operand_buffer[operand]) - 1), walk);
+  walk_of(stream, autogen::interval(0, r.elements(r.operand_buffer[operand]) - 1), walk);
   if (operand < kFilters) autogen::filter_walk(walk);
   return runs_of_walk(walk);
 }
@@ -216,7 +206,7 @@ RowStreams row_streams(const Region& r, const RegionCut& cut, Kept& kept) {
   RowStreams list;
   const int y = cut.h() / 2;
   for (size_t k = 0; k < r.operands.size(); ++k) {
-    const int64_t n = elements(r, r.operand_buffer[k]);
+    const int64_t n = r.elements(r.operand_buffer[k]);
     list.push_back(cut.h() == 1 ? autogen::interval(0, n - 1)
                                 : hull(kept.of(k, 0, y), kept.of(k, cut.w() - 1, y), n));
   }
@@ -230,16 +220,20 @@ std::vector<double> feeder_runs(const Region& r, const RegionCut& cut, const Row
   return list;
 }
 
-double feeder_stops(const RegionCut& cut, size_t k, double runs, Kept& kept) {
-  return runs > 1 ? 2 * kRunCycles * runs * cut.h() * share_of_starts(cut, k, kept) : 0;
+// Cycles for which operand k's stream stops because PEs and the feeders of rows see gaps between their runs:
+// while one of them turns to its next run, all that come behind it wait, and those of other rows.
+double stream_stops(const RegionCut& cut, size_t k, double gaps_in, double feeder_runs, Kept& kept) {
+  if (gaps_in == 0 && feeder_runs <= 1) return 0;
+  const double share = share_of_starts(cut, k, kept);
+  const double pes = kRunCycles * gaps_in * std::max(1.0, (cut.h() > 1 ? cut.h() : cut.w()) * share);
+  return pes + (feeder_runs > 1 ? 2 * kRunCycles * feeder_runs * cut.h() * share : 0);
 }
 
 // Cycles for which streams stop, where all share their links one after the other.
 double stops_of(const RegionCut& cut, const Busiest& b, const std::vector<double>& feeder_runs, Kept& kept) {
   double all = 0;
   for (size_t k = 0; k < b.gaps_in.size(); ++k) {
-    const double stops = run_stops(cut, k, b.gaps_in[k], kept) +
-                         (feeder_runs.empty() ? 0 : feeder_stops(cut, k, feeder_runs[k], kept));
+    const double stops = stream_stops(cut, k, b.gaps_in[k], feeder_runs.empty() ? 1 : feeder_runs[k], kept);
     all = coming_to(cut) == Coming::together ? all + stops : std::max(all, stops);
   }
   return all;

@@ -54,11 +54,12 @@ std::string floorplan(const Parts& parts, const Extent& fabric) {
     for (int y = inst.rect.y; y < inst.rect.y + inst.rect.h; ++y) {
       for (int x = inst.rect.x; x < inst.rect.x + inst.rect.w; ++x) rows[size_t(y)][size_t(x)] = letter;
     }
-    for (int k = 0; k < inst.feeders(); ++k) rows[size_t(inst.entry(k).y)][size_t(inst.entry(k).x)] = '>';
-    for (int y = inst.rect.y; inst.in_rows() && y < inst.rect.y + inst.rect.h; ++y) {
-      for (int k = 0; k < inst.feeders(); ++k) rows[size_t(y)][size_t(inst.entry(k).x)] = '>';
-      rows[size_t(y)][size_t(inst.rect.x) + size_t(inst.rect.w)] = '<';
+    for (int k = 0; k < inst.feeders(); ++k) {
+      const Rect column = inst.feeders_of(k);
+      for (int y = column.y; y < column.y + column.h; ++y) rows[size_t(y)][size_t(column.x)] = '>';
     }
+    for (int y = inst.rect.y; inst.in_rows() && y < inst.rect.y + inst.rect.h; ++y)
+      rows[size_t(y)][size_t(inst.rect.x) + size_t(inst.rect.w)] = '<';
     legend += fmt::format("  {}  {:<24} {:<28} {} x {} at ({}, {})\n", letter, inst.name, inst.kernel,
                           inst.rect.w, inst.rect.h, inst.rect.x, inst.rect.y);
   }
@@ -93,25 +94,13 @@ void fill_reports(const Parts& parts, const FlowPlan& plan, const Extent& fabric
     mapped.placement.push_back({inst.name, inst.kernel, "kernel", inst.rect, inst.plan.interval_cycles,
                                 inst.plan.memory.total,
                                 kernels::ideal_bound(inst.work, 4, inst.rect.w, inst.rect.h, machine)});
-    if (inst.in_rows()) {
-      Rect east{inst.rect.x + inst.rect.w, inst.rect.y, 1, inst.rect.h};
-      for (int k = 0; k < inst.feeders(); ++k)
-        mapped.placement.push_back(
-            {inst.name + "_feeder", "feeder", "feeder", inst.line(k), inst.plan.interval_cycles, 0, {}});
+    for (int k = 0; k < inst.feeders(); ++k)
       mapped.placement.push_back(
-          {inst.name + "_collector", "collector", "feeder", east, inst.plan.interval_cycles, 0, {}});
-      continue;
-    }
-    for (int k = 0; k < inst.feeders(); ++k) {
-      Coord at = inst.entry(k);
-      mapped.placement.push_back({fmt::format("{}_feeder", inst.name),
-                                  "feeder",
-                                  "feeder",
-                                  {at.x, at.y, 1, 1},
-                                  inst.plan.interval_cycles,
-                                  0,
-                                  {}});
-    }
+          {inst.name + "_feeder", "feeder", "feeder", inst.feeders_of(k), inst.plan.interval_cycles, 0, {}});
+    if (!inst.in_rows()) continue;
+    const Rect east{inst.rect.x + inst.rect.w, inst.rect.y, 1, inst.rect.h};
+    mapped.placement.push_back(
+        {inst.name + "_collector", "collector", "feeder", east, inst.plan.interval_cycles, 0, {}});
   }
   for (const Flow& f : plan.flows) {
     mapped.flows.push_back({f.name, f.color, int(f.routers.size())});

@@ -176,14 +176,17 @@ double least_interval(const PlanLists& plans) {
   return slowest;
 }
 
-void keep_pace(PlanLists& plans, double pace) {
+bool keep_pace(PlanLists& plans, double pace) {
   constexpr double kNear = 1.02;  // of a kernel's best plan: good enough
-  if (pace >= 1) return;
+  if (pace >= 1) return false;
+  bool fewer = false;
   const double goal = least_interval(plans) * pace;
   for (std::vector<RegionPlan>& list : plans) {
     const double most = std::max(goal, fastest_interval(list) * kNear);
-    std::erase_if(list, [&](const RegionPlan& p) { return p.plan.interval_cycles > most; });
+    fewer =
+        std::erase_if(list, [&](const RegionPlan& p) { return p.plan.interval_cycles > most; }) > 0 || fewer;
   }
+  return fewer;
 }
 
 RegionCost work_cost(const kernels::Work& work, const Machine& machine) {

@@ -44,24 +44,35 @@ graph::Graph convolution(const std::vector<int64_t>& shape, int64_t out, int64_t
   return g;
 }
 
+// The only kernel of a network on so many PEs of WSE-2: cycles from one sample to the next.
+struct Measured {
+  double estimated = 0, interval = 0;
+};
+using Inputs = std::map<std::string, std::vector<float>>;
+Measured measure(const graph::Graph& g, int w, int h, const Inputs& inputs) {
+  const Machine machine = test::machine("wse2");
+  mapping::MapOptions options;
+  options.force_width = w;
+  options.force_height = h;
+  Diag diag;
+  const std::optional<mapping::Mapped> mapped = mapping::map_graph(g, machine, options, diag);
+  EXPECT_TRUE(mapped) << diag.to_string();
+  if (!mapped) return {};
+  const RunResult r = run(*mapped, machine, inputs, kSamples);
+  EXPECT_TRUE(r.ok) << r.message;
+  if (!r.ok) return {};
+  return {mapped->placement[0].interval_cycles, double(r.sample_ends[5] - r.sample_ends[2]) / 3};
+}
+
 class RegionInterval : public testing::TestWithParam<Cut> {};
 
 TEST_P(RegionInterval, IsTheEstimatedOne) {
   const Cut& c = GetParam();
   const graph::Graph g = convolution(c.shape, c.shape[0], 3);
-  const Machine machine = test::machine("wse2");
-  mapping::MapOptions options;
-  options.force_width = c.w;
-  options.force_height = c.h;
-  Diag diag;
-  const std::optional<mapping::Mapped> mapped = mapping::map_graph(g, machine, options, diag);
-  ASSERT_TRUE(mapped) << diag.to_string();
   int64_t words = 1;
   for (int64_t extent : c.shape) words *= extent;
-  const RunResult r = run(*mapped, machine, {{"x", numbers(size_t(words * kSamples), 4)}}, kSamples);
-  ASSERT_TRUE(r.ok) << r.message;
-  const double interval = double(r.sample_ends[5] - r.sample_ends[2]) / 3;
-  EXPECT_NEAR(mapped->placement[0].interval_cycles, interval, 0.2 * interval);
+  const auto [estimated, interval] = measure(g, c.w, c.h, {{"x", numbers(size_t(words * kSamples), 4)}});
+  EXPECT_NEAR(estimated, interval, 0.2 * interval);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -105,17 +116,9 @@ TEST(RegionWeights, OfRowsThatHoldTheSameAreThereOnce) {
 // and filling.
 TEST(RegionCompute, IsTheSumOfItsInstructions) {
   const graph::Graph g = convolution({24, 1, 1}, 48, 1);
-  const Machine machine = test::machine("wse2");
-  mapping::MapOptions options;
-  options.force_width = options.force_height = 1;
-  Diag diag;
-  const std::optional<mapping::Mapped> mapped = mapping::map_graph(g, machine, options, diag);
-  ASSERT_TRUE(mapped) << diag.to_string();
-  const RunResult r = run(*mapped, machine, {{"x", numbers(size_t(24 * kSamples), 4)}}, kSamples);
-  ASSERT_TRUE(r.ok) << r.message;
-  const double interval = double(r.sample_ends[5] - r.sample_ends[2]) / 3;
+  const auto [estimated, interval] = measure(g, 1, 1, {{"x", numbers(size_t(24 * kSamples), 4)}});
   EXPECT_NEAR(interval, 1176 + 24 + 48 + 56 + 80, 100);
-  EXPECT_NEAR(mapped->placement[0].interval_cycles, interval, 0.03 * interval);
+  EXPECT_NEAR(estimated, interval, 0.03 * interval);
 }
 
 // One PE, eight operands of 4 words: it asks for every one of them and hears that it has come, some 75 cycles
@@ -134,17 +137,9 @@ TEST(RegionOperands, TakeLongerThanTheirWords) {
   graph::Node& joined = g.node(*g.find_node("joined"));
   joined.attrs = {{"axis", int64_t(1)}};
   joined.assignment.kernel = "dtg-region";
-  const Machine machine = test::machine("wse2");
-  mapping::MapOptions options;
-  options.force_width = options.force_height = 1;
-  Diag diag;
-  const std::optional<mapping::Mapped> mapped = mapping::map_graph(g, machine, options, diag);
-  ASSERT_TRUE(mapped) << diag.to_string();
-  const RunResult r = run(*mapped, machine, inputs, kSamples);
-  ASSERT_TRUE(r.ok) << r.message;
-  const double interval = double(r.sample_ends[5] - r.sample_ends[2]) / 3;
+  const auto [estimated, interval] = measure(g, 1, 1, inputs);
   EXPECT_NEAR(interval, 8 * (75 + 5 + 2) + 32 + 40, 40);
-  EXPECT_NEAR(mapped->placement[0].interval_cycles, interval, 0.05 * interval);
+  EXPECT_NEAR(estimated, interval, 0.05 * interval);
 }
 
 // Two operands of 2048 words each in four rows of PEs: each has a column of feeders, so that both come in
@@ -155,18 +150,10 @@ TEST(RegionOperands, OfRowsComeBesideEachOther) {
                        b = g.add_input("b", {DataType::f32, {1, 2048}}, 0);
   g.set_output(add_op(g, "sum", "add", {a, b}, {1, 2048}, Origin::autogen));
   g.node(*g.find_node("sum")).assignment.kernel = "dtg-region";
-  const Machine machine = test::machine("wse2");
-  mapping::MapOptions options;
-  options.force_width = options.force_height = 4;
-  Diag diag;
-  const std::optional<mapping::Mapped> mapped = mapping::map_graph(g, machine, options, diag);
-  ASSERT_TRUE(mapped) << diag.to_string();
   const std::vector<float> x = numbers(size_t(2048 * kSamples), 1), y = numbers(size_t(2048 * kSamples), 2);
-  const RunResult r = run(*mapped, machine, {{"a", x}, {"b", y}}, kSamples);
-  ASSERT_TRUE(r.ok) << r.message;
-  const double interval = double(r.sample_ends[5] - r.sample_ends[2]) / 3;
+  const auto [estimated, interval] = measure(g, 4, 4, {{"a", x}, {"b", y}});
   EXPECT_LT(interval, 1.3 * 2048);
-  EXPECT_NEAR(mapped->placement[0].interval_cycles, interval, 0.2 * interval);
+  EXPECT_NEAR(estimated, interval, 0.2 * interval);
 }
 
 // Four results by one column of collectors, on a machine that gives microthreads numbers of its own choice:
