@@ -86,10 +86,11 @@ class Resident {
     if (inst().work.kind->has_resident_form()) return true;
     if (why.empty())
       why = fmt::format("the kernel is a {} ({})", inst().work.kind->name(), inst().kernel);
-    return fail(
-        inst().title, "its operands cannot be resident: " + why,
-        "chains, softmax, norms, reductions of rows, products, convolutions, transposes and concats have a "
-        "resident form");
+    std::string forms;
+    for (const kernels::Kind* kind : kernels::kinds())
+      if (kind->has_resident_form()) forms += fmt::format("{}{}", forms.empty() ? "" : ", ", kind->name());
+    return fail(inst().title, "its operands cannot be resident: " + why,
+                "kinds of kernels that can: " + forms);
   }
   graph::Group group_of(const graph::Graph& g) {
     for (graph::Group& group : graph::groups(g))

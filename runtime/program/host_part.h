@@ -53,7 +53,7 @@ using Attrs = std::vector<std::pair<std::string, AttrValue>>;  // sorted by name
 
 // Instead of tiles: the tensor is planes of so many rows; a PE of column x has of each of them tile_rows rows
 // from first_row + x * row_step on, and tile_columns columns from first_column on. What is outside a plane is
-// zeros. All rows of PEs have the same.
+// zeros. All rows of PEs have the same; with row_step 0 all PEs.
 struct Windows {
   uint32_t planes = 0;  // 0: tiles
   int64_t plane_rows = 1;
@@ -77,7 +77,7 @@ struct HostStep {
   enum class Kind : uint8_t { send, receive, op, copy_in, launch, copy_out } kind = Kind::op;
   std::string port;                  // send, receive: name of the HostPort
   std::string tensor;  // send, receive: elements in C order, one wavelet each; copies: as they lie on PEs, of
-                       // 16 or 32 bits
+                       // 16 or 32 bits; integers of 64 bits as words
   std::string op;                    // op: name in runtime/ops
   std::vector<std::string> inputs, outputs;  // op
   Attrs attrs;

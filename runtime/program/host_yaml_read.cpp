@@ -49,7 +49,7 @@ void read_tiling(YamlMap& map, Tiling& t, Diag& diag) {
   read_number(map, "plane_rows", t.windows.plane_rows, 1, kMaxInt, diag);
   read_number(map, "first_row", t.windows.first_row, -kMaxTile, kMaxInt, diag);
   read_number(map, "first_column", t.windows.first_column, -kMaxTile, kMaxInt, diag);
-  read_number(map, "row_step", t.windows.row_step, 1, kMaxTile, diag);
+  read_number(map, "row_step", t.windows.row_step, 0, kMaxTile, diag);
 }
 
 // Of the network: left out for the first copy.
