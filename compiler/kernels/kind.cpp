@@ -21,7 +21,8 @@ std::span<const Kind* const> kinds() {
                                      resident_transpose_kind(),
                                      resident_concat_kind(),
                                      resident_convolution_kind(),
-                                     resident_lookup_kind()};
+                                     resident_lookup_kind(),
+                                     resident_pool_kind()};
   return list;
 }
 

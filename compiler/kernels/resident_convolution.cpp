@@ -8,16 +8,9 @@
 #include "compiler/kernels/resident_chain.h"
 #include "compiler/kernels/resident_kind.h"
 #include "compiler/kernels/role_parts.h"
-#include "runtime/ops/windows.h"
 
 namespace cs::kernels {
 
-namespace {
-
-using graph::Graph;
-using graph::NodeId;
-
-// Of rows and columns; a single dimension is one of rows.
 bool add_windows(const ops::Window& window, Convolution& c, std::string& why) {
   if (window.size() > c.extents.size()) {
     why = fmt::format("it has {} dimensions, PEs take rows and columns", window.size());
@@ -39,6 +32,11 @@ bool add_windows(const ops::Window& window, Convolution& c, std::string& why) {
   }
   return true;
 }
+
+namespace {
+
+using graph::Graph;
+using graph::NodeId;
 
 class ResidentConvolution final : public ResidentKind {
  public:

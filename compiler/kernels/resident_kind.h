@@ -4,6 +4,7 @@
 
 #include "compiler/kernels/choice.h"
 #include "compiler/kernels/kind.h"
+#include "runtime/ops/windows.h"
 
 namespace cs::kernels {
 
@@ -16,12 +17,14 @@ class ResidentKind : public Kind {
   bool has_resident_form() const override { return true; }
 
  protected:
-  // The group is this kind's first row, of its first node's first operand; behind the node it is generated.
-  void take_group(const graph::Graph& g, const graph::Group& group, const Work& work, Choice& choice) const {
+  // The group is this kind's first row, of its first node's first operand, and what is behind the node
+  // generated; or all is, under this name.
+  void take_group(const graph::Graph& g, const graph::Group& group, const Work& work, Choice& choice,
+                  std::string_view generated = {}) const {
     choice.work = work;
-    choice.row = &library()[0];
-    choice.kernel = std::string(choice.row->name);
-    choice.origin = group.nodes.size() > 1 ? Origin::autogen : Origin::handwritten;
+    choice.row = generated.empty() ? &library()[0] : nullptr;
+    choice.kernel = std::string(generated.empty() ? choice.row->name : generated);
+    choice.origin = group.nodes.size() > 1 || !generated.empty() ? Origin::autogen : Origin::handwritten;
     choice.operands = {graph::source_of(g, g.node(group.nodes.front()).inputs[0])};
     choice.constants.clear();
     choice.expr.reset();
@@ -29,5 +32,9 @@ class ResidentKind : public Kind {
     choice.epilogue = nullptr;
   }
 };
+
+// Windows of rows and columns; a single dimension is one of rows. False with the reason if there are more, or
+// longer ones than PEs take (resident_convolution.cpp).
+bool add_windows(const ops::Window&, Convolution&, std::string& why);
 
 }  // namespace cs::kernels
