@@ -7,15 +7,17 @@
 //   reductions    every PE has whole rows, or the PEs of a row of the rectangle have a piece of each row and
 //   their sums
 //                 meet on the first one (reduce.csl)
-//   products      a square of PEs has tiles of all three matrices (resident_product.csl)
+//   products      a square of PEs has tiles of all three matrices (resident_product.csl, resident_shift.csl)
+//   gemv          any rectangle has tiles of the matrix, and sums meet along its rows or columns
+//                 (resident_gemv.csl)
 //   transposes    a square of PEs has tiles of the matrix, or every PE whole matrices (transpose.csl)
 //   convolutions  columns of PEs have rows of the result and the windows that these need, rows of PEs output
 //   channels
 //                 (resident_conv.csl)
 //   concats       every PE has whole rows of all operands, or columns
-// Each kind says what lies where (kernels::ResidentArrays). 16-bit floats become f32 where they lie, before
-// the kernel begins; its result is one of them again (resident_text.cpp). What else there is (regions) is
-// refused, with the reason.
+// Each kind says what lies where (kernels::ResidentArrays); of several that compute the same, the fastest by
+// estimate is taken. 16-bit floats become f32 where they lie, before the kernel begins; its result is one of
+// them again (resident_text.cpp). What else there is (regions) is refused, with the reason.
 #pragma once
 
 #include "compiler/mapping/instances.h"
