@@ -85,6 +85,7 @@ struct ResidentArray {
   bool odd_word = false;                 // begins 4 bytes beyond a multiple of 8
   Windows windows = {};                  // of planes, instead of tiles of the matrix
   bool half = false;                     // the host has 16-bit floats, the kernel works on words of f32
+  TileOrder order = TileOrder::straight;  // of the tiles
   int words() const { return tile_rows * tile_columns * std::max(1, int(windows.planes)); }
 };
 struct ResidentArrays {

@@ -1,11 +1,24 @@
-// The bias of a gemm, as kernels for products need it.
+// What a gemm has beside its operands, as kernels for products need it: the bias, transposes, a factor.
 #include "compiler/kernels/match_parts.h"
 
 namespace cs::kernels {
 
+bool is_transposed(const graph::Node& node, int operand) {
+  const char* flag = operand == 0 ? "trans_a" : "trans_b";
+  return node.op == "gemm" && ops::attr_int(*ops::find_op(node.op), node.attrs, flag) != 0;
+}
+
+double factor_of(const graph::Node& node) {
+  return node.op == "gemm" ? ops::attr_real(*ops::find_op(node.op), node.attrs, "alpha") : 1;
+}
+
+bool has_bias(const graph::Node& node) {
+  return node.op == "gemm" && node.inputs.size() > 2 && node.inputs[2].valid();
+}
+
 std::vector<float> bias_of(const graph::Graph& g, const graph::Node& node, int64_t m) {
   std::vector<float> bias(size_t(m), 0.0F);
-  if (node.op != "gemm" || node.inputs.size() < 3 || !node.inputs[2].valid()) return bias;
+  if (!has_bias(node)) return bias;
   const ops::Tensor& c = *g.constant_of(graph::source_of(g, node.inputs[2]));
   const double beta = ops::attr_real(*ops::find_op(node.op), node.attrs, "beta");
   for (int64_t i = 0; i < m; ++i) bias[size_t(i)] = float(beta) * float(c.get(c.elements() == 1 ? 0 : i));
@@ -13,7 +26,7 @@ std::vector<float> bias_of(const graph::Graph& g, const graph::Node& node, int64
 }
 
 bool bias_fits(const graph::Graph& g, const graph::Node& node, int64_t m, std::string& why) {
-  if (node.op != "gemm" || node.inputs.size() < 3 || !node.inputs[2].valid()) return true;
+  if (!has_bias(node)) return true;
   const graph::Value& bias = operand(g, node, 2);
   if (!bias.is_constant()) {
     why = "the bias is not constant";

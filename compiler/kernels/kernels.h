@@ -42,6 +42,8 @@ const Kind* resident_convolution_kind();  // a convolution of n elements to m on
 const Kind* resident_pool_kind();     // the largest elements or means of windows, n elements to m on the PEs
 const Kind* resident_lookup_kind();   // n numbers to m words of rows of a table on the PEs
 const Kind* resident_product_kind();  // rows × (y[m] = W[m,n] x[n] + b), operands on a square of PEs
+const Kind* resident_shift_kind();    // the same by shifts
+const Kind* resident_gemv_kind();     // the same, rows or m being 1, on any rectangle
 
 // The code of an elementwise chain, in numbers: what autogen generates for a slice (autogen/expression.h).
 struct ChainCost {
@@ -111,6 +113,7 @@ struct Work {
                          // the table
   Walk walk;             // walks
   Convolution convolution;  // on resident operands
+  bool weights = false;     // a product on the PEs: its matrix is constant
   bool bytes = false;    // contraction: weights are steps of a scale per output and take a byte each
   bool operator==(const Work&) const = default;
   int64_t words_in() const { return rows * n * operands; }

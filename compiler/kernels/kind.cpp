@@ -18,6 +18,8 @@ std::span<const Kind* const> kinds() {
                                      broadcast_kind(),
                                      relay_kind(),
                                      resident_product_kind(),
+                                     resident_shift_kind(),
+                                     resident_gemv_kind(),
                                      resident_transpose_kind(),
                                      resident_concat_kind(),
                                      resident_convolution_kind(),

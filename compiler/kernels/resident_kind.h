@@ -37,4 +37,15 @@ class ResidentKind : public Kind {
 // longer ones than PEs take (resident_convolution.cpp).
 bool add_windows(const ops::Window&, Convolution&, std::string& why);
 
+// Products: `rows` times m sums of n products each.
+class ResidentProductKind : public ResidentKind {
+ public:
+  int64_t flops(const Work& work) const override {
+    return work.rows * work.m * 2 * work.n + int64_t(double(work.rows * work.m) * work.flops_per_element);
+  }
+  double constant_words(const Work& work) const override {
+    return double(work.n) * double(work.m) / double(work.rows);  // read once, not for every row
+  }
+};
+
 }  // namespace cs::kernels

@@ -1,7 +1,9 @@
-// Products on operands that lie on the PEs: Y = X W + b on a square of PEs by SUMMA (resident_product.csl), W
-// constant or an operand. No stream brings operands in this form, so no node is matched; a group of nodes is
-// taken where the program is for resident operands.
-#include <cmath>
+// Products on operands that lie on the PEs: Y = X W + b on a square of PEs, W constant or an operand, by
+// SUMMA (resident_product.csl) or by shifts (resident_shift.csl), whichever is estimated to be faster. No
+// stream brings operands in this form, so no node is matched; a group of nodes is taken where the program is
+// for resident operands.
+#include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -18,7 +20,7 @@ using graph::Graph;
 using graph::NodeId;
 using graph::ValueId;
 
-class ResidentProduct final : public ResidentKind {
+class ResidentProduct : public ResidentProductKind {
  public:
   std::string_view name() const override { return "resident product"; }
   std::span<const Row> library() const override {
@@ -26,7 +28,7 @@ class ResidentProduct final : public ResidentKind {
                                 "resident_product.csl",
                                 this,
                                 {"gemm", "matmul"},
-                                "matrix × matrix on operands that lie on a square of PEs"}};
+                                "matrix × matrix on operands that lie on a square of PEs, by SUMMA"}};
     return list;
   }
 
@@ -43,7 +45,7 @@ class ResidentProduct final : public ResidentKind {
     if (!matrices(g, id, work, why) || !bias_fits(g, node, work.m, why)) return false;
     take_group(g, group, work, choice);
     if (operand(g, node, 1).is_constant()) {
-      choice.constants.push_back({"w", matrix_of(g, node)});
+      choice.constants.push_back({"w", matrix_of(g, node, work)});
     } else {
       choice.operands.push_back(graph::source_of(g, node.inputs[1]));
     }
@@ -72,21 +74,18 @@ class ResidentProduct final : public ResidentKind {
   void add_resident_memory(const Work& work, const Cut& cut, Memory& memory) const override {
     const int64_t k = cut.n_slice, m = cut.m_slice, rows = tile_rows(work, cut);
     add_user(memory, "tiles of the constant or second operand", 3 * 4 * (k * m + 1));
-    add_user(memory, "tiles of the first operand", 3 * 4 * rows * k);
+    add_user(memory, "tiles of the first operand", first_buffers() * 4 * rows * k);
     add_user(memory, "result", 4 * rows * m);
     add_user(memory, "bias", 4 * m * work.constants);
     add_user(memory, "temporaries", 4 * chain_words(work.chain, int(rows * m)));
   }
 
-  // The closed form of summa.csl, what clears the result, and what is behind the product.
   double launch_cycles(const Work& work, const Cut& cut, const Machine& m) const override {
-    const double K = cut.n_slice, M = cut.m_slice, N = tile_rows(work, cut), P = cut.w;
-    const double step = K * (N * (M + 2) + 3.2 * std::floor(N / 8) + 32) + 140;
-    const double first = std::max(M * K, K * N) + 2 * P + 30;
+    const double M = cut.m_slice, N = tile_rows(work, cut);
     const double clear = M * N / rate("fmovs", 1, m) + N * 12 * work.constants;
     const double chain =
         work.flops_per_element > 0 ? chain_cycles(work.chain, int(M * N)).alone() : 0;
-    return P * step + first + clear + chain;
+    return product_cycles(work, cut) + clear + chain;
   }
 
   // ---- text
@@ -114,29 +113,19 @@ class ResidentProduct final : public ResidentKind {
   }
 
   ResidentText write_resident(const Choice& choice, const Setting& at) const override {
-    ResidentText text;
-    text.layout =
-        "const colors = [4]color{ @get_color(0), @get_color(1), @get_color(4), @get_color(5) };\n" +
-        fmt::format("const routes = @import_module(\"summa_layout.csl\", .{{ .P = {} }});\n", at.cut.w);
-    text.tile = fmt::format(
-        "      @set_tile_code(x, y, \"pe.csl\", .{{\n"
-        "        .memcpy_params = memcpy.get_params(x), .colors = colors,\n"
-        "        .place = .{{ .west = x == 0, .east = x == {0}, .north = y == 0, .south = y == {0} }} }});\n"
-        "      routes.configure(x, y, colors[0], colors[1], NORTH, SOUTH, y);\n"
-        "      routes.configure(x, y, colors[2], colors[3], WEST, EAST, x);\n",
-        at.cut.w - 1);
-    text.parameters = "param place: comptime_struct;\nparam colors: [4]color;\n";
+    ResidentText text = text_of_square(at.cut.w);
     text.gives_back = true;
     const int rows = tile_rows(choice.work, at.cut), m = at.cut.m_slice;
     const bool biased = choice.work.constants > 0;
+    const std::string places = std::exchange(text.import, {});
     text.import = write_resident_chain(choice, at, rows * m, text.files);
     text.import += fmt::format(
         "fn done() void {{\n{}  {};\n}}\n"
-        "const kernel = @import_module(\"resident_product.csl\", .{{\n"
-        "  .P = {}, .rows = {}, .k = {}, .m = {}, .place = place, .colors = colors,\n"
+        "const kernel = @import_module(\"{}\", .{{\n"
+        "  .P = {}, .rows = {}, .k = {}, .m = {}, {},\n"
         "  .x = &x0, .w = @ptrcast([*]f32, &{}[1]), .y = &y, .biased = {}, .bias = {}, .done = done }});\n",
-        text.import.empty() ? "" : "  epilogue.run();\n", give_back(choice), at.cut.w, rows, at.cut.n_slice,
-        m, choice.operands.size() > 1 ? "x1" : "w", biased, biased ? "&b" : "&y");
+        text.import.empty() ? "" : "  epilogue.run();\n", give_back(choice), choice.row->file, at.cut.w, rows,
+        at.cut.n_slice, m, places, choice.operands.size() > 1 ? "x1" : "w", biased, biased ? "&b" : "&y");
     return text;
   }
 
@@ -152,24 +141,34 @@ class ResidentProduct final : public ResidentKind {
                        cut.n_slice, cut.m_slice, rows, cut.m_slice);
   }
 
-  // ---- bound
-
-  int64_t flops(const Work& work) const override {
-    return work.rows * work.m * 2 * work.n + int64_t(double(work.rows * work.m) * work.flops_per_element);
+ protected:
+  // The closed form of summa.csl.
+  virtual double product_cycles(const Work& work, const Cut& cut) const {
+    const double K = cut.n_slice, M = cut.m_slice, N = tile_rows(work, cut), P = cut.w;
+    const double step = std::max(K * (N * (M + 2) + 26) + 240, 2.5 * K * (M + N) + 200);
+    return P * step + std::max(M * K, K * N) + 2 * P + 30;
   }
-  double constant_words(const Work& work) const override {
-    return double(work.n) * double(work.m) / double(work.rows);  // read once, not for every row
+  // Tiles of the first operand in a PE's memory.
+  virtual int64_t first_buffers() const { return 3; }
+  // Layout, tile and parameters; as import the kernel's parameters for its place.
+  virtual ResidentText text_of_square(int side) const {
+    ResidentText text;
+    text.layout = "const colors = [4]color{ @get_color(0), @get_color(1), @get_color(4), @get_color(5) };\n" +
+                  fmt::format("const routes = @import_module(\"summa_layout.csl\", .{{ .P = {} }});\n", side);
+    text.tile = fmt::format(
+        "      @set_tile_code(x, y, \"pe.csl\", .{{\n"
+        "        .memcpy_params = memcpy.get_params(x), .colors = colors,\n"
+        "        .place = .{{ .west = x == 0, .east = x == {0}, .north = y == 0, .south = y == {0} }} }});\n"
+        "      routes.configure(x, y, colors[0], colors[1], NORTH, SOUTH, y);\n"
+        "      routes.configure(x, y, colors[2], colors[3], WEST, EAST, x);\n",
+        side - 1);
+    text.parameters = "param place: comptime_struct;\nparam colors: [4]color;\n";
+    text.import = ".place = place, .colors = colors";
+    return text;
   }
+  static int tile_rows(const Work& work, const Cut& cut) { return int(ceil_div(work.rows, cut.h)); }
 
  private:
-  static int tile_rows(const Work& work, const Cut& cut) { return int(ceil_div(work.rows, cut.h)); }
-  static bool has_bias(const graph::Node& n) {
-    return n.op == "gemm" && n.inputs.size() > 2 && n.inputs[2].valid();
-  }
-  static bool flagged(const graph::Node& node, const char* attribute) {
-    return node.op == "gemm" && ops::attr_int(*ops::find_op(node.op), node.attrs, attribute) != 0;
-  }
-
   bool matrices(const Graph& g, NodeId id, Work& work, std::string& why) const {
     const graph::Node& node = g.node(id);
     const graph::Value &x = operand(g, node, 0), &w = operand(g, node, 1), &y = g.value(node.outputs[0]);
@@ -178,13 +177,13 @@ class ResidentProduct final : public ResidentKind {
       why = "its operands and result are not floats of one type";
     } else if (x.is_constant() || w.type.rank() != 2 || x.type.rank() < 1) {
       why = "the second operand must be a matrix, and the first not constant";
-    } else if (flagged(node, "trans_a") || (flagged(node, "trans_b") && !w.is_constant())) {
+    } else if (is_transposed(node, 0) || (is_transposed(node, 1) && !w.is_constant())) {
       why = "an operand is transposed";
-    } else if (!w.is_constant() && node.op == "gemm" && attr(node, "alpha") != 1) {
+    } else if (!w.is_constant() && factor_of(node) != 1) {
       why = "alpha is not 1";
     }
     if (!why.empty()) return false;
-    const bool transposed = flagged(node, "trans_b");
+    const bool transposed = is_transposed(node, 1);
     work.kind = this;
     work.resident = true;
     work.half = y.type.dtype != DataType::f32;
@@ -196,21 +195,72 @@ class ResidentProduct final : public ResidentKind {
     if (work.rows < 1 || work.n < 1) why = "a tensor is empty";
     return why.empty();
   }
-  static double attr(const graph::Node& node, const char* name) {
-    return ops::attr_real(*ops::find_op(node.op), node.attrs, name);
-  }
 
   // W row by row, n x m.
-  static std::vector<float> matrix_of(const Graph& g, const graph::Node& node) {
-    const ops::Tensor& w = *g.constant_of(graph::source_of(g, node.inputs[1]));
-    const bool transposed = flagged(node, "trans_b");
-    const float alpha = node.op == "gemm" ? float(attr(node, "alpha")) : 1;
-    const int64_t n = w.type.shape[transposed ? 1 : 0], m = w.type.shape[transposed ? 0 : 1];
-    std::vector<float> list;
-    for (int64_t j = 0; j < n; ++j)
-      for (int64_t i = 0; i < m; ++i)
-        list.push_back(alpha * float(w.get(transposed ? i * n + j : j * m + i)));
+  static ConstantView matrix_of(const Graph& g, const graph::Node& node, const Work& work) {
+    const ConstantView w(g.shared_constant_of(graph::source_of(g, node.inputs[1])), float(factor_of(node)));
+    return is_transposed(node, 1) ? w.turned(work.n, work.m) : w;
+  }
+};
+
+// The same tiles, in the order in which shift_gemm.csl wants them.
+class ShiftedProduct final : public ResidentProduct {
+ public:
+  std::string_view name() const override { return "resident product by shifts"; }
+  std::span<const Row> library() const override {
+    static const Row list[] = {{"shift_gemm",
+                                "resident_shift.csl",
+                                this,
+                                {"gemm", "matmul"},
+                                "matrix × matrix on operands that lie on a square of PEs, by shifts"}};
     return list;
+  }
+
+  std::optional<Cut> cut_resident(const Work& work, int w, int h, const Machine& m) const override {
+    if (w == 1) return std::nullopt;  // nothing moves
+    return ResidentProduct::cut_resident(work, w, h, m);
+  }
+
+  std::string resident_limits(const Work&) const override { return {}; }  // those of the other form
+
+  ResidentArrays resident_arrays(const Choice& choice, const Cut& cut) const override {
+    ResidentArrays list = ResidentProduct::resident_arrays(choice, cut);
+    for (std::vector<ResidentArray>* arrays : {&list.operands, &list.constants})
+      for (ResidentArray& x : *arrays) x.order = x.name == "b" ? TileOrder::ring : TileOrder::skewed_rows;
+    list.operands.front().order = TileOrder::skewed_columns;
+    list.result.order = TileOrder::ring;
+    return list;
+  }
+
+ protected:
+  // The closed form of shift_gemm.csl.
+  double product_cycles(const Work& work, const Cut& cut) const override {
+    const double K = cut.n_slice, M = cut.m_slice, N = tile_rows(work, cut), P = cut.w;
+    const double product = K * (N * (M + 2) + 26);
+    return (P - 1) * std::max(product + 230, 2 * K * (M + N) + 120) + product + 60;
+  }
+  int64_t first_buffers() const override { return 2; }
+  ResidentText text_of_square(int side) const override {
+    ResidentText text;
+    const auto line = [&](const char* name, const char* up, const char* down, int first) {
+      text.layout += fmt::format(
+          "const {} = @import_module(\"shift_layout.csl\", .{{ .P = {}, .up = {}, .down = {}, .colors = "
+          "[4]color{{\n"
+          "  @get_color({}), @get_color({}), @get_color({}), @get_color({}) }} }});\n",
+          name, side, up, down, first, first + 1, first + 2, first + 3);
+    };
+    line("rows", "EAST", "WEST", 0);
+    line("columns", "SOUTH", "NORTH", 4);
+    text.tile =
+        "      @set_tile_code(x, y, \"pe.csl\", .{\n"
+        "        .memcpy_params = memcpy.get_params(x), .x_colors = [2]color{ rows.in_color(x), "
+        "rows.out_color(x) },\n"
+        "        .w_colors = [2]color{ columns.in_color(y), columns.out_color(y) } });\n"
+        "      rows.configure(x, y, x);\n"
+        "      columns.configure(x, y, y);\n";
+    text.parameters = "param x_colors: [2]color;\nparam w_colors: [2]color;\n";
+    text.import = ".x_colors = x_colors, .w_colors = w_colors";
+    return text;
   }
 };
 
@@ -218,6 +268,11 @@ class ResidentProduct final : public ResidentKind {
 
 const Kind* resident_product_kind() {
   static const ResidentProduct kind;
+  return &kind;
+}
+
+const Kind* resident_shift_kind() {
+  static const ShiftedProduct kind;
   return &kind;
 }
 

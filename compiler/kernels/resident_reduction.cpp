@@ -11,29 +11,30 @@ namespace cs::kernels {
 namespace {
 
 // Colours, and what each PE of the line does.
-void line_layout(const Setting& at, ResidentText& text) {
+void line_layout(const Setting& at, bool down, ResidentText& text) {
+  const char* position = down ? "y" : "x";
   text.layout = fmt::format(
       "const colors = [6]color{{ @get_color(0), @get_color(1), @get_color(2), @get_color(3), "
       "@get_color(4), "
       "@get_color(5) }};\n"
       "const line = @import_module(\"reduce_layout.csl\", .{{\n"
-      "  .P = {}, .group = {}, .colors = colors, .back_color = @get_color(6), .toward = WEST, .away = "
-      "EAST }});\n",
-      at.cut.line, at.cut.group);
+      "  .P = {}, .group = {}, .colors = colors, .back_color = @get_color(6), .toward = {}, .away = "
+      "{} }});\n",
+      at.cut.line, at.cut.group, down ? "NORTH" : "WEST", down ? "SOUTH" : "EAST");
   text.tile = fmt::format(
-      "      const role = line.configure(x, y, x, @as(line.algorithm, {}), false);\n"
+      "      const role = line.configure(x, y, {0}, @as(line.algorithm, {1}), false);\n"
       "      @set_tile_code(x, y, \"pe.csl\", .{{\n"
-      "        .memcpy_params = memcpy.get_params(x), .count = role.count, .root = x == 0, .out_color = "
+      "        .memcpy_params = memcpy.get_params(x), .count = role.count, .root = {0} == 0, .out_color = "
       "colors[role.out],\n"
       "        .in_colors = [6]color{{ colors[role.ins[0]], colors[role.ins[1]], colors[role.ins[2]], "
       "colors[role.ins[3]],\n"
       "                               colors[role.ins[4]], colors[role.ins[5]] }} }});\n",
-      int(at.cut.line_reduce));
+      position, int(at.cut.line_reduce));
   text.parameters =
       "param count: u16;\nparam root: bool;\nparam in_colors: [6]color;\nparam out_color: color;\n";
 }
 
-std::string line_import(const Choice& choice, const Setting& at) {
+std::string line_import(int words, bool maximum) {
   return fmt::format(
       "const line = @import_module(\"reduce.csl\", .{{\n"
       "  .n = {}, .data = @get_dsd(mem1d_dsd, .{{ .tensor_access = |i|{{{}}} -> y[i] }}), .maximum = "
@@ -44,12 +45,11 @@ std::string line_import(const Choice& choice, const Setting& at) {
       "                               @get_input_queue(6), @get_input_queue(7) }},\n"
       "  .out_queue = @get_output_queue(3), .back_color = out_color, .back_in = @get_input_queue(7),\n"
       "  .back_out = @get_output_queue(4) }});\n",
-      at.cut.m_slice, at.cut.m_slice, choice.maximum);
+      words, words, maximum);
 }
 
 // The kernel of a PE, which calls `along` when its own sums are made.
-void kernel_import(const Choice& choice, const Setting& at, const char* root, const char* along,
-                   ResidentText& text) {
+void kernel_import(const Choice& choice, const Setting& at, const LineNames& line, ResidentText& text) {
   if (choice.row == nullptr) {
     const std::string file = at.name + "_kernel.csl";
     autogen::ReductionSpec spec;
@@ -63,7 +63,7 @@ void kernel_import(const Choice& choice, const Setting& at, const char* root, co
     text.import += fmt::format(
         "const kernel = @import_module(\"{}\", .{{ .x = &x0, .y = &y, .root = {}, .along_line "
         "= {} }});\n",
-        file, root, along);
+        file, line.root, line.reduce);
     return;
   }
   text.import += fmt::format(
@@ -71,16 +71,21 @@ void kernel_import(const Choice& choice, const Setting& at, const char* root, co
       "  .n = {}, .rows = {}, .x = &x0, .y = &y, .maximum = {}, .scale = {}, .root = {}, "
       ".along_line = "
       "{} }});\n",
-      at.cut.n_slice, at.cut.m_slice, choice.maximum, autogen::float_literal(choice.scale), root, along);
+      at.cut.n_slice, at.cut.m_slice, choice.maximum, autogen::float_literal(choice.scale), line.root,
+      line.reduce);
 }
 
 }  // namespace
 
-ResidentText resident_reduction(const Choice& choice, const Setting& at, ResidentText text) {
+LineNames add_line(const Setting& at, bool down, int words, bool maximum, ResidentText& text) {
   const bool line = at.cut.line > 1;
-  if (line) line_layout(at, text);
-  text.import = line ? line_import(choice, at) : "fn nothing() void {}\n";
-  kernel_import(choice, at, line ? "root" : "true", line ? "line.reduce" : "nothing", text);
+  if (line) line_layout(at, down, text);
+  text.import += line ? line_import(words, maximum) : "fn nothing() void {}\n";
+  return line ? LineNames{"root", "line.reduce"} : LineNames{};
+}
+
+ResidentText resident_reduction(const Choice& choice, const Setting& at, ResidentText text) {
+  kernel_import(choice, at, add_line(at, false, at.cut.m_slice, choice.maximum, text), text);
   return text;
 }
 

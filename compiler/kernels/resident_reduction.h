@@ -1,4 +1,4 @@
-// The resident form of reductions (reduction.cpp).
+// The resident form of reductions (reduction.cpp), and the line of PEs along which other kernels add up too.
 #pragma once
 
 #include "compiler/kernels/choice.h"
@@ -7,5 +7,16 @@ namespace cs::kernels {
 
 // Every PE reduces its rows or pieces of rows; pieces meet along a line of PEs (reduce.csl).
 ResidentText resident_reduction(const Choice&, const Setting&, ResidentText alone);
+
+// What the text of a PE calls the line: whether the PE is its first one, and the function that reduces along
+// it.
+struct LineNames {
+  const char* root = "true";
+  const char* reduce = "nothing";
+};
+// Along the cut's line the first words of y meet on its first PE, the westernmost of each row of the
+// rectangle or, `down`, the northernmost of each column: layout, tile, parameters and import. A line of one
+// PE has none.
+LineNames add_line(const Setting&, bool down, int words, bool maximum, ResidentText&);
 
 }  // namespace cs::kernels

@@ -28,14 +28,7 @@ class Resident {
   bool run(const graph::Graph& g) {
     if (!one_kernel(g)) return false;
     streamed_ = inst().operands;
-    if (!take_form(g) || !supported(g)) return false;
-    inst().work.resident = true;
-    if (inst().expr) {
-      std::vector<int> phases(inst().operands.size(), 0);
-      phases.resize(size_t(std::max(1, inst().expr->inputs())), autogen::kConstantPhase);
-      inst().work.chain = autogen::chain_cost(*inst().expr, phases, machine_, true);
-    }
-    if (!size()) return false;
+    if (!find_forms(g) || !supported(g) || !size()) return false;
     mapped_.layout = "layout.csl";
     mapped_.files = resident_files(inst(), kFunction, machine_);
     host_steps();
@@ -74,16 +67,20 @@ class Resident {
                          "compile the operator alone, or let operands be streamed");
   }
 
-  // Of a kernel that has no such form, another one may compute the same nodes.
-  bool take_form(const graph::Graph& g) {
+  // The kernel's own form, and those of others that compute the same nodes.
+  bool find_forms(const graph::Graph& g) {
     std::string why;
+    if (inst().work.kind->has_resident_form()) add_form(inst());
     for (const kernels::Kind* kind : kernels::kinds()) {
-      if (inst().work.kind->has_resident_form()) return true;
+      if (kind == inst().work.kind) continue;
       kernels::Choice choice = inst();
-      if (kind->take_resident(g, group_of(g), machine_, choice, why))  // its operands may be in another order
-        static_cast<kernels::Choice&>(inst()) = std::move(choice);
+      std::string reason;
+      if (kind->take_resident(g, group_of(g), machine_, choice, reason))
+        add_form(std::move(choice));  // its operands may be in another order
+      else if (!reason.empty())
+        why = std::move(reason);
     }
-    if (inst().work.kind->has_resident_form()) return true;
+    if (!forms_.empty()) return true;
     if (why.empty())
       why = fmt::format("the kernel is a {} ({})", inst().work.kind->name(), inst().kernel);
     std::string forms;
@@ -92,26 +89,37 @@ class Resident {
     return fail(inst().title, "its operands cannot be resident: " + why,
                 "kinds of kernels that can: " + forms);
   }
+  void add_form(kernels::Choice choice) {
+    choice.work.resident = true;
+    if (choice.expr) {
+      std::vector<int> phases(choice.operands.size(), 0);
+      phases.resize(size_t(std::max(1, choice.expr->inputs())), autogen::kConstantPhase);
+      choice.work.chain = autogen::chain_cost(*choice.expr, phases, machine_, true);
+    }
+    forms_.push_back(std::move(choice));
+  }
   graph::Group group_of(const graph::Graph& g) {
     for (graph::Group& group : graph::groups(g))
       if (group.nodes == inst().nodes) return std::move(group);
-    CS_CHECK(false, "an instance is made of a group");
-    return {};
+    return {.name = inst().name, .nodes = inst().nodes};  // several of them (resident_merge.h)
   }
 
   bool supported(const graph::Graph& g) {
-    const kernels::ResidentArrays arrays = inst().work.kind->resident_arrays(inst(), kernels::Cut{});
-    for (size_t k = 0; k < inst().operands.size(); ++k) {
-      const graph::Value& v = g.value(inst().operands[k]);
-      if (v.type.elements() != arrays.operands[k].elements)
-        return fail(inst().title, fmt::format("operand '{}' would have to be repeated", v.name),
-                    "give it the shape of the result");
+    for (const kernels::Choice& form : forms_) {
+      const kernels::ResidentArrays arrays = form.work.kind->resident_arrays(form, kernels::Cut{});
+      for (size_t k = 0; k < form.operands.size(); ++k) {
+        const graph::Value& v = g.value(form.operands[k]);
+        if (v.type.elements() != arrays.operands[k].elements)
+          return fail(inst().title, fmt::format("operand '{}' would have to be repeated", v.name),
+                      "give it the shape of the result");
+      }
     }
     return true;
   }
 
   // ---- size
 
+  // The quickest form on its quickest rectangle; of equals the first one.
   bool size() {
     const Extent limit = fabric_limit(options_, machine_);
     const bool forced = options_.force_width > 0;
@@ -119,17 +127,23 @@ class Resident {
     std::vector<int> heights = powers(limit.height - margins().height);
     if (forced) widths = {options_.force_width}, heights = {std::max(1, options_.force_height)};
     std::optional<kernels::Plan> best, least;
-    for (int w : widths) {
-      for (int h : heights) {
-        if (!forced && int64_t(w) * h > options_.max_pes_per_kernel) break;
-        const auto plan = kernels::plan_resident(inst().work, w, h, machine_);
-        if (!plan) continue;
-        if (!least || plan->memory.total < least->memory.total) least = plan;
-        const bool fits = plan->memory.total <= uint32_t(machine_.core.memory_bytes);
-        if (fits && (!best || plan->interval_cycles < best->interval_cycles)) best = plan;
+    const kernels::Choice* quickest = nullptr;
+    for (const kernels::Choice& form : forms_) {
+      for (int w : widths) {
+        for (int h : heights) {
+          if (!forced && int64_t(w) * h > options_.max_pes_per_kernel) break;
+          const auto plan = kernels::plan_resident(form.work, w, h, machine_);
+          if (!plan) continue;
+          if (!least || plan->memory.total < least->memory.total) least = plan;
+          const bool fits = plan->memory.total <= uint32_t(machine_.core.memory_bytes);
+          if (!fits || (best && plan->interval_cycles >= best->interval_cycles)) continue;
+          best = plan;
+          quickest = &form;
+        }
       }
     }
-    if (!best) return no_room(least);
+    if (quickest == nullptr) return no_room(least);
+    static_cast<kernels::Choice&>(inst()) = *quickest;
     inst().plan = *best;
     inst().rect = {machine_.memcpy.margin_west, machine_.memcpy.margin_north, best->cut.w, best->cut.h};
     return true;
@@ -145,10 +159,15 @@ class Resident {
     return list;
   }
   bool no_room(const std::optional<kernels::Plan>& least) {
-    const std::string limits = inst().work.kind->resident_limits(inst().work);
+    std::string names, limits;
+    for (const kernels::Choice& form : forms_) {
+      const std::string own = form.work.kind->resident_limits(form.work);
+      names += (names.empty() ? "'" : " or '") + form.kernel + "'";
+      limits += (limits.empty() || own.empty() ? "" : "; ") + own;
+    }
     if (!least && options_.force_width > 0)
       return fail(inst().title,
-                  fmt::format("kernel '{}' has no cut for {} x {} PEs{}", inst().kernel, options_.force_width,
+                  fmt::format("kernel {} has no cut for {} x {} PEs{}", names, options_.force_width,
                               std::max(1, options_.force_height), limits.empty() ? "" : ": " + limits),
                   "another --rect");
     if (!least)
@@ -188,6 +207,7 @@ class Resident {
     t.tile_rows = uint32_t(a.tile_rows);
     t.tile_columns = uint32_t(a.tile_columns);
     t.windows = a.windows;
+    t.order = a.order;
     return t;
   }
   void copy(HostStep::Kind kind, const std::string& tensor, const ResidentArray& a,
@@ -216,11 +236,13 @@ class Resident {
   void pack(const ResidentArray& a, const std::vector<float>& values) {
     parts_.host.constants.push_back({a.name, {inst().rect.x, inst().rect.y, a.w, a.h},
                                       uint32_t(4 * a.words()), parts_.weights.size()});
+    const Tiling all = tiling(a);
     std::vector<float> tiles;
     for (int pe = 0; pe < a.w * a.h; ++pe) {
+      const Coord tile = all.tile_of({pe % a.w, pe / a.w});
       for (int i = 0; i < a.words(); ++i) {
-        const int64_t row = (a.by_rows ? pe / a.w : 0) * int64_t(a.tile_rows) + i / a.tile_columns;
-        const int64_t column = (a.by_columns ? pe % a.w : 0) * int64_t(a.tile_columns) + i % a.tile_columns;
+        const int64_t row = (a.by_rows ? tile.y : 0) * int64_t(a.tile_rows) + i / a.tile_columns;
+        const int64_t column = (a.by_columns ? tile.x : 0) * int64_t(a.tile_columns) + i % a.tile_columns;
         const int64_t from = row * a.columns + column;
         const bool inside = column < a.columns && from < int64_t(values.size());
         tiles.push_back(inside ? values[size_t(from)] : 0.0F);
@@ -234,6 +256,7 @@ class Resident {
   const Machine& machine_;
   Mapped& mapped_;
   Diag& diag_;
+  std::vector<kernels::Choice> forms_;    // that compute the nodes
   std::vector<graph::ValueId> streamed_;  // operands in the order of the streams
 };
 

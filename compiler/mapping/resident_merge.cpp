@@ -87,7 +87,11 @@ bool merge_resident(const graph::Graph& g, const Machine& machine, Parts& parts,
     Instance inst = parts.instances.front();
     inst.results = {result};
     inst.origin = Origin::autogen;
-    if (!kind->take_resident(g, group, machine, inst, why)) continue;
+    std::string reason;
+    if (!kind->take_resident(g, group, machine, inst, reason)) {
+      if (!reason.empty()) why = std::move(reason);
+      continue;
+    }
     const std::vector<Instance> before = std::exchange(parts.instances, {});
     parts.instances.push_back(std::move(inst));
     describe(g, group, parts.instances.front());

@@ -19,9 +19,14 @@ template <class F>
 void for_elements(const Tiling& t, size_t elements, F&& f) {
   const size_t columns = size_t(t.columns), height = t.tile_rows, width = t.tile_columns,
                w = size_t(t.rect.w);
+  std::vector<size_t> pes(size_t(t.rect.area()));  // that have the tiles, row by row
+  for (size_t pe = 0; pe < pes.size(); ++pe) {
+    const Coord tile = t.tile_of({int(pe % w), int(pe / w)});
+    pes[size_t(tile.y) * w + size_t(tile.x)] = pe;
+  }
   for (size_t i = 0; i < elements; ++i) {
     const size_t row = i / columns, column = i % columns;
-    const size_t pe = row / height * w + column / width;
+    const size_t pe = pes[row / height * w + column / width];
     f(i, (pe * height + row % height) * width + column % width);
   }
 }
@@ -82,6 +87,9 @@ class CopyRun {
 
   bool copy_in(const HostStep& step, const Rect& pes, uint32_t per_pe, const std::vector<uint32_t>& words) {
     const Tiling& t = step.tiling;
+    if (t.windows.planes > 0 && t.windows.by_rows)
+      return session_.copy_to_rows(step.symbol, pes, per_pe, cut_into_windows(t, words), HostOrder::row_major,
+                                   diag_);
     if (t.windows.planes > 0)
       return session_.copy_to_columns(step.symbol, pes, per_pe, cut_into_windows(t, words),
                                       HostOrder::row_major, diag_);
@@ -113,10 +121,10 @@ std::vector<uint32_t> cut_into_tiles(const Tiling& t, const std::vector<uint32_t
 std::vector<uint32_t> cut_into_windows(const Tiling& t, const std::vector<uint32_t>& words) {
   const Windows& in = t.windows;
   std::vector<uint32_t> list;
-  for (int x = 0; x < t.rect.w; ++x) {
+  for (int at = 0; at < (in.by_rows ? t.rect.h : t.rect.w); ++at) {
     for (uint32_t plane = 0; plane < in.planes; ++plane) {
       for (uint32_t i = 0; i < t.tile_rows * t.tile_columns; ++i) {
-        const int64_t row = in.first_row + x * in.row_step + i / t.tile_columns;
+        const int64_t row = in.first_row + at * in.row_step + i / t.tile_columns;
         const int64_t column = in.first_column + i % t.tile_columns;
         const bool inside = row >= 0 && row < in.plane_rows && column >= 0 && column < t.columns;
         list.push_back(inside ? words[size_t((plane * in.plane_rows + row) * t.columns + column)] : 0);

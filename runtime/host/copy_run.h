@@ -16,7 +16,7 @@ std::optional<ModelRunResult> run_copies(Device&, const std::vector<NamedArray>&
 // What goes to the PEs of the tiling, as Session::copy_to takes it: [h][w][tile_rows * tile_columns].
 std::vector<uint32_t> cut_into_tiles(const Tiling&, const std::vector<uint32_t>& words);
 // What goes to all PEs of a column of the windows, as Session::copy_to_columns takes it: [1][w][planes *
-// tile_rows * tile_columns].
+// tile_rows * tile_columns]; by rows as copy_to_rows does, [h][1][...].
 std::vector<uint32_t> cut_into_windows(const Tiling&, const std::vector<uint32_t>& words);
 // And back: `words` gets its elements from the tiles.
 void join_tiles(const Tiling&, const std::vector<uint32_t>& tiles, std::vector<uint32_t>& words);

@@ -53,12 +53,23 @@ using Attrs = std::vector<std::pair<std::string, AttrValue>>;  // sorted by name
 
 // Instead of tiles: the tensor is planes of so many rows; a PE of column x has of each of them tile_rows rows
 // from first_row + x * row_step on, and tile_columns columns from first_column on. What is outside a plane is
-// zeros. All rows of PEs have the same; with row_step 0 all PEs.
+// zeros. All rows of PEs have the same, with row_step 0 all PEs; `by_rows`, row y of PEs has what column y
+// would, all columns the same.
 struct Windows {
   uint32_t planes = 0;  // 0: tiles
   int64_t plane_rows = 1;
   int64_t first_row = 0, first_column = 0, row_step = 1;
+  bool by_rows = false;
   bool operator==(const Windows&) const = default;
+};
+
+// Which tile a PE has. In a folded ring the PEs of a row or column have the numbers 0, P - 1, 1, P - 2, …, so
+// that neither the next one nor the one before is further than two PEs.
+enum class TileOrder : uint8_t {
+  straight,        // PE (x, y) has the tile of row y and column x
+  ring,            // row i and column j: its numbers in the rings of its column and of its row
+  skewed_columns,  // row i, column i + j modulo the columns of PEs
+  skewed_rows,     // row i + j modulo the rows of PEs, column j
 };
 
 // How a tensor lies on a rectangle of PEs. Its elements in C order are the rows of a matrix of so many columns, which
@@ -68,7 +79,17 @@ struct Tiling {
   int64_t columns = 1;               // of the matrix
   uint32_t tile_rows = 1, tile_columns = 1;
   Windows windows = {};  // copies to PEs
+  TileOrder order = TileOrder::straight;
   bool operator==(const Tiling&) const = default;
+  // Column and row of the tile of PE (x, y) of the rectangle.
+  Coord tile_of(Coord pe) const {
+    if (order == TileOrder::straight) return pe;
+    const auto number = [](int at, int n) { return at % 2 == 0 ? at / 2 : n - (at + 1) / 2; };
+    const int i = number(pe.y, rect.h), j = number(pe.x, rect.w);
+    if (order == TileOrder::skewed_columns) return {(i + j) % rect.w, i};
+    if (order == TileOrder::skewed_rows) return {j, (i + j) % rect.h};
+    return {j, i};
+  }
 };
 
 // One step per sample; a step starts when its input tensors of that sample are complete. Streams (send, receive) leave

@@ -16,6 +16,7 @@ std::string host_part_lines(const HostPart&, const std::vector<HostPort>& ports,
 // Reads the map; reports everything that is wrong with its form.
 bool read_host_part(const YamlNode&, HostPart& out, std::vector<HostPort>& ports, bool with_ports, Diag&);
 
+inline constexpr names::Table<4> kTileOrders = {"straight", "ring", "skewed_columns", "skewed_rows"};
 // Pieces that both text forms share.
 std::string port_line(const HostPort&);
 bool read_port(const YamlNode&, HostPort& out, Diag&);

@@ -44,12 +44,14 @@ void read_tiling(YamlMap& map, Tiling& t, Diag& diag) {
   read_number(map, "columns", t.columns, 1, kMaxInt, diag);
   read_number(map, "tile_rows", t.tile_rows, 1, kMaxTile, diag);
   read_number(map, "tile_columns", t.tile_columns, 1, kMaxTile, diag);
+  if (map.child("order") != nullptr) read_word(map, "order", t.order, kTileOrders, diag);
   if (map.child("planes") == nullptr) return;
   read_number(map, "planes", t.windows.planes, 1, kMaxTile, diag);
   read_number(map, "plane_rows", t.windows.plane_rows, 1, kMaxInt, diag);
   read_number(map, "first_row", t.windows.first_row, -kMaxTile, kMaxInt, diag);
   read_number(map, "first_column", t.windows.first_column, -kMaxTile, kMaxInt, diag);
   read_number(map, "row_step", t.windows.row_step, 0, kMaxTile, diag);
+  map.optional("by_rows", t.windows.by_rows);
 }
 
 // Of the network: left out for the first copy.

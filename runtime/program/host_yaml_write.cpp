@@ -38,8 +38,14 @@ std::string copy_field(int copy) { return copy > 0 ? fmt::format(", copy: {}", c
 
 std::string windows_field(const Windows& w) {
   if (w.planes == 0) return "";
-  return fmt::format(", planes: {}, plane_rows: {}, first_row: {}, first_column: {}, row_step: {}", w.planes,
-                     w.plane_rows, w.first_row, w.first_column, w.row_step);
+  return fmt::format(", planes: {}, plane_rows: {}, first_row: {}, first_column: {}, row_step: {}{}",
+                     w.planes, w.plane_rows, w.first_row, w.first_column, w.row_step,
+                     w.by_rows ? ", by_rows: true" : "");
+}
+
+std::string order_field(TileOrder order) {
+  return order == TileOrder::straight ? ""
+                                      : fmt::format(", order: {}", names::name(kTileOrders, size_t(order)));
 }
 
 std::string step_line(const HostStep& s) {
@@ -51,10 +57,10 @@ std::string step_line(const HostStep& s) {
     case HostStep::Kind::copy_in:
     case HostStep::Kind::copy_out:
       return fmt::format(
-          "{{kind: {}, tensor: {}, symbol: {}, rect: {}, columns: {}, tile_rows: {}, tile_columns: {}{}}}",
+          "{{kind: {}, tensor: {}, symbol: {}, rect: {}, columns: {}, tile_rows: {}, tile_columns: {}{}{}}}",
           s.kind == HostStep::Kind::copy_in ? "copy_in" : "copy_out", yaml_quote(s.tensor),
           yaml_quote(s.symbol), rect_text(s.tiling.rect), s.tiling.columns, s.tiling.tile_rows,
-          s.tiling.tile_columns, windows_field(s.tiling.windows));
+          s.tiling.tile_columns, order_field(s.tiling.order), windows_field(s.tiling.windows));
     case HostStep::Kind::launch: return fmt::format("{{kind: launch, function: {}}}", yaml_quote(s.symbol));
     case HostStep::Kind::op: break;
   }

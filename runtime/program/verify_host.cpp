@@ -146,6 +146,7 @@ class HostVerifier {
     const Tiling& t = s.tiling;
     if (s.kind != HostStep::Kind::copy_in)
       v_.error(where, "brings windows back; only tiles can be put together again");
+    if (t.order != TileOrder::straight) v_.error(where, "has windows in an order that only tiles have");
     const double have = double(t.windows.planes) * double(t.windows.plane_rows) * double(t.columns);
     if (have != double(elements(tensor)))
       v_.error(where,

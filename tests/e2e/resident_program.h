@@ -1,6 +1,8 @@
 // Kernels on operands that lie on the PEs, as suites of cs-regress run them.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <string>
 
 #include "tests/e2e/run_tool.h"
@@ -16,12 +18,13 @@ class ResidentProgram : public Scratch {
     EXPECT_EQ(r.exit_code, 0) << r.out << r.err;
   }
   static std::string row(const std::string& name, const std::string& op, const std::string& attrs,
-                         const std::string& rect, const std::string& operands, bool half = false) {
-    // What is so small is far from its bound.
+                         const std::string& rect, const std::string& operands, bool half = false,
+                         bool small = true) {
+    // What is small is far from its bound.
     return "  - {name: " + name + ", op: " + op + ", attrs: {" + attrs +
            "}, machine: [wse2, wse3], policy: [medium, aggressive], cases: [{rect: " + rect +
-           ", resident: true, half: " + (half ? "true" : "false") + ", operands: [" + operands +
-           "], cause: small}]}\n";
+           ", resident: true, half: " + (half ? "true" : "false") + ", operands: [" + operands + "]" +
+           (small ? ", cause: small" : "") + "}]}\n";
   }
 };
 

@@ -30,29 +30,6 @@ TEST_F(ResidentProgram, SumsOfPiecesMeetByEveryAlgorithm) {
                 row("whole", "reduce_sum", "axes: [2]", "[2, 2]", "{shape: [1, 9, 33]}"));
 }
 
-// Neither extents nor tiles divide; on one PE, where the tiles of W have an odd number of columns, and with an
-// activation. The second operand is constant, or comes from the host as well.
-TEST_F(ResidentProgram, ProductsOnSquares) {
-  const std::string matrices = "{shape: [10, 17]}, {shape: [17, 9], constant: true}";
-  expect_values(row("gemm", "gemm", "", "[3, 3]", matrices + ", {shape: [9], constant: true}") +
-                row("matmul", "matmul", "", "[4, 4]", matrices) +
-                row("one", "matmul", "", "[1, 1]", matrices) +
-                row("operands", "matmul", "", "[3, 3]", "{shape: [10, 17]}, {shape: [17, 9]}") +
-                row("nine", "matmul", "", "[9, 9]", "{shape: [20, 31]}, {shape: [31, 26]}") +
-                row("vectors", "gemm", "trans_b: 1", "[2, 2]",
-                    "{shape: [1, 12]}, {shape: [7, 12], constant: true}, {shape: [7], constant: true}"));
-  write("model.yaml",
-        "inputs:\n  - {name: x, type: \"f32[2, 3]\"}\n"
-        "constants:\n  - {name: w, type: \"f32[3, 2]\", value: [1, 2, -3, 4, 5, -6]}\n"
-        "  - {name: b, type: \"f32[2]\", value: [0.5, -0.5]}\n"
-        "nodes:\n  - {name: h, op: gemm, inputs: [x, w, b]}\n  - {name: y, op: relu, inputs: [h]}\n"
-        "outputs: [y]\n");
-  const ChildResult made = run("cs-compile", {path("model.yaml"), "--operands", "resident", "--rect", "2x2", "--json",
-                                              "-o", path("a.csp")});
-  ASSERT_EQ(made.exit_code, 0) << made.err;
-  EXPECT_THAT(made.out, HasSubstr("\"summa+dtg-elementwise\""));
-}
-
 // Elements of 16 bits become words of f32 in the place in which they lie, the first ones of an odd number, of
 // one and behind an unused word too; results, words again.
 TEST_F(ResidentProgram, ValuesOf16BitsAreRight) {
@@ -218,6 +195,15 @@ TEST_F(ResidentProgram, WhatWouldMoveWordsIsRefused) {
   EXPECT_THAT(refusal("  - {name: a, type: \"f32[4, 6]\"}\n",
                       "op: transpose, inputs: [a], attrs: {perm: [1, 0]}", "2x1"),
               HasSubstr("has no cut for 2 x 1 PEs: one matrix takes a square"));
+  const std::string pair = "  - {name: a, type: \"f32[5, 4]\"}\n  - {name: b, type: \"f32[5, 4]\"}\n";
+  EXPECT_THAT(refusal(pair, "op: gemm, inputs: [a, b], attrs: {trans_a: 1}", "2x2"),
+              HasSubstr("an operand is transposed"));
+  EXPECT_THAT(refusal("  - {name: a, type: \"f32[1, 4]\"}\n  - {name: b, type: \"f32[4, 4]\"}\n",
+                      "op: gemm, inputs: [a, b], attrs: {alpha: 2}", "2x1"),
+              HasSubstr("alpha is not 1"));
+  EXPECT_THAT(refusal("  - {name: a, type: \"f32[1, 300]\"}\n  - {name: b, type: \"f32[300, 300]\"}\n",
+                      "op: matmul, inputs: [a, b]", "2x1"),
+              HasSubstr("a PE takes no more than 32767 of the 90000 elements of the matrix"));
   EXPECT_THAT(refusal("  - {name: a, type: \"f32[1, 2, 8, 8]\"}\n  - {name: b, type: \"f32[3, 2, 3, 3]\"}\n",
                       "op: conv, inputs: [a, b]", "2x2"),
               HasSubstr("its weights and bias are not constant"));

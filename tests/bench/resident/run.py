@@ -166,12 +166,14 @@ def reduce(tools, layout, arch, size, _):
 # at the beginning and the end, in parts of the form and in cycles.
 def gemm_cycles(size, hop):
   P, M, K, N = (size[name] for name in ("P", "Mt", "Kt", "Nt"))
-  return P * (K * (N * (M + 2) + 3.2 * (N // 8) + 32) + 140) + max(M * K, K * N) + 2 * P + 30, 0.05, 0
+  step = max(K * (N * (M + 2) + 26) + 240, 2.5 * K * (M + N) + 200)
+  return P * step + max(M * K, K * N) + 2 * P + 30, 0.07, 0
 
 
 def shift_gemm_cycles(size, hop):
   P, M, K, N = (size[name] for name in ("P", "Mt", "Kt", "Nt"))
-  return P * (K * (N * (M + 2) + 32) + 70), 0.1, 0
+  product = K * (N * (M + 2) + 26)
+  return (P - 1) * max(product + 230, 2 * K * (M + N) + 120) + product + 60, 0.07, 0
 
 
 def attention_cycles(size, hop):
@@ -208,7 +210,7 @@ def reduce_cycles(size, hop):
 
 REDUCES = ["chain", "two_phase", "tree"]
 PRODUCTS = [{"P": 4, "Mt": 14, "Kt": 14, "Nt": 14}, {"P": 8, "Mt": 32, "Kt": 32, "Nt": 32}, {"P": 3, "Mt": 6, "Kt": 5, "Nt": 9},
-            {"P": 2, "Mt": 8, "Kt": 8, "Nt": 8}]
+            {"P": 8, "Mt": 4, "Kt": 4, "Nt": 4}, {"P": 4, "Mt": 32, "Kt": 32, "Nt": 1}, {"P": 2, "Mt": 8, "Kt": 8, "Nt": 8}]
 KINDS = [  # sizes; of gemm and gemv the public programs run the first two as well
     (gemm, gemm_cycles, PRODUCTS),
     (shift_gemm, shift_gemm_cycles, PRODUCTS),

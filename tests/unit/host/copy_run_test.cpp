@@ -41,5 +41,30 @@ TEST(Tiles, WindowsOverlapAndReachBeyondThePlane) {
              3, 4, 0, 5, 6, 0, 0, 0, 0, 13, 14, 0, 15, 16, 0, 0,  0,  0}));  // rows 1, 2, 3
 }
 
+// Both slices of a vector of three, for the two rows of PEs.
+TEST(Tiles, WindowsOfRowsOfPes) {
+  Tiling t{{0, 0, 3, 2}, 1, 2, 1, {1, 3, 0, 0, 2}};
+  t.windows.by_rows = true;
+  EXPECT_EQ(cut_into_windows(t, {7, 8, 9}), (Words{7, 8, 9, 0}));
+}
+
+// 3 x 3 tiles of one element, tile (row, column) with 10 row + column. The numbers in the ring of PEs 0, 1, 2
+// are 0, 2, 1; by hand.
+TEST(Tiles, LieOnFoldedRings) {
+  const Words words{0, 1, 2, 10, 11, 12, 20, 21, 22};
+  Tiling t{{0, 0, 3, 3}, 3, 1, 1};
+  const std::pair<TileOrder, Words> cases[] = {{TileOrder::ring, {0, 2, 1, 20, 22, 21, 10, 12, 11}},
+                                               {TileOrder::skewed_columns, {0, 2, 1, 22, 21, 20, 11, 10, 12}},
+                                               {TileOrder::skewed_rows, {0, 22, 11, 20, 12, 1, 10, 2, 21}}};
+  for (const auto& [order, expected] : cases) {
+    t.order = order;
+    const Words tiles = cut_into_tiles(t, words);
+    EXPECT_EQ(tiles, expected) << int(order);
+    Words back(9);
+    join_tiles(t, tiles, back);
+    EXPECT_EQ(back, words);
+  }
+}
+
 }  // namespace
 }  // namespace cs

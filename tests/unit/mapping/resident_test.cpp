@@ -54,7 +54,7 @@ TEST(Resident, TheQuickestWayOfAReduceIsThatOfTheModel) {
   EXPECT_DOUBLE_EQ(kernels::line_reduce_cost(64, 32, m).cycles, 209 + 20);
 }
 
-// 56 x 56 by 56 x 56 on 4 x 4 PEs: tiles of 14. Four steps of 14 (14 * (14 + 2) + 3.2 * 1 + 32) + 140, the first tiles
+// 56 x 56 by 56 x 56 on 4 x 4 PEs: tiles of 14. Four steps of 14 (14 * (14 + 2) + 26) + 240, the first tiles
 // 196 + 8 + 30, the result cleared at two words per cycle, 20 for the call.
 TEST(Resident, ProductsAreCutIntoTilesOfASquare) {
   const Machine m = test::machine("wse2");
@@ -67,13 +67,75 @@ TEST(Resident, ProductsAreCutIntoTilesOfASquare) {
   ASSERT_TRUE(plan);
   EXPECT_EQ(plan->cut.n_slice, 14);
   EXPECT_EQ(plan->cut.m_slice, 14);
-  EXPECT_NEAR(plan->latency_cycles, 4 * (14 * (14 * 16 + 3.2 + 32) + 140) + 234 + 98 + 20, 1e-9);
+  EXPECT_NEAR(plan->latency_cycles, 4 * (14 * (14 * 16 + 26) + 240) + 234 + 98 + 20, 1e-9);
   EXPECT_FALSE(kernels::plan_resident(work, 4, 2, m));
   // Columns of W are even in number.
   work.m = 9;
   EXPECT_EQ(kernels::cut_resident(work, 3, 3, m)->m_slice, 4);
   // A multiply-add per cycle and PE.
   EXPECT_DOUBLE_EQ(kernels::ideal_bound(work, 4, 4, 4, m).compute, 56.0 * 56 * 9 / 16);
+}
+
+// The same by shifts: products of 14 (14 * (14 + 2) + 26), three of them with 230 and the last one with 60;
+// one tile of X less.
+TEST(Resident, ProductsByShiftsTakeTheSameTiles) {
+  const Machine m = test::machine("wse2");
+  kernels::Work work;
+  work.kind = kernels::resident_shift_kind();
+  work.resident = true;
+  work.rows = work.n = work.m = 56;
+  work.flops_per_element = 0;
+  const auto shifts = kernels::plan_resident(work, 4, 4, m);
+  ASSERT_TRUE(shifts);
+  EXPECT_NEAR(shifts->latency_cycles, 4 * 14 * (14 * 16 + 26) + 3 * 230 + 60 + 98 + 20, 1e-9);
+  EXPECT_FALSE(kernels::plan_resident(work, 1, 1, m));
+  EXPECT_FALSE(kernels::plan_resident(work, 4, 2, m));
+  work.kind = kernels::resident_product_kind();
+  const auto summa = kernels::plan_resident(work, 4, 4, m);
+  EXPECT_EQ(summa->cut, shifts->cut);
+  EXPECT_EQ(summa->memory.total - shifts->memory.total, 14 * 14 * 4u);
+  // Tiles of one row, where it takes longer to move W than to multiply: three steps of 2 * 64 * 65 + 120.
+  work.kind = kernels::resident_shift_kind();
+  work.rows = 4;
+  work.n = work.m = 256;
+  EXPECT_NEAR(kernels::plan_resident(work, 4, 4, m)->latency_cycles,
+              3 * (2 * 64 * 65 + 120) + 64 * (66 + 26) + 60 + 32 + 20, 1e-9);
+}
+
+// 60 outputs of 32 elements on 4 x 5 PEs, with one output after the other in memory: tiles of 12 x 8, sums of
+// 12 words along 4 PEs, 12 + 6 * 3 + 20. Column after column the rectangle is turned, and 12 stays even.
+TEST(Resident, AMatrixTimesAVectorTakesAnyRectangle) {
+  const Machine m = test::machine("wse2");
+  kernels::Work work;
+  work.kind = kernels::resident_gemv_kind();
+  work.resident = true;
+  work.rows = 60;
+  work.n = 32;
+  work.flops_per_element = 0;
+  const auto rows = kernels::plan_resident(work, 4, 5, m);
+  ASSERT_TRUE(rows);
+  EXPECT_EQ(rows->cut.m_slice, 12);
+  EXPECT_EQ(rows->cut.n_slice, 8);
+  EXPECT_EQ(rows->cut.line, 4);
+  EXPECT_NEAR(rows->latency_cycles, 8 * 13 + 3 + 24 - 6 + 50 + 20, 1e-9);
+  // Words of 16 bits that come from the host are converted, of constants none.
+  work.half = true;
+  EXPECT_NEAR(kernels::plan_resident(work, 4, 5, m)->latency_cycles, rows->latency_cycles + 96 + 8 + 12 + 15,
+              1e-9);
+  work.weights = true;
+  EXPECT_NEAR(kernels::plan_resident(work, 4, 5, m)->latency_cycles, rows->latency_cycles + 8 + 12 + 15,
+              1e-9);
+  work.half = work.weights = false;
+  work.rows = 1;
+  work.m = 60;
+  const auto columns = kernels::plan_resident(work, 5, 4, m);
+  ASSERT_TRUE(columns);
+  EXPECT_EQ(columns->cut.m_slice, 12);
+  EXPECT_EQ(columns->cut.line, 4);
+  EXPECT_NEAR(columns->latency_cycles, 8 * 13 + 3 + 12 - 16 + 50 + 20, 1e-9);
+  work.m = 51;
+  EXPECT_EQ(kernels::cut_resident(work, 5, 4, m)->m_slice, 12);
+  EXPECT_DOUBLE_EQ(kernels::ideal_bound(work, 4, 4, 4, m).compute, 51.0 * 32 / 16);
 }
 
 // Of 16-bit floats, 3 x 14 x 14 words per PE are converted, one a cycle.
@@ -157,8 +219,10 @@ std::string refusal(const graph::Graph& g, int w = 2, int h = 1, const std::stri
 }
 
 TEST(Resident, WhatHasNoSuchFormIsRefusedWithTheReason) {
-  test::GemmCase gemm{.n = 8, .m = 8};
-  EXPECT_THAT(refusal(test::gemm_graph(gemm)), HasSubstr("kernel 'summa' has no cut for 2 x 1 PEs"));
+  test::GemmCase gemm{.rows = 3, .n = 8, .m = 8};
+  EXPECT_THAT(
+      refusal(test::gemm_graph(gemm)),
+      HasSubstr("kernel 'summa' or 'shift_gemm' has no cut for 2 x 1 PEs: a product takes a square\n"));
   graph::Graph turned;
   const graph::ValueId t = turned.add_input("x", {DataType::f32, {4, 6}}, 0);
   turned.set_output(test::add_op(turned, "a", "transpose", {t}, {6, 4}, Origin::autogen));

@@ -80,6 +80,10 @@ TEST(Verify, CopiesMustFitTheirSymbols) {
        [](HostPart& h) {
          h.steps[2].tiling = {{1, 1, 2, 1}, 5, 1, 2, {3, 1, 0, 0, 1}};
        }},
+      {"has windows in an order that only tiles have",
+       [](HostPart& h) {
+         h.steps[0].tiling = {{1, 1, 2, 1}, 5, 1, 2, {3, 1, 0, 0, 1}, TileOrder::ring};
+       }},
       {"exports no function 'go'", [](HostPart& h) { h.steps[1].symbol = "go"; }},
       {"no step gives the output 'out'", [](HostPart& h) { h.steps.pop_back(); }},
   };
