@@ -20,7 +20,8 @@ std::span<const Kind* const> kinds() {
                                      resident_product_kind(),
                                      resident_transpose_kind(),
                                      resident_concat_kind(),
-                                     resident_convolution_kind()};
+                                     resident_convolution_kind(),
+                                     resident_attention_kind()};
   return list;
 }
 

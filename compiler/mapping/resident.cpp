@@ -88,8 +88,8 @@ class Resident {
       why = fmt::format("the kernel is a {} ({})", inst().work.kind->name(), inst().kernel);
     return fail(
         inst().title, "its operands cannot be resident: " + why,
-        "chains, softmax, norms, reductions of rows, products, convolutions, transposes and concats have a "
-        "resident form");
+        "chains, softmax, norms, reductions of rows, products, convolutions, transposes, concats and the "
+        "attention of a head have a resident form");
   }
   graph::Group group_of(const graph::Graph& g) {
     for (graph::Group& group : graph::groups(g))
@@ -130,6 +130,7 @@ class Resident {
     }
     if (!best) return no_room(least);
     inst().plan = *best;
+    inst().work.kind->settle_resident(best->cut, inst());
     inst().rect = {machine_.memcpy.margin_west, machine_.memcpy.margin_north, best->cut.w, best->cut.h};
     return true;
   }

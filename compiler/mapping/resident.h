@@ -13,6 +13,8 @@
 //   channels
 //                 (resident_conv.csl)
 //   concats       every PE has whole rows of all operands, or columns
+//   attention     every PE of a row has as many queries, keys and values of a head; the latter go round
+//   (resident_attention.csl)
 // Each kind says what lies where (kernels::ResidentArrays). 16-bit floats become f32 where they lie, before
 // the kernel begins; its result is one of them again (resident_text.cpp). What else there is (regions) is
 // refused, with the reason.

@@ -119,6 +119,30 @@ TEST(Resident, OneMatrixIsTransposedOnASquare) {
   EXPECT_EQ(whole->n_slice, 5);
 }
 
+// 30 keys of 16 elements on 4 PEs: 8 on each. Four steps of two products, 2 * (16 * 8 * 10) + (16 + 8) *
+// 28, 12.5 * 64 of the softmax, 500 and 40 for hidden keys; then rows, copies, and 20 for the call.
+TEST(Resident, AnAttentionHasEvenTilesOnARowPerHead) {
+  const Machine m = test::machine("wse2");
+  kernels::Work work;
+  work.kind = kernels::resident_attention_kind();
+  work.resident = true;
+  work.row = 16;
+  work.n = work.m = 30 * 16;
+  const auto plan = kernels::plan_resident(work, 4, 1, m);
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->cut.n_slice, 8);
+  EXPECT_EQ(plan->cut.m_slice, 32);
+  EXPECT_NEAR(plan->latency_cycles, 4 * (2560 + 672 + 800 + 540) + 62 * 8 + 4 * 8 * 16 - 120 + 20, 1e-9);
+  EXPECT_EQ(kernels::cut_resident(work, 10, 1, m)->n_slice, 4);
+  // Scores of 560 keys for 14 queries and what else there is fill a PE: one block at a time.
+  work.row = 64;
+  work.n = work.m = 560 * 64;
+  EXPECT_EQ(kernels::cut_resident(work, 40, 1, m)->m_slice, 14);
+  work.rows = 3;
+  EXPECT_FALSE(kernels::cut_resident(work, 40, 2, m));
+  EXPECT_TRUE(kernels::cut_resident(work, 40, 3, m));
+}
+
 TEST(Resident, TheBoundHasNoStreams) {
   const Machine m = test::machine("wse2");
   // 1024 additions at two per cycle on four PEs; 4 KB read at 16 bytes per cycle.
