@@ -51,9 +51,10 @@ struct Choice {
   std::vector<PackedConstant> constants;
   std::optional<autogen::RowGroup> rows;  // whole rows, generated
   std::optional<autogen::Region> region;  // loops
-  float scale = 1;                        // reduction
+  float scale = 1;                        // reduction, attention
   float epsilon = 0;                      // layer_norm
   bool maximum = false;                   // reduction
+  bool keys_by_columns = false;           // attention: a head's keys are a matrix with a column each
   std::vector<Joined> joined;             // concat: operands and constants in order
 };
 

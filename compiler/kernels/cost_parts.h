@@ -33,6 +33,8 @@ inline constexpr int kMostInSlice = 0x7fff;
 // Resident operands: the same number of whole rows on every PE of a rectangle.
 std::optional<Cut> cut_evenly(const Work&, int w, int h);
 
+// Bytes of a PE with resident operands, code and <memcpy> too.
+Memory resident_memory(const Work&, const Cut&, const Machine&);
 void add_user(Memory&, std::string name, int64_t bytes);
 // Largest users first, and their sum.
 void finish_memory(Memory&);

@@ -11,7 +11,10 @@ namespace {
 constexpr uint32_t kCodeBytes = 1400, kMathCodeBytes = 3600;
 // From the start of the function to that of the kernel, and from its end to that of the function.
 constexpr double kCallCycles = 20;
-Memory memory_of(const Work& work, const Cut& cut, const Machine& m) {
+
+}  // namespace
+
+Memory resident_memory(const Work& work, const Cut& cut, const Machine& m) {
   Memory memory;
   work.kind->add_resident_memory(work, cut, memory);
   add_user(memory, "code", work.chain.by_scalars > 0 || work.chain.loop ? kMathCodeBytes : kCodeBytes);
@@ -19,8 +22,6 @@ Memory memory_of(const Work& work, const Cut& cut, const Machine& m) {
   finish_memory(memory);
   return memory;
 }
-
-}  // namespace
 
 std::optional<Cut> cut_evenly(const Work& work, int w, int h) {
   const int64_t slice = ceil_div(work.n / work.row, int64_t(w) * h) * work.row;
@@ -41,7 +42,7 @@ std::optional<Plan> plan_resident(const Work& work, int w, int h, const Machine&
   if (!cut) return std::nullopt;
   Plan plan;
   plan.cut = *cut;
-  plan.memory = memory_of(work, *cut, machine);
+  plan.memory = resident_memory(work, *cut, machine);
   plan.latency_cycles = kCallCycles + work.kind->launch_cycles(work, *cut, machine);
   if (work.half) plan.latency_cycles += work.kind->resident_words(work, *cut) / rate("fh2s", 1, machine);
   plan.interval_cycles = plan.latency_cycles;

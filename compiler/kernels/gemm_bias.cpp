@@ -25,13 +25,16 @@ std::vector<float> bias_of(const graph::Graph& g, const graph::Node& node, int64
   return bias;
 }
 
+bool bias_is_constant(const graph::Graph& g, const graph::Node& node, std::string& why) {
+  if (!has_bias(node) || operand(g, node, 2).is_constant()) return true;
+  why = "the bias is not constant";
+  return false;
+}
+
 bool bias_fits(const graph::Graph& g, const graph::Node& node, int64_t m, std::string& why) {
+  if (!bias_is_constant(g, node, why)) return false;
   if (!has_bias(node)) return true;
   const graph::Value& bias = operand(g, node, 2);
-  if (!bias.is_constant()) {
-    why = "the bias is not constant";
-    return false;
-  }
   if (bias.type.elements() == 1) return true;
   // As many elements as columns, but in a column: one per row.
   if (bias.type.elements() != m || bias.type.shape.back() != m) {

@@ -24,7 +24,8 @@ std::span<const Kind* const> kinds() {
                                      resident_concat_kind(),
                                      resident_convolution_kind(),
                                      resident_lookup_kind(),
-                                     resident_pool_kind()};
+                                     resident_pool_kind(),
+                                     resident_attention_kind()};
   return list;
 }
 

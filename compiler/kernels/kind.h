@@ -101,6 +101,8 @@ class Kind {
                              std::string&) const {
     return false;
   }
+  // What of the choice depends on the rectangle that it got.
+  virtual void settle_resident(const Cut&, Choice&) const {}
   // What lies where: slices of operands and constants, the result in the place of the first operand.
   virtual ResidentArrays resident_arrays(const Choice&, const Cut&) const;
   virtual ResidentText write_resident(const Choice&, const Setting&) const;

@@ -22,6 +22,7 @@ double factor_of(const graph::Node&);
 // The bias of a gemm (gemm_bias.cpp), zeros where there is none: one value per output.
 bool has_bias(const graph::Node&);
 std::vector<float> bias_of(const graph::Graph&, const graph::Node&, int64_t m);
+bool bias_is_constant(const graph::Graph&, const graph::Node&, std::string& why);
 // It is constant and the same for all rows.
 bool bias_fits(const graph::Graph&, const graph::Node&, int64_t m, std::string& why);
 

@@ -208,10 +208,8 @@ class ResidentGemv final : public ResidentProductKind {
       why = "both operands are constant";
     } else if (!x.is_constant() && !w.is_constant() && factor_of(node) != 1) {
       why = "alpha is not 1";
-    } else if (has_bias(node) && !operand(g, node, 2).is_constant()) {
-      why = "the bias is not constant";
     }
-    if (!why.empty()) return false;
+    if (!why.empty() || !bias_is_constant(g, node, why)) return false;
     // Of two vectors, a constant one is the matrix.
     matrix = columns > 1 || (rows == 1 && w.is_constant()) ? 1 : 0;
     const bool turned = columns_of_operand(node, matrix) && !operand(g, node, matrix).is_constant();

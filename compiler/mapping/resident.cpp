@@ -71,15 +71,8 @@ class Resident {
   bool find_forms(const graph::Graph& g) {
     std::string why;
     if (inst().work.kind->has_resident_form()) add_form(inst());
-    for (const kernels::Kind* kind : kernels::kinds()) {
-      if (kind == inst().work.kind) continue;
-      kernels::Choice choice = inst();
-      std::string reason;
-      if (kind->take_resident(g, group_of(g), machine_, choice, reason))
-        add_form(std::move(choice));  // its operands may be in another order
-      else if (!reason.empty())
-        why = std::move(reason);
-    }
+    for (kernels::Choice& form : resident_forms(g, group_of(g), machine_, inst(), why))
+      add_form(std::move(form));
     if (!forms_.empty()) return true;
     if (why.empty())
       why = fmt::format("the kernel is a {} ({})", inst().work.kind->name(), inst().kernel);
@@ -145,6 +138,7 @@ class Resident {
     if (quickest == nullptr) return no_room(least);
     static_cast<kernels::Choice&>(inst()) = *quickest;
     inst().plan = *best;
+    inst().work.kind->settle_resident(best->cut, inst());
     inst().rect = {machine_.memcpy.margin_west, machine_.memcpy.margin_north, best->cut.w, best->cut.h};
     return true;
   }

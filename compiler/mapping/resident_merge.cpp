@@ -78,27 +78,39 @@ void join_streams(const graph::Graph& g, const std::vector<Instance>& before, Pa
 
 }  // namespace
 
+std::vector<kernels::Choice> resident_forms(const graph::Graph& g, const graph::Group& group,
+                                            const Machine& machine, const kernels::Choice& from,
+                                            std::string& why) {
+  std::vector<kernels::Choice> forms;
+  for (const kernels::Kind* kind : kernels::kinds()) {
+    if (kind == from.work.kind) continue;
+    kernels::Choice choice = from;  // its operands may come in another order
+    std::string reason;
+    if (kind->take_resident(g, group, machine, choice, reason))
+      forms.push_back(std::move(choice));
+    else if (!reason.empty())
+      why = std::move(reason);
+  }
+  return forms;
+}
+
 bool merge_resident(const graph::Graph& g, const Machine& machine, Parts& parts, std::string& why) {
   const graph::ValueId result = only_result(g);
   if (!result.valid() || !may_be_one(parts)) return false;
   const graph::Group group = together(g, parts);
   if (g.value(result).producer != group.nodes.back()) return false;
-  for (const kernels::Kind* kind : kernels::kinds()) {
-    Instance inst = parts.instances.front();
-    inst.results = {result};
-    inst.origin = Origin::autogen;
-    std::string reason;
-    if (!kind->take_resident(g, group, machine, inst, reason)) {
-      if (!reason.empty()) why = std::move(reason);
-      continue;
-    }
-    const std::vector<Instance> before = std::exchange(parts.instances, {});
-    parts.instances.push_back(std::move(inst));
-    describe(g, group, parts.instances.front());
-    join_streams(g, before, parts);
-    return true;
-  }
-  return false;
+  Instance inst = parts.instances.front();
+  inst.results = {result};
+  inst.origin = Origin::autogen;
+  inst.work.kind = nullptr;  // no part's
+  std::vector<kernels::Choice> forms = resident_forms(g, group, machine, inst, why);
+  if (forms.empty()) return false;
+  static_cast<kernels::Choice&>(inst) = std::move(forms.front());
+  const std::vector<Instance> before = std::exchange(parts.instances, {});
+  parts.instances.push_back(std::move(inst));
+  describe(g, group, parts.instances.front());
+  join_streams(g, before, parts);
+  return true;
 }
 
 }  // namespace cs::mapping

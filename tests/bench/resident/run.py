@@ -178,10 +178,10 @@ def shift_gemm_cycles(size, hop):
 
 def attention_cycles(size, hop):
   P, R, D = size
-  products = D * (R * (R + 2) + 32) + R * (D * (R + 2) + 32)
-  if P * R > 6144 // R:  # attention.csl: online
-    return P * (products + 13 * R * R + 2 * D * R + 14 * R + 200) + 60 * R, 0.1, 0
-  return P * (products + 13 * R * R + 400) + 60 * R, 0.1, 0
+  each = D * (R * (R + 2) + 28) + R * (D * (R + 2) + 28) + (12.5 if hop == 1 else 9.5) * R * R
+  online = P * R > 6144 // R  # as attention.csl chooses
+  each += 2 * D * R + 14 * R + 570 if online else 500
+  return P * each + 62 * R + 2 * R * D - 120, 0.05, 0
 
 
 def gemv_cycles(size, hop):  # with source.csl and sink.csl

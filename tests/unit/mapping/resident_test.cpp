@@ -11,10 +11,16 @@ namespace {
 using kernels::LineReduce;
 using ::testing::HasSubstr;
 
-kernels::Work sums(int64_t rows, int64_t n) {
+kernels::Work resident(const kernels::Kind* kind) {
   kernels::Work work;
-  work.kind = kernels::reduction_kind();
+  work.kind = kind;
   work.resident = true;
+  work.flops_per_element = 0;
+  return work;
+}
+
+kernels::Work sums(int64_t rows, int64_t n) {
+  kernels::Work work = resident(kernels::reduction_kind());
   work.rows = rows;
   work.n = n;
   return work;
@@ -58,11 +64,8 @@ TEST(Resident, TheQuickestWayOfAReduceIsThatOfTheModel) {
 // 196 + 8 + 30, the result cleared at two words per cycle, 20 for the call.
 TEST(Resident, ProductsAreCutIntoTilesOfASquare) {
   const Machine m = test::machine("wse2");
-  kernels::Work work;
-  work.kind = kernels::resident_product_kind();
-  work.resident = true;
+  kernels::Work work = resident(kernels::resident_product_kind());
   work.rows = work.n = work.m = 56;
-  work.flops_per_element = 0;
   const auto plan = kernels::plan_resident(work, 4, 4, m);
   ASSERT_TRUE(plan);
   EXPECT_EQ(plan->cut.n_slice, 14);
@@ -80,11 +83,8 @@ TEST(Resident, ProductsAreCutIntoTilesOfASquare) {
 // one tile of X less.
 TEST(Resident, ProductsByShiftsTakeTheSameTiles) {
   const Machine m = test::machine("wse2");
-  kernels::Work work;
-  work.kind = kernels::resident_shift_kind();
-  work.resident = true;
+  kernels::Work work = resident(kernels::resident_shift_kind());
   work.rows = work.n = work.m = 56;
-  work.flops_per_element = 0;
   const auto shifts = kernels::plan_resident(work, 4, 4, m);
   ASSERT_TRUE(shifts);
   EXPECT_NEAR(shifts->latency_cycles, 4 * 14 * (14 * 16 + 26) + 3 * 230 + 60 + 98 + 20, 1e-9);
@@ -106,12 +106,9 @@ TEST(Resident, ProductsByShiftsTakeTheSameTiles) {
 // 12 words along 4 PEs, 12 + 6 * 3 + 20. Column after column the rectangle is turned, and 12 stays even.
 TEST(Resident, AMatrixTimesAVectorTakesAnyRectangle) {
   const Machine m = test::machine("wse2");
-  kernels::Work work;
-  work.kind = kernels::resident_gemv_kind();
-  work.resident = true;
+  kernels::Work work = resident(kernels::resident_gemv_kind());
   work.rows = 60;
   work.n = 32;
-  work.flops_per_element = 0;
   const auto rows = kernels::plan_resident(work, 4, 5, m);
   ASSERT_TRUE(rows);
   EXPECT_EQ(rows->cut.m_slice, 12);
@@ -141,11 +138,8 @@ TEST(Resident, AMatrixTimesAVectorTakesAnyRectangle) {
 // Of 16-bit floats, 3 x 14 x 14 words per PE are converted, one a cycle.
 TEST(Resident, SixteenBitsAreConvertedOnce) {
   const Machine m = test::machine("wse2");
-  kernels::Work work;
-  work.kind = kernels::resident_product_kind();
-  work.resident = true;
+  kernels::Work work = resident(kernels::resident_product_kind());
   work.rows = work.n = work.m = 56;
-  work.flops_per_element = 0;
   const double words = kernels::plan_resident(work, 4, 4, m)->latency_cycles;
   work.half = true;
   EXPECT_DOUBLE_EQ(kernels::plan_resident(work, 4, 4, m)->latency_cycles, words + 3 * 14 * 14);
@@ -161,9 +155,7 @@ TEST(Resident, SixteenBitsAreConvertedOnce) {
 // 8 x 8 tiles of 16 x 16: the closed form of transpose.csl, 8 (256 + 5) + 2 * 7 + 45.
 TEST(Resident, OneMatrixIsTransposedOnASquare) {
   const Machine m = test::machine("wse2");
-  kernels::Work work;
-  work.kind = kernels::resident_transpose_kind();
-  work.resident = true;
+  kernels::Work work = resident(kernels::resident_transpose_kind());
   work.rows = work.row = work.n = work.m = 128;
   const auto plan = kernels::plan_resident(work, 8, 8, m);
   ASSERT_TRUE(plan);
@@ -179,6 +171,28 @@ TEST(Resident, OneMatrixIsTransposedOnASquare) {
   EXPECT_EQ(whole->line, 1);
   EXPECT_EQ(whole->m_slice, 36);
   EXPECT_EQ(whole->n_slice, 5);
+}
+
+// 30 keys of 16 elements on 4 PEs: 8 on each. Four steps of two products, 2 * (16 * 8 * 10) + (16 + 8) *
+// 28, 12.5 * 64 of the softmax, 500 and 40 for hidden keys; then rows, copies, and 20 for the call.
+TEST(Resident, AnAttentionHasEvenTilesOnARowPerHead) {
+  const Machine m = test::machine("wse2");
+  kernels::Work work = resident(kernels::resident_attention_kind());
+  work.row = 16;
+  work.n = work.m = 30 * 16;
+  const auto plan = kernels::plan_resident(work, 4, 1, m);
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->cut.n_slice, 8);
+  EXPECT_EQ(plan->cut.m_slice, 32);
+  EXPECT_NEAR(plan->latency_cycles, 4 * (2560 + 672 + 800 + 540) + 62 * 8 + 4 * 8 * 16 - 120 + 20, 1e-9);
+  EXPECT_EQ(kernels::cut_resident(work, 10, 1, m)->n_slice, 4);
+  // Scores of 560 keys for 14 queries and what else there is fill a PE: one block at a time.
+  work.row = 64;
+  work.n = work.m = 560 * 64;
+  EXPECT_EQ(kernels::cut_resident(work, 40, 1, m)->m_slice, 14);
+  work.rows = 3;
+  EXPECT_FALSE(kernels::cut_resident(work, 40, 2, m));
+  EXPECT_TRUE(kernels::cut_resident(work, 40, 3, m));
 }
 
 TEST(Resident, TheBoundHasNoStreams) {

@@ -1,0 +1,20 @@
+// A graph of primitives as exports write attention: softmax(scale Q K^T) V of one head or several.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "compiler/graph/graph.h"
+
+namespace cs::kernels {
+
+struct Heads {
+  graph::ValueId q, k, v;        // from outside: heads, queries or keys, elements, in C order
+  bool keys_by_columns = false;  // k: heads, elements, keys
+  int64_t count = 1, queries = 1, keys = 1, depth = 1;
+  double scale = 1;
+};
+// Nothing if the nodes are something else, with the reason if there are products around a softmax.
+std::optional<Heads> read_heads(const graph::Graph&, const graph::Group&, std::string& why);
+
+}  // namespace cs::kernels
