@@ -39,12 +39,12 @@ const Kind* lookup_kind();       // rows × (1 number to m elements of a table)
 const Kind* resident_transpose_kind();    // matrices of n columns and `row` rows, `rows` in all, on the PEs
 const Kind* resident_concat_kind();       // rows × n elements from several operands on the PEs
 const Kind* resident_convolution_kind();  // a convolution of n elements to m on the PEs
-const Kind* resident_pool_kind();         // the largest elements or means of windows, n elements to m on the PEs
-const Kind* resident_lookup_kind();       // n numbers to m words of rows of a table on the PEs
-const Kind* resident_attention_kind();    // rows heads, n / row keys and m / row queries of each, on the PEs
-const Kind* resident_product_kind();      // rows × (y[m] = W[m,n] x[n] + b), operands on a square of PEs
-const Kind* resident_shift_kind();        // the same by shifts
-const Kind* resident_gemv_kind();         // the same, rows or m being 1, on any rectangle
+const Kind* resident_pool_kind();    // the largest elements or means of windows, n elements to m on the PEs
+const Kind* resident_lookup_kind();  // n numbers to m words of rows of a table on the PEs
+const Kind* resident_attention_kind();  // rows heads, n / row keys and m / row queries of each, on the PEs
+const Kind* resident_product_kind();    // rows × (y[m] = W[m,n] x[n] + b), operands on a square of PEs
+const Kind* resident_shift_kind();      // the same by shifts
+const Kind* resident_gemv_kind();       // the same, rows or m being 1, on any rectangle
 
 // The code of an elementwise chain, in numbers: what autogen generates for a slice (autogen/expression.h).
 struct ChainCost {

@@ -37,11 +37,6 @@ class ResidentLookup : public ResidentProgram {
                      "21, 30, 31, 40, 41]}\nnodes:\n  - {name: y, op: gather, inputs: [t, x]}\n"
                      "outputs: [y]\n");
   }
-  std::string why_not(const std::string& rect) const {
-    const ChildResult r = run("cs-compile", {path("model.yaml"), "--operands", "resident", "--rect", rect});
-    EXPECT_EQ(r.exit_code, 1);
-    return r.err;
-  }
 };
 
 // Rows that do not divide, PEs without rows, one row, one PE, numbers of any shape.
@@ -67,8 +62,8 @@ TEST_F(ResidentLookup, NumbersCountFromTheEndAndNobodyHasOthers) {
     write_numbers("in.npz", type, numbers);
     for (const std::string rect : {"1x1", "3x1", "4x1", "9x1"}) {
       for (const std::string machine : {"wse2", "wse3"}) {
-        const ChildResult made = run("cs-compile", {model(text), "--operands", "resident", "--rect", rect,
-                                                    "-m", machine, "--json", "-o", path("a.csp")});
+        model(text);
+        const ChildResult made = compile(rect, {"-m", machine, "--json"});
         ASSERT_EQ(made.exit_code, 0) << made.err;
         EXPECT_THAT(made.out, HasSubstr("\"embedding\""));
         const ChildResult done =
@@ -86,27 +81,15 @@ TEST_F(ResidentLookup, NumbersCountFromTheEndAndNobodyHasOthers) {
   }
   write_numbers("in.npz", DataType::i64, {0, 0, 0, 0, 0, 0, 0, 0, int64_t(1) << 32});
   model("i64[9]");
-  ASSERT_EQ(
-      run("cs-compile", {path("model.yaml"), "--operands", "resident", "--rect", "2x1", "-o", path("a.csp")})
-          .exit_code,
-      0);
+  ASSERT_EQ(compile("2x1").exit_code, 0);
   const ChildResult large = run("cs-sim", {path("a.csp"), "--inputs", path("in.npz")});
   EXPECT_NE(large.exit_code, 0);
   EXPECT_THAT(large.err, HasSubstr("element 8 is 4294967296, PEs compute integers in 32 bits"));
 }
 
 TEST_F(ResidentLookup, TheTextGivesTheSameProgram) {
-  const std::string text = path("text");
-  const std::vector<std::string> how{model("i64[9]"), "--operands", "resident", "--rect", "3x1"};
-  std::vector<std::string> direct = how, emit = how;
-  direct.insert(direct.end(), {"-o", path("a.csp")});
-  emit.insert(emit.end(), {"--emit", "csl", "-o", text});
-  ASSERT_EQ(run("cs-compile", direct).exit_code, 0);
-  ASSERT_EQ(run("cs-compile", emit).exit_code, 0);
-  const ChildResult again =
-      run("cs-compile", {text + "/layout.csl", "--host", text + "/host.yaml", "-o", path("b.csp")});
-  ASSERT_EQ(again.exit_code, 0) << again.err;
-  EXPECT_EQ(slurp(path("a.csp/program.fb")), slurp(path("b.csp/program.fb")));
+  model("i64[9]");
+  expect_text_gives_the_same("3x1");
 }
 
 TEST_F(ResidentLookup, WhatIsNoLookupAlongALineIsRefused) {

@@ -31,11 +31,10 @@ class ResidentPool : public ResidentProgram {
         "kernel_shape: [{0}, {0}], strides: [{1}, {1}], pads: [{2}, {2}, {2}, {2}], dilations: [{3}, {3}]",
         kernel, stride, pad, dilation);
   }
-  ChildResult compile(const std::string& inputs, const std::string& nodes, const std::string& rect,
-                      const std::string& outputs = "y") const {
+  ChildResult compile_graph(const std::string& inputs, const std::string& nodes, const std::string& rect,
+                            const std::string& outputs = "y") const {
     write("model.yaml", "inputs:\n" + inputs + "nodes:\n" + nodes + "outputs: [" + outputs + "]\n");
-    return run("cs-compile",
-               {path("model.yaml"), "--operands", "resident", "--rect", rect, "--json", "-o", path("a.csp")});
+    return compile(rect, {"--json"});
   }
 };
 
@@ -93,7 +92,7 @@ TEST_F(ResidentPool, WhatIsBesideThePictureIsNeverTheLargest) {
   ASSERT_EQ(run("cs-sim", {path("n.csp"), "--outputs", path("n.npz"), "--seed", "3"}).exit_code, 0);
   const std::string named = "  - {name: n, type: \"f32[1, 2, 8, 8]\"}\n",
                     node = "  - {name: y, op: max_pool, inputs: [n], attrs: {" + square(3, 2, 1) + "}}\n";
-  ASSERT_EQ(compile(named, node, "4x1").exit_code, 0);
+  ASSERT_EQ(compile_graph(named, node, "4x1").exit_code, 0);
   ASSERT_EQ(run("cs-compile", {path("model.yaml"), "-o", path("b.csp")}).exit_code, 0);
   ASSERT_EQ(run("cs-sim", {path("b.csp"), "--inputs", path("n.npz"), "--outputs", path("out.npz")}).exit_code,
             0);
@@ -103,10 +102,10 @@ TEST_F(ResidentPool, WhatIsBesideThePictureIsNeverTheLargest) {
 }
 
 TEST_F(ResidentPool, AnActivationBehindItIsPartOfIt) {
-  const ChildResult made = compile("  - {name: x, type: \"f32[1, 2, 9, 6]\"}\n",
-                                   "  - {name: h, op: average_pool, inputs: [x], attrs: {" + square(3, 2, 1) +
-                                       "}}\n  - {name: y, op: tanh, inputs: [h]}\n",
-                                   "3x1");
+  const ChildResult made = compile_graph("  - {name: x, type: \"f32[1, 2, 9, 6]\"}\n",
+                                         "  - {name: h, op: average_pool, inputs: [x], attrs: {" +
+                                             square(3, 2, 1) + "}}\n  - {name: y, op: tanh, inputs: [h]}\n",
+                                         "3x1");
   ASSERT_EQ(made.exit_code, 0) << made.err;
   EXPECT_THAT(made.out, HasSubstr("\"dtg-pool+dtg-elementwise\""));
   ASSERT_EQ(run("cs-compile", {path("model.yaml"), "-o", path("b.csp")}).exit_code, 0);
@@ -119,9 +118,9 @@ TEST_F(ResidentPool, AnActivationBehindItIsPartOfIt) {
 TEST_F(ResidentPool, EstimatesAreThoseOfTheLaunch) {
   for (const std::string rect : {"1x1", "2x2", "8x1"}) {
     for (const std::string op : {"max_pool", "average_pool"}) {
-      const ChildResult made =
-          compile("  - {name: x, type: \"f32[1, 4, 32, 17]\"}\n",
-                  "  - {name: y, op: " + op + ", inputs: [x], attrs: {" + square(3, 2, 1) + "}}\n", rect);
+      const ChildResult made = compile_graph(
+          "  - {name: x, type: \"f32[1, 4, 32, 17]\"}\n",
+          "  - {name: y, op: " + op + ", inputs: [x], attrs: {" + square(3, 2, 1) + "}}\n", rect);
       ASSERT_EQ(made.exit_code, 0) << made.err;
       const double estimated = nlohmann::json::parse(made.out).at("kernels").at(0).at("estimated_cycles");
       const ChildResult r = run("cs-sim", {path("a.csp"), "--json"});
@@ -133,8 +132,9 @@ TEST_F(ResidentPool, EstimatesAreThoseOfTheLaunch) {
 
 TEST_F(ResidentPool, WhatNoPeCanDoIsRefused) {
   const auto refusal = [&](const std::string& shape, const std::string& attrs, const std::string& rect) {
-    const ChildResult r = compile("  - {name: x, type: \"f32" + shape + "\"}\n",
-                                  "  - {name: y, op: max_pool, inputs: [x], attrs: {" + attrs + "}}\n", rect);
+    const ChildResult r =
+        compile_graph("  - {name: x, type: \"f32" + shape + "\"}\n",
+                      "  - {name: y, op: max_pool, inputs: [x], attrs: {" + attrs + "}}\n", rect);
     EXPECT_EQ(r.exit_code, 1);
     return r.err;
   };
@@ -145,10 +145,10 @@ TEST_F(ResidentPool, WhatNoPeCanDoIsRefused) {
       HasSubstr("has no cut for 1 x 2 PEs: PEs have whole planes of 400 x 300, or columns of PEs rows"));
   EXPECT_THAT(refusal("[1, 1, 100, 100]", "kernel_shape: [2, 2], strides: [2, 2]", "1x1"),
               HasSubstr("a PE has 49152 B; largest: planes of the operand 40000 B"));
-  const ChildResult both =
-      compile("  - {name: x, type: \"f32[1, 2, 6, 6]\"}\n",
-              "  - {name: p, op: max_pool, inputs: [x], outputs: [y, i], attrs: {kernel_shape: [2, 2]}}\n",
-              "2x1", "y, i");
+  const ChildResult both = compile_graph(
+      "  - {name: x, type: \"f32[1, 2, 6, 6]\"}\n",
+      "  - {name: p, op: max_pool, inputs: [x], outputs: [y, i], attrs: {kernel_shape: [2, 2]}}\n", "2x1",
+      "y, i");
   EXPECT_EQ(both.exit_code, 1);
   EXPECT_THAT(both.err, HasSubstr("it also gives the places of the largest elements"));
 }

@@ -32,8 +32,7 @@ TEST_F(ResidentProduct, ProductsOnSquares) {
         "  - {name: b, type: \"f32[2]\", value: [0.5, -0.5]}\n"
         "nodes:\n  - {name: h, op: gemm, inputs: [x, w, b]}\n  - {name: y, op: relu, inputs: [h]}\n"
         "outputs: [y]\n");
-  const ChildResult made = run("cs-compile", {path("model.yaml"), "--operands", "resident", "--rect", "2x2",
-                                              "--json", "-o", path("a.csp")});
+  const ChildResult made = compile("2x2", {"--json"});
   ASSERT_EQ(made.exit_code, 0) << made.err;
   EXPECT_THAT(made.out, HasSubstr("\"shift_gemm+dtg-elementwise\""));
 }
@@ -60,19 +59,8 @@ TEST_F(ResidentProduct, ConstantTilesStayFromSampleToSample) {
           "inputs:\n  - {name: x, type: \"f32[3, 3]\"}\n"
           "constants:\n  - {name: w, type: \"f32[3, 3]\", value: [1, 2, -3, 4, 5, -6, 0.5, 7, -8]}\n"
           "nodes:\n  - {name: y, op: matmul, inputs: [x, w]}\noutputs: [y]\n");
-    ASSERT_EQ(
-        run("cs-compile", {path("model.yaml"), "--operands", "resident", "--rect", side, "-o", path("a.csp")})
-            .exit_code,
-        0);
-    ASSERT_EQ(run("cs-compile", {path("model.yaml"), "-o", path("b.csp")}).exit_code, 0);
-    const std::vector<std::string> samples{"--seed", "3", "--iterations", "3"};
-    std::vector<std::string> streamed{path("b.csp"), "--outputs", path("out.npz")},
-        same{path("a.csp"), "--expect", path("out.npz")};
-    streamed.insert(streamed.end(), samples.begin(), samples.end());
-    same.insert(same.end(), samples.begin(), samples.end());
-    ASSERT_EQ(run("cs-sim", streamed).exit_code, 0);
-    const ChildResult r = run("cs-sim", same);
-    EXPECT_EQ(r.exit_code, 0) << side << r.out << r.err;
+    ASSERT_EQ(compile(side).exit_code, 0);
+    expect_streamed_values(3);
   }
 }
 
@@ -114,19 +102,7 @@ TEST_F(ResidentProduct, TheTextKnowsOrdersAndRows) {
     write("model.yaml", "inputs:\n" + types +
                             "nodes:\n  - {name: h, op: matmul, inputs: [x, w]}\n"
                             "  - {name: y, op: relu, inputs: [h]}\noutputs: [y]\n");
-    const std::string text = path("text");
-    const std::vector<std::string> how{path("model.yaml"), "--operands", "resident", "--rect", rect, "-o"};
-    std::vector<std::string> direct = how, emit = how;
-    direct.push_back(path("a.csp"));
-    emit.insert(emit.end(), {text, "--emit", "csl"});
-    ASSERT_EQ(run("cs-compile", direct).exit_code, 0);
-    ASSERT_EQ(run("cs-compile", emit).exit_code, 0);
-    EXPECT_THAT(slurp(text + "/host.yaml"), HasSubstr(said));
-    const ChildResult again =
-        run("cs-compile", {text + "/layout.csl", "--host", text + "/host.yaml", "-o", path("b.csp")});
-    ASSERT_EQ(again.exit_code, 0) << again.err;
-    EXPECT_EQ(slurp(path("a.csp/program.fb")), slurp(path("b.csp/program.fb")));
-    std::filesystem::remove_all(text);
+    EXPECT_THAT(expect_text_gives_the_same(rect), HasSubstr(said));
   };
   const std::string x = "  - {name: x, type: ", w = "  - {name: w, type: ";
   same_program(x + "\"f32[5, 7]\"}\n" + w + "\"f32[7, 3]\"}\n", "3x3", "order: skewed_columns}");

@@ -63,8 +63,7 @@ TEST_F(ResidentProgram, SixteenBitsTakeNoMoreMemoryThan32) {
     write("model.yaml",
           "inputs:\n  - {name: x, type: \"" + type +
               "[1, 10240]\"}\nnodes:\n  - {name: y, op: relu, inputs: [x]}\noutputs: [{name: y}]\n");
-    const ChildResult r =
-        run("cs-compile", {path("model.yaml"), "--operands", "resident", "--rect", "1x1", "--json"});
+    const ChildResult r = compile("1x1", {"--json"});
     ASSERT_EQ(r.exit_code, 0) << r.err;
     bytes.push_back(nlohmann::json::parse(r.out).at("kernels").at(0).at("bytes_per_pe"));
   }
@@ -138,24 +137,11 @@ TEST_F(ResidentProgram, AnActivationBehindAConvolutionIsPartOfIt) {
         "constants:\n  - {name: w, type: \"f32[1, 1, 2, 2]\", value: [1, -2, 3, -4]}\n"
         "nodes:\n  - {name: h, op: conv, inputs: [x, w]}\n  - {name: y, op: relu, inputs: [h]}\noutputs: "
         "[y]\n");
-  const ChildResult made = run("cs-compile", {path("model.yaml"), "--operands", "resident", "--rect", "2x1",
-                                              "--json", "-o", path("a.csp")});
+  const ChildResult made = compile("2x1", {"--json"});
   ASSERT_EQ(made.exit_code, 0) << made.err;
   EXPECT_THAT(made.out, HasSubstr("\"conv_windows+dtg-elementwise\""));
-  ASSERT_EQ(run("cs-compile", {path("model.yaml"), "-o", path("b.csp")}).exit_code, 0);
-  ASSERT_EQ(run("cs-sim", {path("b.csp"), "--outputs", path("out.npz"), "--seed", "3"}).exit_code, 0);
-  const ChildResult same = run("cs-sim", {path("a.csp"), "--expect", path("out.npz"), "--seed", "3"});
-  EXPECT_EQ(same.exit_code, 0) << same.out << same.err;
-  // Windows of the host's text are those of the program.
-  const std::string text = path("text");
-  ASSERT_EQ(run("cs-compile",
-                {path("model.yaml"), "--operands", "resident", "--rect", "2x1", "--emit", "csl", "-o", text})
-                .exit_code,
-            0);
-  const ChildResult again =
-      run("cs-compile", {text + "/layout.csl", "--host", text + "/host.yaml", "-o", path("c.csp")});
-  ASSERT_EQ(again.exit_code, 0) << again.err;
-  EXPECT_EQ(slurp(path("a.csp/program.fb")), slurp(path("c.csp/program.fb")));
+  expect_streamed_values();
+  expect_text_gives_the_same("2x1");
 }
 
 TEST_F(ResidentProgram, ChainsOf16BitsAreOneKernel) {
@@ -163,28 +149,17 @@ TEST_F(ResidentProgram, ChainsOf16BitsAreOneKernel) {
         "inputs:\n  - {name: x, type: \"f16[3, 7]\"}\n  - {name: z, type: \"f16[3, 7]\"}\n"
         "nodes:\n  - {name: h, op: mul, inputs: [z, x]}\n  - {name: a, op: tanh, inputs: [h]}\n"
         "  - {name: y, op: add, inputs: [a, x]}\noutputs: [y]\n");
-  const std::vector<std::string> resident{"--operands", "resident", "--rect", "2x2", "--json"};
-  std::vector<std::string> how{path("model.yaml"), "-o", path("a.csp")};
-  how.insert(how.end(), resident.begin(), resident.end());
-  const ChildResult made = run("cs-compile", how);
+  const ChildResult made = compile("2x2", {"--json"});
   ASSERT_EQ(made.exit_code, 0) << made.err;
   EXPECT_THAT(made.out, HasSubstr("\"dtg-elementwise\""));
   EXPECT_THAT(made.out, HasSubstr("\"mul+tanh+add\""));
-  ASSERT_EQ(run("cs-compile", {path("model.yaml"), "-o", path("b.csp")}).exit_code, 0);
-  ASSERT_EQ(run("cs-sim", {path("b.csp"), "--outputs", path("out.npz"), "--seed", "3"}).exit_code, 0);
-  const ChildResult same = run("cs-sim", {path("a.csp"), "--expect", path("out.npz"), "--seed", "3"});
-  EXPECT_EQ(same.exit_code, 0) << same.out << same.err;
-}
-
-std::string why_not(const ChildResult& r) {
-  EXPECT_EQ(r.exit_code, 1);
-  return r.err;
+  expect_streamed_values();
 }
 
 TEST_F(ResidentProgram, WhatWouldMoveWordsIsRefused) {
   const auto refusal = [&](const std::string& inputs, const std::string& node, const std::string& rect) {
     write("model.yaml", "inputs:\n" + inputs + "nodes:\n  - {name: y, " + node + "}\noutputs: [y]\n");
-    return why_not(run("cs-compile", {path("model.yaml"), "--operands", "resident", "--rect", rect}));
+    return why_not(rect);
   };
   const std::string two = "  - {name: a, type: \"f32[4]\"}\n  - {name: b, type: \"f32[6]\"}\n";
   const std::string rows = "  - {name: a, type: \"f32[1, 4, 8]\"}\n  - {name: b, type: \"f32[1, 6, 8]\"}\n";
@@ -219,17 +194,7 @@ constexpr const char* kModel =
 
 TEST_F(ResidentProgram, TheTextGivesTheSameProgram) {
   write("model.yaml", kModel);
-  const std::string model = path("model.yaml"), text = path("text");
-  const std::vector<std::string> how{"--operands", "resident", "--rect", "2x1"};
-  std::vector<std::string> direct{model, "-o", path("a.csp")}, emit{model, "--emit", "csl", "-o", text};
-  direct.insert(direct.end(), how.begin(), how.end());
-  emit.insert(emit.end(), how.begin(), how.end());
-  ASSERT_EQ(run("cs-compile", direct).exit_code, 0);
-  ASSERT_EQ(run("cs-compile", emit).exit_code, 0);
-  const ChildResult again =
-      run("cs-compile", {text + "/layout.csl", "--host", text + "/host.yaml", "-o", path("b.csp")});
-  ASSERT_EQ(again.exit_code, 0) << again.err;
-  EXPECT_EQ(slurp(path("a.csp/program.fb")), slurp(path("b.csp/program.fb")));
+  expect_text_gives_the_same("2x1");
   // Two launches and what is between them, reported as any run.
   const ChildResult report = run("cs-sim", {path("a.csp"), "--iterations", "2", "--report", path("report")});
   EXPECT_EQ(report.exit_code, 0) << report.err;
@@ -241,10 +206,7 @@ TEST_F(ResidentProgram, TheTextGivesTheSameProgram) {
 // + 24 cycles; the second as long after the first sample, which ends 145,350 + 24 cycles after its launch.
 TEST_F(ResidentProgram, EveryLaunchHasARow) {
   write("model.yaml", kModel);
-  ASSERT_EQ(run("cs-compile",
-                {path("model.yaml"), "--operands", "resident", "--rect", "2x1", "-o", path("a.csp")})
-                .exit_code,
-            0);
+  ASSERT_EQ(compile("2x1").exit_code, 0);
   const ChildResult r = run("cs-sim", {path("a.csp"), "--iterations", "2", "--json"});
   ASSERT_EQ(r.exit_code, 0) << r.err;
   const auto rows = nlohmann::json::parse(r.out).at("launches");
@@ -268,8 +230,7 @@ TEST_F(ResidentProgram, TheBoundIsThatOfTheOperatorWhoeverComputesIt) {
                             ", inputs: [x], attrs: " + attrs + "}\noutputs: [{name: y}]\n");
     std::vector<double> ideal;
     for (const std::string policy : {"medium", "aggressive"}) {
-      const ChildResult r = run("cs-compile", {path("model.yaml"), "--operands", "resident", "--rect", "2x1",
-                                               "--json", "--autogen-policy", policy});
+      const ChildResult r = compile("2x1", {"--json", "--autogen-policy", policy});
       ASSERT_EQ(r.exit_code, 0) << r.err;
       ideal.push_back(nlohmann::json::parse(r.out).at("placement").at(0).at("ideal").at("cycles"));
     }
