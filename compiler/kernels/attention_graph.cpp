@@ -85,7 +85,7 @@ class Reader {
   }
 
  private:
-  std::optional<Heads> refuse(std::string why) {
+  std::optional<Heads> refuse(const std::string& why) {
     why_ = "as an attention: " + why;
     return std::nullopt;
   }
