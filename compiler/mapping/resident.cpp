@@ -29,6 +29,7 @@ class Resident {
     if (!one_kernel(g)) return false;
     streamed_ = inst().operands;
     if (!find_forms(g) || !supported(g) || !size()) return false;
+    say_why(g);
     mapped_.layout = "layout.csl";
     mapped_.files = resident_files(inst(), kFunction, machine_);
     host_steps();
@@ -141,6 +142,25 @@ class Resident {
     inst().work.kind->settle_resident(best->cut, inst());
     inst().rect = {machine_.memcpy.margin_west, machine_.memcpy.margin_north, best->cut.w, best->cut.h};
     return true;
+  }
+  // Policies choose kernels for streams; of operators that this form computes otherwise is said what has
+  // them. A chain behind the library's kernel is generated.
+  void say_why(const graph::Graph& g) {
+    for (const graph::NodeId id : inst().nodes) {
+      const bool first = id == inst().nodes.front();
+      const kernels::Row* library = first || !inst().expr ? inst().row : nullptr;
+      const graph::Assignment& a = g.node(id).assignment;
+      if (library != nullptr ? a.kernel == library->name : a.origin == Origin::autogen) continue;
+      const std::string why = library != nullptr
+                                  ? fmt::format("library kernel '{}', for operands on the PEs", library->name)
+                                  : "generated, for operands on the PEs";
+      if (first) inst().reason = why;
+      for (OpRow& row : parts_.host.ops) {
+        if (row.name != g.node(id).name) continue;  // its primitives have names of their own
+        row.origin = library != nullptr ? Origin::handwritten : Origin::autogen;
+        row.reason = why;
+      }
+    }
   }
   // What <memcpy> needs around the rectangle.
   Extent margins() const {

@@ -140,6 +140,10 @@ TEST_F(ResidentProgram, AnActivationBehindAConvolutionIsPartOfIt) {
   const ChildResult made = compile("2x1", {"--json"});
   ASSERT_EQ(made.exit_code, 0) << made.err;
   EXPECT_THAT(made.out, HasSubstr("\"conv_windows+dtg-elementwise\""));
+  const auto ops = nlohmann::json::parse(made.out).at("ops");
+  EXPECT_EQ(ops.at(0).at("reason"), "library kernel 'conv_windows', for operands on the PEs");
+  EXPECT_EQ(ops.at(0).at("origin"), "handwritten");
+  EXPECT_EQ(ops.at(1).at("origin"), "autogen");
   expect_streamed_values();
   expect_text_gives_the_same("2x1");
 }

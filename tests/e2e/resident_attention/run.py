@@ -120,7 +120,8 @@ class Checker:
       return None
     if made.returncode != 0:
       return self.wrong(what, made.stderr)
-    kernel = json.loads(made.stdout)["kernels"][0]
+    report = json.loads(made.stdout)
+    kernel = report["kernels"][0]
     inputs = case.inputs()
     np.savez(self.folder / "in.npz", **inputs)
     done = subprocess.run([self.tools / "cs-sim", self.folder / "a.csp", "--json", "--inputs", self.folder / "in.npz", "--outputs",
@@ -136,6 +137,9 @@ class Checker:
     print(f"{what:44} {self.arch} {kernel['kernel']:18}{cycles:9}{estimated:9.0f}{ratio:7.3f}{kernel['bytes_per_pe']:7} B", flush=True)
     if estimate and abs(ratio - 1) > NEAR:
       self.wrong(what, f"is estimated at {estimated:.0f} cycles and takes {cycles}")
+    why = f"library kernel '{kernel['kernel']}', for operands on the PEs"
+    if any(op["origin"] != "handwritten" or op["reason"] != why for op in report["ops"] if op["origin"] != "primitive"):
+      self.wrong(what, f"the operators are not said to be of {kernel['kernel']}: {report['ops']}")
     self.kernels[kernel["kernel"]] = self.kernels.get(kernel["kernel"], 0) + 1
     return kernel
 
