@@ -281,13 +281,15 @@ void Core::count_elements(VectorOp& op, uint32_t count) {
   op.done += count;
 }
 
-// Groups of several cycles: one busy, the rest waits for the banks or for the sum.
+// Groups of several cycles: busy while the memory reads and writes them, the rest waits for the banks or for
+// the sum.
 void Core::account_groups(const VectorOp& op, uint64_t groups) {
+  const uint64_t work = groups * op.work_cycles;
   account_gap(op.next, int(Stall::dependency), -1, -1, op.inst);
-  account_busy(op.next, groups);
+  account_busy(op.next, work);
   if (world_.details) [[unlikely]]
-    world_.details->work({pe_.at, op.next, op.next + groups, op.inst, -1, pe_.task});
-  if (op.group_cycles > 1 || op.drag != 0)
+    world_.details->work({pe_.at, op.next, op.next + work, op.inst, -1, pe_.task});
+  if (op.group_cycles > op.work_cycles || op.drag != 0)
     account_gap(op.next + span_of(op, groups),
                 int(op.holds_datapath ? Stall::memory : Stall::dependency), -1, -1, op.inst);
 }

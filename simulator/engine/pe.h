@@ -114,7 +114,7 @@ struct alignas(64) VectorOp {
   bool fabric = false;          // has a fabric operand or a FIFO: every group may have to wait
   bool stopped = false;         // a FIFO ended it before its last element
   bool waits = false;           // for wavelets or room; whoever brings them wakes the PE
-  bool holds_datapath = false;  // a group of several cycles keeps the datapath (bank conflict)
+  bool holds_datapath = false;  // a group of several cycles keeps the datapath (memory)
   bool reduction = false;
   uint8_t flops = 0;         // per element
   bool half = false;         // these are of 16 bits
@@ -125,6 +125,7 @@ struct alignas(64) VectorOp {
   uint32_t total = 0, done = 0;
   uint32_t group = 1;         // elements per group
   uint32_t group_cycles = 1;  // cycles per group
+  uint32_t work_cycles = 1;   // of these, those in which elements or memory are at work
   uint32_t drag = 0;          // more cycles per group, in 1/65536 (calibration.h)
   uint32_t dragged = 0;       // of these, what is not charged yet
   Cycle next = 0;             // earliest cycle of the next group
