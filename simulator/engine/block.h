@@ -145,7 +145,7 @@ class Block {
   uint32_t control_after(uint32_t node, uint32_t payload) const;
   void run_switch(uint32_t node, Entry entry, Cycle now);
   void move_switch(uint32_t node, int command, Cycle now);
-  void apply_position(uint32_t node, int position, Cycle now);
+  void apply_position(uint32_t node, Cycle now);
   void run_sources(Cycle now);
   void offer(uint32_t port, Cycle now);
   void push_sources(Cycle now);
