@@ -325,6 +325,7 @@ int8_t Core::output_color(const Cursor& c) { return c.kind == Cursor::Kind::fabo
 
 void Core::execute_group(VectorOp& op, int thread) {
   if (!op.fabric && thread == kMainThread) {
+    op.next = now_;  // cycles that went to a microthread are lost
     run_memory_op(op);
     op.served = now_;
     return;
