@@ -79,9 +79,14 @@ void Core::set_group(VectorOp& op, const isa::Inst& inst, const Decoded& d) {
   for (const Cursor* c : {&op.a, &op.b})
     if (in_memory(*c) && c->clears) op.memory_bytes = uint8_t(op.memory_bytes + c->bytes);
   const bool packed = op.dst.packed || op.a.packed || op.b.packed;
+  op.wide = packed;
   for (const Cursor* c : {&op.dst, &op.a, &op.b})
-    if (on_fabric(*c)) op.fabric = true;
-  if (op.fabric) group = packed ? std::clamp(group, 2, 2 * ramp) : std::min(group, ramp);
+    if (on_fabric(*c)) {
+      op.fabric = true;
+      op.wide &= c->simd_64;
+    }
+  const int wavelets = op.wide ? std::max(2, ramp) : ramp;
+  if (op.fabric) group = packed ? std::clamp(group, 2, 2 * wavelets) : std::min(group, ramp);
   for (const Cursor* c : {&op.dst, &op.a, &op.b})
     if (is_fifo(*c)) {
       op.fabric = true;

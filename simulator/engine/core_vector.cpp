@@ -294,7 +294,7 @@ void Core::account_groups(const VectorOp& op, uint64_t groups) {
                 int(op.holds_datapath ? Stall::memory : Stall::dependency), -1, -1, op.inst);
 }
 
-// Of a ramp that carries several wavelets per cycle: how many of the elements are there and have room.
+// Of a group of several wavelets: how many of the elements are there and have room.
 uint32_t Core::ramp_limit(const VectorOp& op, uint32_t count) const {
   const Machine& m = world_.machine;
   if (op.a.kind == Cursor::Kind::fabin && op.b.kind == Cursor::Kind::fabin && op.a.queue == op.b.queue) return 1;
@@ -331,7 +331,8 @@ void Core::execute_group(VectorOp& op, int thread) {
     return;
   }
   uint32_t count = fifo_limit(op, std::min(op.group, op.total - op.done));
-  if (world_.machine.ramp.wavelets_per_cycle > 1) count = ramp_limit(op, count);
+  const int ramp = world_.machine.ramp.wavelets_per_cycle;
+  if (ramp > 1 || op.wide) count = ramp_limit(op, count);
   execute_elements(op, count);
   if (faulted_) return;
   fifo_moved(op);
@@ -342,11 +343,11 @@ void Core::execute_group(VectorOp& op, int thread) {
   count_elements(op, count);
   if (op.config.on_control == isa::DsrConfig::OnControl::terminate) [[unlikely]] end_of_message(op);
   op.served = now_;
-  op.next = now_ + op.group_cycles;
-  if (op.drag != 0) [[unlikely]] {
-    op.next = now_ + span_of(op, 1);
-    charge(op, 1);
-  }
+  // The ramp carries the wavelets of a wide group one after the other; until then its thread has no other group.
+  const uint64_t groups = op.wide ? std::max(1, (int(count) / 2 + int(count) % 2) / ramp) : 1;
+  op.next = now_ + span_of(op, groups);
+  if (op.drag != 0) [[unlikely]]
+    charge(op, groups);
   op.why = op.holds_datapath ? Stall::memory : Stall::dependency;
   if (op.holds_datapath) pe_.datapath_free = op.next;
   if (op.done == op.total) retire(thread, op.next - 1);

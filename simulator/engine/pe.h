@@ -87,6 +87,7 @@ struct Cursor {
   uint8_t queue = 0;  // fabin: index into Pe::inputs; fabout: output queue id; fifo: index into Pe::fifos
   uint8_t color = 0;
   bool packed = false;  // two 16-bit elements per wavelet
+  bool simd_64 = false;
   uint8_t half = 0;     // packed: which half of the wavelet is next
   bool control = false, advance = false, indexed = false;
   bool transform = false;            // control_transform
@@ -116,6 +117,7 @@ struct alignas(64) VectorOp {
   bool waits = false;           // for wavelets or room; whoever brings them wakes the PE
   bool holds_datapath = false;  // a group of several cycles keeps the datapath (memory)
   bool reduction = false;
+  bool wide = false;  // simd_64: a group has up to two wavelets
   uint8_t flops = 0;         // per element
   bool half = false;         // these are of 16 bits
   uint8_t memory_bytes = 0;  // read and written per element
@@ -184,6 +186,8 @@ struct alignas(64) Pe {
   Cycle datapath_free = 0;
   std::array<std::unique_ptr<VectorOp>, kThreads> ops;
   std::vector<InputQueue> inputs;
+  Cycle ramp_base = 0;           // of the cycles in which something of this core lands at its router,
+  uint64_t ramp_taken = 0;       // a bit each
   Cycle first_arrival = kNever;  // of a wavelet, in the past even of a core that has gone back
   PeStats stats;
   // ---- main thread
