@@ -41,6 +41,7 @@ bool Core::make_operands(VectorOp& op, const isa::Inst& inst, const Decoded& d) 
       op.total = std::min({op.total, 1u, pe_.dsrs[size_t(from)].left()});
   if (op.total == ~0u) op.total = 1;
   if (op.dst.kind == Cursor::Kind::fabout) {
+    if (isa::row(inst.op).cost == isa::Cost::fp) op.dst.late = uint8_t(world_.machine.ramp.fp_cycles);
     if (op.dsds[0].zero == 1) op.a.clears = true;
     if (op.dsds[0].zero == 2) (e.b_bytes != 0 ? op.b : op.a).clears = true;
   }
@@ -249,11 +250,11 @@ bool Core::write_element(VectorOp& op, uint32_t value, uint32_t element) {
   }
 }
 
-// When what the datapath computes now lands in the router's ramp lane: behind what the core has sent on the color before, in a
-// cycle in which the ramp carries nothing else.
+// When what the datapath computes now lands in the router's ramp lane: behind what the core has sent on the
+// color before, in a cycle in which the ramp carries nothing else.
 Cycle Core::landing(const Cursor& c) {
   const Machine& m = world_.machine;
-  Cycle at = now_ + 1 + Cycle(m.ramp.up_cycles);
+  Cycle at = now_ + 1 + Cycle(m.ramp.up_cycles) + c.late;
   const bool one = m.ramp.wavelets_per_cycle == 1;
   const Lane& lane = block_.lanes[c.lane];
   if (lane.count != 0) at = std::max(at, now_ + entry_wait(block_.lane_back(lane), now_) + Cycle(one));

@@ -343,7 +343,8 @@ void Core::execute_group(VectorOp& op, int thread) {
   count_elements(op, count);
   if (op.config.on_control == isa::DsrConfig::OnControl::terminate) [[unlikely]] end_of_message(op);
   op.served = now_;
-  // The ramp carries the wavelets of a wide group one after the other; until then its thread has no other group.
+  // The ramp carries the wavelets of a wide group one after the other; until then its thread has no other
+  // group.
   const uint64_t groups = op.wide ? std::max(1, (int(count) / 2 + int(count) % 2) / ramp) : 1;
   op.next = now_ + span_of(op, groups);
   if (op.drag != 0) [[unlikely]]

@@ -93,6 +93,7 @@ struct Cursor {
   bool transform = false;            // control_transform
   bool clears = false;               // memory: what was read is set to zero
   bool drops = false;                // fabin: @dfilt
+  uint8_t late = 0;                  // fabout: by which a result lands later (ramp.fp_cycles)
   uint16_t index = 0;                // indexed: the upper half of every wavelet
   int32_t address = 0, step = 0;     // memory: next element and stride in bytes
   uint32_t value = 0;                // value; reg: running result; fabin: present wavelet
@@ -117,7 +118,7 @@ struct alignas(64) VectorOp {
   bool waits = false;           // for wavelets or room; whoever brings them wakes the PE
   bool holds_datapath = false;  // a group of several cycles keeps the datapath (memory)
   bool reduction = false;
-  bool wide = false;  // simd_64: a group has up to two wavelets
+  bool wide = false;         // simd_64: a group has up to two wavelets
   uint8_t flops = 0;         // per element
   bool half = false;         // these are of 16 bits
   uint8_t memory_bytes = 0;  // read and written per element
