@@ -146,7 +146,8 @@ std::optional<Plan> plan_kernel(const Work& work, int w, int h, const Machine& m
   double out = double(work.m) + (w * h > 1 ? h : 0);
   double row = std::max({feed, pe.steady(work.kind->words_kept(work, *cut)), out});
   plan.interval_cycles = double(work.rows) * row;
-  double stage = machine.ramp.up_cycles + machine.ramp.down_cycles + 1 + machine.router.hop_cycles;
+  double stage = machine.ramp.up_cycles + machine.ramp.fp_cycles + machine.ramp.down_cycles + 1 +
+                 machine.router.hop_cycles;
   plan.latency_cycles = double(work.rows - 1) * row +
                         work.kind->last_row_cycles(work, *cut, feed, pe.alone(), machine) + stage * (w - 1) +
                         machine.router.hop_cycles * (h - 1);

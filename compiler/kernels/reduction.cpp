@@ -254,7 +254,7 @@ class Reduction final : public Kind {
 LineCost line_reduce_cost(int64_t n, int P, const Machine& m) {
   const double hop = m.router.hop_cycles, words = double(n);
   // Through a core: up, down, and the addition.
-  const double core = m.ramp.up_cycles + m.ramp.down_cycles + 1;
+  const double core = m.ramp.up_cycles + m.ramp.fp_cycles + m.ramp.down_cycles + 1;
   constexpr double kAround = 20;  // to begin and end
   LineCost best{LineReduce::chain, P, words + (core + hop) * (P - 1)};
   for (int s = 2; s < P; ++s) {

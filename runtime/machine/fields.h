@@ -37,6 +37,8 @@ void router(S& s, V& v) {
 template <typename S, typename V>
 void ramp(S& s, V& v) {
   v("up_cycles", s.up_cycles, "cycles", 0, 64, "element left the datapath to landed in the router's ramp lane");
+  v("fp_cycles", s.fp_cycles, "cycles", 0, 64,
+    "by which results of floating-point arithmetic land there later");
   v("down_cycles", s.down_cycles, "cycles", 1, 64, "departure to the ramp to use by an element");
   v("wavelets_per_cycle", s.wavelets_per_cycle, "wavelets/cycle", 1, widths::kRampWavelets,
     "rate of the ramp per direction");

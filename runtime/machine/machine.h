@@ -47,6 +47,7 @@ struct Machine {
 
   struct Ramp {
     int up_cycles = 2;        // element leaves the datapath -> may depart from the router
+    int fp_cycles = 0;        // the same, beyond up_cycles, of what floating-point arithmetic has computed
     int down_cycles = 2;      // wavelet landed at the router -> an element may use it
     int wavelets_per_cycle = 1;
     bool operator==(const Ramp&) const = default;

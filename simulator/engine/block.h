@@ -54,6 +54,10 @@ class Block {
   const Entry& lane_front(const Lane& l) const {
     return l.capacity <= Lane::kInline ? l.ring[l.head] : entries[l.long_ring + l.head];
   }
+  const Entry& lane_back(const Lane& l) const {
+    const int at = (l.head + l.count - 1) % l.capacity;
+    return l.capacity <= Lane::kInline ? l.ring[size_t(at)] : entries[l.long_ring + uint32_t(at)];
+  }
   void push_lane(uint32_t lane, Entry entry, Cycle lands);
   void flush_counters(const ColorNode&);     // before tx changes
   void wake_node(uint32_t node, Cycle now);  // lanes that wait try again in the next cycle
@@ -145,7 +149,7 @@ class Block {
   uint32_t control_after(uint32_t node, uint32_t payload) const;
   void run_switch(uint32_t node, Entry entry, Cycle now);
   void move_switch(uint32_t node, int command, Cycle now);
-  void apply_position(uint32_t node, int position, Cycle now);
+  void apply_position(uint32_t node, Cycle now);
   void run_sources(Cycle now);
   void offer(uint32_t port, Cycle now);
   void push_sources(Cycle now);

@@ -123,6 +123,7 @@ class Core {
   void advance_cursor(Cursor&, const isa::Dsd&);
   bool read_element(VectorOp&, Cursor&, int position, uint32_t element, uint32_t& value);
   bool write_element(VectorOp&, uint32_t value, uint32_t element);
+  Cycle landing(const Cursor&);
   void write_fabric(Cursor&, uint32_t word, bool last);
   uint32_t transformed(Entry) const;
   void execute_elements(VectorOp&, uint32_t count);

@@ -41,6 +41,7 @@ bool Core::make_operands(VectorOp& op, const isa::Inst& inst, const Decoded& d) 
       op.total = std::min({op.total, 1u, pe_.dsrs[size_t(from)].left()});
   if (op.total == ~0u) op.total = 1;
   if (op.dst.kind == Cursor::Kind::fabout) {
+    if (isa::row(inst.op).cost == isa::Cost::fp) op.dst.late = uint8_t(world_.machine.ramp.fp_cycles);
     if (op.dsds[0].zero == 1) op.a.clears = true;
     if (op.dsds[0].zero == 2) (e.b_bytes != 0 ? op.b : op.a).clears = true;
   }
@@ -105,7 +106,8 @@ bool Core::make_fabric_cursor(Cursor& c, const isa::Dsd& d, bool destination) {
     return false;
   if (d.color != isa::kQueueColor && !check_id(d.color, world_.machine.router.colors, "a color", pe_.ready))
     return false;
-  c.packed = c.bytes == 2 && (d.simd == isa::SimdMode::simd_32 || d.simd == isa::SimdMode::simd_64);
+  c.simd_64 = d.simd == isa::SimdMode::simd_64;
+  c.packed = c.bytes == 2 && (d.simd == isa::SimdMode::simd_32 || c.simd_64);
   if (destination) {
     int color = d.color != isa::kQueueColor ? d.color : pe_.output_color[d.queue];
     ColorNode* n = color < 0 ? nullptr : block_.find_node(pe_.index, color);
@@ -248,8 +250,25 @@ bool Core::write_element(VectorOp& op, uint32_t value, uint32_t element) {
   }
 }
 
+// When what the datapath computes now lands in the router's ramp lane: behind what the core has sent on the
+// color before, in a cycle in which the ramp carries nothing else.
+Cycle Core::landing(const Cursor& c) {
+  const Machine& m = world_.machine;
+  Cycle at = now_ + 1 + Cycle(m.ramp.up_cycles) + c.late;
+  const bool one = m.ramp.wavelets_per_cycle == 1;
+  const Lane& lane = block_.lanes[c.lane];
+  if (lane.count != 0) at = std::max(at, now_ + entry_wait(block_.lane_back(lane), now_) + Cycle(one));
+  if (!one) return at;
+  const Cycle passed = now_ - pe_.ramp_base;
+  pe_.ramp_base = now_;
+  pe_.ramp_taken = passed < 64 ? pe_.ramp_taken >> passed : 0;
+  while (at - now_ < 64 && (pe_.ramp_taken >> (at - now_) & 1)) ++at;
+  if (at - now_ < 64) pe_.ramp_taken |= uint64_t(1) << (at - now_);
+  return at;
+}
+
 void Core::write_fabric(Cursor& c, uint32_t word, bool last) {
-  Cycle lands = now_ + 1 + Cycle(world_.machine.ramp.up_cycles);
+  const Cycle lands = landing(c);
   Entry flags = (c.control ? kEntryControl : 0) | (c.advance && last ? kEntryAdvance : 0);
   if (c.transform) {
     if ((word & kTransformed) == kTransformed) flags |= kEntryControl;

@@ -72,17 +72,21 @@ bool Core::claim_queues(VectorOp& op, int thread, Cycle t) {
 void Core::set_group(VectorOp& op, const isa::Inst& inst, const Decoded& d) {
   const Machine::Core& core = world_.machine.core;
   int group = d.width;
-  int read = (in_memory(op.a) ? op.a.bytes : 0) + (in_memory(op.b) ? op.b.bytes : 0);
-  if (read != 0) group = std::min(group, core.read_bytes_per_cycle / read);
-  if (in_memory(op.dst)) group = std::min(group, core.write_bytes_per_cycle / op.dst.bytes);
+  const int read = (in_memory(op.a) ? op.a.bytes : 0) + (in_memory(op.b) ? op.b.bytes : 0);
+  const int write = in_memory(op.dst) ? op.dst.bytes : 0;
   const int ramp = world_.machine.ramp.wavelets_per_cycle;
-  op.memory_bytes = uint8_t(read + (in_memory(op.dst) ? op.dst.bytes : 0));
+  op.memory_bytes = uint8_t(read + write);
   for (const Cursor* c : {&op.a, &op.b})
     if (in_memory(*c) && c->clears) op.memory_bytes = uint8_t(op.memory_bytes + c->bytes);
   const bool packed = op.dst.packed || op.a.packed || op.b.packed;
+  op.wide = packed;
   for (const Cursor* c : {&op.dst, &op.a, &op.b})
-    if (on_fabric(*c)) op.fabric = true;
-  if (op.fabric) group = packed ? std::clamp(group, 2, 2 * ramp) : std::min(group, ramp);
+    if (on_fabric(*c)) {
+      op.fabric = true;
+      op.wide &= c->simd_64;
+    }
+  const int wavelets = op.wide ? std::max(2, ramp) : ramp;
+  if (op.fabric) group = packed ? std::clamp(group, 2, 2 * wavelets) : std::min(group, ramp);
   for (const Cursor* c : {&op.dst, &op.a, &op.b})
     if (is_fifo(*c)) {
       op.fabric = true;
@@ -91,14 +95,19 @@ void Core::set_group(VectorOp& op, const isa::Inst& inst, const Decoded& d) {
       if (simd != isa::SimdMode::automatic) group = std::min(group, std::max(1, bytes / c->bytes));
     }
   if (packed) group = std::max(group, 2);
-  op.group_cycles = 1;
+  if (op.dst.kind == Cursor::Kind::reg) group = packed ? 2 : 1;
+  op.group = uint32_t(std::max(1, group));
+  // What the memory needs for a whole group, also for the last one, which may have fewer elements.
+  const auto cycles = [&](int bytes, int rate) { return (int(op.group) * bytes + rate - 1) / rate; };
+  const int at_memory =
+      std::max(cycles(read, core.read_bytes_per_cycle), cycles(write, core.write_bytes_per_cycle));
+  op.work_cycles = op.group_cycles = uint32_t(std::max(1, at_memory));
+  op.holds_datapath = op.group_cycles > 1;
   if (op.dst.kind == Cursor::Kind::reg) {
-    group = packed ? 2 : 1;
     bool add = inst.op != isa::Op::fmaxs && inst.op != isa::Op::fmaxh;
     if (d.reduction && add && isa::row(inst.op).cost == isa::Cost::fp)
       op.group_cycles = uint32_t(std::max(1, core.reduction_cycles_per_element));
   }
-  op.group = uint32_t(std::max(1, group));
   auto bank = [&](const Cursor& c) { return c.address / core.bank_bytes % core.memory_banks; };
   if (in_memory(op.a) && in_memory(op.b) && op.a.step != 0 && op.b.step != 0 &&
       (bank(op.a) - bank(op.b)) % core.bank_conflict_modulo == 0) {

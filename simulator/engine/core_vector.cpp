@@ -281,18 +281,20 @@ void Core::count_elements(VectorOp& op, uint32_t count) {
   op.done += count;
 }
 
-// Groups of several cycles: one busy, the rest waits for the banks or for the sum.
+// Groups of several cycles: busy while the memory reads and writes them, the rest waits for the banks or for
+// the sum.
 void Core::account_groups(const VectorOp& op, uint64_t groups) {
+  const uint64_t work = groups * op.work_cycles;
   account_gap(op.next, int(Stall::dependency), -1, -1, op.inst);
-  account_busy(op.next, groups);
+  account_busy(op.next, work);
   if (world_.details) [[unlikely]]
-    world_.details->work({pe_.at, op.next, op.next + groups, op.inst, -1, pe_.task});
-  if (op.group_cycles > 1 || op.drag != 0)
+    world_.details->work({pe_.at, op.next, op.next + work, op.inst, -1, pe_.task});
+  if (op.group_cycles > op.work_cycles || op.drag != 0)
     account_gap(op.next + span_of(op, groups),
                 int(op.holds_datapath ? Stall::memory : Stall::dependency), -1, -1, op.inst);
 }
 
-// Of a ramp that carries several wavelets per cycle: how many of the elements are there and have room.
+// Of a group of several wavelets: how many of the elements are there and have room.
 uint32_t Core::ramp_limit(const VectorOp& op, uint32_t count) const {
   const Machine& m = world_.machine;
   if (op.a.kind == Cursor::Kind::fabin && op.b.kind == Cursor::Kind::fabin && op.a.queue == op.b.queue) return 1;
@@ -323,12 +325,14 @@ int8_t Core::output_color(const Cursor& c) { return c.kind == Cursor::Kind::fabo
 
 void Core::execute_group(VectorOp& op, int thread) {
   if (!op.fabric && thread == kMainThread) {
+    op.next = now_;  // cycles that went to a microthread are lost
     run_memory_op(op);
     op.served = now_;
     return;
   }
   uint32_t count = fifo_limit(op, std::min(op.group, op.total - op.done));
-  if (world_.machine.ramp.wavelets_per_cycle > 1) count = ramp_limit(op, count);
+  const int ramp = world_.machine.ramp.wavelets_per_cycle;
+  if (ramp > 1 || op.wide) count = ramp_limit(op, count);
   execute_elements(op, count);
   if (faulted_) return;
   fifo_moved(op);
@@ -339,11 +343,12 @@ void Core::execute_group(VectorOp& op, int thread) {
   count_elements(op, count);
   if (op.config.on_control == isa::DsrConfig::OnControl::terminate) [[unlikely]] end_of_message(op);
   op.served = now_;
-  op.next = now_ + op.group_cycles;
-  if (op.drag != 0) [[unlikely]] {
-    op.next = now_ + span_of(op, 1);
-    charge(op, 1);
-  }
+  // The ramp carries the wavelets of a wide group one after the other; until then its thread has no other
+  // group.
+  const uint64_t groups = op.wide ? std::max(1, (int(count) / 2 + int(count) % 2) / ramp) : 1;
+  op.next = now_ + span_of(op, groups);
+  if (op.drag != 0) [[unlikely]]
+    charge(op, groups);
   op.why = op.holds_datapath ? Stall::memory : Stall::dependency;
   if (op.holds_datapath) pe_.datapath_free = op.next;
   if (op.done == op.total) retire(thread, op.next - 1);

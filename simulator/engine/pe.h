@@ -87,11 +87,13 @@ struct Cursor {
   uint8_t queue = 0;  // fabin: index into Pe::inputs; fabout: output queue id; fifo: index into Pe::fifos
   uint8_t color = 0;
   bool packed = false;  // two 16-bit elements per wavelet
+  bool simd_64 = false;
   uint8_t half = 0;     // packed: which half of the wavelet is next
   bool control = false, advance = false, indexed = false;
   bool transform = false;            // control_transform
   bool clears = false;               // memory: what was read is set to zero
   bool drops = false;                // fabin: @dfilt
+  uint8_t late = 0;                  // fabout: by which a result lands later (ramp.fp_cycles)
   uint16_t index = 0;                // indexed: the upper half of every wavelet
   int32_t address = 0, step = 0;     // memory: next element and stride in bytes
   uint32_t value = 0;                // value; reg: running result; fabin: present wavelet
@@ -114,8 +116,9 @@ struct alignas(64) VectorOp {
   bool fabric = false;          // has a fabric operand or a FIFO: every group may have to wait
   bool stopped = false;         // a FIFO ended it before its last element
   bool waits = false;           // for wavelets or room; whoever brings them wakes the PE
-  bool holds_datapath = false;  // a group of several cycles keeps the datapath (bank conflict)
+  bool holds_datapath = false;  // a group of several cycles keeps the datapath (memory)
   bool reduction = false;
+  bool wide = false;         // simd_64: a group has up to two wavelets
   uint8_t flops = 0;         // per element
   bool half = false;         // these are of 16 bits
   uint8_t memory_bytes = 0;  // read and written per element
@@ -125,6 +128,7 @@ struct alignas(64) VectorOp {
   uint32_t total = 0, done = 0;
   uint32_t group = 1;         // elements per group
   uint32_t group_cycles = 1;  // cycles per group
+  uint32_t work_cycles = 1;   // of these, those in which elements or memory are at work
   uint32_t drag = 0;          // more cycles per group, in 1/65536 (calibration.h)
   uint32_t dragged = 0;       // of these, what is not charged yet
   Cycle next = 0;             // earliest cycle of the next group
@@ -183,6 +187,8 @@ struct alignas(64) Pe {
   Cycle datapath_free = 0;
   std::array<std::unique_ptr<VectorOp>, kThreads> ops;
   std::vector<InputQueue> inputs;
+  Cycle ramp_base = 0;           // of the cycles in which something of this core lands at its router,
+  uint64_t ramp_taken = 0;       // a bit each
   Cycle first_arrival = kNever;  // of a wavelet, in the past even of a core that has gone back
   PeStats stats;
   // ---- main thread

@@ -93,7 +93,7 @@ bool Block::write_color(uint32_t pe_index, int color, isa::ColorReg reg, uint16_
         if (positions[k].valid) before = k;
       }
   }
-  apply_position(uint32_t(n - nodes.data()), n->position, now);
+  apply_position(uint32_t(n - nodes.data()), now);
   return true;
 }
 

@@ -111,8 +111,7 @@ inline void Block::arrive(Lane& l, uint32_t id, Cycle lands) {
 }
 
 void Block::step(Cycle now) {
-  for (uint32_t item : switch_wheel.take(now))
-    apply_position(ref_index(item), int(item >> kRefShift), now - 1);
+  for (uint32_t node : switch_wheel.take(now)) apply_position(node, now - 1);
   route(now);
   const std::span<const uint32_t> cores = pe_wheel.take(now);
   work = candidates_.size() + cores.size();

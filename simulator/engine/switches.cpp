@@ -77,17 +77,20 @@ void Block::move_switch(uint32_t node, int opcode, Cycle now) {
   int position = next_position(config, n.position, opcode);
   if (position == n.position) return;
   n.position = uint8_t(position);
-  int delay = world.machine.router.switch_advance_cycles;
-  if (delay == 0)
-    apply_position(node, n.position, now);
-  else
-    switch_wheel.push(now + 1 + Cycle(delay), node | uint32_t(position) << kRefShift);
+  const int delay = world.machine.router.switch_advance_cycles;
+  if (delay == 0) {
+    apply_position(node, now);
+    return;
+  }
+  // Only wavelets that come before the command see the old position: those behind it wait for the new one.
+  n.rx = 0;
+  switch_wheel.push(now + 1 + Cycle(delay), node);
 }
 
 // Lanes that wait ask again in the cycle after `now`; those that asked in it keep what they got.
-void Block::apply_position(uint32_t node, int position, Cycle now) {
+void Block::apply_position(uint32_t node, Cycle now) {
   ColorNode& n = nodes[node];
-  const SwitchPosition& p = config_of(n).positions[size_t(position)];
+  const SwitchPosition& p = config_of(n).positions[n.position];
   flush_counters(n);
   n.rx = n.teardown ? 0 : p.rx;
   n.tx = p.tx;

@@ -195,6 +195,28 @@ TEST(Switches, a_closed_input_holds_its_traffic_back) {
   EXPECT_GT(run.engine.stats({1, 1}).blocked[int(Port::east)], 50u);
 }
 
+// However long an advance takes, what comes behind the command sees the new position and what came before it
+// the old one. The words of this sender land at the switch 5 cycles apart: those that come too early wait for
+// it.
+TEST(Switches, wavelets_behind_a_command_wait_for_the_new_position) {
+  for (Machine m : {wse2(), wse3()})
+    for (int delay : {0, 1, 4, 5, 20}) {
+      m.router.switch_advance_cycles = delay;
+      Cross cross(m, {{11, false}, {kAdvance, true}, {12, false}, {13, false}}, {"W>E", "W>S"}, false,
+                  PopMode::no_pop);
+      Simulation run(cross.f);
+      run.finish();
+      EXPECT_EQ(heard(run, 2, 1), (std::vector<uint32_t>{11}));
+      EXPECT_EQ(heard(run, 1, 2), (std::vector<uint32_t>{12, 13}));
+      const auto through = run.trace.wavelets_of(1, 1, 1);
+      ASSERT_EQ(through.size(), 4u);
+      const Cycle command = through[1].cycle;
+      EXPECT_EQ(command, through[1].landed);
+      EXPECT_EQ(through[2].cycle, std::max(through[2].landed, command + 1 + Cycle(delay)));
+      EXPECT_EQ(through[3].cycle, std::max(through[3].landed, through[2].cycle + 1));
+    }
+}
+
 TEST(Switches, advance_switch_of_a_send_acts_after_its_last_wavelet) {
   Fabric f(wse2(), 2, 2);
   Tile t("sender");
