@@ -251,10 +251,12 @@ void add_model_run(RunReport& r, const HostPart& host, const Machine& machine, c
   if (run.samples > 0) r.latency_cycles = run.latency_cycles;
   r.interval_cycles = run.interval_cycles;
   if (run.samples > 0 && r.cycles > 0) {
-    // In the steady state if there is one, else over the whole run.
-    const double per_sample = run.interval_cycles.value_or(double(r.cycles) / run.samples);
+    // In the steady state if there is one, else over the whole run with what the host does between its calls.
+    const double calls = run.host_seconds * r.clock_mhz * 1e6;
+    const double per_sample = run.interval_cycles.value_or((double(r.cycles) + calls) / run.samples);
     if (per_sample > 0) r.samples_per_second = r.clock_mhz * 1e6 / per_sample;
   }
+  r.host_call_seconds = run.host_seconds;
   // Host kernels and host operators come in the same order; all copies of the network share them.
   auto kernel = r.kernels.begin();
   for (const HostStep& step : host.steps) {

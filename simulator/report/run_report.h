@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "runtime/host/compare.h"
-#include "runtime/host/launch_span.h"
 #include "runtime/host/model_run.h"
 #include "runtime/program/program.h"
 #include "simulator/engine/stats.h"
@@ -140,6 +139,7 @@ struct RunReport {
   std::optional<double> samples_per_second;
   std::vector<Cycle> sample_end;
   std::vector<LaunchSpan> launches;  // in order; a streamed network launches nothing
+  double host_call_seconds = 0;  // the host's own time for copies and launches, on its own clock
   uint64_t flops = 0, wavelet_hops = 0, instructions = 0;
   uint64_t memory_bytes = 0;  // read and written by instructions
   Energy energy;

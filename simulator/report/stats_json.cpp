@@ -65,14 +65,23 @@ Json op_json(const OpRow& op) {
           {"reason", op.reason}, {"kernels", op.kernels}, {"where", op.where}};
 }
 
+// Of a launch that is not over, what has not happened is null.
 Json launches_json(const RunReport& r) {
   Json out = Json::array();
-  for (const LaunchSpan& l : r.launches)
+  for (const LaunchSpan& l : r.launches) {
+    const Json none;
     out.push_back({{"function", l.function},
-                   {"begin", l.begin},
-                   {"end", l.end},
-                   {"cycles", l.end - l.begin},
-                   {"pes", l.pes}});
+                   {"issued", l.issued},
+                   {"begin", l.begin == kNever ? none : Json(l.begin)},
+                   {"end", l.done() ? Json(l.end) : none},
+                   {"cycles", l.done() ? Json(l.cycles()) : none},
+                   {"pes", l.pes},
+                   {"pes_ended", l.ended},
+                   {"last_begin", l.begin == kNever ? none : Json(l.last_begin)},
+                   {"first_end", l.ended > 0 ? Json(l.first_end) : none},
+                   {"last_pe", l.ended > 0 ? Json{l.last_pe.x, l.last_pe.y} : none},
+                   {"pe_cycles", l.pe_cycles}});
+  }
   return out;
 }
 
@@ -216,6 +225,7 @@ Json stats(const RunReport& r) {
            {"memory_bytes_have", r.memory_bytes_have},
            {"host", host_json(r)}};
   out["launches"] = launches_json(r);
+  out["host_call_us"] = r.host_call_seconds * 1e6;
   out["kernels"] = Json::array();
   for (const KernelReport& k : r.kernels) out["kernels"].push_back(kernel_json(k));
   out["waits"] = waits_json(r);

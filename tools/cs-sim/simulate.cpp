@@ -250,6 +250,7 @@ bool Simulation::allowed(const std::string& fault) {
   for (auto& [name, count] : allowed_)
     if (name == fault) return ++count, true;
   allowed_.emplace_back(fault, 1);
+    report_.host_call_seconds = launches_->host_seconds;
   return true;
 }
 

@@ -66,7 +66,7 @@ class Simulation {
     RunStatus status;
     call([&](Diag&) {
       const Cycle end = device_->now() + std::max<Cycle>(device_->now(), 100'000);
-      status = device_->run({.cycle = end, .list_leftovers = true});
+      status = device_->run({.cycle = end, .while_active = true, .list_leftovers = true});
       return status.reason != StopReason::fault;
     });
     return status.fault.empty() ? status.message : std::string();

@@ -237,7 +237,6 @@ TEST(SimDevice, exported_arrays_go_in_and_out_by_name) {
     Fabric f = one_hop();
     for (TileProgram& t : f.p.tiles) t.symbols = {{"x", DataType::u32, 256, 8, true}};
     f.p.exports = {{"x", false, DataType::u32, true}};
-    f.machine.host.host_call_us = 0;
     SimDevice device(f.machine, {});
     Diag diag;
     device.load(f.p, {}, diag);
