@@ -51,6 +51,7 @@ class Server {
   const std::atomic<bool>& interrupted_;
   std::atomic<bool> stop_ = false;
   Diag diag_;
+  LoadedProgram loaded_;  // traces refer to it to the end
   Traces traces_;
   PrintLog print_;
   std::unique_ptr<SimDevice> device_;
@@ -59,12 +60,13 @@ class Server {
 bool Server::load() {
   auto loaded = read_program(o_.program, diag_);
   if (!loaded) return false;
-  const auto machine = machine_to_run_on(o_, loaded->program, diag_);
+  loaded_ = std::move(*loaded);
+  const auto machine = machine_to_run_on(o_, loaded_.program, diag_);
   if (!machine) return false;
   SimDeviceOptions options;
   options.engine = {o_.block_width, o_.block_height, o_.threads};
   options.engine.allow = o_.allow;
-  if (!traces_.prepare(loaded->program, *machine, options.shell, diag_)) return false;
+  if (!traces_.prepare(loaded_.program, *machine, options.shell, diag_)) return false;
   if (o_.max_cycles > 0) options.max_cycles = o_.max_cycles;
   options.max_seconds = o_.max_seconds;
   options.interrupted = &stop_;
@@ -77,7 +79,7 @@ bool Server::load() {
   device_ = std::make_unique<SimDevice>(*machine, options);
   device_->engine().set_trace(traces_.sink());
   device_->engine().set_print(print_.sink());
-  return device_->load(loaded->program, loaded->weights, diag_);
+  return device_->load(loaded_.program, loaded_.weights, diag_);
 }
 
 int Server::answer(int replies) {
