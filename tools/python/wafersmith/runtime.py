@@ -293,9 +293,14 @@ class SdkRuntime:
     return task
 
   def _finish_tasks(self, last=None):
-    while self._tasks:
-      task = self._tasks.pop(0)
-      finish, task.finish = task.finish, None
+    count = len(self._tasks) if last is None else self._tasks.index(last) + 1
+    ending, self._tasks = self._tasks[:count], self._tasks[count:]
+    finishes, tickets = [task.finish for task in ending], [task.ticket for task in ending if task.ticket is not None]
+    for task in ending:
+      task.finish = None
+    if tickets:  # the last one alone: nobody has waited for those before it, so they follow each other on the PEs
+      self._sim.wait(tickets[-1])
+    for finish in finishes:
       finish()
       if task is last:
         break
