@@ -130,7 +130,7 @@ class Session {
   Ticket completed_ = 0;           // tickets below are complete
   bool failed_ = false;            // the simulated program is at an end
   bool launched_ = false;          // a function may hold the command stream
-  bool waited_ = true;             // since the last command
+  bool waited_ = false;            // since the last command
   double host_seconds_ = 0;
   std::vector<size_t> received_;   // per port: wavelets handed out so far
 };

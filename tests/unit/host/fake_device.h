@@ -36,7 +36,7 @@ class FakeDevice : public Device {
     launched_ = not_before;
     return true;
   }
-  std::vector<LaunchSpan> launches() override { return {}; }
+  std::vector<LaunchSpan> launches() override { return spans_; }
   void send(int port, std::span<const uint32_t> data, Cycle not_before) override {
     Lane& lane = lane_of(port);
     for (const uint32_t v : data) {
@@ -107,6 +107,7 @@ class FakeDevice : public Device {
   }
   bool lost_ = false;  // nothing ever comes out
   Cycle launched_ = 0;
+  std::vector<LaunchSpan> spans_;
   std::vector<Cycle> stream_begun_;
 
  private:

@@ -110,7 +110,7 @@ TEST(Session, WhatStillRunsGoesOnWhileTheHostMakesACall) {
     device.mutable_machine().memcpy.command_cycles = 100;
     device.mutable_machine().host.link_gb_per_s = 4;
     Session session(device);
-    ASSERT_TRUE(session.send("in", std::vector<uint32_t>{0x3f800000}, diag));
+    ASSERT_TRUE(session.send("in", std::vector<uint32_t>{0x3f800000}, diag) && session.wait(diag));
     const HostCommand copy{HostCommand::Kind::copy_to, "a", 0, {0, 0, 1, 1}, 1, HostOrder::row_major, {7}};
     const auto first = session.begin(copy, diag), second = session.begin(copy, diag);
     ASSERT_TRUE(first && second && session.wait(*second, diag));
