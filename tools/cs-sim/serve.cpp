@@ -38,6 +38,7 @@ class Server {
     device_->engine().set_trace(nullptr);
     device_->shell().close_waveform();
     std::string notes;
+    traces_.add_launches(device_->engine().launches());
     const bool written = traces_.write(diag_, notes);
     const bool reported = report_.write(*device_, diag_);
     if (!o_.quiet) std::cerr << notes;

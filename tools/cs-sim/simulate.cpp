@@ -304,6 +304,7 @@ bool Simulation::keep_outputs() {
 
 bool Simulation::write_traces() {
   if (network_) traces_.add_host(network_->host_spans);
+  traces_.add_launches(report_.launches);
   device_->engine().set_trace(nullptr);
   device_->shell().close_waveform();
   return traces_.write(diag_, notes_);

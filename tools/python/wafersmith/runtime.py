@@ -238,6 +238,14 @@ class SdkRuntime:
       raise TypeError(f"a launch has no option {', '.join(sorted(options))}")
     return self._begun(self._sim.begin_launch(name, words), None, nonblock)
 
+  def launches(self):
+    """A dict for every launch that has reached the PEs, with the keys of stats.json."""
+    return self._sim.launches()
+
+  def host_call_us(self):
+    """The host's own time for its calls so far: on a clock of its own, which is not in the cycles of launches."""
+    return self._sim.host_seconds() * 1e6
+
   # ---- streams of ports
 
   def send(self, port, data, size=None, nonblock=False):
@@ -302,8 +310,6 @@ class SdkRuntime:
       self._sim.wait(tickets[-1])
     for finish in finishes:
       finish()
-      if task is last:
-        break
 
   def task_wait(self, task):
     self._own(task)
