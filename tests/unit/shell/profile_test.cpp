@@ -19,9 +19,9 @@ namespace {
 using nlohmann::json;
 using testing::HasSubstr;
 
-// The sender's DSR loads (cycles 3 and 4, behind the start of the task) come from line 1, its operation and the
-// end of the task from line 2: issue in 8, elements in 12 to 19; the end of the task in 16 shares its cycle with
-// an element. It waits for the DSR in 5 to 7, and for the first element in 9 to 11.
+// The sender's DSR loads (cycles 3 and 4, behind the start of the task) come from line 1, its operation and
+// the end of the task from line 2: issue in 8, elements in 12 to 19; the end of the task in 16 shares its
+// cycle with an element. It waits for the DSR in 5 to 7, and for the first element in 9 to 11.
 TEST(Profile, every_cycle_belongs_to_the_line_that_worked_or_waited) {
   Fabric f = one_hop();
   f.p.tiles[0].files = {"send.csl"};
