@@ -220,6 +220,16 @@ bool ChildDevice::launch(const std::string& function, std::span<const uint32_t> 
   return ask(Op::launch, w.bytes(), reply, diag);
 }
 
+std::vector<LaunchSpan> ChildDevice::launches() {
+  Diag ignored;  // run() reports that the process is gone
+  Frame reply;
+  if (!ask(Op::launches, {}, reply, ignored)) return {};
+  Reader r(reply.payload);
+  std::vector<LaunchSpan> spans;
+  for (auto left = r.get<uint32_t>(); left > 0 && r.ok(); --left) spans.push_back(wire::unpack_launch(r));
+  return spans;
+}
+
 void ChildDevice::send(int port, std::span<const uint32_t> data, Cycle not_before) {
   Diag ignored;
   Frame reply;

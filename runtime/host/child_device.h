@@ -38,6 +38,7 @@ class ChildDevice : public Device {
   void write(Coord pe, uint16_t address, std::span<const uint8_t> in) override;
   void read_many(std::span<const MemoryPiece>, std::span<uint8_t> bytes) override;
   void write_many(std::span<const MemoryPiece>, std::span<const uint8_t> bytes) override;
+  std::vector<LaunchSpan> launches() override;
   bool launch(const std::string& function, std::span<const uint32_t> args, Rect pes, Cycle not_before,
               Diag&) override;
   void send(int port, std::span<const uint32_t> data, Cycle not_before) override;

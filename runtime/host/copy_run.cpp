@@ -77,7 +77,8 @@ class CopyRun {
 
   const RunStatus& status() const { return session_.status(); }
   Cycle first_launch() const { return first_launch_; }
-  const std::vector<LaunchSpan>& launches() const { return session_.launches(); }
+  std::vector<LaunchSpan> launches() const { return session_.launches(); }
+  double host_seconds() const { return session_.host_seconds(); }
 
  private:
   bool launch(const std::string& function) {
@@ -164,6 +165,7 @@ std::optional<ModelRunResult> run_copies(Device& device, const std::vector<Named
   if (result.samples == samples) result.status = {StopReason::condition, device.now(), "", ""};
   result.cycles = device.now();
   result.launches = run.launches();
+  result.host_seconds = run.host_seconds();
   if (result.samples > 0) result.latency_cycles = result.sample_end[0] - run.first_launch();
   for (const HostTensor& t : host.outputs)
     result.outputs.push_back(

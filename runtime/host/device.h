@@ -44,6 +44,21 @@ struct MemoryPiece {    // part of one PE's memory, fabric coordinates
   uint32_t bytes = 0;
 };
 
+// One launch of a function. It is over when every PE that has the function has given its command stream back;
+// what the function leaves running behind that does not count.
+struct LaunchSpan {
+  std::string function;
+  Cycle issued = 0;                      // the call is at the PEs
+  Cycle begin = kNever, last_begin = 0;  // first instruction on the first PE and on the last one
+  Cycle first_end = kNever, end = 0;  // the first PE and the last one have given their command streams back
+  Coord last_pe;                      // that ended last; of several the first in row order
+  int64_t pes = 0, ended = 0;         // that have the function; that are through with it
+  uint64_t pe_cycles = 0;             // over PEs: from its first instruction to its end
+  bool done() const { return ended == pes && pes > 0; }
+  Cycle cycles() const { return done() ? end - begin : 0; }
+  bool operator==(const LaunchSpan&) const = default;
+};
+
 // run() returns when the clock reaches `until`, or when any of the conditions that are set holds.
 struct RunUntil {
   Cycle cycle = kNever;
@@ -52,6 +67,7 @@ struct RunUntil {
   int received_port = -1;                  // this output port has at least ...
   size_t received_count = 0;               // ... so many wavelets in total since load
   bool any_watch = false;                  // any watched port (watch()) has reached its count
+  bool while_active = false;               // nothing moves any more; the clock then stays where that was
   bool list_leftovers = false;             // in the message: wavelets that nobody takes, if nothing moves any more
 };
 
@@ -87,6 +103,9 @@ class Device {
   // earliest, when the PE's command stream is ready. Arguments are raw 32-bit values in declaration order.
   virtual bool launch(const std::string& function, std::span<const uint32_t> args, Rect pes, Cycle not_before,
                       Diag&) = 0;
+
+  // Every launch so far, in order, whether it is over or not.
+  virtual std::vector<LaunchSpan> launches() = 0;
 
   // Streams. Ports are indices into Program::ports. Wavelets enter at the host rate, in order, from `not_before`.
   virtual void send(int port, std::span<const uint32_t> data, Cycle not_before) = 0;

@@ -38,6 +38,8 @@ std::optional<Frame> DeviceServer::handle(const Frame& request) {
       return write(r);
     case Op::launch:
       return launch(r);
+    case Op::launches:
+      return launches(r);
     case Op::send:
       return send(r);
     case Op::watch:
@@ -110,6 +112,15 @@ Frame DeviceServer::launch(Reader& r) {
   Diag diag;
   if (device_.launch(function, args, pes, not_before, diag)) return {Op::launch, {}};
   return {Op::error, wire::pack(diag)};
+}
+
+Frame DeviceServer::launches(Reader& r) {
+  if (!r.done()) return refuse("the list of launches takes no arguments");
+  Writer w;
+  const std::vector<LaunchSpan> spans = device_.launches();
+  w.put(uint32_t(spans.size()));
+  for (const LaunchSpan& s : spans) wire::pack(w, s);
+  return {Op::launches, w.take()};
 }
 
 Frame DeviceServer::send(Reader& r) {

@@ -31,6 +31,7 @@ class DeviceServer {
   wire::Frame read(wire::Reader&);
   std::optional<wire::Frame> write(wire::Reader&);
   wire::Frame launch(wire::Reader&);
+  wire::Frame launches(wire::Reader&);
   wire::Frame send(wire::Reader&);
   wire::Frame stream(wire::Op, wire::Reader&);
   wire::Frame take_streamed(wire::Reader&);

@@ -13,7 +13,6 @@
 
 #include "runtime/host/device.h"
 #include "runtime/host/host_processor.h"
-#include "runtime/host/launch_span.h"
 #include "runtime/host/npz.h"
 
 namespace cs {
@@ -42,6 +41,7 @@ struct ModelRunResult {
   Cycle cycles = 0;                      // end of the last sample
   std::vector<HostStepTime> host_steps;
   std::vector<HostSpan> host_spans;      // every host operator at work, in order of begin
+  double host_seconds = 0;               // the host's own time for copies and launches
   std::vector<LaunchSpan> launches;      // of programs whose operands lie on the PEs, in order
 };
 

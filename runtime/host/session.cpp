@@ -1,51 +1,18 @@
-// The queue of a host program's commands: checked when they are given, run in order, each with the host time it takes.
+// The queue of a host program's commands: run in order, each with the time it takes.
 #include "runtime/host/session.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 
-#include "runtime/support/yaml.h"
+#include "runtime/host/session_rects.h"
 
 namespace cs {
 namespace {
 
 using Kind = HostCommand::Kind;
-
-// Which tile program a PE runs, null if none.
-const TileProgram* tile_at(const Program& p, Coord pe) {
-  for (const TileRect& r : p.rects)
-    if (r.rect.contains(pe)) return &p.tiles[r.tile];
-  return nullptr;
-}
-
-std::string rect_text(Rect r) { return fmt::format("({}, {}) {}x{}", r.x, r.y, r.w, r.h); }
-
-// What can be launched instead.
-std::string function_help(const Program& p, const std::string& wrong) {
-  std::vector<std::string> names;
-  for (const ExportedName& e : p.exports)
-    if (e.is_function) names.push_back(e.name);
-  if (names.empty()) return "@export_symbol in the PE's program and @export_name in the layout make it visible";
-  const std::string near = nearest(wrong, names);
-  return (near.empty() ? "" : "did you mean '" + near + "'? ") + fmt::format("it exports {}", fmt::join(names, ", "));
-}
-
-// The PEs of the host array: those that take part; one column of them if every row shares its data, one row if every
-// column does.
-Rect array_rect(const HostCommand& c) {
-  Rect r = c.pes;
-  r.w = (r.w - 1) / c.step_x + 1;
-  r.h = (r.h - 1) / c.step_y + 1;
-  if (c.kind == Kind::copy_to_rows) r.w = 1;
-  if (c.kind == Kind::copy_to_columns) r.h = 1;
-  return r;
-}
-
-size_t words_of(const HostCommand& c) { return size_t(array_rect(c).area()) * c.elements_per_pe; }
 
 // Place of element (y, x, k) of A[h][w][n] in the host array.
 size_t host_index(const HostCommand& c, size_t x, size_t y, size_t k) {
@@ -56,108 +23,9 @@ size_t host_index(const HostCommand& c, size_t x, size_t y, size_t k) {
   return c.order == HostOrder::row_major ? (y * w + x) * c.elements_per_pe + k : (k * w + x) * h + y;
 }
 
-// Every PE that takes part, row by row: f(coordinates on the fabric, and its place among them).
-template <class F>
-void for_pes(const HostCommand& c, Rect user, F&& f) {
-  for (int y = 0; y < c.pes.h; y += c.step_y)
-    for (int x = 0; x < c.pes.w; x += c.step_x)
-      f(Coord{user.x + c.pes.x + x, user.y + c.pes.y + y}, size_t(x / c.step_x), size_t(y / c.step_y));
-}
-
 Rect on_fabric(Rect pes, Rect user) { return {user.x + pes.x, user.y + pes.y, pes.w, pes.h}; }
 
-bool is_stream(Kind k) { return k == Kind::stream_to || k == Kind::stream_from; }
-bool brings_data(Kind k) { return k == Kind::stream_from || k == Kind::copy_from; }
-
-std::string subject(const HostCommand& c) {
-  return is_stream(c.kind) ? fmt::format("stream on color {}", c.color) : c.name;
-}
-
 }  // namespace
-
-// ---- checks
-
-bool Session::check_rect(Rect pes, const std::string& what, Diag& diag) const {
-  const Rect user = device_.program().user;
-  if (pes.w > 0 && pes.h > 0 && pes.x >= 0 && pes.y >= 0 && pes.x <= user.w - pes.w && pes.y <= user.h - pes.h)
-    return true;
-  diag.error_at(what, fmt::format("rectangle {} does not lie in the program's {}x{} PEs", rect_text(pes),
-                                  user.w, user.h));
-  return false;
-}
-
-// Programs of the vendor's do copy a little more out than a symbol has; what lies behind it is what they get.
-bool Session::may_read_beyond(const HostCommand& c, const Symbol& s) const {
-  const uint64_t bytes = uint64_t(c.elements_per_pe) * uint64_t(data_type_bytes(s.type));
-  return brings_data(c.kind) && s.address + bytes <= uint64_t(device_.machine().core.memory_bytes);
-}
-
-const Symbol* Session::symbol_at(const HostCommand& c, Coord fabric, Diag& diag) const {
-  const std::string& name = c.name;
-  const uint32_t elements = c.elements_per_pe;
-  const TileProgram* tile = tile_at(device_.program(), fabric);
-  const Symbol* s = tile != nullptr ? tile->symbol(name) : nullptr;
-  if (s == nullptr) {
-    diag.error_at(name, fmt::format("PE ({}, {}) exports no such symbol", fabric.x, fabric.y),
-                  "@export_symbol in the PE's program and @export_name in the layout make it visible");
-    return nullptr;
-  }
-  // A pointer that was exported without its array has an unknown length (0 elements).
-  if (s->elements != 0 && elements > s->elements && !may_read_beyond(c, *s)) {
-    diag.error_at(name, fmt::format("{} elements per PE asked for, the symbol has {} on PE ({}, {})", elements,
-                                    s->elements, fabric.x, fabric.y));
-    return nullptr;
-  }
-  return s;
-}
-
-bool Session::check_symbol(const HostCommand& c, Diag& diag) const {
-  const Symbol* s = nullptr;
-  bool good = true;
-  for_pes(c, device_.program().user, [&](Coord pe, size_t, size_t) {
-    if (good) good = (s = symbol_at(c, pe, diag)) != nullptr;
-  });
-  if (good && s != nullptr && s->elements != 0 && c.elements_per_pe > s->elements)
-    diag.warning({}, fmt::format("'{}': {} elements per PE asked for, the symbol has {}; the others are what lies "
-                                 "behind it",
-                                 c.name, c.elements_per_pe, s->elements));
-  return good;
-}
-
-bool Session::check_stream(const HostCommand& c, Diag& diag) const {
-  const Program& p = device_.program();
-  const bool input = c.kind == Kind::stream_to;
-  std::string known;
-  for (const HostStream& s : p.streams) {
-    if (s.color == c.color && s.input == input) return true;
-    known += fmt::format("{}{} ({} the host)", known.empty() ? "" : ", ", s.color, s.input ? "from" : "to");
-  }
-  diag.error_at(subject(c), fmt::format("the program streams nothing {} the host on this color", input ? "from" : "to"),
-                known.empty() ? "name the color in <memcpy/get_params>, as MEMCPYH2D_1 or MEMCPYD2H_1"
-                              : "colors that it streams on: " + known);
-  return false;
-}
-
-bool Session::check(const HostCommand& c, Diag& diag) const {
-  if (c.kind == Kind::launch) {
-    for (const ExportedName& e : device_.program().exports)
-      if (e.is_function && e.name == c.name) return true;
-    if (device_.program().exports.empty()) return true;  // the device reports it by its own table
-    diag.error_at(c.name, "the program exports no function of this name", function_help(device_.program(), c.name));
-    return false;
-  }
-  if (!check_rect(c.pes, subject(c), diag)) return false;
-  if (c.step_x < 1 || c.step_y < 1) {
-    diag.error_at(subject(c), fmt::format("strides {} and {} must be positive", c.step_x, c.step_y));
-    return false;
-  }
-  if (!brings_data(c.kind) && c.data.size() != words_of(c)) {
-    diag.error_at(subject(c), fmt::format("{} words given, {} PEs with {} elements need {}", c.data.size(),
-                                          array_rect(c).area(), c.elements_per_pe, words_of(c)));
-    return false;
-  }
-  return is_stream(c.kind) ? check_stream(c, diag) : check_symbol(c, diag);
-}
 
 // ---- time
 
@@ -169,9 +37,27 @@ bool Session::judge(const RunStatus& status) {
   return !failed_;
 }
 
-bool Session::run_for(double seconds) {
-  const auto cycles = Cycle(std::ceil(seconds * device_.machine().clock_mhz * 1e6));
+bool Session::run_for(Cycle cycles) {
   return judge(device_.run({.cycle = std::min(max_cycles_, device_.now() + cycles)}));
+}
+
+// Whole cycles; what rounding of the factors adds to a whole number is none.
+Cycle Session::cycles_of(double seconds) const {
+  return Cycle(std::ceil(seconds * device_.machine().clock_mhz * 1e6 - 1e-6));
+}
+
+// The host's own time is not the fabric's: what still runs there goes on meanwhile, and its clock stands
+// still once nothing does. A command behind others that nobody has waited for was there before they were
+// over.
+bool Session::call() {
+  host_seconds_ += device_.machine().host.host_call_us * 1e-6;
+  if (!waited_) return true;
+  waited_ = false;
+  return rest(cycles_of(device_.machine().host.host_call_us * 1e-6));
+}
+
+bool Session::rest(Cycle at_most) {
+  return judge(device_.run({.cycle = std::min(max_cycles_, device_.now() + at_most), .while_active = true}));
 }
 
 // Until something that the program must do has happened; that nothing can happen any more is a deadlock.
@@ -193,26 +79,13 @@ bool Session::run_until(RunUntil until, const char* what) {
 bool Session::settle() {
   if (!launched_) return true;
   launched_ = false;
-  if (!run_until({.commands_done = true}, "the launched function has not ended")) return false;
-  for (LaunchSpan& span : under_way_) {
-    span.end = device_.now();
-    launches_.push_back(std::move(span));
-  }
-  under_way_.clear();
-  return true;
+  return run_until({.commands_done = true}, "the launched function has not ended");
 }
 
-int64_t Session::pes_with(const std::string& function) const {
-  const Program& p = device_.program();
-  int64_t pes = 0;
-  for (const TileRect& r : p.rects)
-    if (p.tiles[r.tile].function(function) != nullptr) pes += r.rect.area();
-  return pes;
-}
-
-double Session::transfer_seconds(const HostCommand& c) const {
-  const Machine::Host& h = device_.machine().host;
-  return h.host_call_us * 1e-6 + double(words_of(c)) * 4 / (h.link_gb_per_s * 1e9);
+// The command at the PEs, then its words over a link.
+Cycle Session::transfer_cycles(const HostCommand& c) const {
+  const Machine& m = device_.machine();
+  return Cycle(m.memcpy.command_cycles) + cycles_of(double(words_of(c)) * 4 / (m.host.link_gb_per_s * 1e9));
 }
 
 // ---- commands
@@ -243,12 +116,7 @@ void Session::move_copy(HostCommand& c, std::vector<uint32_t>& words, bool to) {
 }
 
 bool Session::start_launch(const HostCommand& c, Diag& diag) {
-  const Machine& m = device_.machine();
-  host_free_ = std::max(host_free_, device_.now()) + Cycle(std::ceil(m.host.host_call_us * m.clock_mhz));
-  if (device_.launch(c.name, c.data, device_.program().user, host_free_, diag)) {
-    launched_ = true;
-    under_way_.push_back({c.name, host_free_, 0, pes_with(c.name)});
-  }
+  launched_ |= device_.launch(c.name, c.data, device_.program().user, device_.now(), diag);
   return diag.ok();
 }
 
@@ -258,7 +126,7 @@ bool Session::run_stream_to(const HostCommand& c, Diag& diag) {
     for (size_t k = 0; k < c.elements_per_pe; ++k)
       words[(y * size_t(c.pes.w) + x) * c.elements_per_pe + k] = c.data[host_index(c, x, y, k)];
   });
-  return run_for(device_.machine().host.host_call_us * 1e-6) &&
+  return run_for(Cycle(device_.machine().memcpy.command_cycles)) &&
          device_.stream_to(c.color, on_fabric(c.pes, device_.program().user), words, device_.now(), diag) &&
          run_until({.streams_done = true}, "the PEs have not taken all of the stream");
 }
@@ -266,7 +134,7 @@ bool Session::run_stream_to(const HostCommand& c, Diag& diag) {
 bool Session::run_stream_from(Entry& e, Diag& diag) {
   const HostCommand& c = e.command;
   const Rect user = device_.program().user;
-  if (!run_for(device_.machine().host.host_call_us * 1e-6) ||
+  if (!run_for(Cycle(device_.machine().memcpy.command_cycles)) ||
       !device_.stream_from(c.color, on_fabric(c.pes, user), c.elements_per_pe, device_.now(), diag) ||
       !run_until({.streams_done = true}, "the PEs have not sent all of the stream"))
     return false;
@@ -282,6 +150,7 @@ bool Session::run_stream_from(Entry& e, Diag& diag) {
 
 bool Session::execute(Entry& e, Diag& diag) {
   HostCommand& c = e.command;
+  if (!call()) return false;
   // Launches queue up at every PE by themselves; anything else waits until they are over.
   if (c.kind == Kind::launch) return start_launch(c, diag);
   if (!settle()) return false;
@@ -290,9 +159,9 @@ bool Session::execute(Entry& e, Diag& diag) {
     case Kind::copy_to_rows:
     case Kind::copy_to_columns:
       move_copy(c, c.data, true);
-      return run_for(transfer_seconds(c));
+      return run_for(transfer_cycles(c));
     case Kind::copy_from:
-      if (!run_for(transfer_seconds(c))) return false;
+      if (!run_for(transfer_cycles(c))) return false;
       e.result.assign(words_of(c), 0);
       move_copy(c, e.result, false);
       return true;
@@ -315,6 +184,12 @@ std::optional<Session::Ticket> Session::begin(HostCommand command, Diag& diag) {
 }
 
 bool Session::wait(Ticket t, Diag& diag) {
+  const bool good = complete(t, diag);
+  waited_ = true;
+  return good;
+}
+
+bool Session::complete(Ticket t, Diag& diag) {
   CS_CHECK(t < entries_.size(), "no such ticket");
   while (completed_ <= t) {
     if (failed_) return false;
@@ -334,6 +209,7 @@ std::vector<uint32_t> Session::take(Ticket t) { return std::move(entries_.at(t).
 
 bool Session::wait(Diag& diag) {
   if (!entries_.empty() && !wait(Ticket(entries_.size() - 1), diag)) return false;
+  waited_ = true;
   return settle();
 }
 

@@ -1,11 +1,13 @@
 // Session: a host program's view of a Device, for programs that copy, launch and stream (anyone's own CSL).
 //
-// What <memcpy> does (copies, launches, streams of a color) is a queue of commands: each starts when the one before is
-// complete and every PE has given its command stream back (unblock_cmd_stream). begin() puts a command into it and
-// returns at once; wait() lets simulated time pass until it is complete. The plain calls are begin() and wait() in one.
-// A command takes host_call_us plus its bytes at link_gb_per_s, converted with clock_mhz, during which the fabric goes
-// on. 16-bit data travels in 32-bit host words, zero-extended, as the vendor's runtime does it.
-// Named ports (send, receive) are beside that queue: each port is a stream of its own.
+// What <memcpy> does (copies, launches, streams of a color) is a queue of commands: each starts when the one
+// before is complete and every PE has given its command stream back (unblock_cmd_stream). begin() puts a
+// command into it and returns at once; wait() lets simulated time pass until it is complete. The plain calls
+// are begin() and wait() in one. A command takes memcpy.command_cycles of the fabric, a copy its bytes at
+// link_gb_per_s as well. The host's own time (host_call_us) is on a clock of its own: where the host has
+// waited for a command before, the fabric goes on as long as it has something to do, and its clock stands
+// still behind that. 16-bit data travels in 32-bit host words, zero-extended, as the vendor's runtime does
+// it. Named ports (send, receive) are beside that queue: each port is a stream of its own.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +18,6 @@
 #include <vector>
 
 #include "runtime/host/device.h"
-#include "runtime/host/launch_span.h"
 
 namespace cs {
 
@@ -70,6 +71,9 @@ class Session {
   // Runs until the queue is empty and every PE has given its command stream back.
   bool wait(Diag&);
 
+  // Lets what still runs on the fabric come to rest, for so many cycles at most.
+  bool rest(Cycle at_most);
+
   // The queue itself. begin() checks the command; nullopt (reported) if it cannot be done.
   std::optional<Ticket> begin(HostCommand, Diag&);
   bool done(Ticket t) const { return t < completed_; }
@@ -84,8 +88,10 @@ class Session {
   bool receive(const std::string& port, size_t count, std::vector<uint32_t>& data, Diag&);
 
   const RunStatus& status() const { return status_; }
-  // The launches that have ended, in order; of several that were waited for together all end with the last.
-  const std::vector<LaunchSpan>& launches() const { return launches_; }
+  // Every launch so far, in order.
+  std::vector<LaunchSpan> launches() const { return device_.launches(); }
+  // The host's own time for the calls so far.
+  double host_seconds() const { return host_seconds_; }
   void set_max_cycles(Cycle c) { max_cycles_ = c; }
 
  private:
@@ -104,9 +110,11 @@ class Session {
   bool run_stream_from(Entry&, Diag&);
   void move_copy(HostCommand&, std::vector<uint32_t>& words, bool to);
   bool settle();
-  int64_t pes_with(const std::string& function) const;
-  double transfer_seconds(const HostCommand&) const;
-  bool run_for(double seconds);
+  bool complete(Ticket, Diag&);
+  bool call();
+  Cycle cycles_of(double seconds) const;
+  Cycle transfer_cycles(const HostCommand&) const;
+  bool run_for(Cycle);
   bool run_until(RunUntil, const char* what);
   bool judge(const RunStatus&);
   bool check_rect(Rect pes, const std::string& what, Diag& diag) const;
@@ -122,8 +130,8 @@ class Session {
   Ticket completed_ = 0;           // tickets below are complete
   bool failed_ = false;            // the simulated program is at an end
   bool launched_ = false;          // a function may hold the command stream
-  std::vector<LaunchSpan> launches_, under_way_;
-  Cycle host_free_ = 0;            // when the host has made the call before
+  bool waited_ = false;            // since the last command
+  double host_seconds_ = 0;
   std::vector<size_t> received_;   // per port: wavelets handed out so far
 };
 

@@ -115,6 +115,7 @@ void pack(Writer& w, const RunUntil& u) {
   w.put(int32_t(u.received_port));
   w.put(uint64_t(u.received_count));
   w.put(uint8_t(u.any_watch));
+  w.put(uint8_t(u.while_active));
   w.put(uint8_t(u.list_leftovers));
 }
 
@@ -126,8 +127,31 @@ RunUntil unpack_until(Reader& r) {
   u.received_port = r.get<int32_t>();
   u.received_count = size_t(r.get<uint64_t>());
   u.any_watch = r.get<uint8_t>() != 0;
+  u.while_active = r.get<uint8_t>() != 0;
   u.list_leftovers = r.get<uint8_t>() != 0;
   return u;
+}
+
+void pack(Writer& w, const LaunchSpan& s) {
+  w.text(s.function);
+  for (const Cycle c : {s.issued, s.begin, s.last_begin, s.first_end, s.end}) w.put(c);
+  w.put(int32_t(s.last_pe.x));
+  w.put(int32_t(s.last_pe.y));
+  w.put(s.pes);
+  w.put(s.ended);
+  w.put(s.pe_cycles);
+}
+
+LaunchSpan unpack_launch(Reader& r) {
+  LaunchSpan s;
+  s.function = r.text();
+  for (Cycle* c : {&s.issued, &s.begin, &s.last_begin, &s.first_end, &s.end}) *c = r.get<Cycle>();
+  s.last_pe.x = r.get<int32_t>();
+  s.last_pe.y = r.get<int32_t>();
+  s.pes = r.get<int64_t>();
+  s.ended = r.get<int64_t>();
+  s.pe_cycles = r.get<uint64_t>();
+  return s;
 }
 
 namespace {

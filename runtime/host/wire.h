@@ -19,13 +19,26 @@
 namespace cs::wire {
 
 inline constexpr uint32_t kMagic = 0x56454457;  // "WDEV"
-inline constexpr uint32_t kVersion = 3;
+inline constexpr uint32_t kVersion = 4;
 inline constexpr uint32_t kMaxPayload = 1u << 30;
 // Users split larger transfers; far below the limit, so that neither side holds much twice.
 inline constexpr uint32_t kChunk = 64u << 20;
 
-enum class Op : uint8_t { error, hello, read, write, launch, send, watch, run, stream_to, stream_from, take_streamed };
-inline constexpr int kOps = int(Op::take_streamed) + 1;
+enum class Op : uint8_t {
+  error,
+  hello,
+  read,
+  write,
+  launch,
+  send,
+  watch,
+  run,
+  stream_to,
+  stream_from,
+  take_streamed,
+  launches
+};
+inline constexpr int kOps = int(Op::launches) + 1;
 
 struct Frame {
   Op op = Op::error;
@@ -81,6 +94,8 @@ void pack(Writer&, const RunStatus&);
 RunStatus unpack_status(Reader&);
 void pack(Writer&, const RunUntil&);
 RunUntil unpack_until(Reader&);
+void pack(Writer&, const LaunchSpan&);
+LaunchSpan unpack_launch(Reader&);
 
 // False if the other side is gone.
 bool write_frame(int fd, Op, std::string_view payload);

@@ -110,6 +110,8 @@ void memcpy_part(S& s, V& v) {
   v("output_queues", s.output_queues, "queue ids", 0, widths::kQueues - 1,
     "output queues that memcpy reserves");
   v("memcpy_bytes", s.memcpy_bytes, "bytes", 0, widths::kMemoryBytes - 1, "memory that memcpy takes on every PE");
+  v("command_cycles", s.command_cycles, "cycles", 0, 1000000,
+    "from the arrival of a command of the host to its first instruction or word");
   v("margin_west", s.margin_west, "PEs", 0, 1000, "columns west of the user rectangle");
   v("margin_east", s.margin_east, "PEs", 0, 1000, "columns east of the user rectangle");
   v("margin_north", s.margin_north, "PEs", 0, 1000, "rows north of the user rectangle");
@@ -121,7 +123,7 @@ void host(S& s, V& v) {
   v("host_ports", s.host_ports, "ports", 1, 4096, "streams that may be open per edge");
   v("host_wavelets_per_cycle", s.host_wavelets_per_cycle, "wavelets/cycle", 1e-6, 1.0, "rate of one stream");
   v("system_gb_per_s", s.system_gb_per_s, "GB/s", 1e-6, 1e9, "rate of all streams of one direction together");
-  v("host_call_us", s.host_call_us, "microseconds", 0.0, 1e9, "fixed time of a copy or launch");
+  v("host_call_us", s.host_call_us, "microseconds", 0.0, 1e9, "the host's own time for a copy or launch");
   v("host_crossing_us", s.host_crossing_us, "microseconds", 0.0, 1e9,
     "latency of a streamed value between a host operator and the wafer's edge, one way");
   v("host_cores", s.host_cores, "cores", 1, 4096, "host operators that run at a time");

@@ -5,6 +5,7 @@
 // is a comment in the YAML file. Fields that no source states are marked there as assumptions.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -105,6 +106,8 @@ struct Machine {
     std::vector<int> input_queues{0};
     std::vector<int> output_queues{0};
     int memcpy_bytes = 4176;
+    int command_cycles =
+        157;  // a command is there -> first instruction of the function, first word of the copy
     int margin_west = 4, margin_east = 3, margin_north = 1, margin_south = 1;  // fabric - rectangle
     bool operator==(const Memcpy&) const = default;
   } memcpy;
@@ -113,7 +116,7 @@ struct Machine {
     int host_ports = 16;               // streams that may be open per edge
     double host_wavelets_per_cycle = 1.0;  // per port
     double system_gb_per_s = 150;      // all streams of one direction together
-    double host_call_us = 171;         // a call of a host program: copy, launch
+    double host_call_us = 171;         // a call of a host program: copy, launch; on its own clock
     double host_crossing_us = 10;      // a streamed value between a host operator and the edge of the wafer, one way
     int host_cores = 4;                // share what follows; an operator runs on one of them
     double host_op_us = 5;             // beside its operations and bytes
@@ -145,6 +148,9 @@ struct Machine {
   } calibration;
 
   // Peak floating-point operations per cycle and PE of a dtype: 2 * fused multiply-adds per cycle.
+  // From the moment when a launch is at a PE and its command stream is ready to the function's first
+  // instruction.
+  int launch_cycles() const { return std::max(core.task_start_cycles, memcpy.command_cycles); }
   double peak_flops_per_cycle(bool half_precision) const;
   // Of all streams of one direction together, between the host and the edges of the wafer.
   double system_wavelets_per_cycle() const;

@@ -187,6 +187,8 @@ void Core::write_named(isa::ConfigReg reg, uint16_t value, Cycle t) {
       pe_.command_ready = true;
       pe_.command_ready_at = t;
       --block_.streams_not_ready;
+      block_.launches[pe_.launch].ends(t + 1, pe_.at, pe_.launched_at);
+      pe_.stats.launch_cycles += t + 1 - pe_.launched_at;
       break;
     case isa::ConfigReg::index:
       pe_.next_index = value;

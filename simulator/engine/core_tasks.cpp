@@ -65,7 +65,7 @@ Cycle Core::queue_ready(const InputQueue& q, int& kind, int& id) const {
 Cycle Core::command_ready() const {
   if (pe_.next_command == pe_.commands.size() || !pe_.command_ready) return kNever;
   const Launch& launch = world_.launches[pe_.commands[pe_.next_command]];
-  return std::max(launch.not_before, pe_.command_ready_at) + Cycle(world_.machine.core.task_start_cycles);
+  return std::max(launch.not_before, pe_.command_ready_at) + Cycle(world_.machine.launch_cycles());
 }
 
 Cycle Core::next_task() {
@@ -164,7 +164,10 @@ void Core::start_task(int kind, int id, size_t queue) {
 
 // Arguments become parameters in memory; the command stream is taken until the program gives it back.
 void Core::start_function() {
-  const Launch& launch = world_.launches[pe_.commands[pe_.next_command++]];
+  pe_.launch = pe_.commands[pe_.next_command++];
+  pe_.launched_at = now_;
+  block_.launches[pe_.launch].begins(now_);
+  const Launch& launch = world_.launches[pe_.launch];
   if (pe_.next_command == pe_.commands.size()) {
     pe_.commands.clear();
     pe_.next_command = 0;

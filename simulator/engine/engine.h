@@ -80,6 +80,7 @@ class Engine {
   void read(Coord, uint16_t address, std::span<uint8_t> out) const;
   void write(Coord, uint16_t address, std::span<const uint8_t> in);
   void launch(int function_export, std::span<const uint32_t> args, Rect pes, Cycle not_before);
+  std::vector<LaunchSpan> launches() const;  // every launch so far, whether it is over or not
   size_t commands_pending() const;  // launches not started plus PEs whose command stream is not ready again
   void send(int port, std::span<const uint32_t> data, Cycle not_before);
   const std::vector<PortEvent>& received(int port) const;

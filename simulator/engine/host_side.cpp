@@ -8,6 +8,24 @@
 
 namespace cs::sim {
 
+void LaunchTally::begins(Cycle t) {
+  begin = std::min(begin, t);
+  last_begin = std::max(last_begin, t);
+}
+
+void LaunchTally::ends(Cycle t, Coord pe, Cycle begun) { add({kNever, 0, t, t, pe, 1, t - begun}); }
+
+void LaunchTally::add(const LaunchTally& o) {
+  begin = std::min(begin, o.begin);
+  last_begin = std::max(last_begin, o.last_begin);
+  first_end = std::min(first_end, o.first_end);
+  const bool earlier_pe = std::pair(o.last_pe.y, o.last_pe.x) < std::pair(last_pe.y, last_pe.x);
+  if (o.ended > 0 && (ended == 0 || o.end > end || (o.end == end && earlier_pe))) last_pe = o.last_pe;
+  end = std::max(end, o.end);
+  ended += o.ended;
+  pe_cycles += o.pe_cycles;
+}
+
 void Engine::read(Coord c, uint16_t address, std::span<uint8_t> out) const {
   std::fill(out.begin(), out.end(), uint8_t(0));
   const Block* b = impl_->grid.block_at(c);
@@ -43,7 +61,8 @@ void Engine::launch(int function_export, std::span<const uint32_t> args, Rect pe
                               {args.begin(), args.end()},
                               std::max(not_before, m.now)});
   const Launch& launch = m.world.launches.back();
-  Cycle start = Cycle(m.world.machine.core.task_start_cycles);
+  const Cycle start = Cycle(m.world.machine.launch_cycles());
+  int64_t with_it = 0;
   std::vector<bool> has(m.world.tiles.size());
   for (size_t t = 0; t < has.size(); ++t) has[t] = m.world.program.tiles[t].function(launch.name) != nullptr;
   for (auto& b : m.grid.blocks) {
@@ -54,6 +73,8 @@ void Engine::launch(int function_export, std::span<const uint32_t> args, Rect pe
         if (b->tile_of[index] < 0 || !has[size_t(b->tile_of[index])]) continue;
         Pe& p = b->pe(index);
         p.commands.push_back(number);
+        ++with_it;
+        b->launches.resize(number + 1);
         p.tasks_changed = true;
         ++b->commands_waiting;
         if (!p.running && p.command_ready)
@@ -61,6 +82,19 @@ void Engine::launch(int function_export, std::span<const uint32_t> args, Rect pe
       }
     m.refresh(*b);
   }
+  m.world.launches.back().pes = with_it;
+}
+
+std::vector<LaunchSpan> Engine::launches() const {
+  std::vector<LaunchSpan> spans;
+  for (const Launch& launch : impl_->world.launches) {
+    LaunchTally all;
+    for (const auto& b : impl_->grid.blocks)
+      if (b && b->launches.size() > spans.size()) all.add(b->launches[spans.size()]);
+    spans.push_back({launch.name, launch.not_before, all.begin, all.last_begin, all.first_end, all.end,
+                     all.last_pe, launch.pes, all.ended, all.pe_cycles});
+  }
+  return spans;
 }
 
 void Engine::send(int port, std::span<const uint32_t> data, Cycle not_before) {

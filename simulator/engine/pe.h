@@ -215,6 +215,8 @@ struct alignas(64) Pe {
   uint16_t last_choice = 0;        // (kind, id) that ran last
   std::vector<uint32_t> commands;  // launches not started, indices into World::launches; from next_command
   size_t next_command = 0;
+  uint32_t launch = 0;    // number of the launch that has the command stream, or had it last
+  Cycle launched_at = 0;  // its first instruction
   bool command_ready = true;
   Cycle command_ready_at = 0;
   // ---- the rest

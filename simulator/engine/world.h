@@ -19,6 +19,18 @@ struct Launch {
   std::string name;
   std::vector<uint32_t> args;
   Cycle not_before = 0;
+  int64_t pes = 0;  // that have the function
+};
+
+// What the PEs of a block have done of a launch.
+struct LaunchTally {
+  Cycle begin = kNever, last_begin = 0, first_end = kNever, end = 0;
+  Coord last_pe;
+  int64_t ended = 0;
+  uint64_t pe_cycles = 0;
+  void begins(Cycle t);
+  void ends(Cycle t, Coord pe, Cycle begun);
+  void add(const LaunchTally&);
 };
 
 // A line that a PE has written to the simulator's log.

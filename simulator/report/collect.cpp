@@ -69,7 +69,11 @@ class MapBuilder {
                                      {"stalled", "% of cycles"},
                                      {"busiest link", "% of cycles"},
                                      {"memory", "bytes"}})
-      maps.maps.push_back({name, unit, std::vector<double>(size_t(maps.columns) * size_t(maps.rows))});
+      add(name, unit);
+  }
+  size_t add(const std::string& name, const std::string& unit) {
+    maps_.maps.push_back({name, unit, std::vector<double>(size_t(maps_.columns) * size_t(maps_.rows))});
+    return maps_.maps.size() - 1;
   }
   void set(Coord pe, size_t map, double value) {
     const size_t column = size_t((pe.x - maps_.area.x) / maps_.cell),
@@ -100,6 +104,9 @@ void collect_maps(RunReport& r, const Engine& e) {
     const double bytes = tile_bytes(e.program().tiles[rect.tile]);
     for_each_pe(rect.rect, [&](Coord pe) { builder.set(pe, 3, bytes); });
   }
+  if (e.launches().empty()) return;
+  const size_t launched = builder.add("in launches", "cycles");
+  for_each_pe(area, [&](Coord pe) { builder.set(pe, launched, double(e.stats(pe).launch_cycles)); });
 }
 
 bool computes_in_half(const TileProgram& t) {
@@ -248,11 +255,13 @@ void add_model_run(RunReport& r, const HostPart& host, const Machine& machine, c
   r.iterations = run.samples;
   r.sample_end = run.sample_end;
   r.launches = run.launches;
+  r.host_call_seconds = run.host_seconds;
   if (run.samples > 0) r.latency_cycles = run.latency_cycles;
   r.interval_cycles = run.interval_cycles;
   if (run.samples > 0 && r.cycles > 0) {
-    // In the steady state if there is one, else over the whole run.
-    const double per_sample = run.interval_cycles.value_or(double(r.cycles) / run.samples);
+    // In the steady state if there is one, else over the whole run with what the host does between its calls.
+    const double calls = run.host_seconds * r.clock_mhz * 1e6;
+    const double per_sample = run.interval_cycles.value_or((double(r.cycles) + calls) / run.samples);
     if (per_sample > 0) r.samples_per_second = r.clock_mhz * 1e6 / per_sample;
   }
   // Host kernels and host operators come in the same order; all copies of the network share them.

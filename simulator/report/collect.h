@@ -33,6 +33,10 @@ void begin_with_input(RunReport&, const Engine&);
 void add_waits(RunReport&, const WaitTracker&);
 void add_critical_path(RunReport&, const Engine&, const ModelRunResult&, const WaitTracker&);
 
+// Which code stands where, and what its PEs did; without the tile programs that a network's kernels consist
+// of.
+void add_tiles(RunReport&, const Engine&);
+
 // Counters of all PEs in a rectangle; idle fills `cycles` per PE.
 PeTime time_of(const Engine&, const Rect&, Cycle cycles);
 

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "simulator/report/launches.h"
+
 namespace cs::sim {
 namespace {
 
@@ -57,11 +59,60 @@ void slowest_kernel(const RunReport& r, std::vector<Insight>& out) {
 
 void largest_stall(const RunReport& r, std::vector<Insight>& out) {
   const auto it = std::max_element(r.time.stalls.begin(), r.time.stalls.end());
-  const double share = percent(double(*it), double(r.time.total()));
+  // A launched program is idle while the host's commands are on their way: that says nothing about its code.
+  const uint64_t whole = r.launches.empty() ? r.time.total() : r.time.total() - r.time.idle;
+  const double share = percent(double(*it), double(whole));
   if (share < 5) return;
   const Stall why = Stall(it - r.time.stalls.begin());
-  out.push_back(
-      {fmt::format("{:.0f} % of all PE cycles are {} stalls", share, stall_name(why)), stall_meaning(why)});
+  const char* of = r.launches.empty() ? "all PE cycles are" : "the PE cycles in which code ran are";
+  const bool samples = why == Stall::input && r.iterations > 0 && r.launches.empty();
+  out.push_back({fmt::format("{:.0f} % of {} {} stalls", share, of, stall_name(why)),
+                 why == Stall::input && !samples ? "PEs wait for wavelets" : stall_meaning(why)});
+}
+
+void longest_launch(const RunReport& r, std::vector<Insight>& out) {
+  const std::vector<LaunchedFunction> rows = launched_functions(r.launches);
+  const auto most = std::max_element(rows.begin(), rows.end(),
+                                     [](const auto& a, const auto& b) { return a.cycles < b.cycles; });
+  if (most == rows.end() || most->ended == 0) return;
+  const LaunchedFunction& f = *most;
+  std::string title = fmt::format("{} takes {:.0f} % of the cycles in launches: {} in {} launch{}", f.name,
+                                  percent(double(f.cycles), double(r.launched_cycles())), f.cycles, f.ended,
+                                  f.ended == 1 ? "" : "es");
+  const double level = percent(double(f.pe_cycles), double(f.cycles) * double(f.pes));
+  std::string advice = fmt::format("Its PEs are in it for {:.0f} % of that time on average", level);
+  if (f.behind > 0)
+    advice += fmt::format("; PE ({}, {}) ends last, {} cycles behind the first one", f.last_pe.x, f.last_pe.y,
+                          f.behind);
+  out.push_back({std::move(title), std::move(advice)});
+}
+
+// What lies between launches: the way of the host's commands to the PEs, copies.
+void between_launches(const RunReport& r, std::vector<Insight>& out) {
+  if (r.launches.empty() || r.cycles <= r.launched_cycles()) return;
+  const Cycle between = r.cycles - r.launched_cycles();
+  const double share = percent(double(between), double(r.cycles));
+  if (share < 5) return;
+  out.push_back({fmt::format("{:.0f} % of the run ({} cycles) lies outside launches", share, between),
+                 "Every launch and copy takes machine.memcpy.command_cycles before it begins, and copies "
+                 "take their words; "
+                 "one function that does several steps saves the launches between them"});
+}
+
+void costliest_line(const RunReport& r, std::vector<Insight>& out) {
+  if (r.lines.empty() || r.lines.front().line == 0) return;
+  uint64_t all = 0;
+  for (const LineCost& l : r.lines) all += l.cycles();
+  const LineCost& top = r.lines.front();
+  const auto worst = std::max_element(top.stalls.begin(), top.stalls.end());
+  std::string advice =
+      fmt::format("{:.0f} % of that is work", percent(double(top.busy), double(top.cycles())));
+  if (*worst > 0)
+    advice += fmt::format(", {:.0f} % {} stalls", percent(double(*worst), double(top.cycles())),
+                          stall_name(Stall(worst - top.stalls.begin())));
+  out.push_back({fmt::format("{}:{} takes {:.0f} % of the PE cycles in which code ran", top.file, top.line,
+                             percent(double(top.cycles()), double(all))),
+                 std::move(advice)});
 }
 
 void counterparts(const RunReport& r, std::vector<Insight>& out) {
@@ -102,11 +153,22 @@ void estimate_gap(const RunReport& r, std::vector<Insight>& out) {
 // Of the interval where there is a steady state: what fills and drains the pipeline says nothing about a
 // link.
 void hot_link(const RunReport& r, std::vector<Insight>& out) {
+  static constexpr const char* kPorts4[] = {"east", "west", "south", "north"};
+  if (!r.launches.empty() && r.launched_cycles() > 0 && r.hot_link.wavelets > 0) {
+    const double load = percent(double(r.hot_link.wavelets), double(r.launched_cycles()));
+    if (load < 1) return;
+    out.push_back(
+        {fmt::format("The busiest link leaves PE ({}, {}) to the {}: {} wavelets, {:.0f} % of the cycles in "
+                     "launches",
+                     r.hot_link.pe.x, r.hot_link.pe.y, kPorts4[size_t(r.hot_link.port)], r.hot_link.wavelets,
+                     load),
+         load > 90 ? "A link carries one wavelet per cycle" : "A link could carry one wavelet per cycle"});
+    return;
+  }
   if (r.iterations < 1 || !r.interval_cycles || *r.interval_cycles <= 0) return;
   const double wavelets = double(r.hot_link.wavelets) / r.iterations;
   const double load = percent(wavelets, *r.interval_cycles);
   if (load < 1) return;
-  static constexpr const char* kPorts4[] = {"east", "west", "south", "north"};
   out.push_back(
       {fmt::format("The busiest link leaves PE ({}, {}) to the {}: {:.0f} wavelets per sample, {:.0f} % of "
                    "the interval",
@@ -138,6 +200,9 @@ void memory(const RunReport& r, std::vector<Insight>& out) {
 std::vector<Insight> insights(const RunReport& r) {
   std::vector<Insight> out;
   failed_run(r, out);
+  longest_launch(r, out);
+  costliest_line(r, out);
+  between_launches(r, out);
   roof(r, out);
   slowest_kernel(r, out);
   largest_stall(r, out);

@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "runtime/host/compare.h"
-#include "runtime/host/launch_span.h"
 #include "runtime/host/model_run.h"
 #include "runtime/program/program.h"
 #include "simulator/engine/stats.h"
@@ -104,6 +103,33 @@ struct WaitRow {  // PE cycles that a kernel spent waiting for another one, a ho
   uint64_t cycles = 0;
 };
 
+// PE cycles of a line of CSL source; line 0: instructions that come from no line.
+struct LineCost {
+  std::string file = {};
+  uint32_t line = 0;
+  uint64_t busy = 0;
+  std::array<uint64_t, kStalls> stalls{};
+  uint64_t cycles() const;
+};
+
+// What ran on main threads: launched functions and tasks; and operations on microthreads, by their line.
+struct FunctionCost {
+  std::string name, kind, where = {};
+  uint64_t runs = 0, pes = 0;
+  uint64_t cycles = 0, longest = 0;  // of all runs, of the longest one
+  Coord longest_pe = {};
+};
+
+// A tile program and the PEs that run it.
+struct TileUse {
+  std::string name;
+  std::vector<std::string> functions = {};  // that the host can launch
+  uint64_t pes = 0;
+  uint32_t bytes = 0;
+  PeTime time = {};
+  std::vector<Rect> rects = {};
+};
+
 struct Comparison {  // one line of `against`
   std::string name;
   double this_value = 0, base = 0;
@@ -140,6 +166,12 @@ struct RunReport {
   std::optional<double> samples_per_second;
   std::vector<Cycle> sample_end;
   std::vector<LaunchSpan> launches;  // in order; a streamed network launches nothing
+  // Cycles in which a launch was under way.
+  Cycle launched_cycles() const;
+  double host_call_seconds = 0;  // the host's own time for copies and launches, on its own clock
+  std::vector<LineCost> lines;   // the costliest first; only of runs that are reported
+  std::vector<FunctionCost> functions;
+  std::vector<TileUse> tiles;
   uint64_t flops = 0, wavelet_hops = 0, instructions = 0;
   uint64_t memory_bytes = 0;  // read and written by instructions
   Energy energy;

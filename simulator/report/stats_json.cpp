@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "simulator/report/insights.h"
 
@@ -11,6 +12,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr size_t kListedTiles = 2000;  // a layout may have a tile program for every PE
+
 template <typename T>
 Json or_null(const std::optional<T>& v) {
   return v ? Json(*v) : Json(nullptr);
@@ -18,11 +21,12 @@ Json or_null(const std::optional<T>& v) {
 
 Json rect_json(const Rect& r) { return r.area() == 0 ? Json(nullptr) : Json{r.x, r.y, r.w, r.h}; }
 
-Json stalls_json(const PeTime& t) {
+Json stalls_json(const std::array<uint64_t, kStalls>& stalls) {
   Json out = Json::object();
-  for (int i = 0; i < kStalls; ++i) out[stall_name(Stall(i))] = t.stalls[size_t(i)];
+  for (int i = 0; i < kStalls; ++i) out[stall_name(Stall(i))] = stalls[size_t(i)];
   return out;
 }
+Json stalls_json(const PeTime& t) { return stalls_json(t.stalls); }
 
 Json counterpart_json(const KernelReport& k) {
   if (!k.counterpart) return nullptr;
@@ -65,14 +69,61 @@ Json op_json(const OpRow& op) {
           {"reason", op.reason}, {"kernels", op.kernels}, {"where", op.where}};
 }
 
+// Of a launch that is not over, what has not happened is null.
 Json launches_json(const RunReport& r) {
   Json out = Json::array();
-  for (const LaunchSpan& l : r.launches)
+  for (const LaunchSpan& l : r.launches) {
+    const Json none;
     out.push_back({{"function", l.function},
-                   {"begin", l.begin},
-                   {"end", l.end},
-                   {"cycles", l.end - l.begin},
-                   {"pes", l.pes}});
+                   {"issued", l.issued},
+                   {"begin", l.begin == kNever ? none : Json(l.begin)},
+                   {"end", l.done() ? Json(l.end) : none},
+                   {"cycles", l.done() ? Json(l.cycles()) : none},
+                   {"pes", l.pes},
+                   {"pes_ended", l.ended},
+                   {"last_begin", l.begin == kNever ? none : Json(l.last_begin)},
+                   {"first_end", l.ended > 0 ? Json(l.first_end) : none},
+                   {"last_pe", l.ended > 0 ? Json{l.last_pe.x, l.last_pe.y} : none},
+                   {"pe_cycles", l.pe_cycles}});
+  }
+  return out;
+}
+
+Json functions_json(const RunReport& r) {
+  Json out = Json::array();
+  for (const FunctionCost& f : r.functions)
+    out.push_back({{"function", f.name},
+                   {"kind", f.kind},
+                   {"where", f.where},
+                   {"runs", f.runs},
+                   {"pes", f.pes},
+                   {"pe_cycles", f.cycles},
+                   {"longest", f.longest},
+                   {"longest_pe", {f.longest_pe.x, f.longest_pe.y}}});
+  return out;
+}
+
+Json lines_json(const RunReport& r) {
+  Json out = Json::array();
+  for (const LineCost& l : r.lines)
+    out.push_back({{"file", l.file},
+                   {"line", l.line > 0 ? Json(l.line) : Json(nullptr)},
+                   {"pe_cycles", l.cycles()},
+                   {"busy", l.busy},
+                   {"stalls", stalls_json(l.stalls)}});
+  return out;
+}
+
+Json tiles_json(const RunReport& r) {
+  Json out = Json::array();
+  for (const TileUse& t : std::span(r.tiles).first(std::min(kListedTiles, r.tiles.size())))
+    out.push_back({{"name", t.name},
+                   {"functions", t.functions},
+                   {"pes", t.pes},
+                   {"bytes", t.bytes},
+                   {"busy", t.time.busy},
+                   {"stalls", stalls_json(t.time.stalls)},
+                   {"idle", t.time.idle}});
   return out;
 }
 
@@ -216,6 +267,11 @@ Json stats(const RunReport& r) {
            {"memory_bytes_have", r.memory_bytes_have},
            {"host", host_json(r)}};
   out["launches"] = launches_json(r);
+  out["launched_cycles"] = r.launches.empty() ? Json(nullptr) : Json(r.launched_cycles());
+  out["host_call_us"] = r.host_call_seconds * 1e6;
+  out["functions"] = functions_json(r);
+  out["lines"] = lines_json(r);
+  out["tiles"] = tiles_json(r);
   out["kernels"] = Json::array();
   for (const KernelReport& k : r.kernels) out["kernels"].push_back(kernel_json(k));
   out["waits"] = waits_json(r);
@@ -246,6 +302,20 @@ Json timeline_json(const Timeline& t) {
     bins.push_back({{"pe", bin}, {"kernels", b.kernel_busy}});
   }
   return {{"bin_cycles", t.bin_cycles}, {"bins", bins}};
+}
+
+// Of a layout with more rectangles than a picture can show, the first ones of each tile program.
+Json tile_rects_json(const RunReport& r) {
+  constexpr size_t kShown = 20000;
+  const auto tiles = std::span(r.tiles).first(std::min(kListedTiles, r.tiles.size()));
+  const size_t each = tiles.empty() ? 0 : std::max<size_t>(1, kShown / tiles.size());
+  Json out = Json::array();
+  for (const TileUse& t : tiles) {
+    Json rects = Json::array();
+    for (size_t i = 0; i < std::min(each, t.rects.size()); ++i) rects.push_back(rect_json(t.rects[i]));
+    out.push_back(rects);
+  }
+  return out;
 }
 
 Json host_work_json(const HostUse& h) {
@@ -289,6 +359,7 @@ std::string page_json(const RunReport& r) {
                  {"maps", maps_json(r.maps)},
                  {"timeline", timeline_json(r.timeline)},
                  {"host_work", host_work_json(r.host)},
+                 {"tile_rects", tile_rects_json(r)},
                  {"against", r.against},
                  {"against_note", r.against_note},
                  {"baselines_note", r.baselines_note},

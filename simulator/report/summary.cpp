@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "simulator/report/launches.h"
+
 namespace cs::sim {
 namespace {
 
@@ -28,7 +30,10 @@ std::string rounded(double v) { return grouped(uint64_t(std::llround(std::max(0.
 std::string head(const RunReport& r) {
   std::string out = fmt::format("{} on {}", r.model.empty() ? r.program : r.model, r.machine);
   if (!r.policy.empty()) out += fmt::format(", autogen_policy {}", r.policy);
-  if (r.iterations > 0) out += fmt::format(", {} sample{}", r.iterations, r.iterations == 1 ? "" : "s");
+  if (!r.model.empty() && r.iterations > 0)
+    out += fmt::format(", {} sample{}", r.iterations, r.iterations == 1 ? "" : "s");
+  else if (r.iterations > 1)
+    out += fmt::format(", {} rounds", r.iterations);
   if (r.copies > 1) out += fmt::format(", {} copies", r.copies);
   return out +
          fmt::format(", {} PEs used of {} x {}\n", grouped(r.pes_used), r.fabric_width, r.fabric_height);
@@ -43,6 +48,10 @@ std::string figures(const RunReport& r) {
   if (r.samples_per_second)
     out += fmt::format("  throughput    {} samples/s{}\n", rounded(*r.samples_per_second),
                        r.interval_cycles ? fmt::format(", one every {:.1f} cycles", *r.interval_cycles) : "");
+  if (!r.launches.empty() && r.launched_cycles() > 0)
+    out += fmt::format("  in launches   {} cycles ({}) of {} launch{}\n", grouped(r.launched_cycles()),
+                       time_text(double(r.launched_cycles()), r.clock_mhz), grouped(r.launches.size()),
+                       r.launches.size() == 1 ? "" : "es");
   if (!r.path.text.empty()) out += "  critical path " + r.path.text + "\n";
   out += fmt::format("  work          {} flops, {} wavelet hops, utilisation {:.2f} % of peak\n",
                      grouped(r.flops), grouped(r.wavelet_hops), 100 * r.utilisation);
@@ -112,6 +121,54 @@ std::string kernel_table(const RunReport& r) {
   return out;
 }
 
+// The host's own time is not in the cycles; who sees only them should know.
+std::string host_call_text(const RunReport& r) {
+  if (r.host_call_seconds <= 0 || r.launches.empty()) return "";
+  return fmt::format("  host calls    {} on the host's own clock, beside these cycles\n",
+                     time_text(r.host_call_seconds * 1e6 * r.clock_mhz, r.clock_mhz));
+}
+
+std::string launch_table(const RunReport& r) {
+  const std::vector<LaunchedFunction> rows = launched_functions(r.launches);
+  if (rows.empty()) return "";
+  size_t width = 8;
+  for (const LaunchedFunction& f : rows) width = std::max(width, f.name.size());
+  std::string out = fmt::format("\n  {:<{}}  {:>8} {:>12} {:>12} {:>12} {:>9}  {}\n", "launched", width,
+                                "launches", "cycles", "shortest", "longest", "PEs", "ended last");
+  for (size_t i = 0; i < std::min(rows.size(), kMaxKernelLines); ++i) {
+    const LaunchedFunction& f = rows[i];
+    const std::string last = f.ended == 0    ? "never ended"
+                             : f.pes == 1    ? fmt::format("PE ({}, {})", f.last_pe.x, f.last_pe.y)
+                             : f.behind == 0 ? "all at once"
+                                             : fmt::format("PE ({}, {}), {} behind the first", f.last_pe.x,
+                                                           f.last_pe.y, grouped(f.behind));
+    out += fmt::format(
+        "  {:<{}}  {:>8} {:>12} {:>12} {:>12} {:>9}  {}{}\n", f.name, width, grouped(f.launches),
+        grouped(f.cycles), grouped(f.shortest), grouped(f.longest), grouped(uint64_t(f.pes)), last,
+        f.ended > 0 && f.ended < f.launches ? fmt::format("; {} never ended", f.launches - f.ended) : "");
+  }
+  if (rows.size() > kMaxKernelLines)
+    out += fmt::format("  ... {} more in stats.json\n", rows.size() - kMaxKernelLines);
+  return out;
+}
+
+// Where the cycles of the PEs went, if the run was listened to.
+std::string line_table(const RunReport& r) {
+  constexpr size_t kShown = 5;
+  if (r.lines.empty()) return "";
+  uint64_t all = 0;
+  for (const LineCost& l : r.lines) all += l.cycles();
+  std::string out = fmt::format("\n  {:<32} {:>16} {:>9} {:>9}\n", "line", "PE cycles", "share", "busy");
+  for (size_t i = 0; i < std::min(kShown, r.lines.size()); ++i) {
+    const LineCost& l = r.lines[i];
+    const std::string where = l.line > 0 ? fmt::format("{}:{}", l.file, l.line) : "no line";
+    out += fmt::format("  {:<32} {:>16} {:>9} {:>9}\n", where, grouped(l.cycles()), share(l.cycles(), all),
+                       share(l.busy, l.cycles()));
+  }
+  if (r.lines.size() > kShown) out += fmt::format("  ... {} more in stats.json\n", r.lines.size() - kShown);
+  return out;
+}
+
 std::string advice_text(const RunReport& r) {
   if (r.advice_note.empty()) return "";
   std::string out = "\n  " + r.advice_note + "\n";
@@ -156,7 +213,8 @@ std::string summary(const RunReport& r) {
   if (r.check) out += "  check         " + check_text(r) + "\n";
   for (const auto& [fault, count] : r.allowed)
     out += fmt::format("  allowed       {} ({} times)\n", fault, count);
-  return out + estimates_text(r) + kernel_table(r) + against_table(r) + advice_text(r);
+  return out + host_call_text(r) + estimates_text(r) + launch_table(r) + line_table(r) + kernel_table(r) +
+         against_table(r) + advice_text(r);
 }
 
 }  // namespace cs::sim

@@ -70,6 +70,18 @@ class Tracks {
     if (threads_.insert({slice.process, slice.thread}).second)
       metadata_ += event("thread_name", slice, fmt::format("core {}", core));
   }
+  // The first track that is free by then; launches come in the order in which they begin on some PE.
+  void place_launch(Slice& slice) {
+    slice.process = (program_.host ? int(program_.host->kernels.size()) : 0) + 2 + program_.fabric_height;
+    const auto free =
+        std::find_if(launched_until_.begin(), launched_until_.end(), [&](Cycle c) { return c <= slice.ts; });
+    slice.thread = int(free - launched_until_.begin()) + 1;
+    if (free == launched_until_.end()) launched_until_.push_back(0);
+    launched_until_[size_t(slice.thread) - 1] = slice.ts + slice.dur;
+    if (processes_.insert(slice.process).second) metadata_ += event("process_name", slice, "launches");
+    if (threads_.insert({slice.process, slice.thread}).second)
+      metadata_ += event("thread_name", slice, fmt::format("launches {}", slice.thread));
+  }
   const std::string& metadata() const { return metadata_; }
 
  private:
@@ -81,6 +93,7 @@ class Tracks {
   const TraceNames& names_;
   std::set<int> processes_;
   std::set<std::pair<int, int>> threads_;
+  std::vector<Cycle> launched_until_;  // by track of launches
   std::string metadata_;
 };
 
@@ -119,6 +132,14 @@ Slice slice_of(const HostSpan& e, const Program& program, Tracks& tracks) {
   return s;
 }
 
+Slice slice_of(const LaunchSpan& e, Tracks& tracks) {
+  Slice s{.ts = e.begin, .dur = e.end - e.begin, .name = e.function, .category = "launch"};
+  s.args = fmt::format("\"pes\":{},\"last_pe\":[{},{}],\"first_end\":{}", e.pes, e.last_pe.x, e.last_pe.y,
+                       e.first_end);
+  tracks.place_launch(s);
+  return s;
+}
+
 }  // namespace
 
 ChromeTrace::ChromeTrace(const Program& program, const Machine& machine, TraceFilter filter)
@@ -149,6 +170,11 @@ void ChromeTrace::host(const std::vector<HostSpan>& spans) {
     if (span.begin < filter_.end && span.end > filter_.begin) host_.push_back(span);
 }
 
+void ChromeTrace::launches(const std::vector<LaunchSpan>& spans) {
+  for (const LaunchSpan& span : spans)
+    if (span.done() && span.begin < filter_.end && span.end > filter_.begin) launches_.push_back(span);
+}
+
 bool ChromeTrace::write(const std::string& path, Diag& diag) const {
   const TraceNames names(program_);
   Tracks tracks(program_, names);
@@ -160,6 +186,7 @@ bool ChromeTrace::write(const std::string& path, Diag& diag) const {
     if (e.from == Port::ramp) slices.push_back(slice_of(e, false, tracks));
     if ((e.to & port_bit(Port::ramp)) != 0) slices.push_back(slice_of(e, true, tracks));
   }
+  for (const LaunchSpan& e : launches_) slices.push_back(slice_of(e, tracks));
   for (const HostSpan& e : host_) slices.push_back(slice_of(e, program_, tracks));
   std::stable_sort(slices.begin(), slices.end(), [](const Slice& a, const Slice& b) {
     if (a.process != b.process) return a.process < b.process;

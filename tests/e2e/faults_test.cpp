@@ -33,7 +33,7 @@ class Faults : public Scratch {
     ASSERT_EQ(r.exit_code, 0) << r.err;
   }
   ChildResult simulate(std::vector<std::string> more = {}) {
-    std::vector<std::string> args{path("p.csp"), "--launch", "run", "--set", "machine.host.host_call_us=0",
+    std::vector<std::string> args{path("p.csp"), "--launch", "run", "--set", "machine.memcpy.command_cycles=0",
                                   "--on-other-machine"};
     args.insert(args.end(), more.begin(), more.end());
     return run("cs-sim", args);

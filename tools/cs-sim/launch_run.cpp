@@ -148,13 +148,18 @@ std::optional<LaunchRun> run_launches(Device& device, const std::vector<Launch>&
       if (session.wait(diag)) continue;
       run.status = session.status();
       run.spans = session.launches();
+      run.host_seconds = session.host_seconds();
       return run;
     }
     ++run.rounds;
     run.end.push_back(device.now());
   }
+  // What the last function has started and not waited for belongs to the run.
+  constexpr Cycle kRest = 100'000;
+  if (session.status().fault.empty()) session.rest(kRest);
   run.status = session.status();
   run.spans = session.launches();
+  run.host_seconds = session.host_seconds();
   return run;
 }
 

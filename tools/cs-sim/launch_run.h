@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "runtime/host/device.h"
-#include "runtime/host/launch_span.h"
 #include "runtime/host/npz.h"
 
 namespace cs {
@@ -19,7 +18,8 @@ struct LaunchRun {
   RunStatus status;
   int rounds = 0;                // of all functions that ended
   std::vector<Cycle> end;        // of each round
-  std::vector<LaunchSpan> spans; // of each launch that ended
+  std::vector<LaunchSpan> spans;  // of each launch
+  double host_seconds = 0;        // the host's own time for its calls
 };
 
 // A function to launch with its arguments, as raw 32-bit values.

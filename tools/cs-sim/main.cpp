@@ -45,9 +45,10 @@ std::string usage_problem(SimOptions& o, const LaterOptions& later) {
   if (!later.checkpoint.empty()) return "--checkpoint is not available in this version";
   if (!later.restore.empty()) return "--restore is not available in this version";
   if (!later.data.empty()) return "--data is not available in this version";
-  if (o.serve && (!o.launch.empty() || !o.inputs.empty() || !o.outputs.empty() || !o.report.empty() || o.json))
+  if (o.serve &&
+      (!o.launch.empty() || !o.inputs.empty() || !o.outputs.empty() || !o.against.empty() || o.json))
     return "--serve takes its data from the process that started it: no --launch, --inputs, --outputs, "
-           "--report or --json";
+           "--against or --json";
   if (!parse_block(o)) return "--block must be WxH with numbers from 1 to 4096, got '" + o.block + "'";
   for (const std::string& fault : o.allow) {
     if (!contains(kFaults, fault)) {
@@ -81,8 +82,10 @@ void add_options(CLI::App& app, SimOptions& o, LaterOptions& later) {
   app.add_option("--report", o.report,
                  "write run.json, config.yaml, stats.json and report.html into this folder")
       ->group("Results");
-  app.add_flag("--no-waits", o.no_waits,
-               "--report: leave out who waits for whom and the critical path, which takes time and one thread")
+  app.add_flag(
+         "--no-waits", o.no_waits,
+         "--report: leave out who waits for whom, the critical path, and cycles by line and function, which "
+         "take time and one thread")
       ->group("Results");
   app.add_flag("--json", o.json, "print stats.json to stdout, talk to stderr")->group("Results");
   app.add_flag("-q,--quiet", o.quiet, "one line instead of a summary, no progress")->group("Results");

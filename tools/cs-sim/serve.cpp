@@ -10,6 +10,7 @@
 #include "runtime/host/device_server.h"
 #include "tools/cs-sim/print_log.h"
 #include "tools/cs-sim/run_machine.h"
+#include "tools/cs-sim/served_report.h"
 #include "tools/cs-sim/sim_device.h"
 #include "tools/cs-sim/traces.h"
 
@@ -26,7 +27,7 @@ int take_stdout() {
 class Server {
  public:
   Server(const SimOptions& o, const std::atomic<bool>& interrupted, std::string& usage_error)
-      : o_(o), interrupted_(interrupted), traces_(o, usage_error), print_(o.print) {}
+      : o_(o), interrupted_(interrupted), traces_(o, usage_error), print_(o.print), report_(o) {}
 
   int run(int replies) {
     if (!load()) {
@@ -37,10 +38,12 @@ class Server {
     device_->engine().set_trace(nullptr);
     device_->shell().close_waveform();
     std::string notes;
+    traces_.add_launches(device_->engine().launches());
     const bool written = traces_.write(diag_, notes);
+    const bool reported = report_.write(*device_, diag_);
     if (!o_.quiet) std::cerr << notes;
     diag_.print(std::cerr, isatty(2) != 0);
-    return written ? code : kInputError;
+    return written && reported ? code : kInputError;
   }
 
  private:
@@ -51,20 +54,23 @@ class Server {
   const std::atomic<bool>& interrupted_;
   std::atomic<bool> stop_ = false;
   Diag diag_;
+  LoadedProgram loaded_;  // traces and profile refer to it to the end
   Traces traces_;
   PrintLog print_;
+  ServedReport report_;
   std::unique_ptr<SimDevice> device_;
 };
 
 bool Server::load() {
   auto loaded = read_program(o_.program, diag_);
   if (!loaded) return false;
-  const auto machine = machine_to_run_on(o_, loaded->program, diag_);
+  loaded_ = std::move(*loaded);
+  const auto machine = machine_to_run_on(o_, loaded_.program, diag_);
   if (!machine) return false;
   SimDeviceOptions options;
   options.engine = {o_.block_width, o_.block_height, o_.threads};
   options.engine.allow = o_.allow;
-  if (!traces_.prepare(loaded->program, *machine, options.shell, diag_)) return false;
+  if (!traces_.prepare(loaded_.program, *machine, options.shell, diag_)) return false;
   if (o_.max_cycles > 0) options.max_cycles = o_.max_cycles;
   options.max_seconds = o_.max_seconds;
   options.interrupted = &stop_;
@@ -74,10 +80,13 @@ bool Server::load() {
     if (interrupted_ || (poll(&requests, 1, 0) > 0 && (requests.revents & (POLLHUP | POLLERR)) != 0))
       stop_ = true;
   };
+  report_.listen(loaded_.program, traces_);
   device_ = std::make_unique<SimDevice>(*machine, options);
   device_->engine().set_trace(traces_.sink());
   device_->engine().set_print(print_.sink());
-  return device_->load(loaded->program, loaded->weights, diag_);
+  if (!device_->load(loaded_.program, loaded_.weights, diag_)) return false;
+  report_.attach(*device_);
+  return true;
 }
 
 int Server::answer(int replies) {

@@ -56,6 +56,7 @@ void SimDevice::watch(int port, size_t count) {
 
 bool SimDevice::condition_holds(const RunUntil& u) const {
   if (engine_.now() >= u.cycle) return true;
+  if (u.while_active && engine_.idle()) return true;
   if (u.commands_done && engine_.commands_pending() == 0) return true;
   if (u.streams_done && engine_.stream_words_pending() == 0) return true;
   if (u.received_port >= 0 && engine_.received(u.received_port).size() >= u.received_count) return true;
@@ -125,8 +126,8 @@ RunStatus SimDevice::run(const RunUntil& u) {
   sim::ShellRequest request;
   // Waiting for a cycle lets time pass; a limit on the whole run does not: a deadlock before it is a
   // deadlock.
-  if (u.cycle < options_.max_cycles) request.target = u.cycle;
-  request.limit = options_.max_cycles;
+  if (u.cycle < options_.max_cycles && !u.while_active) request.target = u.cycle;
+  request.limit = u.while_active ? std::min(u.cycle, options_.max_cycles) : options_.max_cycles;
   request.every_cycle = both;
   request.stop = [&] {
     if (options_.progress) options_.progress(engine_.now());

@@ -37,6 +37,7 @@ class SimDevice : public Device {
   }
   bool launch(const std::string& function, std::span<const uint32_t> args, Rect pes, Cycle not_before,
               Diag&) override;
+  std::vector<LaunchSpan> launches() override { return engine_.launches(); }
   void send(int port, std::span<const uint32_t> data, Cycle not_before) override {
     engine_.send(port, data, not_before);
   }

@@ -19,6 +19,8 @@
 #include "runtime/support/files.h"
 #include "runtime/support/progress.h"
 #include "simulator/report/collect.h"
+#include "simulator/report/launches.h"
+#include "simulator/report/profile.h"
 #include "simulator/report/summary.h"
 #include "simulator/report/stats_json.h"
 #include "simulator/report/timeline.h"
@@ -108,6 +110,7 @@ class Simulation {
   std::unique_ptr<SimDevice> device_;
   std::unique_ptr<sim::TimelineSampler> sampler_;
   std::unique_ptr<sim::WaitTracker> tracker_;
+  std::unique_ptr<sim::Profile> profile_;
   std::optional<ModelRunResult> network_;
   std::optional<LaunchRun> launches_;
   RunStatus status_;
@@ -180,6 +183,10 @@ bool Simulation::build_device() {
     tracker_ = std::make_unique<sim::WaitTracker>(loaded_.program, machine_);
     traces_.add(tracker_.get());
   }
+  if (!o_.report.empty() && !o_.no_waits && (!is_model() || has_copies(*loaded_.program.host))) {
+    profile_ = std::make_unique<sim::Profile>(loaded_.program);
+    traces_.add(profile_.get());
+  }
   device_ = std::make_unique<SimDevice>(machine_, options);
   device_->engine().set_trace(traces_.sink());
   device_->engine().set_print(print_.sink());
@@ -226,6 +233,11 @@ void Simulation::collect_figures() {
   report_ = sim::collect(device_->engine(), std::max(device_->now(), network_ ? network_->cycles : 0));
   report_.timeline = std::move(timeline);
   if (network_) sim::add_model_run(report_, *loaded_.program.host, machine_, *network_);
+  if (profile_) {
+    profile_->end();
+    sim::add_profile(report_, *profile_);
+  }
+  if (!is_model() || has_copies(*loaded_.program.host)) sim::add_tiles(report_, device_->engine());
   if (tracker_) {
     tracker_->end();
     sim::add_waits(report_, *tracker_);
@@ -238,6 +250,7 @@ void Simulation::collect_figures() {
     report_.iterations = launches_->rounds;
     report_.sample_end = launches_->end;
     report_.launches = launches_->spans;
+    report_.host_call_seconds = launches_->host_seconds;
   }
   report_.status = status_;
   report_.status.now = device_->now();
@@ -291,6 +304,7 @@ bool Simulation::keep_outputs() {
 
 bool Simulation::write_traces() {
   if (network_) traces_.add_host(network_->host_spans);
+  traces_.add_launches(report_.launches);
   device_->engine().set_trace(nullptr);
   device_->shell().close_waveform();
   return traces_.write(diag_, notes_);

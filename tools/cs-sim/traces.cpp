@@ -93,6 +93,10 @@ void Traces::add_host(const std::vector<HostSpan>& spans) {
   for (const auto& trace : chrome_) trace->host(spans);
 }
 
+void Traces::add_launches(const std::vector<LaunchSpan>& spans) {
+  for (const auto& trace : chrome_) trace->launches(spans);
+}
+
 void Traces::note(const std::string& file, size_t events, std::optional<Cycle> cut, const char* opens,
                   std::string& notes) const {
   notes += fmt::format("trace: {} ({} events; opens in {})\n", file, events, opens);

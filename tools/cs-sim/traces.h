@@ -29,6 +29,7 @@ class Traces {
   sim::TraceSink* sink() { return sinks_.empty() ? nullptr : &sinks_; }
   // What the host's cores did, when the run is over.
   void add_host(const std::vector<HostSpan>&);
+  void add_launches(const std::vector<LaunchSpan>&);
   // After the run (and after the waveform was closed): the files appear under their names. `notes` is for the
   // user.
   bool write(Diag&, std::string& notes);

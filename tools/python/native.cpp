@@ -66,7 +66,7 @@ class Simulation {
     RunStatus status;
     call([&](Diag&) {
       const Cycle end = device_->now() + std::max<Cycle>(device_->now(), 100'000);
-      status = device_->run({.cycle = end, .list_leftovers = true});
+      status = device_->run({.cycle = end, .while_active = true, .list_leftovers = true});
       return status.reason != StopReason::fault;
     });
     return status.fault.empty() ? status.message : std::string();
@@ -93,6 +93,8 @@ class Simulation {
     return out;
   }
 
+  py::list launches() const;
+  double host_seconds() const { return session_->host_seconds(); }
   py::dict describe() const;
   py::list symbols(int x, int y) const;
   Cycle now() const { return device_->now(); }
@@ -147,6 +149,31 @@ class Simulation {
   std::unique_ptr<ChildDevice> device_;
   std::unique_ptr<Session> session_;
 };
+
+// As stats.json lists them: what has not happened is None.
+py::list Simulation::launches() const {
+  py::list out;
+  for (const LaunchSpan& l : session_->launches()) {
+    const auto when = [](bool happened, Cycle c) {
+      return happened ? py::object(py::int_(c)) : py::object(py::none());
+    };
+    py::dict d;
+    d["function"] = l.function;
+    d["issued"] = l.issued;
+    d["begin"] = when(l.begin != kNever, l.begin);
+    d["end"] = when(l.done(), l.end);
+    d["cycles"] = when(l.done(), l.cycles());
+    d["pes"] = l.pes;
+    d["pes_ended"] = l.ended;
+    d["last_begin"] = when(l.begin != kNever, l.last_begin);
+    d["first_end"] = when(l.ended > 0, l.first_end);
+    d["last_pe"] =
+        l.ended > 0 ? py::object(py::make_tuple(l.last_pe.x, l.last_pe.y)) : py::object(py::none());
+    d["pe_cycles"] = l.pe_cycles;
+    out.append(d);
+  }
+  return out;
+}
 
 py::dict Simulation::describe() const {
   const Program& p = device_->program();
@@ -220,6 +247,8 @@ PYBIND11_MODULE(native, m) {
       .def("read", &Simulation::read)
       .def("describe", &Simulation::describe)
       .def("symbols", &Simulation::symbols)
+      .def("launches", &Simulation::launches)
+      .def("host_seconds", &Simulation::host_seconds)
       .def("now", &Simulation::now)
       .def("close", &Simulation::close);
 }

@@ -13,7 +13,7 @@ function header() {
   const chips = [chip('fabric', `${number(stats.fabric[0])} × ${number(stats.fabric[1])}`), chip('clock', number(stats.clock_mhz) + ' MHz')];
   if (stats.policy) chips.unshift(chip('autogen_policy', stats.policy));
   if (stats.dtype) chips.push(chip('dtype', stats.dtype));
-  if (stats.iterations) chips.push(chip('samples', number(stats.iterations)));
+  if (stats.iterations && stats.model) chips.push(chip('samples', number(stats.iterations)));
   if (stats.status.fault) chips.push(chip('fault', stats.status.fault, 'bad'));
   if (stats.check) chips.push(stats.check.ok ? chip('results', 'agree', 'ok') : chip('results', 'DIFFER', 'bad'));
   byId('chips').append(...chips);
@@ -22,7 +22,9 @@ function header() {
 }
 
 function summarySection() {
-  const cards = [card('Cycles', short(stats.cycles), duration(stats.cycles) + (stats.iterations ? ` for ${stats.iterations} sample${stats.iterations > 1 ? 's' : ''}` : ''))];
+  const cards = [card('Cycles', short(stats.cycles), duration(stats.cycles) + (stats.iterations && stats.model ? ` for ${stats.iterations} sample${stats.iterations > 1 ? 's' : ''}` : ''))];
+  if (stats.launched_cycles !== null && stats.launched_cycles > 0)
+    cards.push(card('In launches', short(stats.launched_cycles), `${duration(stats.launched_cycles)} of ${stats.launches.length} launch${stats.launches.length > 1 ? 'es' : ''}`));
   if (stats.latency_cycles !== null) cards.push(card('Latency', short(stats.latency_cycles), duration(stats.latency_cycles) + ', first in to last out'));
   if (stats.interval_cycles !== null) cards.push(card('Interval', number(stats.interval_cycles, 1), 'cycles between samples'));
   if (stats.samples_per_second !== null) cards.push(card('Throughput', short(stats.samples_per_second), 'samples per second'));
@@ -51,30 +53,34 @@ function show(id, node) {
 
 function drop(id) { byId(id).remove(); }
 
+function kernelSection() {
+  byId('kernel-lead').textContent = 'Cycles are those of one sample, from its first task (or the first wavelet it waits for) to its last task end. PE time is that of the whole run. '
+    + (stats.copies > 1 ? `${stats.copies} copies of the network take the samples in turn; the kernels of the first one stand here. ` : '')
+    + 'Counterpart: this kernel over the handwritten or primitive way, each simulated alone. ' + (data.baselines_note || '');
+  show('kernel-table', kernelTable());
+}
+
 function main() {
   header();
   summarySection();
   if (data.insights.length === 0) drop('insights');
   for (const i of data.insights) byId('insight-list').append(make('li', {}, make('b', {}, i.title), make('div', {}, i.advice)));
   if (data.advice_note) adviceSection(); else drop('advice');
-  byId('kernel-lead').textContent = 'Cycles are those of one sample, from its first task (or the first wavelet it waits for) to its last task end. PE time is that of the whole run. '
-    + (stats.copies > 1 ? `${stats.copies} copies of the network take the samples in turn; the kernels of the first one stand here. ` : '')
-    + 'Counterpart: this kernel over the handwritten or primitive way, each simulated alone. ' + (data.baselines_note || '');
-  show('kernel-table', kernelTable());
+  if (stats.kernels.length === 0) drop('kernels'); else kernelSection();
+  cslSections();
   if (stats.ops.length > 0) show('op-table', opTable()); else drop('ops');
   if (stats.set_by) criticalSection(); else drop('critical');
   if (stats.waits.length > 0) waitsSection(); else drop('waits');
   if (area) {
     byId('wafer-lead').textContent = data.maps.cell > 1 ? `One cell is ${data.maps.cell} × ${data.maps.cell} PEs and shows the largest of them.` : 'One cell is one PE. Hover for its values.';
     show('floorplan', floorplan());
-    byId('heat').append(...data.maps.maps.map(heatMap));
+    byId('heat').append(...data.maps.maps.filter(m => m.values.some(v => v > 0)).map(heatMap));
     show('map-table', mapTable());
   } else {
     drop('wafer');
   }
   const times = timelineSection();
   if (times.children.length > 0) show('time', times); else drop('timeline');
-  if (stats.launches.length > 0) show('launch-table', launchTable()); else drop('launches');
   if (stats.against.length > 0) { show('against-table', againstTable()); byId('against-lead').textContent = data.against_note; } else drop('against');
   byId('config').textContent = data.config;
   byId('nav').append(...[...document.querySelectorAll('section')].map(s => make('a', {href: '#' + s.id}, s.querySelector('h2').textContent)));

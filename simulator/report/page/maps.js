@@ -18,6 +18,7 @@ function fitText(g, text, x, y, w, h) {
 function floorplan() {
   const scale = scaleFor(1160, 420), width = Math.max(1, area[2] * scale), height = Math.max(1, area[3] * scale);
   const [canvas, g] = surface(width + 2, height + 2);
+  const boxes = stats.kernels.length > 0 ? stats.kernels.filter(k => k.rect).map(k => ({name: k.name, rect: k.rect, color: kOriginColors[k.origin]})) : tileBoxes();
   g.translate(1, 1);
   g.fillStyle = '#f0f3f6';
   g.fillRect(0, 0, width, height);
@@ -29,10 +30,9 @@ function floorplan() {
     for (let y = 0; y <= area[3]; ++y) { g.moveTo(0, y * scale); g.lineTo(width, y * scale); }
     g.stroke();
   }
-  for (const k of stats.kernels) {
-    if (!k.rect) continue;
+  for (const k of boxes) {
     const [x, y, w, h] = [(k.rect[0] - area[0]) * scale, (k.rect[1] - area[1]) * scale, k.rect[2] * scale, k.rect[3] * scale];
-    g.fillStyle = kOriginColors[k.origin] + 'cc';
+    g.fillStyle = k.color + 'cc';
     g.fillRect(x, y, w, h);
     g.strokeStyle = '#ffffff';
     g.lineWidth = 1.5;
@@ -51,10 +51,10 @@ function floorplan() {
   }
   hover(canvas, e => {
     const x = area[0] + Math.floor((e.offsetX - 1) / scale), y = area[1] + Math.floor((e.offsetY - 1) / scale);
-    const found = kernelAt(x, y);
-    return `PE (${x}, ${y})` + found.map(k => `\n${k.name}: ${k.op}, ${k.origin}`).join('');
+    const found = kernelAt(x, y), tile = found.length > 0 ? null : tileAt(x, y);
+    return `PE (${x}, ${y})` + (tile ? '\n' + tile.name : '') + found.map(k => `\n${k.name}: ${k.op}, ${k.origin}`).join('');
   });
-  const origins = [...new Set(stats.kernels.filter(k => k.rect).map(k => k.origin))];
+  const origins = stats.kernels.length === 0 ? [] : [...new Set(stats.kernels.filter(k => k.rect).map(k => k.origin))];
   const legend = make('div', {className: 'legend'}, ...origins.map(o => make('span', {}, make('i', {style: {background: kOriginColors[o]}}), o)),
     make('span', {}, `PEs x ${area[0]} … ${area[0] + area[2] - 1}, y ${area[1]} … ${area[1] + area[3] - 1}`));
   return make('div', {className: 'figure'}, make('h3', {}, 'Floorplan'), canvas, legend);
@@ -85,13 +85,13 @@ function heatMap(map) {
   return make('div', {className: 'figure'}, make('h3', {}, map.name[0].toUpperCase() + map.name.slice(1)), canvas, colorScale(0, high, map.unit));
 }
 
-// Mean and largest value of each map over each kernel's rectangle.
+// Mean and largest value of each map over each kernel's rectangle, or over the PEs of each tile program.
 function mapTable() {
   const m = data.maps;
-  const over = (k, map) => {
+  const over = (rects, map) => {
     let sum = 0, count = 0, top = 0;
-    for (let y = k.rect[1]; y < k.rect[1] + k.rect[3]; ++y)
-      for (let x = k.rect[0]; x < k.rect[0] + k.rect[2]; ++x) {
+    for (const r of rects) for (let y = r[1]; y < r[1] + r[3]; ++y)
+      for (let x = r[0]; x < r[0] + r[2]; ++x) {
         const v = map.values[Math.floor((y - area[1]) / m.cell) * m.columns + Math.floor((x - area[0]) / m.cell)];
         sum += v;
         top = Math.max(top, v);
@@ -99,8 +99,9 @@ function mapTable() {
       }
     return [count ? sum / count : 0, top];
   };
-  const rows = stats.kernels.filter(k => k.rect).map(k => ({name: k.name, values: m.maps.map(map => over(k, map))}));
-  const columns = [{title: 'Kernel', value: r => r.name, cell: r => r.name}];
+  const rows = stats.kernels.length > 0 ? stats.kernels.filter(k => k.rect).map(k => ({name: k.name, values: m.maps.map(map => over([k.rect], map))}))
+    : kTiles.map(t => ({name: t.name, values: m.maps.map(map => over(t.rects, map))}));
+  const columns = [{title: stats.kernels.length > 0 ? 'Kernel' : 'Tile program', value: r => r.name, cell: r => r.name}];
   m.maps.forEach((map, i) => columns.push({title: `${map.name}: mean / max, ${map.unit}`, num: true, value: r => r.values[i][1],
     cell: r => `${number(r.values[i][0], map.unit === 'bytes' ? 0 : 1)} / ${number(r.values[i][1], map.unit === 'bytes' ? 0 : 1)}`}));
   return table(rows, columns);

@@ -45,7 +45,6 @@ function counterpartCell(k) {
 
 function kernelTable() {
   const rows = stats.kernels.filter(k => k.copy === 0);
-  if (rows.length === 0) return make('p', {className: 'lead'}, 'The program has no host part, so nothing tells kernels apart.');
   const share = k => total(k) > 0 ? k.busy / total(k) : null;
   return table(rows, [
     {title: 'Kernel', value: k => k.name, cell: k => make('div', {}, make('b', {}, k.name), make('div', {className: 'sub'}, k.op))},
@@ -73,16 +72,6 @@ function opTable() {
     {title: 'Kernels', value: o => o.kernels.join(), cell: o => o.kernels.join(', ') || '–'},
     {title: 'Model', value: o => o.where, cell: o => o.where},
     {title: 'Why', wrap: true, value: o => o.reason, cell: o => o.reason},
-  ]);
-}
-
-function launchTable() {
-  return table(stats.launches, [
-    {title: 'Function', value: l => l.function, cell: l => make('b', {}, l.function)},
-    {title: 'Begin', num: true, value: l => l.begin, help: 'cycle in which the host\'s call reaches the fabric'},
-    {title: 'End', num: true, value: l => l.end, help: 'cycle in which the last PE has given its command stream back'},
-    {title: 'Cycles', num: true, value: l => l.cycles},
-    {title: 'PEs', num: true, value: l => l.pes, help: 'that have the function'},
   ]);
 }
 

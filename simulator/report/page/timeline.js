@@ -47,7 +47,7 @@ function stackedStates() {
     });
   });
   rowLabel(g, 'share of PEs', 0, height);
-  stats.sample_end.forEach((end, i) => {
+  if (stats.model) stats.sample_end.forEach(end => {
     const x = kLeft + end / cycles * kPlot;
     g.strokeStyle = '#14202c';
     g.setLineDash([3, 3]);
@@ -64,7 +64,7 @@ function stackedStates() {
     return `cycle ${number(Math.floor(t))}\n` + b.pe.map((v, s) => v > 0 ? `${kStateWords[kStates[s]]}: ${percent(v, sum)}` : null).filter(Boolean).join('\n');
   });
   const legend = stateLegend(null);
-  legend.append(make('span', {}, '┊ end of a sample'));
+  if (stats.sample_end.length > 0 && stats.model) legend.append(make('span', {}, '┊ end of a sample'));
   return make('div', {className: 'figure'}, make('h3', {}, 'What the PEs did'), canvas, legend);
 }
 
@@ -135,6 +135,6 @@ function hostCores() {
 }
 
 function timelineSection() {
-  const parts = [data.timeline.bins.length > 0 ? stackedStates() : null, data.timeline.bins.length > 0 ? activity() : null, hostCores(), oneSample()];
+  const parts = [data.timeline.bins.length > 0 ? stackedStates() : null, launchBars(), data.timeline.bins.length > 0 ? activity() : null, hostCores(), oneSample()];
   return make('div', {}, ...parts.filter(Boolean));
 }

@@ -18,7 +18,7 @@ import time
 import numpy as np
 
 HERE = pathlib.Path(__file__).resolve().parent
-LAUNCH = ["--launch", "main", "--json", "--set", "machine.host.host_call_us=0", "--set",
+LAUNCH = ["--launch", "main", "--json", "--set", "machine.memcpy.command_cycles=0", "--set",
           "machine.host.link_gb_per_s=1000000", "--on-other-machine"]  # what the host does before and after a launch does not count
 
 

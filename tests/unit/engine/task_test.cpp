@@ -123,6 +123,7 @@ Tile launched() {
 
 TEST(Launches, functions_get_arguments_and_run_in_order) {
   Fabric f(wse2(), 2, 1);
+  f.machine.memcpy.command_cycles = 20;
   f.place({0, 0, 2, 1}, launched());
   f.p.exports = {{"add", true}, {"forever", true}};
   Simulation run(f);
@@ -132,12 +133,12 @@ TEST(Launches, functions_get_arguments_and_run_in_order) {
   run.engine.watch_commands(true);
   run.engine.step(1000000);
   EXPECT_EQ(run.engine.commands_pending(), 0u);
-  EXPECT_LT(run.engine.now(), 100u);
+  EXPECT_LT(run.engine.now(), 130u);
   EXPECT_EQ(run.word(0, 0, 260), 112u);
   EXPECT_EQ(run.word(1, 0, 260), 105u);
   auto tasks = run.trace.tasks_of(0);
   ASSERT_EQ(tasks.size(), 1u);     // the second still has its yield to do, or is done in the same cycle
-  EXPECT_EQ(tasks[0].begin, 53u);  // arrival at 50, task_start 3
+  EXPECT_EQ(tasks[0].begin, 70u);  // arrival at 50, command_cycles 20
   EXPECT_EQ(tasks[0].function, 0);
 }
 

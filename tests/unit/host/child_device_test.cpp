@@ -63,6 +63,17 @@ class Served {
   std::thread thread_;
 };
 
+TEST(ChildDevice, LaunchesAreThoseOfTheDevice) {
+  Fake fake;
+  fake.spans_ = {{"run", 1, 2, 3, 4, 5, {6, 7}, 8, 8, 9},
+                 {"hangs", 10, kNever, 0, kNever, 0, {0, 0}, 11, 0, 0}};
+  Diag diag;
+  Served served(fake);
+  const auto child = served.connect(diag);
+  ASSERT_TRUE(child && child->load(doubling_program(), {}, diag)) << diag.to_string();
+  EXPECT_EQ(child->launches(), fake.spans_);
+}
+
 TEST(ChildDevice, MemoryIsWrittenAndRead) {
   Fake fake;
   Diag diag;

@@ -36,6 +36,7 @@ class FakeDevice : public Device {
     launched_ = not_before;
     return true;
   }
+  std::vector<LaunchSpan> launches() override { return spans_; }
   void send(int port, std::span<const uint32_t> data, Cycle not_before) override {
     Lane& lane = lane_of(port);
     for (const uint32_t v : data) {
@@ -93,6 +94,7 @@ class FakeDevice : public Device {
       if (now_ >= until.cycle) return {StopReason::condition, now_, "", ""};
       const bool waits_for_data = until.any_watch || until.received_port >= 0;
       const bool empty = std::all_of(lanes_.begin(), lanes_.end(), [](const Lane& l) { return l.pending.empty(); });
+      if (until.while_active && empty) return {StopReason::condition, now_, "", ""};
       if (lost_ || (empty && waits_for_data)) return {StopReason::idle, now_, "", ""};
       for (Lane& l : lanes_) {
         while (!l.pending.empty() && l.pending.front().cycle <= now_) {
@@ -105,6 +107,7 @@ class FakeDevice : public Device {
   }
   bool lost_ = false;  // nothing ever comes out
   Cycle launched_ = 0;
+  std::vector<LaunchSpan> spans_;
   std::vector<Cycle> stream_begun_;
 
  private:

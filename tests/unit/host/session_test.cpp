@@ -18,21 +18,24 @@ Program program_with_symbol(DataType type) {
   return p;
 }
 
-TEST(Session, ACopyTakesTheCallAndTheBytesAtLinkRate) {
+// The host's own time of 2 us for each call is on a clock of its own.
+TEST(Session, ACopyTakesItsCommandAndTheBytesAtLinkRate) {
   FakeDevice device(10);
   Diag diag;
   device.load(program_with_symbol(DataType::f32), {}, diag);
   device.mutable_machine().host.host_call_us = 2;
   device.mutable_machine().host.link_gb_per_s = 0.012;
+  device.mutable_machine().memcpy.command_cycles = 100;
   Session session(device);
-  // 3 words of 4 bytes at 12 MB/s: 1 us; with the call 3 us, at 1 GHz 3000 cycles.
+  // 3 words of 4 bytes at 12 MB/s: 1 us, at 1 GHz 1000 cycles; with the command 1100.
   ASSERT_TRUE(
       session.copy_to("a", {0, 0, 1, 1}, 3, std::vector<uint32_t>{1, 2, 3}, HostOrder::row_major, diag));
-  EXPECT_EQ(device.now(), 3000u);
+  EXPECT_EQ(device.now(), 1100u);
   std::vector<uint32_t> back;
   ASSERT_TRUE(session.copy_from("a", {0, 0, 1, 1}, 3, back, HostOrder::row_major, diag));
   EXPECT_EQ(back, (std::vector<uint32_t>{1, 2, 3}));
-  EXPECT_EQ(device.now(), 6000u);
+  EXPECT_EQ(device.now(), 2200u);
+  EXPECT_DOUBLE_EQ(session.host_seconds(), 4e-6);
 }
 
 TEST(Session, SixteenBitDataTravelsZeroExtended) {
@@ -79,15 +82,40 @@ TEST(Session, OnlyReadingMayGoBeyondASymbol) {
   EXPECT_NE(diag.to_string().find("the symbol has 3"), std::string::npos) << diag.to_string();
 }
 
-TEST(Session, ALaunchArrivesAfterTheCall) {
+// The device adds command_cycles; nothing else lies between the present and the function.
+TEST(Session, TheHostsOwnTimeDoesNotDelayALaunch) {
   FakeDevice device(10);
   Diag diag;
   device.load(program_with_symbol(DataType::f32), {}, diag);
   device.mutable_machine().host.host_call_us = 5;
+  device.mutable_machine().memcpy.command_cycles = 100;
+  device.mutable_machine().host.link_gb_per_s = 4;  // a word per cycle
   Session session(device);
+  ASSERT_TRUE(session.copy_to("a", {0, 0, 1, 1}, 3, std::vector<uint32_t>(3), HostOrder::row_major, diag));
   ASSERT_TRUE(session.launch("run", {}, diag));
-  EXPECT_EQ(device.launched_, 5000u);
+  EXPECT_EQ(device.launched_, 103u);
   EXPECT_TRUE(session.wait(diag));
+  EXPECT_DOUBLE_EQ(session.host_seconds(), 10e-6);
+}
+
+// A wavelet that was sent at 0 is out of the fake device at 10, and cycle 10 is over at 11. A call of 171 us
+// lets the fabric do that and no more; one of 5 ns ends before. Then the command, 100 cycles, and a word at 4
+// GB/s and 1 GHz. A copy behind it that nobody has waited for is at the PEs by then.
+TEST(Session, WhatStillRunsGoesOnWhileTheHostMakesACall) {
+  for (const auto& [microseconds, rest] : {std::pair{171.0, Cycle(11)}, {0.005, Cycle(5)}}) {
+    FakeDevice device(10);
+    Diag diag;
+    device.load(program_with_symbol(DataType::f32), {}, diag);
+    device.mutable_machine().host.host_call_us = microseconds;
+    device.mutable_machine().memcpy.command_cycles = 100;
+    device.mutable_machine().host.link_gb_per_s = 4;
+    Session session(device);
+    ASSERT_TRUE(session.send("in", std::vector<uint32_t>{0x3f800000}, diag) && session.wait(diag));
+    const HostCommand copy{HostCommand::Kind::copy_to, "a", 0, {0, 0, 1, 1}, 1, HostOrder::row_major, {7}};
+    const auto first = session.begin(copy, diag), second = session.begin(copy, diag);
+    ASSERT_TRUE(first && second && session.wait(*second, diag));
+    EXPECT_EQ(device.now(), rest + 101 + 101) << microseconds;
+  }
 }
 
 TEST(Session, StreamsComeBackInOrder) {
@@ -123,12 +151,12 @@ TEST(Session, StreamsOfAColorGoToEachPeInItsOrder) {
   EXPECT_EQ(back, (std::vector<uint32_t>{1, 3, 2, 4}));
 }
 
-// Each command takes its call of 2 us, 2000 cycles at 1 GHz, before it starts; a stream's words take their own time.
+// Each command takes 100 cycles before it starts; a stream's words take their own time.
 TEST(Session, CommandsStartInOrder) {
   FakeDevice device(10);
   Diag diag;
   device.load(program_with_streams(), {}, diag);
-  device.mutable_machine().host.host_call_us = 2;
+  device.mutable_machine().memcpy.command_cycles = 100;
   Session session(device);
   HostCommand to{HostCommand::Kind::stream_to, {}, 3, {0, 0, 1, 1}, 2, HostOrder::row_major, {5, 6}};
   HostCommand from{HostCommand::Kind::stream_from, {}, 4, {0, 0, 1, 1}, 2, HostOrder::row_major, {}};
@@ -138,7 +166,7 @@ TEST(Session, CommandsStartInOrder) {
   ASSERT_TRUE(session.wait(*second, diag));
   EXPECT_TRUE(session.done(*first));
   EXPECT_EQ(session.take(*second), (std::vector<uint32_t>{5, 6}));
-  EXPECT_EQ(device.stream_begun_, (std::vector<Cycle>{2000, 4000}));
+  EXPECT_EQ(device.stream_begun_, (std::vector<Cycle>{100, 200}));
 }
 
 TEST(Session, RowsAndColumnsShareTheirData) {
@@ -146,7 +174,7 @@ TEST(Session, RowsAndColumnsShareTheirData) {
   Diag diag;
   Program p = program_with_symbol(DataType::u32);
   device.load(p, {}, diag);
-  device.mutable_machine().host.host_call_us = 0;
+  device.mutable_machine().memcpy.command_cycles = 0;
   device.mutable_machine().host.link_gb_per_s = 0.004;  // a word per us
   Session session(device);
   // One column of two rows with two elements: four words, 4 us, whatever the width.

@@ -13,6 +13,7 @@
 
 #include "simulator/systemc/wafer_module.h"
 #include "tests/unit/shell/samples.h"
+#include "runtime/host/session.h"
 #include "tools/cs-sim/launch_run.h"
 #include "tools/cs-sim/sim_device.h"
 
@@ -237,7 +238,6 @@ TEST(SimDevice, exported_arrays_go_in_and_out_by_name) {
     Fabric f = one_hop();
     for (TileProgram& t : f.p.tiles) t.symbols = {{"x", DataType::u32, 256, 8, true}};
     f.p.exports = {{"x", false, DataType::u32, true}};
-    f.machine.host.host_call_us = 0;
     SimDevice device(f.machine, {});
     Diag diag;
     device.load(f.p, {}, diag);
@@ -250,6 +250,28 @@ TEST(SimDevice, exported_arrays_go_in_and_out_by_name) {
     const auto out = read_exports(device);
     expect_equal("arrays", out.size(), 1u);
     for (int i = 0; i < 16; ++i) expect_equal("value", out[0].tensor.get_int(i), 40 + i % 8);
+  });
+}
+
+// What has been copied is in memory, also where the fabric had come to rest before.
+TEST(SimDevice, a_copy_behind_the_end_of_all_work_stays) {
+  in_own_process([&] {
+    Fabric f = one_hop();
+    for (TileProgram& t : f.p.tiles) t.symbols = {{"x", DataType::u32, 256, 8, true}};
+    f.p.exports = {{"x", false, DataType::u32, true}};
+    f.p.user = {0, 0, 2, 1};
+    SimDevice device(f.machine, {});
+    Diag diag;
+    device.load(f.p, {}, diag);
+    Session session(device);
+    session.wait(diag);
+    std::vector<uint32_t> words(16), back;
+    for (uint32_t i = 0; i < 16; ++i) words[i] = 40 + i;
+    expect_equal("copied", session.copy_to("x", {0, 0, 2, 1}, 8, words, HostOrder::row_major, diag), true);
+    const Cycle behind = device.now();
+    expect_equal("after the program", behind > kDoneTask, true);
+    expect_equal("read", session.copy_from("x", {0, 0, 2, 1}, 8, back, HostOrder::row_major, diag), true);
+    for (uint32_t i = 0; i < 16; ++i) expect_equal("value", back[i], 40 + i);
   });
 }
 

@@ -238,6 +238,14 @@ class SdkRuntime:
       raise TypeError(f"a launch has no option {', '.join(sorted(options))}")
     return self._begun(self._sim.begin_launch(name, words), None, nonblock)
 
+  def launches(self):
+    """A dict for every launch that has reached the PEs, with the keys of stats.json."""
+    return self._sim.launches()
+
+  def host_call_us(self):
+    """The host's own time for its calls so far: on a clock of its own, which is not in the cycles of launches."""
+    return self._sim.host_seconds() * 1e6
+
   # ---- streams of ports
 
   def send(self, port, data, size=None, nonblock=False):
@@ -293,12 +301,15 @@ class SdkRuntime:
     return task
 
   def _finish_tasks(self, last=None):
-    while self._tasks:
-      task = self._tasks.pop(0)
-      finish, task.finish = task.finish, None
+    count = len(self._tasks) if last is None else self._tasks.index(last) + 1
+    ending, self._tasks = self._tasks[:count], self._tasks[count:]
+    finishes, tickets = [task.finish for task in ending], [task.ticket for task in ending if task.ticket is not None]
+    for task in ending:
+      task.finish = None
+    if tickets:  # the last one alone: nobody has waited for those before it, so they follow each other on the PEs
+      self._sim.wait(tickets[-1])
+    for finish in finishes:
       finish()
-      if task is last:
-        break
 
   def task_wait(self, task):
     self._own(task)

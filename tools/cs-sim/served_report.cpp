@@ -1,0 +1,60 @@
+// As simulate.cpp collects and writes, without what only a host part knows.
+#include "tools/cs-sim/served_report.h"
+
+#include "runtime/support/files.h"
+#include "simulator/report/collect.h"
+#include "simulator/report/launches.h"
+#include "tools/cs-sim/report_files.h"
+
+namespace cs {
+namespace {
+
+// How the run stood when it was left.
+RunStatus status_of(const sim::Engine& e) {
+  if (e.faulted()) return e.fault();
+  if (e.idle() && e.commands_pending() > 0)
+    return {StopReason::deadlock, e.now(), "deadlock", e.deadlock_report()};
+  return {e.idle() ? StopReason::idle : StopReason::condition, e.now(), "", ""};
+}
+
+}  // namespace
+
+void ServedReport::listen(const Program& program, Traces& traces) {
+  if (o_.report.empty() || o_.no_waits) return;
+  profile_ = std::make_unique<sim::Profile>(program);
+  traces.add(profile_.get());
+}
+
+void ServedReport::attach(SimDevice& device) {
+  if (o_.report.empty()) return;
+  sampler_ = std::make_unique<sim::TimelineSampler>(device.engine());
+  device.shell().set_sampler(sampler_->first(), [this] { return sampler_->sample(); });
+}
+
+bool ServedReport::write(SimDevice& device, Diag& diag) {
+  if (o_.report.empty()) return true;
+  const sim::Engine& engine = device.engine();
+  sim::RunReport report = sim::collect(engine, engine.now());
+  report.timeline = sampler_->finish();
+  report.status = status_of(engine);
+  report.launches = engine.launches();
+  sim::add_tiles(report, engine);
+  if (profile_) sim::add_profile(report, *profile_);
+  for (const std::string_view name : sim::allowable_faults())
+    if (const uint64_t count = engine.allowed(std::string(name))) report.allowed.emplace_back(name, count);
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  report.simulator = {seconds, peak_memory_mb(), o_.threads};
+  report.config = config_text(o_, engine.machine());
+  sim::RunRecord record;
+  record.tool_version = version_string("cs-sim");
+  record.program = engine.program().name;
+  Diag ignored;
+  if (const auto manifest = read_file(o_.program + "/manifest.json", ignored))
+    record.program_hash = hash_text(*manifest);
+  record.command = "cs-sim --serve " + o_.program;
+  record.exit_code = report.status.fault.empty() ? kOk : kSimulatedFailure;
+  record.wall_s = seconds;
+  return write_report(o_, record, report, diag);
+}
+
+}  // namespace cs
