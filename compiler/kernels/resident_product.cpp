@@ -145,7 +145,9 @@ class ResidentProduct : public ResidentProductKind {
   // The closed form of summa.csl.
   virtual double product_cycles(const Work& work, const Cut& cut) const {
     const double K = cut.n_slice, M = cut.m_slice, N = tile_rows(work, cut), P = cut.w;
-    const double step = std::max(K * (N * (M + 2) + 26) + 240, 2.5 * K * (M + N) + 200);
+    const double product = K * (N * (M + 2) + 26), busy = K * N * M / product;
+    const double step =
+        std::max(product + 1.5 * busy * busy * K * (M + N) + 130 + 12 * P, 3.15 * K * (M + N) + 200);
     return P * step + std::max(M * K, K * N) + 2 * P + 30;
   }
   // Tiles of the first operand in a PE's memory.
@@ -237,7 +239,7 @@ class ShiftedProduct final : public ResidentProduct {
   double product_cycles(const Work& work, const Cut& cut) const override {
     const double K = cut.n_slice, M = cut.m_slice, N = tile_rows(work, cut), P = cut.w;
     const double product = K * (N * (M + 2) + 26);
-    return (P - 1) * std::max(product + 230, 2 * K * (M + N) + 120) + product + 60;
+    return (P - 1) * std::max(product + 230, K * (N * M + 2 * (M + N)) + 100) + product + 60;
   }
   int64_t first_buffers() const override { return 2; }
   ResidentText text_of_square(int side) const override {

@@ -166,14 +166,16 @@ def reduce(tools, layout, arch, size, _):
 # at the beginning and the end, in parts of the form and in cycles.
 def gemm_cycles(size, hop):
   P, M, K, N = (size[name] for name in ("P", "Mt", "Kt", "Nt"))
-  step = max(K * (N * (M + 2) + 26) + 240, 2.5 * K * (M + N) + 200)
+  product = K * (N * (M + 2) + 26)
+  busy = K * N * M / product
+  step = max(product + 1.5 * busy * busy * K * (M + N) + 130 + 12 * P, 3.15 * K * (M + N) + 200)
   return P * step + max(M * K, K * N) + 2 * P + 30, 0.07, 0
 
 
 def shift_gemm_cycles(size, hop):
   P, M, K, N = (size[name] for name in ("P", "Mt", "Kt", "Nt"))
   product = K * (N * (M + 2) + 26)
-  return (P - 1) * max(product + 230, 2 * K * (M + N) + 120) + product + 60, 0.07, 0
+  return (P - 1) * max(product + 230, K * (N * M + 2 * (M + N)) + 100) + product + 60, 0.07, 0
 
 
 def attention_cycles(size, hop):
@@ -184,9 +186,14 @@ def attention_cycles(size, hop):
   return P * each + 62 * R + 2 * R * D - 120, 0.05, 0
 
 
+def core_cycles(hop):
+  """Through a core that adds: ramp up, what WSE-3 takes longer for sums, ramp down, the addition."""
+  return 5 if hop == 1 else 2 + 4 + 3 + 1
+
+
 def gemv_cycles(size, hop):  # with source.csl and sink.csl
   W, H, M, N = size
-  return N + 2 * M + N // W * (M // H + 4.3) + 2 * M // H + 6 * W + 2 * H + 90, 0.12, 0
+  return N + 2 * M + N // W * (M // H + 4.3) + 2 * M // H + (core_cycles(hop) + hop) * (W - 1) + 2 * H + 96, 0.12, 0
 
 
 def transpose_cycles(size, hop):
@@ -201,10 +208,11 @@ def embedding_cycles(size, hop):
 
 def reduce_cycles(size, hop):
   how, all_reduce, _, P, group, n = size
-  core, rounds = 4 + hop, int(np.ceil(np.log2(P)))
+  core, rounds = core_cycles(hop), int(np.ceil(np.log2(P)))
   down = {"chain": n + (core + hop) * (P - 1),
           "two_phase": 2 * n + (core + hop) * (group - 1) + (core + group * hop) * (P // group - 1),
-          "tree": n * rounds + hop * P + core * rounds}[how]
+          # Of a number of PEs that is no power of two the last sum has long been there.
+          "tree": n * rounds + hop * P + core * int(np.log2(P))}[how]
   return down + (n + hop * P if all_reduce else 0) + 15, 0, 26
 
 

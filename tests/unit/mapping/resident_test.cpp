@@ -60,8 +60,9 @@ TEST(Resident, TheQuickestWayOfAReduceIsThatOfTheModel) {
   EXPECT_DOUBLE_EQ(kernels::line_reduce_cost(64, 32, m).cycles, 209 + 20);
 }
 
-// 56 x 56 by 56 x 56 on 4 x 4 PEs: tiles of 14. Four steps of 14 (14 * (14 + 2) + 26) + 240, the first tiles
-// 196 + 8 + 30, the result cleared at two words per cycle, 20 for the call.
+// 56 x 56 by 56 x 56 on 4 x 4 PEs: tiles of 14. Four steps of 14 (14 * (14 + 2) + 26) = 3500, of which the
+// datapath works 2744, so that 14 * 28 words take 1.5 * 0.784^2 cycles each from it; 130 + 12 * 4 around
+// them; the first tiles 196 + 8 + 30, the result cleared at two words per cycle, 20 for the call.
 TEST(Resident, ProductsAreCutIntoTilesOfASquare) {
   const Machine m = test::machine("wse2");
   kernels::Work work = resident(kernels::resident_product_kind());
@@ -70,7 +71,7 @@ TEST(Resident, ProductsAreCutIntoTilesOfASquare) {
   ASSERT_TRUE(plan);
   EXPECT_EQ(plan->cut.n_slice, 14);
   EXPECT_EQ(plan->cut.m_slice, 14);
-  EXPECT_NEAR(plan->latency_cycles, 4 * (14 * (14 * 16 + 26) + 240) + 234 + 98 + 20, 1e-9);
+  EXPECT_NEAR(plan->latency_cycles, 4 * (3500 + 1.5 * 0.784 * 0.784 * 392 + 178) + 234 + 98 + 20, 1e-9);
   EXPECT_FALSE(kernels::plan_resident(work, 4, 2, m));
   // Columns of W are even in number.
   work.m = 9;
@@ -94,12 +95,13 @@ TEST(Resident, ProductsByShiftsTakeTheSameTiles) {
   const auto summa = kernels::plan_resident(work, 4, 4, m);
   EXPECT_EQ(summa->cut, shifts->cut);
   EXPECT_EQ(summa->memory.total - shifts->memory.total, 14 * 14 * 4u);
-  // Tiles of one row, where it takes longer to move W than to multiply: three steps of 2 * 64 * 65 + 120.
+  // Tiles of one row, where moving and multiplying fill the datapath: three steps of 64 * (64 + 2 * 65) +
+  // 100.
   work.kind = kernels::resident_shift_kind();
   work.rows = 4;
   work.n = work.m = 256;
   EXPECT_NEAR(kernels::plan_resident(work, 4, 4, m)->latency_cycles,
-              3 * (2 * 64 * 65 + 120) + 64 * (66 + 26) + 60 + 32 + 20, 1e-9);
+              3 * (64 * (64 + 2 * 65) + 100) + 64 * (66 + 26) + 60 + 32 + 20, 1e-9);
 }
 
 // 60 outputs of 32 elements on 4 x 5 PEs, with one output after the other in memory: tiles of 12 x 8, sums of
