@@ -106,8 +106,7 @@ struct Machine {
     std::vector<int> input_queues{0};
     std::vector<int> output_queues{0};
     int memcpy_bytes = 4176;
-    int command_cycles =
-        157;  // a command is there -> first instruction of the function, first word of the copy
+    int command_cycles = 157;  // a command is there -> a function's first instruction, a first word
     int margin_west = 4, margin_east = 3, margin_north = 1, margin_south = 1;  // fabric - rectangle
     bool operator==(const Memcpy&) const = default;
   } memcpy;
@@ -147,10 +146,10 @@ struct Machine {
     bool operator==(const Calibration&) const = default;
   } calibration;
 
-  // Peak floating-point operations per cycle and PE of a dtype: 2 * fused multiply-adds per cycle.
   // From the moment when a launch is at a PE and its command stream is ready to the function's first
   // instruction.
   int launch_cycles() const { return std::max(core.task_start_cycles, memcpy.command_cycles); }
+  // Peak floating-point operations per cycle and PE of a dtype: 2 * fused multiply-adds per cycle.
   double peak_flops_per_cycle(bool half_precision) const;
   // Of all streams of one direction together, between the host and the edges of the wafer.
   double system_wavelets_per_cycle() const;

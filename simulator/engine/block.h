@@ -79,8 +79,8 @@ class Block {
 
   World& world;
   Rect rect;
-  std::vector<LaunchTally>
-      launches;  // of the PEs in here, by number; as far as anything was launched on them
+  // Of the PEs in here, by number of the launch; as far as anything was launched on them.
+  std::vector<LaunchTally> launches;
   std::vector<Router> routers;
   std::vector<ColorNode> nodes;
   std::vector<Lane> lanes;

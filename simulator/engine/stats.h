@@ -32,8 +32,7 @@ struct PeStats {
   uint64_t half_flops = 0;    // of these, in 16 bits
   uint64_t memory_bytes = 0;  // read and written by instructions; their own bytes do not count
   uint64_t tasks = 0;         // tasks started
-  uint64_t launch_cycles =
-      0;  // from the first instruction of launched functions to the command stream given back
+  uint64_t launch_cycles = 0;  // first instruction of launched functions -> command stream given back
   Cycle first_task = kNever, last_task_end = 0;  // of the whole run; 0 if none
   Cycle first_arrival = kNever;                  // departure to the core of the first wavelet that it got
   std::array<uint64_t, kPorts> sent{};  // wavelets that left the router by port (ramp: delivered to the core)
