@@ -2,6 +2,7 @@
 // `calibration.silicon_calibration` is on (docs/timing.md section 6).
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 
 #include "runtime/isa/isa.h"
@@ -24,7 +25,7 @@ inline uint32_t silicon_drag(const Machine& m, isa::Op op, uint32_t group_cycles
     factor = 1 / c.move_rate_factor;
   else if (half)
     factor = 1 / c.fp16_rate_factor;
-  return factor > 1 ? uint32_t((factor - 1) * group_cycles * 65536.0 + 0.5) : 0;
+  return factor > 1 ? uint32_t(std::lround((factor - 1) * group_cycles * 65536.0)) : 0;
 }
 
 }  // namespace cs::sim

@@ -25,7 +25,7 @@ std::string where_of(const TileProgram& t, uint32_t entry) {
   for (const TaskBinding& b : t.tasks)
     if (b.entry > entry) end = std::min(end, b.entry);
   for (uint32_t i = entry; i < end; ++i)
-    if (const std::string where = t.where(i); !where.empty() && where[0] != '<') return where;
+    if (std::string where = t.where(i); !where.empty() && where[0] != '<') return where;
   return t.where(entry);
 }
 
