@@ -36,6 +36,20 @@ bool write_report(const SimOptions& o, const sim::RunRecord& record, const sim::
          write_file_atomic(folder + "run.json", sim::run_json(record, r), diag);
 }
 
+sim::RunRecord run_record(const SimOptions& o, const std::string& program, const std::string& command,
+                          int exit_code, double seconds) {
+  sim::RunRecord r;
+  r.tool_version = version_string("cs-sim");
+  r.program = program;
+  Diag ignored;
+  if (const auto manifest = read_file(o.program + "/manifest.json", ignored))
+    r.program_hash = hash_text(*manifest);
+  r.command = command;
+  r.exit_code = exit_code;
+  r.wall_s = seconds;
+  return r;
+}
+
 std::string config_text(const SimOptions& o, const Machine& machine) {
   std::string out = "# Every effective value of this run.\noptions:\n";
   out += fmt::format("  iterations: {}\n  seed: {}\n  block: {}x{}\n  threads: {}\n", o.iterations, o.seed,

@@ -1,7 +1,6 @@
 // As simulate.cpp collects and writes, without what only a host part knows.
 #include "tools/cs-sim/served_report.h"
 
-#include "runtime/support/files.h"
 #include "simulator/report/collect.h"
 #include "simulator/report/launches.h"
 #include "tools/cs-sim/report_files.h"
@@ -45,16 +44,9 @@ bool ServedReport::write(SimDevice& device, Diag& diag) {
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   report.simulator = {seconds, peak_memory_mb(), o_.threads};
   report.config = config_text(o_, engine.machine());
-  sim::RunRecord record;
-  record.tool_version = version_string("cs-sim");
-  record.program = engine.program().name;
-  Diag ignored;
-  if (const auto manifest = read_file(o_.program + "/manifest.json", ignored))
-    record.program_hash = hash_text(*manifest);
-  record.command = "cs-sim --serve " + o_.program;
-  record.exit_code = report.status.fault.empty() ? kOk : kSimulatedFailure;
-  record.wall_s = seconds;
-  return write_report(o_, record, report, diag);
+  const int code = report.status.fault.empty() ? kOk : kSimulatedFailure;
+  return write_report(
+      o_, run_record(o_, engine.program().name, "cs-sim --serve " + o_.program, code, seconds), report, diag);
 }
 
 }  // namespace cs

@@ -338,16 +338,8 @@ int Simulation::exit_code() const {
 }
 
 sim::RunRecord Simulation::record(int code) const {
-  sim::RunRecord r;
-  r.tool_version = version_string("cs-sim");
-  r.program = loaded_.program.name;
-  Diag ignored;
-  if (const auto manifest = read_file(o_.program + "/manifest.json", ignored))
-    r.program_hash = hash_text(*manifest);
-  r.command = command_;
+  sim::RunRecord r = run_record(o_, loaded_.program.name, command_, code, seconds_);
   r.seed = o_.seed;
-  r.exit_code = code;
-  r.wall_s = seconds_;
   return r;
 }
 
