@@ -20,6 +20,7 @@
 // clock.csl, which every program may import.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
+#include <gtest/gtest-spi.h>
 
 #include <algorithm>
 #include <cmath>
@@ -29,6 +30,7 @@
 
 #include "run_csl.h"
 #include "runtime/numerics/numerics.h"
+#include "tests/common/assumed_values.h"
 #include "tools/cs-regress/expression.h"
 
 namespace cs::csl::test {
@@ -44,6 +46,7 @@ struct Directive {
 struct Case {
   std::string name;  // of the file or folder
   std::string machine;
+  std::string change = {};  // "core.result_cycles=2"; empty: the machine as it is
   friend void PrintTo(const Case& c, std::ostream* out) { *out << c.name << " on " << c.machine; }
 };
 
@@ -127,10 +130,15 @@ std::string symbol_and_pe(const std::string& word, Coord& pe) {
   return word.substr(0, at);
 }
 
-class Programs : public ::testing::TestWithParam<Case> {
- protected:
+// One program on one machine; what is not as it says of itself is a failure of the test.
+class ProgramRun {
+ public:
+  explicit ProgramRun(Case one) : case_(std::move(one)) {}
+  void check();
+
+ private:
   void load_files() {
-    const fs::path path = main_file(GetParam().name);
+    const fs::path path = main_file(case_.name);
     const std::string text = read(path);
     directives_ = directives(text);
     files_["clock.csl"] = read(fs::path(CS_PROGRAMS_DIR) / "clock.csl");
@@ -152,8 +160,16 @@ class Programs : public ::testing::TestWithParam<Case> {
   std::vector<const Directive*> all(std::string_view verb) const {
     std::vector<const Directive*> out;
     for (const Directive& d : directives_)
-      if (d.verb == verb && (d.machine.empty() || d.machine == GetParam().machine)) out.push_back(&d);
+      if (d.verb == verb && (d.machine.empty() || d.machine == case_.machine)) out.push_back(&d);
     return out;
+  }
+  Machine machine() const {
+    Machine m = load(case_.machine);
+    Diag diag;
+    if (!case_.change.empty()) {
+      EXPECT_TRUE(set_machine_value(m, case_.change, diag)) << diag.to_string();
+    }
+    return m;
   }
   CslOptions options() const {
     CslOptions o = options_for(files_);
@@ -166,7 +182,7 @@ class Programs : public ::testing::TestWithParam<Case> {
 
   void check_errors() {
     Diag diag;
-    const auto p = compile_csl(options(), load(GetParam().machine), diag);
+    const auto p = compile_csl(options(), machine(), diag);
     EXPECT_FALSE(p.has_value());
     for (const Directive* d : all("error")) EXPECT_THAT(diag.to_string(), ::testing::HasSubstr(d->rest));
   }
@@ -258,17 +274,18 @@ class Programs : public ::testing::TestWithParam<Case> {
     EXPECT_EQ(stamp(run, d.rest.substr(0, equals)), *want) << "line " << d.line << ": " << d.rest;
   }
 
+  Case case_;
   std::map<std::string, std::string> files_;
   std::vector<Directive> directives_;
   bool one_pe_ = false;
 };
 
-TEST_P(Programs, LeaveWhatTheySay) {
+void ProgramRun::check() {
   load_files();
-  ASSERT_FALSE(HasFailure());
+  if (::testing::Test::HasFailure()) return;
   if (!all("error").empty()) return check_errors();
-  CslRun run(GetParam().machine, options());
-  ASSERT_FALSE(HasFailure());
+  CslRun run(machine(), options());
+  if (::testing::Test::HasFailure()) return;
   for (const Directive* d : all("set")) set(run, *d);
   for (const Directive* d : all("fault")) run.expect_fault(d->rest);
   auto launches = all("launch");
@@ -290,6 +307,10 @@ TEST_P(Programs, LeaveWhatTheySay) {
   for (const Directive* d : expectations) expect(run, *d);
 }
 
+class Programs : public ::testing::TestWithParam<Case> {};
+
+TEST_P(Programs, LeaveWhatTheySay) { ProgramRun(GetParam()).check(); }
+
 std::string test_name(const ::testing::TestParamInfo<Case>& info) {
   std::string out = info.param.name + "_" + info.param.machine;
   for (char& c : out)
@@ -297,6 +318,56 @@ std::string test_name(const ::testing::TestParamInfo<Case>& info) {
   return out;
 }
 
+// ---- assumptions
+
+// A machine value that no source states, or states of another machine only, and a program whose cycles
+// consist of it: whoever knows better can see what it changes. Host and energy:
+// tests/e2e/assumptions_test.cpp.
+struct Noticed {
+  std::string_view key, program;
+};
+constexpr Noticed kNoticed[] = {
+    {"router.lane_depth_wavelets", "cycles/backpressure"},
+    {"router.switch_advance_cycles", "cycles/backpressure"},
+    {"core.result_cycles", "cycles/scalar_operations"},
+    {"core.fp_result_cycles", "cycles/scalar_operations"},
+    {"core.load_result_cycles", "cycles/scalar_operations"},
+    {"core.jump_taken_cycles", "cycles/scalar_operations"},
+    {"core.jump_not_taken_cycles", "cycles/scalar_operations"},
+    {"core.dsd_start_cycles", "cycles/fabric"},
+    {"core.task_start_cycles", "cycles/tasks"},
+    {"core.task_switch_cycles", "cycles/tasks"},
+    {"core.fp16_divide_cycles", "cycles/scalar_operations"},
+    {"core.int_divide_cycles", "cycles/scalar_operations"},
+};
+
+int failures(const Case& one) {
+  ::testing::TestPartResultArray parts;
+  {
+    using Reporter = ::testing::ScopedFakeTestPartResultReporter;
+    Reporter reporter(Reporter::INTERCEPT_ALL_THREADS, &parts);
+    ProgramRun(one).check();
+  }
+  int failed = 0;
+  for (int i = 0; i < parts.size(); ++i) failed += parts.GetTestPartResult(i).failed() ? 1 : 0;
+  return failed;
+}
+
+class Assumptions : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(Assumptions, EachIsNoticedByAProgram) {
+  for (const cs::test::AssumedValue& a : cs::test::assumptions_of(GetParam())) {
+    if (!a.key.starts_with("router.") && !a.key.starts_with("ramp.") && !a.key.starts_with("core.")) continue;
+    const auto* row = std::find_if(std::begin(kNoticed), std::end(kNoticed),
+                                   [&](const Noticed& n) { return n.key == a.key; });
+    ASSERT_NE(row, std::end(kNoticed)) << a.key << " is an assumption that no program would notice";
+    const std::string program(row->program);
+    EXPECT_EQ(failures({program, GetParam()}), 0);
+    EXPECT_GT(failures({program, GetParam(), fmt::format("{}={}", a.key, a.doubled())}), 0) << a.key;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Csl, Assumptions, ::testing::Values("wse2", "wse3"));
 INSTANTIATE_TEST_SUITE_P(Csl, Programs, ::testing::ValuesIn(all_cases()), test_name);
 
 }  // namespace

@@ -54,8 +54,8 @@ class CslRun {
  public:
   CslRun(const std::string& machine, const std::map<std::string, std::string>& files)
       : CslRun(machine, options_for(files)) {}
-  CslRun(const std::string& machine, const CslOptions& options)
-      : machine_(load(machine)), engine_(machine_, {}) {
+  CslRun(const std::string& machine, const CslOptions& options) : CslRun(load(machine), options) {}
+  CslRun(const Machine& machine, const CslOptions& options) : machine_(machine), engine_(machine_, {}) {
     Diag diag;
     auto p = compile_csl(options, machine_, diag);
     EXPECT_TRUE(p.has_value()) << diag.to_string();
