@@ -7,6 +7,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "compiler/autogen/conditions.h"
+
 namespace cs::autogen {
 
 namespace {
@@ -64,10 +66,14 @@ Range range_of(const Expr& e, const ExprNode& n, const std::vector<Range>& known
       return {-1, 1};
     case ExprKind::round:
       return {std::nearbyint(a.low), std::nearbyint(a.high)};
+    case ExprKind::select: {
+      const Range c = known[size_t(n.c)];
+      return {std::min(b.low, c.low), std::max(b.high, c.high)};
+    }
     default:
       break;
   }
-  return {};
+  return is_condition(n.kind) ? Range{0, 1} : Range{};
 }
 
 // ---- exponential
@@ -158,26 +164,29 @@ int exponential(VectorProgram& p, Range range, int x) {
   return least != 0 ? p.add(y, -least) : y;
 }
 
-// e^x - 1 = 2^k - 1 + 2^k f (…), which loses nothing near 0; x is at most kLargest.
-// `range`: of multiple * x.
+// e^x - 1 = 2^k - 1 + 2^k f (…), which loses nothing near 0. `range`: of multiple * x. Without an upper bound half of
+// it is made and doubled at the end, as exponential() does.
 int exponential_less_one(VectorProgram& p, Range range, int x, double multiple = 1) {
   double factor = multiple;
   int v = p.without_factor(x, factor);
-  const Range wanted = {kLowestPower / kLog2e, kLargest};
-  v = clamped(p, v, factor, wanted, range.low<wanted.low, range.high> wanted.high);
-  const PowerParts parts = power_parts(p, v, factor, range.low < -20);
+  const bool high = range.high > kLargest;
+  const Range wanted = {kLowestPower / kLog2e, high ? kHighestPower / kLog2e : kLargest};
+  v = clamped(p, v, factor, wanted, range.low < wanted.low, high);
+  const PowerParts parts = power_parts(p, v, factor, high || range.low < -20);
   const int q = p.polynomial(parts.fraction, kExp2LessOne);
-  const int whole = p.make(VectorKind::raise, p.make(VectorKind::copy, p.scalar(1)), parts.power);
-  return p.add(p.mul(p.mul(q, parts.fraction), whole), p.add(whole, -1.0));
+  const double one = high ? 0.5 : 1;
+  const int whole = p.make(VectorKind::raise, p.make(VectorKind::copy, p.scalar(one)), parts.power);
+  const int y = p.add(p.mul(p.mul(q, parts.fraction), whole), p.add(whole, -one));
+  return high ? p.mul(y, 2.0) : y;
 }
 
-// z of e^z - 1, -1 if the node is something else or z may be too large.
-int less_one(const Expr& e, int node, const std::vector<Range>& ranges) {
+// z of e^z - 1, -1 if the node is something else.
+int less_one(const Expr& e, int node) {
   const ExprNode& n = e.nodes[size_t(node)];
   if (n.kind != ExprKind::sub) return -1;
   const ExprNode &exp = e.nodes[size_t(n.a)], &one = e.nodes[size_t(n.b)];
   const bool fits = exp.kind == ExprKind::exp && one.kind == ExprKind::constant && one.value == 1;
-  return fits && ranges[size_t(exp.a)].high <= kLargest ? exp.a : -1;
+  return fits ? exp.a : -1;
 }
 
 // ---- quotients
@@ -300,7 +309,7 @@ std::vector<Range> ranges_of(const Expr& e, std::span<const int> largest_of) {
 
 bool is_function(ExprKind k) {
   return k == ExprKind::exp || k == ExprKind::tanh || k == ExprKind::erf || k == ExprKind::log ||
-         k == ExprKind::div;
+         k == ExprKind::div || k == ExprKind::select || is_condition(k);
 }
 
 bool has_vector_form(const Expr& e, int node, const std::vector<Range>& ranges) {
@@ -321,6 +330,8 @@ bool has_vector_form(const Expr& e, int node, const std::vector<Range>& ranges) 
       const Range r = ranges[size_t(n.a)];
       return std::max(-r.low, r.high) <= VectorProgram::kMostToWhole;
     }
+    case ExprKind::select:
+      return true;
     case ExprKind::log:
       return above_one(e, node, ranges) >= 0;
     case ExprKind::div: {
@@ -329,7 +340,7 @@ bool has_vector_form(const Expr& e, int node, const std::vector<Range>& ranges) 
       return (d.low >= kInverseLow && d.high <= kInverseHigh) || in_sum(e, n.b, number) >= 0;
     }
     default:
-      return false;
+      return is_condition(n.kind) && has_vector_comparison(e, node);
   }
 }
 
@@ -342,7 +353,7 @@ int build_vector_form(VectorProgram& p, const Expr& e, int node, const std::vect
     case ExprKind::add:
       return p.add(a, b);
     case ExprKind::sub: {
-      const int z = less_one(e, node, ranges);
+      const int z = less_one(e, node);
       return z >= 0 ? exponential_less_one(p, ranges[size_t(z)], at[size_t(z)]) : p.sub(a, b);
     }
     case ExprKind::mul:
@@ -363,17 +374,21 @@ int build_vector_form(VectorProgram& p, const Expr& e, int node, const std::vect
       return saturating(p, hyperbolic_tangent, kTanhEnd, range, a);
     case ExprKind::erf:
       return saturating(p, error_function, kErfEnd, range, a);
+    case ExprKind::select:
+      return build_choice(p, e, node, at);
     case ExprKind::log: {
       const int y = at[size_t(above_one(e, node, ranges))];
       return p.mul(y, p.polynomial(y, kLog1p));
     }
-    default: {
+    case ExprKind::div: {
       double number = 0;
       const int z = in_sum(e, n.b, number);
       const int inverse = z >= 0 ? logistic(p, ranges[size_t(z)], at[size_t(z)], number) : reciprocal(p, b);
       const bool one = p.node(a).kind == VectorKind::scalar && p.node(a).value == 1;
       return one ? inverse : p.mul(a, inverse);
     }
+    default:
+      return build_comparison(p, e, node, at);
   }
 }
 

@@ -2,11 +2,13 @@
 #include "compiler/autogen/vector_code.h"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 
 #include <fmt/format.h>
 
 #include "compiler/autogen/vector_instruction.h"
+#include "compiler/autogen/vector_slot.h"
 #include "compiler/kernels/kernels.h"
 
 namespace cs::autogen {
@@ -50,12 +52,6 @@ class Coder {
   }
 
  private:
-  struct Slot {
-    int phase = 0;
-    int holds = -1;  // node
-    bool halves = false;
-  };
-
   const VectorNode& node(int i) const { return p_.node(i); }
   bool works(int i) const { return uses_[size_t(i)] > 0 && !p_.is_leaf(i); }
   int count() const {
@@ -122,7 +118,7 @@ class Coder {
 
   void body(bool rest) {
     rest_ = rest;
-    for (Slot& s : slots_) s.holds = -1;
+    for (VectorSlot& s : slots_) s.holds = -1;
     slot_.assign(p_.nodes.size(), -1);
     for (size_t i = 0; i < p_.nodes.size(); ++i) {
       if (works(int(i))) emit(int(i));
@@ -189,24 +185,52 @@ class Coder {
       line(fmt::format("@fmovs({}, {});", slot_text(slot_[size_t(i)]), text(n.a)));
       cost("fmovs", {n.a}, false);
     }
-    Slot& slot = slots_[size_t(slot_[size_t(i)])];
+    VectorSlot& slot = slots_[size_t(slot_[size_t(i)])];
     slot.halves = true;
     slot.holds = i;
-    const std::string low = slot_text(slot_[size_t(i)], "_low"), high = slot_text(slot_[size_t(i)], "_high");
-    if (n.kind == VectorKind::whole) {
-      line(fmt::format("@and16({0}, {0}, 0xff80);", low));
-    } else if (inverse) {
-      line(fmt::format("@sub16({0}, 0x{1:x}, {0});", high, VectorProgram::kInverse));
-    } else {
-      slots_[size_t(slot_[size_t(n.b)])].halves = true;
-      line(fmt::format("@add16({0}, {0}, {1});", high, slot_text(slot_[size_t(n.b)], "_low")));
-    }
+    change_halves(i, mnemonic);
     release(i, n);
     slots_[size_t(slot_[size_t(i)])].holds = i;
     at_[size_t(i)] = slot_buffer(slot_[size_t(i)]);
-    code_.per_run += start_cycles(2, machine_);
-    code_.per_element += 1.0 / machine_.simd(mnemonic);
     if (i == root_) finish_in_place(i);
+  }
+
+  // The instructions on the buffer of node i, which holds its first operand.
+  void change_halves(int i, const char* mnemonic) {
+    const VectorNode& n = node(i);
+    const int s = slot_[size_t(i)];
+    const std::string low = slot_text(s, "_low"), high = slot_text(s, "_high");
+    const auto on_halves = [&](const char* name, const std::string& to, const std::string& operands) {
+      line(fmt::format("@{}({}, {});", name, to, operands));
+      cost_of_halves(name, 1, 1);
+    };
+    const auto other = [&](const char* part) {
+      slots_[size_t(slot_[size_t(n.b)])].halves = true;
+      return slot_text(slot_[size_t(n.b)], part);
+    };
+    switch (n.kind) {
+      case VectorKind::whole:
+        return on_halves(mnemonic, low, low + ", 0xff80");
+      case VectorKind::inverse:
+        return on_halves(mnemonic, high, fmt::format("0x{:x}, {}", VectorProgram::kInverse, high));
+      case VectorKind::raise:
+        line(fmt::format("@{0}({1}, {1}, {2});", mnemonic, high, other("_low")));
+        return cost_of_halves(mnemonic, 2, 1);
+      case VectorKind::negative:
+        on_halves(mnemonic, high, high + ", 15");
+        return on_halves("mov16", low, high);
+      default:
+        break;
+    }
+    if (p_.is_number(n.b)) {
+      const auto bits = std::bit_cast<uint32_t>(float(node(n.b).value));
+      on_halves(mnemonic, high, fmt::format("{}, 0x{:x}", high, bits >> 16));
+      return on_halves(mnemonic, low, fmt::format("{}, 0x{:x}", low, bits & 0xffff));
+    }
+    const std::string words = slot_text(s, "_words");
+    line(fmt::format("@{}({}, {}, {});", mnemonic, words, words, other("_words")));
+    slots_[size_t(s)].words = slots_[size_t(slot_[size_t(n.b)])].words = true;
+    cost_of_halves(mnemonic, 2, phase_of(i) == phase_of(n.b) ? 2 * machine_.core.bank_conflict_factor : 2);
   }
 
   void finish_in_place(int i) {
@@ -260,7 +284,7 @@ class Coder {
       const VectorNode& user = node(int(j));
       if (!works(int(j)) || (user.a != i && user.b != i)) continue;
       if (user.kind == VectorKind::sum) ++votes[0];  // accumulators begin in the second half
-      const bool in_place = user.kind == VectorKind::whole || user.kind == VectorKind::raise;
+      const bool in_place = instruction_of(user.kind).halves && user.kind != VectorKind::inverse;
       if (in_place && user.a == i) vote(int(j), votes);
       const int other = user.a == i ? user.b : user.a;
       if (other < 0 || p_.is_number(other)) continue;
@@ -273,7 +297,7 @@ class Coder {
   void release(int i, const VectorNode& n) {
     for (int o : {n.a, n.b, n.c}) {
       if (o < 0 || slot_[size_t(o)] < 0 || last_[size_t(o)] != i) continue;
-      Slot& slot = slots_[size_t(slot_[size_t(o)])];
+      VectorSlot& slot = slots_[size_t(slot_[size_t(o)])];
       if (slot.holds == o) slot.holds = -1;
     }
   }
@@ -318,46 +342,16 @@ class Coder {
     std::vector<int> lengths = {part_};
     const int shorter = target_.n % part_;
     if (part_ < target_.n && shorter > 0) lengths.push_back(shorter);
-    for (size_t s = 0; s < slots_.size(); ++s) declare_slot(int(s), lengths);
+    for (size_t s = 0; s < slots_.size(); ++s) {
+      declare_slot(slots_[s], target_.temporary + std::to_string(s), lengths, code_.declarations);
+      code_.words += part_ + slots_[s].phase;
+    }
     if (constants_.empty()) return;
-    std::string values;
+    std::vector<std::string> values;
     for (int i : constants_)
-      values += (values.empty() ? "" : ", ") +
-                (node(i).kind == VectorKind::scalar ? float_literal(node(i).value) : std::string("0.0"));
-    code_.declarations.push_back(
-        fmt::format("var {}_numbers = [{}]f32{{ {} }};", target_.temporary, constants_.size(), values));
-    code_.words += int64_t(constants_.size());
-    for (size_t k = 0; k < constants_.size(); ++k) {
-      for (size_t l = 0; l < lengths.size(); ++l) {
-        code_.declarations.push_back(
-            fmt::format("const {0}_number{1}{2} = @get_dsd(mem1d_dsd, .{{ .tensor_access = |i|{{{3}}} -> "
-                        "{0}_numbers[{1}] }});",
-                        target_.temporary, k, l > 0 ? "_rest" : "", lengths[l]));
-      }
-    }
-  }
-
-  void declare_slot(int s, const std::vector<int>& lengths) {
-    const Slot& slot = slots_[size_t(s)];
-    const std::string name = target_.temporary + std::to_string(s);
-    code_.words += part_ + slot.phase;
-    code_.declarations.push_back(
-        fmt::format("var {0}: [{1}]f32 align(8) = @zeros([{1}]f32);", name, part_ + slot.phase));
-    if (slot.halves)
-      code_.declarations.push_back(
-          fmt::format("const {0}_halves = @ptrcast(*[{1}]i16, &{0});", name, 2 * (part_ + slot.phase)));
-    auto dsd = [&](const std::string& suffix, int n, const std::string& element) {
-      code_.declarations.push_back(
-          fmt::format("const {}{} = @get_dsd(mem1d_dsd, .{{ .tensor_access = |i|{{{}}} -> {} }});", name,
-                      suffix, n, element));
-    };
-    for (size_t l = 0; l < lengths.size(); ++l) {
-      const std::string end = l > 0 ? "_rest" : "_dsd";
-      dsd(end, lengths[l], fmt::format("{}[i{}]", name, slot.phase == 0 ? "" : " + 1"));
-      if (!slot.halves) continue;
-      dsd("_low" + end, lengths[l], fmt::format("{}_halves.*[2 * i + {}]", name, 2 * slot.phase));
-      dsd("_high" + end, lengths[l], fmt::format("{}_halves.*[2 * i + {}]", name, 2 * slot.phase + 1));
-    }
+      values.push_back(node(i).kind == VectorKind::scalar ? float_literal(node(i).value) : "0.0");
+    declare_numbers(target_.temporary, values, lengths, code_.declarations);
+    code_.words += int64_t(values.size());
   }
 
   // ---- text and cycles
@@ -373,12 +367,18 @@ class Coder {
     code_.per_run += start_cycles(memory.size() + 1, machine_);
   }
 
+  // `sources` slices of halves, `halves` of each word.
+  void cost_of_halves(const char* mnemonic, int sources, double halves) {
+    code_.per_run += start_cycles(2, machine_);
+    code_.per_element += halves / halves_per_cycle(mnemonic, sources, machine_);
+  }
+
   VectorProgram p_;
   int root_;
   const VectorTarget& target_;
   const Machine& machine_;
   std::vector<int> keep_, uses_, last_;
-  std::vector<Slot> slots_;
+  std::vector<VectorSlot> slots_;
   std::vector<int> slot_;  // of a node, -1 if none
   std::vector<Buffer> at_;
   std::vector<int> constants_;

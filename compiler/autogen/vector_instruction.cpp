@@ -29,6 +29,12 @@ VectorInstruction instruction_of(VectorKind kind) {
       return {"add16", true};
     case VectorKind::inverse:
       return {"sub16", true};
+    case VectorKind::negative:
+      return {"sar16", true};
+    case VectorKind::both:
+      return {"and16", true};
+    case VectorKind::differ:
+      return {"xor16", true};
     default:
       return {"fmovs"};
   }
@@ -36,6 +42,12 @@ VectorInstruction instruction_of(VectorKind kind) {
 
 double elements_per_cycle(const char* mnemonic, size_t sources, const Machine& m) {
   return kernels::rate(mnemonic, int(std::max<size_t>(1, sources)), m);
+}
+
+double halves_per_cycle(const char* mnemonic, int sources, const Machine& m) {
+  constexpr double kBytes = 2;
+  return std::min({double(m.simd(mnemonic)), m.core.read_bytes_per_cycle / (kBytes * sources),
+                   m.core.write_bytes_per_cycle / kBytes});
 }
 
 double start_cycles(size_t descriptors, const Machine& m) {

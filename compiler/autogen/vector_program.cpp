@@ -6,6 +6,7 @@
 #include <cmath>
 #include <optional>
 
+#include "runtime/numerics/single.h"
 #include "runtime/support/diag.h"
 
 namespace cs::autogen {
@@ -144,12 +145,18 @@ float VectorProgram::value_at(int i, int at, float v) const {
       return with_upper(bits(n.a), (bits(n.a) >> 16) + (bits(n.b) & 0xffff));
     case VectorKind::inverse:
       return with_upper(bits(n.a), kInverse - (bits(n.a) >> 16));
+    case VectorKind::negative:
+      return std::bit_cast<float>(std::signbit(value(n.a)) ? ~0U : 0U);
+    case VectorKind::both:
+      return std::bit_cast<float>(bits(n.a) & bits(n.b));
+    case VectorKind::differ:
+      return std::bit_cast<float>(bits(n.a) ^ bits(n.b));
     default:
       break;
   }
   const auto result = folded(n.kind, value(n.a), n.b >= 0 ? value(n.b) : 0);
   CS_CHECK(result.has_value(), "a node of one slice");
-  return float(*result);
+  return numerics::canonical(float(*result));
 }
 
 std::vector<int> VectorProgram::uses(std::span<const int> keep) const {

@@ -26,7 +26,10 @@ enum class VectorKind : uint8_t {
   raise,  // a with the lower half of b added to its upper half: a 2^k if that half is 128 k
   sum,    // of all elements of a: a number with the name of `index`
   largest,
-  inverse,  // about 1 / a, within 10 %, of positive numbers: kInverse minus the upper half
+  inverse,   // about 1 / a, within 10 %, of positive numbers: kInverse minus the upper half
+  negative,  // ones in every bit where the sign of a is set, else zeros
+  both,      // the bits that a and b have; b may be one number
+  differ,    // the bits in which a and b differ
 };
 
 struct VectorNode {
@@ -67,6 +70,8 @@ class VectorProgram {
   // To the nearest whole number, ties to even; at most kMostToWhole.
   int round(int a) { return add(add(a, kToWhole), -kToWhole); }
   int copy(int a) { return make(VectorKind::copy, a); }
+  // A value that instructions on halves of words can read as their second operand.
+  int in_buffer(int a) { return is_leaf(a) ? copy(a) : a; }
   int multiply_add(int a, int b, double c) { return make(VectorKind::multiply_add, a, b, scalar(c)); }
   int multiply_add(double a, int b, double c) { return multiply_add(scalar(a), b, c); }
   int make(VectorKind, int a, int b = -1, int c = -1);

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "compiler/autogen/expression.h"
+#include "compiler/autogen/functions.h"
 #include "compiler/autogen/vector_program.h"
 #include "tests/unit/mapping/harness.h"
 
@@ -25,6 +26,7 @@ struct Function {
 
 const Function kFunctions[] = {
     {"exp", [](double x) { return std::exp(x); }, -100, 89, 4, 1e-37},
+    {"expm1", [](double x) { return std::expm1(x); }, -100, 89, 4, 0},
     {"tanh", [](double x) { return std::tanh(x); }, -12, 12, 4, 0},
     {"erf", [](double x) { return std::erf(x); }, -6, 6, 4, 0},
     {"sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); }, -80, 100, 8, 1e-36},
@@ -124,7 +126,7 @@ TEST(FunctionLimits, AreThoseOfTheFunctions) {
   EXPECT_NEAR(sigmoid[3], 0.5, 6e-8);
   EXPECT_EQ(results("gelu")[5], 0);
   EXPECT_TRUE(std::isnan(results("swish")[1]));  // -inf * 0
-  for (const char* op : {"exp", "tanh", "erf", "sigmoid", "elu", "gelu"})
+  for (const char* op : {"exp", "expm1", "tanh", "erf", "sigmoid", "elu", "gelu"})
     EXPECT_TRUE(std::isnan(results(op)[2])) << op;
 }
 
@@ -167,6 +169,122 @@ TEST(FunctionRounding, RoundsAProductBefore) {
   const std::vector<int> keep = {p.round(p.mul(p.input(0), 0.1))};
   p.fuse(keep);
   for (const autogen::VectorNode& n : p.nodes) EXPECT_NE(n.kind, autogen::VectorKind::multiply_add);
+}
+
+// ---- conditions
+
+// What vectors compute of x is what the expression says, bit for bit, but the sign of a zero.
+TEST(FunctionConditions, ChooseAsTheExpressionSays) {
+  const std::vector<float> values = {0.0F,
+                                     -0.0F,
+                                     1,
+                                     -1,
+                                     0.5F,
+                                     -0.5F,
+                                     2,
+                                     -2,
+                                     kInf,
+                                     -kInf,
+                                     3e38F,
+                                     -3e38F,
+                                     std::nanf(""),
+                                     1e-45F,
+                                     -1e-45F,
+                                     1e-38F,
+                                     -1e-38F,
+                                     std::nextafter(0.5F, 1.0F)};
+  for (const char* formula : {"x < 0",
+                              "x > 0",
+                              "x <= 0",
+                              "x >= 0",
+                              "x == 0",
+                              "x != 0",
+                              "x < 0.5",
+                              "x > 0.5",
+                              "x <= 0.5",
+                              "x >= 0.5",
+                              "0.5 < x",
+                              "0.5 >= x",
+                              "x == 0.5",
+                              "x != 0.5",
+                              "x * x > x",
+                              "x * 0.3 < x",
+                              "not(x > 1)",
+                              "not(x)",
+                              "select(x > 0, x, 0)",
+                              "select(x > 0, 0, x)",
+                              "select(x > 0, x, 2)",
+                              "select(x > 0, 2, x)",
+                              "select(x > 0, 3, 5)",
+                              "select(x >= 0, 1, 0)",
+                              "select(x, 1, x * 2)",
+                              "select(not(x < 1), x + 1, -x)",
+                              "select(abs(x) <= 0.5, 0, select(x < 0, x + 0.5, x - 0.5))",
+                              "(x > 0) - (x < 0)",
+                              "select(x < -1, 0.125, select(x > 1, 3e38, x))",
+                              "select(x > 0, x < 2, x > -2)"}) {
+    std::string error;
+    const std::string_view names[] = {"x"};
+    const auto parsed = ops::parse_expr(formula, names, {}, error);
+    ASSERT_TRUE(parsed) << error;
+    const ops::Expr e = autogen::rewrite_for_vectors(*parsed);
+    const auto ranges = autogen::ranges_of(e);
+    autogen::VectorProgram p;
+    std::vector<int> at;
+    for (size_t i = 0; i < e.nodes.size(); ++i) {
+      const ops::ExprNode& n = e.nodes[i];
+      const bool leaf = n.kind == ops::ExprKind::constant || n.kind == ops::ExprKind::input;
+      ASSERT_TRUE(leaf || autogen::has_vector_form(e, int(i), ranges)) << formula;
+      at.push_back(n.kind == ops::ExprKind::constant ? p.scalar(n.value)
+                   : leaf                            ? p.input(n.index)
+                                                     : autogen::build_vector_form(p, e, int(i), ranges, at));
+    }
+    for (float x : values) {
+      std::vector<float> scratch;
+      const auto expected = ops::expr_value<float>(e, std::span(&x, 1), scratch);
+      const float got = p.value_at(at[size_t(e.root)], p.input(0), x);
+      if (std::isnan(expected))
+        EXPECT_TRUE(std::isnan(got)) << formula << " of " << x;
+      else
+        EXPECT_EQ(got, expected) << formula << " of " << x;
+    }
+  }
+}
+
+// The same as instructions, with two operands too.
+TEST(FunctionConditions, RunAsVectors) {
+  std::vector<float> x(600), slope(600);
+  for (size_t i = 0; i < x.size(); ++i) {
+    x[i] = float(int(i) - 300) / 64;
+    slope[i] = float(i % 7) - 3;
+  }
+  x[0] = kInf;
+  x[1] = -kInf;
+  x[2] = std::nanf("");
+  x[3] = -0.0F;
+  for (const char* arch : {"wse2", "wse3"}) {
+    for (const char* op : {"thresholded_relu", "shrink"}) {
+      const test::RunResult r = run(op, arch, 1, x);
+      ASSERT_TRUE(r.ok) << r.message;
+      for (size_t i = 0; i < x.size(); ++i) {
+        const float v = x[i];
+        const float want = op[0] == 't' ? (v > 1 ? v : 0) : (std::fabs(v) <= 0.5F ? 0 : v);
+        if (std::isnan(v))
+          EXPECT_EQ(std::isnan(r.outputs.at("op_out")[i]), op[0] == 's');
+        else
+          EXPECT_EQ(r.outputs.at("op_out")[i], want) << op << " of " << v;
+      }
+    }
+    graph::Graph g;
+    g.name = "prelu";
+    const graph::ValueId a = g.add_input("x", {DataType::f32, {1, 600}});
+    const graph::ValueId b = g.add_input("slope", {DataType::f32, {1, 600}});
+    g.set_output(test::add_op(g, "op", "prelu", {a, b}, {1, 600}, Origin::autogen));
+    const test::RunResult r = test::run_graph(g, test::machine(arch), {}, {{"x", x}, {"slope", slope}}, 1);
+    ASSERT_TRUE(r.ok) << r.message;
+    for (size_t i = 4; i < x.size(); ++i)
+      EXPECT_EQ(r.outputs.at("op_out")[i], x[i] >= 0 ? x[i] : slope[i] * x[i]) << x[i];
+  }
 }
 
 // Several PEs compute at the same time, though they send in turns: less than one and a half times as long as
