@@ -88,7 +88,14 @@ bool decompose_compounds(Graph& g, PassContext& context) {
   for (size_t i = 0; i < nodes.size(); ++i) {
     const NodeId id = nodes[i];
     if (!g.node(id).alive || g.op(id).kind != ops::OpKind::compound) continue;
-    if (!context.fallbacks.refused(g.node(id).name, Origin::autogen).empty()) {
+    const bool no_parts = context.fallbacks.whole(g.node(id).name);  // streams between them have no way
+    const std::string& refused = context.fallbacks.refused(g.node(id).name, Origin::autogen);
+    if (no_parts && !refused.empty() && !g.node(id).assignment.origin) {
+      g.node(id).assignment = {
+          Origin::host, "host", "no routes between its parts, and as one kernel: " + refused, "", {}};
+      continue;
+    }
+    if (!refused.empty()) {
       // It was generated whole, or is part of one that was; its parts may still be.
       const size_t before = g.node_slots();
       if (!graph::expand(g, id, context.diag)) return false;
@@ -97,6 +104,7 @@ bool decompose_compounds(Graph& g, PassContext& context) {
     }
     if (g.node(id).assignment.origin) continue;
     graph::Assignment whole = choose_origin(g, id, context.choosing(), context.fallbacks);
+    if (no_parts && whole.origin != Origin::host) continue;
     if (becomes_rows(g, id, whole, context, costs)) {
       if (!graph::expand_all(g, id, context.diag)) return false;
       continue;

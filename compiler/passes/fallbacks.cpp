@@ -29,6 +29,19 @@ bool Fallbacks::larger_footprint(const mapping::Misfit& m) {
   return true;
 }
 
+bool Fallbacks::join_most_parts(const graph::Graph& g) {
+  std::map<std::string, int> parts;
+  for (const graph::NodeId id : g.nodes()) {
+    const std::string& from = g.node(id).from;
+    if (!from.empty() && whole_.count(from) == 0) ++parts[from];
+  }
+  const auto most = std::max_element(parts.begin(), parts.end(),
+                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (most == parts.end() || most->second < 2) return false;
+  whole_.insert(most->first);
+  return true;
+}
+
 bool Fallbacks::step_down(const graph::Graph& g, const std::vector<mapping::Misfit>& misfits,
                           const std::map<std::string, std::string>& unrolled) {
   // No kernel is to blame: streams have no way, or no color is left. Fewer kernels need fewer.
@@ -36,7 +49,7 @@ bool Fallbacks::step_down(const graph::Graph& g, const std::vector<mapping::Misf
                           std::any_of(misfits.begin(), misfits.end(), [](auto& m) { return m.nodes.empty(); });
   if (none_known) {
     for (const auto& [name, why] : unrolled) whole_.insert(name);
-    return !unrolled.empty();
+    return !unrolled.empty() || join_most_parts(g);
   }
   for (const mapping::Misfit& m : misfits) {
     if (larger_footprint(m)) continue;

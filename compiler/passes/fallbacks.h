@@ -1,7 +1,9 @@
 // What to try when a kernel has no place: the ladder from one form of an operator to the next.
 //
 //   another footprint   its text needs more memory than was estimated: sized again with what was measured
-//   whole               a step of a recurrence that need not be one: the layer becomes one kernel again
+//   whole               a step of a recurrence that need not be one: the layer becomes one kernel again;
+//   likewise the
+//                       compound with the most parts, where streams have no way
 //   apart               its nodes become kernels of their own
 //   another origin      generated instead of handwritten, or the other way round
 //   parts               the operator is replaced by several smaller ones (decompose.cpp, split.cpp)
@@ -31,7 +33,7 @@ class Fallbacks {
 
   // The node joins no other kernel.
   bool apart(const std::string& node) const { return apart_.count(node) > 0; }
-  // The recurrence stays one kernel, though steps would be faster.
+  // The recurrence or compound stays one kernel, though its steps or parts would be faster.
   bool whole(const std::string& node) const { return whole_.count(node) > 0; }
   // Why the node has no kernel of this origin; empty: as far as is known it has one.
   const std::string& refused(const std::string& node, Origin) const;
@@ -40,6 +42,7 @@ class Fallbacks {
 
  private:
   bool larger_footprint(const mapping::Misfit&);
+  bool join_most_parts(const graph::Graph&);
 
   std::set<std::string> apart_, whole_;
   std::map<std::pair<std::string, Origin>, std::string> refused_;

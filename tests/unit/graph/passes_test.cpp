@@ -132,6 +132,30 @@ TEST(Decompose, SoftmaxBecomesPrimitivesThatRememberIt) {
   EXPECT_EQ(s.g.value(s.g.outputs[0]).sample_dim, 0);
 }
 
+// Streams between the parts have no way: one kernel again, and if that does not fit either, the host.
+TEST(Decompose, PartsWithoutRoutesBecomeOneKernelAgain) {
+  Bench parts(kSoftmax, Policy::aggressive);
+  ASSERT_TRUE(parts.run(decompose_compounds)) << parts.diag.to_string();
+  Fallbacks fallbacks;
+  ASSERT_TRUE(fallbacks.step_down(parts.g, {}));
+  EXPECT_TRUE(fallbacks.whole("y"));
+  Bench whole(kSoftmax, Policy::aggressive);
+  whole.context.fallbacks = fallbacks;
+  ASSERT_TRUE(whole.run(decompose_compounds)) << whole.diag.to_string();
+  ASSERT_EQ(whole.g.nodes().size(), 1u);
+  EXPECT_FALSE(whole.g.node(whole.g.nodes()[0]).assignment.origin);  // the policy's choice
+  EXPECT_FALSE(fallbacks.step_down(whole.g, {}));
+  ASSERT_TRUE(fallbacks.step_down(whole.g, {{"kernel", {"y"}, "too many bytes", 0}}));
+  Bench host(kSoftmax, Policy::aggressive);
+  host.context.fallbacks = fallbacks;
+  ASSERT_TRUE(host.run(decompose_compounds)) << host.diag.to_string();
+  ASSERT_EQ(host.g.nodes().size(), 1u);
+  const graph::Assignment& a = host.g.node(host.g.nodes()[0]).assignment;
+  EXPECT_EQ(a.origin, Origin::host);
+  EXPECT_THAT(a.reason,
+              ::testing::AllOf(HasSubstr("no routes between its parts"), HasSubstr("too many bytes")));
+}
+
 TEST(Decompose, WithoutGenerationACompoundStaysWholeOnTheHost) {
   Bench s(
       "inputs:\n  - {name: x, type: \"f32[1, 6]\", sample_dim: 0}\nnodes:\n"
