@@ -9,9 +9,9 @@
 //
 // model.name chooses the network: fc_mnist (mlp), lenet, resnet, gpt2 (gpt3), bert, t5 (transformer). Without
 // it the keys decide, as every kind of network has some of its own. Keys of the zoo that do not change the
-// forward graph (data loading, optimizer, checkpoints) are accepted; keys that nobody knows are warnings with
-// the nearest known one. The zoo's later style, which nests all this below `trainer`, is read as the same
-// keys.
+// forward graph (data loading, checkpoints) are accepted; keys that nobody knows are warnings with the
+// nearest known one, in the section `optimizer` errors (optimizer_config.h). The zoo's later style, which
+// nests all this below `trainer`, is read as the same keys.
 #pragma once
 
 #include <map>

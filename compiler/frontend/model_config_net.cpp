@@ -28,7 +28,7 @@ struct Nonlinearity {
 constexpr Nonlinearity kNonlinearities[] = {
     {"relu", "relu"},
     {"leaky_relu", "leaky_relu", "alpha", 0.01},
-    {"relu6", "clip", "max", 6},
+    {"relu6", "hard_tanh", "max", 6},
     {"silu", "swish"},
     {"swish", "swish"},
     {"gelu", "gelu"},
@@ -43,7 +43,7 @@ constexpr Nonlinearity kNonlinearities[] = {
     {"mish", "mish"},
     {"hardswish", "hard_swish"},
     {"hardsigmoid", "hard_sigmoid", "alpha", 1.0 / 6},
-    {"hardtanh", "clip", "max", 1},
+    {"hardtanh", "hard_tanh", "max", 1},
     {"softplus", "softplus"},
     {"softsign", "softsign"},
     {"elu", "elu"},
