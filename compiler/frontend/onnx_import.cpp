@@ -7,6 +7,7 @@
 //   4. initializers become constants; nodes are added in order, each typed at once by its row
 //   5. an input that must be constant (the shape of Reshape) becomes an attribute, folding what leads to it
 //   6. outputs; samples are followed through the graph
+#include <algorithm>
 #include <filesystem>
 #include <map>
 
@@ -33,7 +34,9 @@ std::optional<graph::Graph> Importer::import() {
   std::string base = slash == std::string::npos ? file_ : file_.substr(slash + 1);
   g_.name = proto_.name().empty() ? base.substr(0, base.find('.')) : proto_.name();
   opset_ = opset_of(model_);
-  if (opset_ < 1) fail("the model does not say which operator set it uses", "");
+  const bool optimizers_alone =
+      proto_.node_size() > 0 && std::all_of(proto_.node().begin(), proto_.node().end(), is_training_op);
+  if (opset_ < 1 && !optimizers_alone) fail("the model does not say which operator set it uses", "");
   if (opset_ > kNewestOperators)
     diag_.warning({},
                   fmt::format("{}: operator set {} is newer than {}, the newest that is known; operators are "
@@ -108,6 +111,7 @@ void Importer::check_support() {
   std::map<std::string, std::vector<std::string>> missing;
   for (int i = 0; i < proto_.node_size(); ++i) {
     const onnx::NodeProto& n = proto_.node(i);
+    if (is_training_op(n)) continue;
     if (default_domain(n.domain()) && (has_body(n.op_type()) || row_of(n.op_type(), opset_) != nullptr))
       continue;
     std::string op = default_domain(n.domain()) ? n.op_type() : n.domain() + "." + n.op_type();

@@ -87,6 +87,9 @@ class Importer {
   // get one.
   graph::ValueId emit(int i, const std::string& name, const ops::OpDef& row,
                       std::vector<graph::ValueId> operands, Attrs attrs, std::vector<std::string> results);
+  // -- optimizers (onnx_training.cpp)
+  bool add_training(int i);
+  graph::ValueId step_of(int i, graph::ValueId count, bool from_one);
   // Names of the node's results, without those at the end that nobody uses.
   bool result_names(int i, const ops::OpDef& row, std::vector<std::string>& results);
   // Attributes and operands whose ONNX form is not ours (onnx_forms.cpp). May choose another row.
@@ -119,6 +122,8 @@ class Importer {
 const ops::OpDef* row_of(const std::string& op_type, int64_t opset);
 // If, Loop, Scan.
 bool has_body(const std::string& op_type);
+// An optimizer of the domain ai.onnx.preview.training that has a row.
+bool is_training_op(const onnx::NodeProto&);
 // The version of the default domain's operators; 0: not said.
 int64_t opset_of(const onnx::ModelProto&);
 

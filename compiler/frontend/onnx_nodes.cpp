@@ -57,9 +57,10 @@ bool Importer::operands_of(int i, std::vector<ValueId>& operands) {
 
 void Importer::add_node(int i) {
   const onnx::NodeProto& n = node(i);
-  bool ok = n.op_type() == "Constant" ? add_constant(i)
-            : has_body(n.op_type())   ? add_body_node(i)
-                                      : add_operator(i);
+  bool ok = is_training_op(n)           ? add_training(i)
+            : n.op_type() == "Constant" ? add_constant(i)
+            : has_body(n.op_type())     ? add_body_node(i)
+                                        : add_operator(i);
   if (!ok) failed_.insert(n.output().begin(), n.output().end());
 }
 

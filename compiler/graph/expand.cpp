@@ -30,28 +30,19 @@ void replace_result(Graph& g, ValueId old, ValueId made, const Node& node, Diag&
 
 }  // namespace
 
-bool expand(Graph& g, NodeId id, Diag& diag) {
-  const Node node = g.node(id);
-  const ops::OpDef& row = g.op(id);
-  std::map<std::string, ValueId> values;
-  for (size_t i = 0; i < node.inputs.size(); ++i) values[std::string(row.operands[i])] = node.inputs[i];
-  std::vector<ops::DecompositionStep> steps;
-  std::string error;
-  if (!ops::decompose(row, node.attrs, g.input_types(id), steps, error)) {
-    node_error(g, id, diag, error);
-    return false;
-  }
+bool add_steps(Graph& g, const Node& like, std::span<const ops::DecompositionStep> steps,
+               std::map<std::string, ValueId>& values, Diag& diag) {
   for (const ops::DecompositionStep& step : steps) {
     Node part;
-    part.name = g.fresh_name(fmt::format("{}_{}", node.name, step.op));
+    part.name = g.fresh_name(fmt::format("{}_{}", like.name, step.op));
     part.op = step.op;
     for (const std::string& operand : step.operands)
       part.inputs.push_back(operand.empty() ? ValueId{} : values.at(operand));
     part.attrs = step.attrs;
-    part.loc = node.loc;
-    part.where = node.where;
-    part.from = node.from.empty() ? node.name : node.from;
-    part.from_op = node.from.empty() ? node.op : node.from_op;
+    part.loc = like.loc;
+    part.where = like.where;
+    part.from = like.from.empty() ? like.name : like.from;
+    part.from_op = like.from.empty() ? like.op : like.from_op;
     std::string name = part.name;
     NodeId made = g.add_node(std::move(part));
     for (const std::string& result : step.results)
@@ -65,6 +56,21 @@ bool expand(Graph& g, NodeId id, Diag& diag) {
       for (size_t k = 0; k < names.size(); ++k) values[step.results[k]] = *g.find_value(names[k]);
     }
   }
+  return true;
+}
+
+bool expand(Graph& g, NodeId id, Diag& diag) {
+  const Node node = g.node(id);
+  const ops::OpDef& row = g.op(id);
+  std::map<std::string, ValueId> values;
+  for (size_t i = 0; i < node.inputs.size(); ++i) values[std::string(row.operands[i])] = node.inputs[i];
+  std::vector<ops::DecompositionStep> steps;
+  std::string error;
+  if (!ops::decompose(row, node.attrs, g.input_types(id), steps, error)) {
+    node_error(g, id, diag, error);
+    return false;
+  }
+  if (!add_steps(g, node, steps, values, diag)) return false;
   for (size_t k = 0; k < node.outputs.size(); ++k)
     replace_result(g, node.outputs[k], values.at(std::string(row.results[k])), node, diag);
   g.erase(id);

@@ -35,7 +35,8 @@ void evaluate_expression(const Expr& expr, std::span<const Tensor* const> inputs
 }
 
 bool evaluate_steps(const OpDef& op, const Attrs& attrs, std::span<const Tensor* const> inputs,
-                    std::span<const TensorType* const> types, std::vector<Tensor>& outputs, Diag& diag) {
+                    std::span<const TensorType* const> types, size_t results, std::vector<Tensor>& outputs,
+                    Diag& diag) {
   std::map<std::string, Tensor> values;
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i] != nullptr) values[std::string(op.operands[i])] = *inputs[i];
@@ -57,7 +58,8 @@ bool evaluate_steps(const OpDef& op, const Attrs& attrs, std::span<const Tensor*
     for (size_t k = 0; k < step.results.size(); ++k) values[step.results[k]] = std::move(made[k]);
   }
   outputs.clear();
-  for (std::string_view name : op.results) outputs.push_back(values.at(std::string(name)));
+  // A gradient row makes nothing of operands that have no gradient.
+  for (size_t k = 0; k < results; ++k) outputs.push_back(std::move(values[std::string(op.results[k])]));
   return true;
 }
 
@@ -87,7 +89,8 @@ bool evaluate(const OpDef& op, const Attrs& attrs, std::span<const Tensor* const
     diag.error_at(op.name, error);
     return false;
   }
-  if (op.kind == OpKind::compound) return evaluate_steps(op, attrs, inputs, types, outputs, diag);
+  if (op.kind == OpKind::compound)
+    return evaluate_steps(op, attrs, inputs, types, result.size(), outputs, diag);
   std::vector<Tensor> made;
   for (TensorType& t : result) made.emplace_back(std::move(t));
   bool ok = true;

@@ -77,6 +77,10 @@ struct DecompositionStep {
 // are the values called like OpDef::results.
 using DecompositionRule = bool (*)(const ShapeContext&, std::vector<DecompositionStep>&, std::string& error);
 
+struct GradientCall;
+// Reverse mode of the row as steps (runtime/ops/gradient.h).
+using GradientRule = bool (*)(const GradientCall&, std::vector<DecompositionStep>&, std::string& error);
+
 // An ONNX input that must be constant and becomes an attribute ("shape" of Reshape, "min" of Clip from opset
 // 11).
 struct OnnxInputAttr {
@@ -102,11 +106,15 @@ struct OpDef {
   ShapeRule shape = nullptr;
   std::string_view expression;        // elementwise
   bool boolean_result = false;        // elementwise: output is boolean, not the operands' type
-  std::string_view derivative;        // d output / d operand, ";" between operands; in operands and y
+  std::string_view derivative;        // elementwise: d output / d operand, ";" between; in operands and y
+  GradientRule gradient = nullptr;    // others; a compound without one follows from its decomposition
+  std::string_view no_gradient;       // why there is none: the error where one is asked for
+  bool loss = false;                  // a gradient row "<name>_gradient" is made of it
+  std::string_view gradient_of;       // the row whose gradient row this is
   double ulp = 1;                     // allowed error of a float32 kernel, in units of the last place
   std::string_view decomposition;     // compound: one "name = op(operand, ..., attr=value)" per line;
                                       // lines that end in a result's name define it
-  DecompositionRule steps = nullptr;  // compound: instead of the text
+  DecompositionRule steps = nullptr;  // compound: instead of the text, or for a formula (formula.h) in it
   // Not a compound: what can stand beside the kernel that is made of it, for some operands.
   DecompositionRule primitives = nullptr;
   double flops = 1;               // per output element (contraction: per multiply-add); elementwise: counted

@@ -2,9 +2,13 @@
 // expression nor a decomposition, a shape rule and a reference implementation in shapes.cpp and
 // reference.cpp).
 //
-// Derivatives are written in the operands and y, the result; one per operand, separated by ";".
+// Derivatives are written in the operands and y, the result; one per operand, separated by ";". They are what
+// the upstream gradient is multiplied by (runtime/ops/gradient_elementwise.cpp), so a condition passes it or
+// not. They keep their digits where 1 - y * y would lose them, and are not defined at infinity where their
+// factors are not: x / x in the derivative of mish.
 #include <limits>
 
+#include "runtime/ops/gradient.h"
 #include "runtime/ops/operations.h"
 #include "runtime/ops/ops.h"
 #include "runtime/ops/rows.h"
@@ -23,15 +27,18 @@ void add_arithmetic(std::vector<OpDef>& t) {
   OpDef pow = binary("pow", {"Pow"}, "pow(a, b)", "b * pow(a, b - 1); y * log(a)", 16);
   pow.shape = shape_pow;
   t.push_back(noted(pow, "the exponent may have another type than the base and the result"));
-  t.push_back(
-      noted(binary("mod", {"Mod"}, "a - floor(a / b) * b", "", 1), "Mod with fmod = 0: the sign of b"));
-  t.push_back(noted(binary("fmod", {}, "a - select(a / b < 0, ceil(a / b), floor(a / b)) * b", "", 1),
+  t.push_back(noted(binary("mod", {"Mod"}, "a - floor(a / b) * b", "1; -floor(a / b)", 1),
+                    "Mod with fmod = 0: the sign of b"));
+  t.push_back(noted(binary("fmod", {}, "a - select(a / b < 0, ceil(a / b), floor(a / b)) * b",
+                           "1; -select(a / b < 0, ceil(a / b), floor(a / b))", 1),
                     "Mod with fmod = 1: the sign of a"));
   t.push_back(binary("shift_left", {"BitShift"}, "a * pow(2, b)", "", 0));
   t.push_back(
       noted(binary("shift_right", {}, "floor(a / pow(2, b))", "", 0), "BitShift with direction = RIGHT"));
-  t.push_back(folded(binary("max", {"Max"}, "max(a, b)", "a >= b; a < b", 0)));
-  t.push_back(folded(binary("min", {"Min"}, "min(a, b)", "a <= b; a > b", 0)));
+  t.push_back(folded(
+      binary("max", {"Max"}, "max(a, b)", "select(a == b, 0.5, a > b); select(a == b, 0.5, a < b)", 0)));
+  t.push_back(folded(
+      binary("min", {"Min"}, "min(a, b)", "select(a == b, 0.5, a < b); select(a == b, 0.5, a > b)", 0)));
   t.push_back(unary("neg", {"Neg"}, {}, "-x", "-1", 0));
   t.push_back(unary("abs", {"Abs"}, {}, "abs(x)", "(x > 0) - (x < 0)", 0));
   t.push_back(unary("sign", {"Sign"}, {}, "(x > 0) - (x < 0)", "0", 0));
@@ -45,9 +52,12 @@ void add_arithmetic(std::vector<OpDef>& t) {
   t.push_back(unary("ceil", {"Ceil"}, {}, "ceil(x)", "0", 0));
   t.push_back(unary("round", {"Round"}, {}, "round(x)", "0", 0));
   OpDef clip = unary("clip", {"Clip"}, {real("min", -kInf), real("max", kInf)}, "min(max(x, min), max)",
-                     "select(x < min, 0, select(x > max, 0, 1))", 0);
+                     "select(x >= min, x <= max, 0)", 0);
   clip.onnx_inputs = {{1, "min"}, {2, "max"}};
   t.push_back(noted(clip, "limits are attributes before opset 11, constant inputs from 11 on"));
+  t.push_back(noted(unary("hard_tanh", {}, {real("min", -1), real("max", 1)}, "min(max(x, min), max)",
+                          "select(x <= min, 0, select(x >= max, 0, 1))", 0),
+                    "clip as an activation: at its corners the gradient is 0"));
   OpDef cast = unary("cast", {"Cast", "CastLike"},
                      {{"to", AttrKind::text, std::string("f32"), true}, integer("saturate", 1)}, "x", "1", 0);
   cast.shape = shape_cast;
@@ -69,46 +79,59 @@ void add_transcendental(std::vector<OpDef>& t) {
                     "1 / sqrt(x * x + 1)", 4));
   t.push_back(unary("acosh", {"Acosh"}, {}, "log(x + sqrt(x * x - 1))", "1 / sqrt(x * x - 1)", 4));
   t.push_back(unary("atanh", {"Atanh"}, {}, "0.5 * log((1 + x) / (1 - x))", "1 / (1 - x * x)", 4));
-  t.push_back(unary("tanh", {"Tanh"}, {}, "tanh(x)", "1 - y * y", 4));
+  t.push_back(unary("tanh", {"Tanh"}, {}, "tanh(x)",
+                    "4 * exp(-2 * abs(x)) / ((1 + exp(-2 * abs(x))) * (1 + exp(-2 * abs(x))))", 4));
 }
 
 void add_activations(std::vector<OpDef>& t) {
-  t.push_back(unary("relu", {"Relu"}, {}, "max(x, 0)", "x > 0", 0));
+  t.push_back(unary("relu", {"Relu"}, {}, "max(x, 0)", "select(x <= 0, 0, 1)", 0));
   t.push_back(unary("leaky_relu", {"LeakyRelu"}, {real("alpha", 0.01)}, "select(x >= 0, x, alpha * x)",
-                    "select(x >= 0, 1, alpha)", 1));
+                    "select(x > 0, 1, alpha)", 1));
   OpDef prelu = unary("prelu", {"PRelu"}, {}, "select(x >= 0, x, slope * x)",
-                      "select(x >= 0, 1, slope); select(x >= 0, 0, x)", 1);
+                      "select(x > 0, 1, slope); select(x > 0, 0, x)", 1);
   prelu.operands = {"x", "slope"};
   t.push_back(prelu);
   t.push_back(unary("thresholded_relu", {"ThresholdedRelu"}, {real("alpha", 1)}, "select(x > alpha, x, 0)",
                     "x > alpha", 0));
   t.push_back(unary("shrink", {"Shrink"}, {real("lambd", 0.5), real("bias", 0)},
-                    "select(abs(x) <= lambd, 0, select(x < 0, x + bias, x - bias))", "abs(x) > lambd", 1));
+                    "select(abs(x) <= lambd, 0, select(x < 0, x + bias, x - bias))",
+                    "select(abs(x) <= lambd, 0, 1)", 1));
   t.push_back(unary("elu", {"Elu"}, {real("alpha", 1)}, "max(x, 0) + alpha * (exp(min(x, 0)) - 1)",
-                    "select(x > 0, 1, alpha * exp(x))", 4));
-  t.push_back(noted(
-      unary("selu", {"Selu"},
-            {real("alpha", 1.67326319217681884765625), real("gamma", 1.05070102214813232421875)},
-            "gamma * (max(x, 0) + alpha * (exp(min(x, 0)) - 1))", "gamma * select(x > 0, 1, alpha * exp(x))", 4),
-      "opset 1 has other default constants"));
+                    "select(x <= 0, alpha * exp(x), 1)", 4));
+  t.push_back(
+      noted(unary("selu", {"Selu"},
+                  {real("alpha", 1.67326319217681884765625), real("gamma", 1.05070102214813232421875)},
+                  "gamma * (max(x, 0) + alpha * (exp(min(x, 0)) - 1))",
+                  "gamma * select(x <= 0, alpha * exp(x), 1)", 4),
+            "opset 1 has other default constants"));
   t.push_back(unary("celu", {"Celu"}, {real("alpha", 1)}, "max(x, 0) + alpha * (exp(min(x, 0) / alpha) - 1)",
-                    "select(x > 0, 1, exp(x / alpha))", 4));
-  t.push_back(unary("sigmoid", {"Sigmoid"}, {}, "1 / (1 + exp(-x))", "y * (1 - y)", 4));
+                    "select(x <= 0, exp(x / alpha), 1)", 4));
+  t.push_back(unary("sigmoid", {"Sigmoid"}, {}, "1 / (1 + exp(-x))",
+                    "exp(-abs(x)) / ((1 + exp(-abs(x))) * (1 + exp(-abs(x))))", 4));
   t.push_back(unary("hard_sigmoid", {"HardSigmoid"}, {real("alpha", 0.2), real("beta", 0.5)},
                     "max(min(alpha * x + beta, 1), 0)",
-                    "select(alpha * x + beta <= 0, 0, select(alpha * x + beta >= 1, 0, alpha))", 2));
+                    "select(alpha * x + beta > 0, select(alpha * x + beta < 1, alpha, 0), 0)", 2));
   t.push_back(unary("hard_swish", {"HardSwish"}, {}, "x * max(min(x / 6 + 0.5, 1), 0)",
-                    "select(x <= -3, 0, select(x >= 3, 1, x / 3 + 0.5))", 3));
-  t.push_back(unary("swish", {"Swish"}, {real("alpha", 1)}, "x / (1 + exp(-alpha * x))", "", 4));
+                    "select(x < -3, 0, select(x < 3, x / 3 + 0.5, 1))", 3));
+  t.push_back(unary("swish", {"Swish"}, {real("alpha", 1)}, "x / (1 + exp(-alpha * x))",
+                    "(1 + alpha * x / (1 + exp(alpha * x))) / (1 + exp(-alpha * x))", 4));
   t.push_back(unary("log_sigmoid", {}, {}, "min(x, 0) - log(1 + exp(-abs(x)))", "1 / (1 + exp(x))", 4));
+  t.push_back(unary("tanh_shrink", {}, {}, "x - tanh(x)",
+                    "select(abs(x) > 0.35, (1 - exp(-2 * abs(x))) / (1 + exp(-2 * abs(x))) *"
+                    " ((1 - exp(-2 * abs(x))) / (1 + exp(-2 * abs(x)))), tanh(x) * tanh(x))",
+                    4));
   t.push_back(
       unary("softplus", {"Softplus"}, {}, "max(x, 0) + log(1 + exp(-abs(x)))", "1 / (1 + exp(-x))", 4));
-  t.push_back(
-      unary("softsign", {"Softsign"}, {}, "x / (1 + abs(x))", "1 / ((1 + abs(x)) * (1 + abs(x)))", 2));
+  t.push_back(unary("softsign", {"Softsign"}, {}, "x / (1 + abs(x))",
+                    "(1 + abs(x)) / (1 + abs(x)) / ((1 + abs(x)) * (1 + abs(x)))", 2));
   t.push_back(noted(
-      unary("mish", {"Mish"}, {},
-            "x * (exp(min(x, 20)) * (exp(min(x, 20)) + 2) / (exp(min(x, 20)) * (exp(min(x, 20)) + 2) + 2))",
-            "", 4),
+      unary(
+          "mish", {"Mish"}, {},
+          "x * (exp(min(x, 20)) * (exp(min(x, 20)) + 2) / (exp(min(x, 20)) * (exp(min(x, 20)) + 2) + 2))",
+          // e (e + 2) / n + 4 x e (e + 1) / n², with e = e^x and n = e (e + 2) + 2
+          "select(x > 20, x / x, exp(x) * (exp(x) + 2 + 4 * x * (exp(x) + 1) / (exp(x) * (exp(x) + 2) + 2)) /"
+          " (exp(x) * (exp(x) + 2) + 2))",
+          4),
       "opset 18"));
   t.push_back(
       noted(unary("gelu", {"Gelu"}, {}, "x * (0.5 + 0.5 * erf(x * 0.7071067811865476))",
@@ -116,9 +139,13 @@ void add_activations(std::vector<OpDef>& t) {
             "opset 20 with approximate = none; erf form"));
   // 0.5 x (1 + tanh u) = x / (1 + e^-2u) with u = sqrt(2 / pi) (x + 0.044715 x^3): no digits are lost where
   // tanh u is near -1.
-  t.push_back(noted(unary("gelu_tanh", {}, {},
-                          "x / (1 + exp(x * (-1.5957691216057308 - 0.07135481627260025 * (x * x))))", "", 12),
-                    "Gelu of opset 20 with approximate = tanh"));
+  t.push_back(noted(
+      unary("gelu_tanh", {}, {}, "x / (1 + exp(x * (-1.5957691216057308 - 0.07135481627260025 * (x * x))))",
+            "select(abs(x) > 12, x > 0, (1 + x * (1.5957691216057308 + 0.21406444881780074 * (x * x)) /"
+            " (1 + exp(x * (1.5957691216057308 + 0.07135481627260025 * (x * x))))) /"
+            " (1 + exp(x * (-1.5957691216057308 - 0.07135481627260025 * (x * x)))))",
+            12),
+      "Gelu of opset 20 with approximate = tanh"));
 }
 
 void add_logic(std::vector<OpDef>& t) {
@@ -187,11 +214,11 @@ void add_contractions(std::vector<OpDef>& t) {
 }
 
 void add_reductions(std::vector<OpDef>& t) {
-  t.push_back(noted(reduce("reduce_sum", {"ReduceSum"}, "1"), "axes are an attribute before opset 13"));
-  t.push_back(noted(reduce("reduce_max", {"ReduceMax"}, "x == y"), "axes are an attribute before opset 18"));
-  t.push_back(noted(reduce("reduce_min", {"ReduceMin"}, "x == y"), "axes are an attribute before opset 18"));
-  t.push_back(noted(reduce("reduce_mean", {"ReduceMean"}, ""), "axes are an attribute before opset 18"));
-  t.push_back(noted(reduce("reduce_prod", {"ReduceProd"}, "y / x"), "axes are an attribute before opset 18"));
+  t.push_back(noted(reduce("reduce_sum", {"ReduceSum"}), "axes are an attribute before opset 13"));
+  t.push_back(noted(reduce("reduce_max", {"ReduceMax"}), "axes are an attribute before opset 18"));
+  t.push_back(noted(reduce("reduce_min", {"ReduceMin"}), "axes are an attribute before opset 18"));
+  t.push_back(noted(reduce("reduce_mean", {"ReduceMean"}), "axes are an attribute before opset 18"));
+  t.push_back(noted(reduce("reduce_prod", {"ReduceProd"}), "axes are an attribute before opset 18"));
   t.push_back(compound_reduce("reduce_l1", {"ReduceL1"},
                               "a = abs(x)\ny = reduce_sum(a, axes=axes, keepdims=keepdims, "
                               "noop_with_empty_axes=noop_with_empty_axes)"));
@@ -322,6 +349,12 @@ std::vector<OpDef> make_table() {
   add_integer_products(t);
   add_whole_batch(t);
   add_algebra(t);
+  add_losses(t);
+  add_ctc(t);
+  add_optimizers(t);
+  add_gradient_scaling(t);
+  set_gradients(t);
+  add_gradient_rows(t);
   for (OpDef& d : t) {
     if (!d.expression.empty()) d.flops = count_operations(d);
   }

@@ -49,7 +49,7 @@ OpDef noted(OpDef d, std::string_view note) {
   return d;
 }
 
-OpDef reduce(std::string_view name, Names onnx, std::string_view derivative) {
+OpDef reduce(std::string_view name, Names onnx) {
   OpDef d;
   d.name = name;
   d.kind = OpKind::reduction;
@@ -60,7 +60,6 @@ OpDef reduce(std::string_view name, Names onnx, std::string_view derivative) {
   d.shape = shape_reduce;
   d.reference = reference_reduce;
   d.loops = loops_reduce;
-  d.derivative = derivative;
   return d;
 }
 

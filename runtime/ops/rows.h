@@ -28,7 +28,7 @@ OpDef predicate(std::string_view name, Names onnx, Names operands, std::string_v
 OpDef folded(OpDef d);  // ONNX's form is variadic
 OpDef noted(OpDef d, std::string_view note);
 
-OpDef reduce(std::string_view name, Names onnx, std::string_view derivative);
+OpDef reduce(std::string_view name, Names onnx);
 OpDef compound(std::string_view name, Names onnx, AttrDefs attrs, ShapeRule shape,
                std::string_view decomposition);
 // A compound whose steps depend on the operands.
@@ -58,5 +58,9 @@ void add_quantisations(Rows&);      // rows_quantize.cpp
 void add_integer_products(Rows&);   // rows_integer.cpp; after convolutions
 void add_whole_batch(Rows&);         // rows_batch.cpp
 void add_algebra(Rows&);            // rows_algebra.cpp: einsum, determinant
+void add_losses(Rows&);             // rows_losses.cpp
+void add_ctc(Rows&);                // rows_ctc.cpp
+void add_optimizers(Rows&);         // rows_optimizers.cpp
+void add_gradient_scaling(Rows&);   // rows_gradient_scaling.cpp: clipping, loss scales
 
 }  // namespace cs::ops

@@ -100,7 +100,8 @@ bool loops_conv(const ShapeContext& c, std::span<const TensorType> outputs, Loop
 
 // ---- transposed
 
-// Geometry of the result: `out` elements, of which `begin` were cut off in front.
+}  // namespace
+
 std::optional<Window> transposed_window(const ShapeContext& c, std::string& error) {
   Shape kernel = kernel_of(*c.inputs[1]);
   const Shape& x = c.inputs[0]->shape;
@@ -136,6 +137,8 @@ std::optional<Window> transposed_window(const ShapeContext& c, std::string& erro
   }
   return window;
 }
+
+namespace {
 
 bool shape_conv_transpose(const ShapeContext& c, std::vector<TensorType>& outputs, std::string& error) {
   int64_t groups = attr_int(c.op, c.attrs, "group");

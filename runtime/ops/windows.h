@@ -25,6 +25,9 @@ std::optional<std::vector<int64_t>> per_axis(const ShapeContext&, std::string_vi
 // From strides, dilations, pads, auto_pad and ceil_mode of the node, for operand 0 and this kernel.
 std::optional<Window> window_of(const ShapeContext&, const Shape& kernel, std::string& error);
 
+// Of a transposed convolution: `out` elements, of which `begin` were cut off in front.
+std::optional<Window> transposed_window(const ShapeContext&, std::string& error);
+
 // x with `value` around it, as far as the windows reach: x itself if they stay inside.
 LoopView padded(LoopBuilder&, const LoopView& x, const Window&, double value);
 // Dimensions 2, 3, … of x become positions of windows; the elements of a window are new dimensions at the

@@ -213,8 +213,18 @@ std::string summary(const Compiled& c) {
   return out;
 }
 
+namespace {
+// How a row is differentiated.
+std::string gradient_text(const ops::OpDef& d) {
+  if (!d.no_gradient.empty()) return "none: " + std::string(d.no_gradient);
+  if (d.gradient != nullptr) return "rule";
+  if (!d.derivative.empty()) return d.derivative == "0" ? "0" : "derivative";
+  return d.kind == ops::OpKind::compound ? "of its steps" : "0";
+}
+}  // namespace
+
 std::string list_ops() {
-  Table table({"operator", "kind", "ONNX", "attributes", "computes", "notes"});
+  Table table({"operator", "kind", "ONNX", "attributes", "computes", "gradient", "notes"});
   for (const ops::OpDef& d : ops::op_table()) {
     std::vector<std::string_view> attrs;
     for (const ops::AttrDef& a : d.attrs) attrs.push_back(a.name);
@@ -225,7 +235,7 @@ std::string list_ops() {
     if (computes.empty()) computes = d.loops != nullptr ? "loops" : d.steps != nullptr ? "steps" : "";
     table.add({std::string(d.name), std::string(ops::op_kind_name(d.kind)),
                fmt::format("{}", fmt::join(d.onnx, ", ")), fmt::format("{}", fmt::join(attrs, ", ")),
-               computes, std::string(d.note)});
+               computes, gradient_text(d), std::string(d.note)});
   }
   return table.text();
 }

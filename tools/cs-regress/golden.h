@@ -15,8 +15,8 @@ struct Selection {
   std::set<std::string> groups;  // groups ("norm") or operations ("layer_norm"), which win; empty: all
   bool fp32 = true, fp16 = true;
 };
-// A job per forward case in fp32, and another one in fp16 where the case lies on the grid of fp16. Cases that
-// cannot run yet become jobs that say why.
+// A job per case in fp32, and another one in fp16 where the case lies on the grid of fp16: forward and the
+// expected gradients as one graph. Cases that cannot run yet become jobs that say why.
 std::optional<std::vector<Job>> find_jobs(const std::string& folder, const Selection&,
                                           const std::string& machine, const std::string& policy, Diag&);
 

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <map>
+#include <set>
 
 namespace cs::golden {
 namespace {
@@ -33,6 +35,18 @@ double scale_of(const ops::Tensor& t, const Format& f) {
   return scale;
 }
 
+std::set<graph::NodeId> leading_to(const graph::Graph& g, const std::string& output) {
+  std::set<graph::NodeId> nodes;
+  std::vector<graph::ValueId> open = {*g.find_value(output)};
+  while (!open.empty()) {
+    const graph::NodeId id = open.back().valid() ? g.value(open.back()).producer : graph::NodeId{};
+    open.pop_back();
+    if (!id.valid() || !nodes.insert(id).second) continue;
+    open.insert(open.end(), g.node(id).inputs.begin(), g.node(id).inputs.end());
+  }
+  return nodes;
+}
+
 }  // namespace
 
 std::string rule_text(Accuracy accuracy, DataType dtype) {
@@ -46,6 +60,10 @@ std::string rule_text(Accuracy accuracy, DataType dtype) {
       return half ? "rtol 2e-3" : "rtol 1e-5";
     case Accuracy::transformer:
       return half ? "1e-2 of scale" : "rtol 1e-4";
+    case Accuracy::loss:
+      return half ? "rtol 2e-3" : "rtol 1e-5 + 1e-6 of scale";
+    case Accuracy::optimizer:
+      return half ? "rtol 1e-6 + 1/2 ulp of fp16" : "rtol 1e-6";
   }
   return "";
 }
@@ -74,6 +92,9 @@ Verdict check_output(const ops::Tensor& output, const ops::Tensor& expected, con
     }
     if (accuracy == Accuracy::norm) own = (half ? 2e-3 : 1e-5) * std::abs(e);
     if (accuracy == Accuracy::transformer) own = half ? 1e-2 * scale : 1e-4 * std::abs(e);
+    if (accuracy == Accuracy::loss) own = half ? 2e-3 * std::abs(e) : 1e-5 * std::abs(e) + 1e-6 * scale;
+    if (accuracy == Accuracy::optimizer)
+      own = std::max(1e-6 * std::abs(e), floor.max_abs) + (half ? ulp / 2 : 0);
     return std::max({own, floor.max_abs, std::ldexp(1.0, format.smallest)});
   };
   const auto fail = [&](int64_t i, double o, double e, const std::string& why) {
@@ -99,7 +120,8 @@ Verdict check_output(const ops::Tensor& output, const ops::Tensor& expected, con
   return v;
 }
 
-std::optional<std::vector<double>> magnitudes_of(const CaseGraph& c, std::string& error) {
+std::optional<std::vector<double>> magnitudes_of(const CaseGraph& c, const std::string& output,
+                                                 std::string& error) {
   const graph::Graph& g = c.graph;
   std::map<graph::ValueId, ops::Tensor> values;
   const auto absolute = [](const ops::Tensor& t) {
@@ -110,7 +132,9 @@ std::optional<std::vector<double>> magnitudes_of(const CaseGraph& c, std::string
   };
   for (const NamedArray& a : c.inputs) values[*g.find_value(a.name)] = absolute(a.tensor);
   Diag diag;
+  const std::set<graph::NodeId> needed = leading_to(g, output);
   for (const graph::NodeId id : g.topological()) {
+    if (!needed.contains(id)) continue;
     const graph::Node& n = g.node(id);
     std::vector<const ops::Tensor*> operands;
     for (const graph::ValueId v : n.inputs) {
@@ -129,15 +153,15 @@ std::optional<std::vector<double>> magnitudes_of(const CaseGraph& c, std::string
     }
     for (size_t i = 0; i < n.outputs.size(); ++i) values[n.outputs[i]] = std::move(results[i]);
   }
-  const ops::Tensor& out = values.at(g.outputs.at(0));
+  const ops::Tensor& out = values.at(*g.find_value(output));
   std::vector<double> magnitudes;
   for (int64_t i = 0; i < out.elements(); ++i) magnitudes.push_back(out.get(i));
   return magnitudes;
 }
 
-double terms_of(const graph::Graph& g) {
+double terms_of(const graph::Graph& g, const std::string& output) {
   double terms = 1;
-  for (const graph::NodeId id : g.nodes()) {
+  for (const graph::NodeId id : leading_to(g, output)) {
     const ops::OpDef& row = g.op(id);
     const double elements = double(std::max<int64_t>(1, g.value(g.node(id).outputs.at(0)).type.elements()));
     if (row.kind == ops::OpKind::view || row.kind == ops::OpKind::movement) continue;

@@ -1,10 +1,15 @@
 // When does an output agree with a golden vector? The tolerance table of the format, per class of operation:
 //
-//                  fp32                                   fp16
-//   elementwise    4 units in the last place              2 units in the last place of fp16
-//   products       k · eps · Σ|a||b| for k products       the same, accumulated in fp32, plus 1 unit of the
-//   fp16 result norm           1e-5 of the value                      2e-3 of the value transformer    1e-4
-//   of the value                      1e-2 of the tensor's largest value
+// clang-format off
+//                  fp32                                  fp16
+//   elementwise    4 units in the last place             2 units in the last place of fp16
+//   products       k · eps · Σ|a||b| for k products      the same, accumulated in fp32, plus 1 unit of fp16
+//   norm           1e-5 of the value                     2e-3 of the value
+//   transformer    1e-4 of the value                     1e-2 of the tensor's largest value
+//   loss           1e-5 of the value plus 1e-6 of the    2e-3 of the value
+//                  tensor's largest value
+//   optimizer      1e-6 of the value                     the same, then rounded to fp16
+// clang-format on
 //
 // The error of a float32 library (Floor::max_abs) is always allowed. NaN and ±inf must be in the same places;
 // a finite expectation beyond the format must be ±inf.
@@ -31,10 +36,11 @@ Verdict check_output(const ops::Tensor& output, const ops::Tensor& expected, con
                      DataType dtype, const std::vector<double>& magnitudes, double terms,
                      const std::vector<bool>& free_elements);
 
-// Σ|a||b| of every element of the graph's output: the graph over absolute values in double, differences as
-// sums. Nothing (with `error`) if a row cannot be evaluated on the host.
-std::optional<std::vector<double>> magnitudes_of(const CaseGraph&, std::string& error);
-// How many products or summands go into one element at most.
-double terms_of(const graph::Graph&);
+// Σ|a||b| of every element of an output of the graph: the graph over absolute values in double, differences
+// as sums. Nothing (with `error`) if a row cannot be evaluated on the host.
+std::optional<std::vector<double>> magnitudes_of(const CaseGraph&, const std::string& output,
+                                                 std::string& error);
+// How many products or summands go into one element of an output at most.
+double terms_of(const graph::Graph&, const std::string& output);
 
 }  // namespace cs::golden

@@ -4,8 +4,10 @@
 #pragma once
 
 #include <initializer_list>
+#include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "compiler/graph/graph.h"
@@ -29,16 +31,23 @@ class CaseGraph {
   ValueId parameter(const std::string& name);  // weight, bias or table: a constant
   ValueId parameter_rows(const std::string& name, int64_t part, int64_t parts);  // of `parts` equal ones
   ValueId optional_parameter(const std::string& name);  // invalid if the case has no such tensor
+  ValueId scalar_input(const std::string& name,
+                       double value);  // of wide(), at run time; not a tensor of the case
 
   // ---- options, with the default that the format gives
   double real(const std::string& name, double otherwise);
   int64_t integer(const std::string& name, int64_t otherwise);
   bool flag(const std::string& name, bool otherwise);
   std::string text(const std::string& name, const std::string& otherwise);
+  std::vector<double> reals(const std::string& name,
+                            std::vector<double> otherwise);      // as many as in `otherwise`
   void ignore(const std::string& name) { asked_.insert(name); }  // says nothing that the graph needs
 
   // ---- nodes
   ValueId op(const std::string& row, std::vector<ValueId> operands, Attrs attrs = {});
+  // The results that the row has for these operands, at most so many; none after an error.
+  std::vector<ValueId> results(const std::string& row, std::vector<ValueId> operands, Attrs attrs,
+                               size_t most = SIZE_MAX);
   ValueId number(double value);  // scalar constant of the case's type
   ValueId constant(ops::Shape, const std::vector<double>&);
   ValueId wide_constant(ops::Shape, const std::vector<double>&);  // of wide()
@@ -49,21 +58,33 @@ class CaseGraph {
   int rank(ValueId) const;
   void fail(const std::string& why);
 
-  // Makes `result` the output and verifies the graph. False: error() says why.
-  bool finish(ValueId result);
+  // Operands and parameters are f32 from here on, whatever the type of the case: for a second copy of the
+  // graph, whose gradients are rounded to 16 bits once.
+  void widen();
+  // Makes `result` the output, and the gradients that the case expects, found in the graph of
+  // `differentiated`, outputs of their names. Verifies the graph. False: error() says why.
+  bool finish(ValueId result, ValueId differentiated);
+  // The same of a graph without gradients, with these outputs.
+  bool finish(const std::vector<std::pair<std::string, ValueId>>& outputs);
   const std::string& error() const { return error_; }
 
   graph::Graph graph;
   std::vector<NamedArray> inputs;  // run-time operands by the name of the graph's input
 
  private:
+  bool set_outputs(const std::vector<std::pair<std::string, ValueId>>&);
+  bool verified();
   const nlohmann::json* option(const std::string& name);
   ops::Tensor converted(const ops::Tensor&) const;
   const ops::Tensor* tensor(const std::string& name);
   ValueId add_input(const std::string& name, ops::Tensor);
+  ValueId widened(ValueId);  // in the type of now
+  void add_expected_gradients(ValueId of);
 
   const Case& case_;
-  DataType dtype_;
+  const DataType own_;  // of the case's tensors
+  DataType dtype_;      // of what is computed
+  std::map<ValueId, ValueId> widened_;
   std::set<std::string> asked_;
   std::string error_;
 };

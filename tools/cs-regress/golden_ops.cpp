@@ -107,8 +107,8 @@ ValueId threshold(G& g) {
   return g.op("where", {below, g.number(g.real("value", 0)), x(g)});
 }
 
-ValueId clip(G& g, const char* low, const char* high) {
-  return g.op("clip", {x(g)}, {{"min", g.real(low, -1)}, {"max", g.real(high, 1)}});
+ValueId clip(G& g, const char* row, const char* low, const char* high) {
+  return g.op(row, {x(g)}, {{"min", g.real(low, -1)}, {"max", g.real(high, 1)}});
 }
 
 ValueId variance(G& g) {
@@ -220,7 +220,7 @@ constexpr Accuracy kElement = Accuracy::elementwise, kProducts = Accuracy::produ
 // clang-format off
 constexpr Operation kTable[] = {
     {"relu", kElement, nullptr, "relu"},
-    {"relu6", kElement, [](G& g) { return g.op("clip", {x(g)}, {{"min", 0.0}, {"max", 6.0}}); }},
+    {"relu6", kElement, [](G& g) { return g.op("hard_tanh", {x(g)}, {{"min", 0.0}, {"max", 6.0}}); }},
     {"leaky_relu", kElement,
      [](G& g) { return g.op("leaky_relu", {x(g)}, {{"alpha", g.real("negative_slope", 0.01)}}); }},
     {"elu", kElement, [](G& g) { return g.op("elu", {x(g)}, {{"alpha", g.real("alpha", 1)}}); }},
@@ -235,13 +235,13 @@ constexpr Operation kTable[] = {
     {"mish", kElement, nullptr, "mish"},
     {"hardswish", kElement, nullptr, "hard_swish"},
     {"hardsigmoid", kElement, [](G& g) { return g.op("hard_sigmoid", {x(g)}, {{"alpha", 1.0 / 6}}); }},
-    {"hardtanh", kElement, [](G& g) { return clip(g, "min_val", "max_val"); }},
+    {"hardtanh", kElement, [](G& g) { return clip(g, "hard_tanh", "min_val", "max_val"); }},
     {"tanh", kElement, nullptr, "tanh"},
     {"sigmoid", kElement, nullptr, "sigmoid"},
     {"logsigmoid", kElement, nullptr, "log_sigmoid"},
     {"softplus", kElement, softplus},
     {"softsign", kElement, nullptr, "softsign"},
-    {"tanhshrink", kElement, [](G& g) { return g.op("sub", {x(g), g.op("tanh", {x(g)})}); }},
+    {"tanhshrink", kElement, nullptr, "tanh_shrink"},
     {"hardshrink", kElement, [](G& g) { return g.op("shrink", {x(g)}, {{"lambd", g.real("lambd", 0.5)}}); }},
     {"softshrink", kElement, [](G& g) {
        const double lambd = g.real("lambd", 0.5);
@@ -258,7 +258,7 @@ constexpr Operation kTable[] = {
     {"square", kElement, nullptr, "square"},
     {"sign", kElement, nullptr, "sign"},
     {"floor", kElement, nullptr, "floor"},
-    {"clamp", kElement, [](G& g) { return clip(g, "min", "max"); }},
+    {"clamp", kElement, [](G& g) { return clip(g, "clip", "min", "max"); }},
     {"pow", kElement, [](G& g) { return g.op("pow", {x(g), g.number(g.real("exponent", 2))}); }},
     {"log", kElement, nullptr, "log"},
     {"log1p", kElement, nullptr, "log1p"},
@@ -322,6 +322,21 @@ const Operation* find_operation(std::string_view name) {
   for (const Operation& o : kTable)
     if (o.name == name) return &o;
   return nullptr;
+}
+
+bool build_case(const Operation& operation, CaseGraph& g, bool wide_between) {
+  const auto build = [&] {
+    return operation.build != nullptr ? operation.build(g) : g.op(std::string(operation.row), {g.input("x")});
+  };
+  const DataType own = g.dtype();
+  if (own == g.wide()) {
+    const ValueId result = build();
+    return g.finish(result, result);
+  }
+  const ValueId narrow = wide_between ? ValueId{} : build();
+  g.widen();
+  const ValueId wide = build();
+  return g.finish(wide_between ? g.cast(wide, own) : narrow, wide);
 }
 
 }  // namespace cs::golden

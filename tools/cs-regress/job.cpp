@@ -190,7 +190,7 @@ Result run_job(const Job& given, const RunOptions& options) {
   result.joins = job.joins;
   result.baseline_interval = job.baseline_interval;
   result.expect = job.expect;
-  result.skipped = job.skipped;
+  result.gradients = job.gradients;
   std::string folder = job.name;
   for (char& c : folder)
     if (c == '/' || c == '=') c = '_';

@@ -78,7 +78,7 @@ struct Job {
   std::optional<KernelCase> kernel_case;  // rows with `op`
   std::string checkout;                   // owner/name
   std::string point;                      // "P=512 B=16" of the parameters that vary
-  int skipped = 0;  // expected tensors that are not compared (gradients of golden cases)
+  int gradients = 0;                      // that a golden case expects
   SourceLoc loc;
   bool is_layout() const { return program.ends_with(".csl"); }
 };

@@ -1,65 +1,70 @@
 // Host evaluation against the golden vectors: every case, as the graph that cs-regress --golden makes of it.
 #include <gtest/gtest.h>
 
-#include <fmt/format.h>
-
 #include <cmath>
 #include <fstream>
 #include <set>
 
 #include "interpret.h"
 #include "tools/cs-regress/golden_check.h"
+#include "tools/cs-regress/golden_losses.h"
 #include "tools/cs-regress/sha256.h"
 
 namespace cs::golden {
 namespace {
 
-std::optional<Collection> vectors() {
+std::optional<Collection> vectors(const std::string& kind = "ops") {
   Diag diag;
-  auto c = read_collection(std::string(CS_SOURCE_DIR) + "/tests/golden/ops", diag);
+  auto c = read_collection(std::string(CS_SOURCE_DIR) + "/tests/golden/" + kind, diag);
   EXPECT_TRUE(c) << diag.to_string();
   return c;
 }
 
-bool build(const Operation& o, CaseGraph& g) {
-  return g.finish(o.build != nullptr ? o.build(g) : g.op(std::string(o.row), {g.input("x")}));
-}
-
-void compare(const Case& c, const Operation& o, const CaseGraph& g) {
+void compare(const Case& c, const Operation& o, const CaseGraph& g, DataType dtype) {
   std::map<std::string, ops::Tensor> inputs;
   for (const NamedArray& a : g.inputs) inputs[a.name] = a.tensor;
-  const ops::Tensor out = graph::interpret(g.graph, inputs).at("output");
-  std::string error;
-  std::vector<double> magnitudes;
-  if (o.accuracy == Accuracy::products) magnitudes = magnitudes_of(g, error).value_or(magnitudes);
-  ASSERT_EQ(error, "");
-  std::vector<bool> free;
-  if (o.nan_input_is_free)
-    for (const double v : to_doubles({"x", c.tensors.at("x").tensor})) free.push_back(std::isnan(v));
-  const Verdict v = check_output(out, c.tensors.at("output").tensor, c.floors.at("output"), o.accuracy,
-                                 DataType::f32, magnitudes, terms_of(g.graph), free);
-  EXPECT_TRUE(v.ok) << c.id << " " << c.op << ": " << v.mismatch;
+  const auto outputs = graph::interpret(g.graph, inputs);
+  for (const auto& [name, expected] : c.tensors) {
+    if (expected.role != "expected") continue;
+    ASSERT_TRUE(outputs.contains(name)) << c.id << " " << c.op << ": " << name;
+    std::string error;
+    std::vector<double> magnitudes;
+    if (o.accuracy == Accuracy::products) magnitudes = magnitudes_of(g, name, error).value_or(magnitudes);
+    ASSERT_EQ(error, "");
+    std::vector<bool> free;
+    if (o.nan_input_is_free)
+      for (const double v : to_doubles({"x", c.tensors.at("x").tensor})) free.push_back(std::isnan(v));
+    const Verdict v = check_output(outputs.at(name), expected.tensor, c.floors.at(name), o.accuracy, dtype,
+                                   magnitudes, terms_of(g.graph, name), free);
+    EXPECT_TRUE(v.ok) << c.id << " " << c.op << " " << name << ": " << v.mismatch;
+  }
 }
 
-TEST(Golden, HostEvaluationAgreesWithEveryCaseThatHasRows) {
-  const auto collection = vectors();
-  ASSERT_TRUE(collection);
-  std::set<std::string> done, without_row;
+// Every case of a collection, in every type that it has; the operations that occurred.
+std::set<std::string> evaluate_all(const std::string& kind, const Operation* (*find)(std::string_view)) {
+  std::set<std::string> done;
+  const auto collection = vectors(kind);
+  if (!collection) return done;
   for (const Case& c : collection->cases) {
-    const Operation* o = find_operation(c.op);
-    ASSERT_NE(o, nullptr) << c.op << " is not in the table of golden operations";
-    CaseGraph g(c, DataType::f32);
-    if (!build(*o, g)) {
-      EXPECT_NE(g.error().find("the operator table has no row"), std::string::npos)
-          << c.id << ": " << g.error();
-      without_row.insert(c.op);
-      continue;
+    const Operation* o = find(c.op);
+    EXPECT_NE(o, nullptr) << c.op << " is not in the table of golden " << kind;
+    for (const DataType dtype : {DataType::f32, DataType::f16}) {
+      if (o == nullptr || (dtype == DataType::f16 && c.quant != "f16")) continue;
+      CaseGraph g(c, dtype);
+      EXPECT_TRUE(build_case(*o, g, true)) << c.id << ": " << g.error();
+      if (g.error().empty()) compare(c, *o, g, dtype);
     }
-    compare(c, *o, g);
     done.insert(c.op);
   }
-  EXPECT_GE(done.size(), 83u);
-  EXPECT_TRUE(without_row.empty()) << fmt::format("{} operations have no row", without_row.size());
+  return done;
+}
+
+TEST(Golden, HostEvaluationAgreesWithEveryOperationAndItsGradients) {
+  EXPECT_GE(evaluate_all("ops", find_operation).size(), 83u);
+}
+
+TEST(Golden, HostEvaluationAgreesWithEveryLossAndItsGradients) {
+  EXPECT_GE(evaluate_all("losses", find_loss).size(), 18u);
 }
 
 TEST(Golden, AnOptionThatTheOperationDoesNotKnowIsAnError) {
@@ -68,7 +73,7 @@ TEST(Golden, AnOptionThatTheOperationDoesNotKnowIsAnError) {
   Case c = collection->cases.at(0);
   c.options["curvature"] = 2;
   CaseGraph g(c, DataType::f32);
-  EXPECT_FALSE(build(*find_operation(c.op), g));
+  EXPECT_FALSE(build_case(*find_operation(c.op), g, false));
   EXPECT_NE(g.error().find("curvature"), std::string::npos) << g.error();
 }
 
@@ -96,6 +101,10 @@ TEST(Golden, TheToleranceTable) {
   EXPECT_TRUE(off_by(0.9e-5, Accuracy::norm, DataType::f32));
   EXPECT_FALSE(off_by(1.1e-5, Accuracy::norm, DataType::f32));
   EXPECT_FALSE(off_by(1.1e-4, Accuracy::transformer, DataType::f32));
+  EXPECT_TRUE(off_by(1.05e-5, Accuracy::loss, DataType::f32));  // 1e-5 of the value, 1e-6 of the largest
+  EXPECT_FALSE(off_by(1.15e-5, Accuracy::loss, DataType::f32));
+  EXPECT_TRUE(off_by(1.9e-3, Accuracy::loss, DataType::f16));
+  EXPECT_FALSE(off_by(2.1e-3, Accuracy::loss, DataType::f16));
 }
 
 TEST(Golden, InfinityAndNaNMustBeInTheirPlaces) {
