@@ -86,7 +86,8 @@ class Importer {
   // Adds one typed node; its first result, or an invalid id if the row refuses it. Results without a name
   // get one.
   graph::ValueId emit(int i, const std::string& name, const ops::OpDef& row,
-                      std::vector<graph::ValueId> operands, Attrs attrs, std::vector<std::string> results);
+                      std::vector<graph::ValueId> operands, Attrs attrs,
+                      const std::vector<std::string>& results);
   // -- optimizers (onnx_training.cpp)
   bool add_training(int i);
   graph::ValueId step_of(int i, graph::ValueId count, bool from_one);

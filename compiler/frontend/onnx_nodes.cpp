@@ -187,7 +187,7 @@ void Importer::set_from_tensor(const ops::OpDef& row, std::string_view attr, con
 }
 
 ValueId Importer::emit(int i, const std::string& name, const ops::OpDef& row, std::vector<ValueId> operands,
-                       Attrs attrs, std::vector<std::string> results) {
+                       Attrs attrs, const std::vector<std::string>& results) {
   while (!operands.empty() && !operands.back().valid()) operands.pop_back();
   graph::Node n;
   n.name = name;

@@ -98,7 +98,7 @@ class Lowering : FormulaSteps {
     const std::string name(call_.operands[size_t(n.index)]);
     const TensorType* t = type_of(size_t(n.index));
     if (t == nullptr) return {Value::Kind::absent, 0, name, {}};
-    const Value v{Value::Kind::tensor, 0, name, *t};
+    Value v{Value::Kind::tensor, 0, name, *t};
     if (t->dtype == DataType::boolean) return v;
     if (data_type_is_float(t->dtype)) return converted(n, v, computed_);
     // So that -100, or the number of a class, is a value of the type.
@@ -248,7 +248,7 @@ class Lowering : FormulaSteps {
   }
   Value power(const Node& n, const Value& x, const Value& e) {
     if (x.is_tensor() && e.is_number()) {
-      const Value v = numeric(n, x);
+      Value v = numeric(n, x);
       if (e.number == 1) return v;
       if (e.number == 2) return step(n, "square", {v});
       if (e.number == 3) return step(n, "mul", {step(n, "square", {v}), v});

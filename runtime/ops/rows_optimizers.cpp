@@ -165,7 +165,7 @@ class Update {
       s_.result(name, row, {a, b});
       return name;
     }
-    const std::string value = op(row, a, b);
+    std::string value = op(row, a, b);
     s_.result(name, "cast", {value}, {{"to", std::string(data_type_name(type.dtype))}});
     return value;
   }

@@ -124,13 +124,13 @@ std::vector<double> CaseGraph::reals(const std::string& name, std::vector<double
   return otherwise;
 }
 
-ValueId CaseGraph::op(const std::string& row, std::vector<ValueId> operands, Attrs attrs) {
-  const std::vector<ValueId> all = results(row, std::move(operands), std::move(attrs), 1);
+ValueId CaseGraph::op(const std::string& row, std::vector<ValueId> operands, const Attrs& attrs) {
+  const std::vector<ValueId> all = results(row, std::move(operands), attrs, 1);
   return all.empty() ? ValueId{} : all[0];
 }
 
-std::vector<ValueId> CaseGraph::results(const std::string& row, std::vector<ValueId> operands, Attrs attrs,
-                                        size_t most) {
+std::vector<ValueId> CaseGraph::results(const std::string& row, std::vector<ValueId> operands,
+                                        const Attrs& attrs, size_t most) {
   if (!error_.empty()) return {};
   const ops::OpDef* def = ops::find_op(row);
   if (def == nullptr) {
@@ -143,7 +143,7 @@ std::vector<ValueId> CaseGraph::results(const std::string& row, std::vector<Valu
   node.op = row;
   node.where = case_.id + ": " + row;
   node.inputs = std::move(operands);
-  for (auto& [name, value] : attrs) ops::set_attr(node.attrs, name, std::move(value));
+  for (const auto& [name, value] : attrs) ops::set_attr(node.attrs, name, value);
   const graph::NodeId id = graph.add_node(std::move(node));
   std::vector<ops::TensorType> types;
   std::vector<std::string> problems;

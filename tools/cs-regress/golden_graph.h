@@ -44,9 +44,9 @@ class CaseGraph {
   void ignore(const std::string& name) { asked_.insert(name); }  // says nothing that the graph needs
 
   // ---- nodes
-  ValueId op(const std::string& row, std::vector<ValueId> operands, Attrs attrs = {});
+  ValueId op(const std::string& row, std::vector<ValueId> operands, const Attrs& attrs = {});
   // The results that the row has for these operands, at most so many; none after an error.
-  std::vector<ValueId> results(const std::string& row, std::vector<ValueId> operands, Attrs attrs,
+  std::vector<ValueId> results(const std::string& row, std::vector<ValueId> operands, const Attrs& attrs,
                                size_t most = SIZE_MAX);
   ValueId number(double value);  // scalar constant of the case's type
   ValueId constant(ops::Shape, const std::vector<double>&);
