@@ -176,20 +176,18 @@ class Parser {
   }
   int sum() {
     static constexpr std::pair<const char*, const char*> kOps[] = {{"+", "add"}, {"-", "sub"}};
-    size_t at = 0;
-    int a = product();
-    while (const char* row = operator_of(kOps, at)) {
-      const int b = product();
-      a = call(row, {a, b}, at);
-    }
-    return a;
+    return left_to_right(kOps, [&] { return product(); });
   }
   int product() {
     static constexpr std::pair<const char*, const char*> kOps[] = {{"*", "mul"}, {"/", "div"}};
+    return left_to_right(kOps, [&] { return unary(); });
+  }
+  template <class Ops, class Operand>
+  int left_to_right(const Ops& ops, Operand operand) {
     size_t at = 0;
-    int a = unary();
-    while (const char* row = operator_of(kOps, at)) {
-      const int b = unary();
+    int a = operand();
+    while (const char* row = operator_of(ops, at)) {
+      const int b = operand();
       a = call(row, {a, b}, at);
     }
     return a;
