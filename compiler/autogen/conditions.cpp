@@ -108,6 +108,19 @@ bool is_condition(ExprKind k) {
   return (k >= ExprKind::lt && k <= ExprKind::ne) || k == ExprKind::logical_not;
 }
 
+std::vector<bool> into_steps(const Expr& e) {
+  std::vector<bool> into(e.nodes.size(), false);
+  for (size_t i = e.nodes.size(); i-- > 0;) {
+    const ExprNode& n = e.nodes[i];
+    const bool steps = n.kind == ExprKind::floor || n.kind == ExprKind::ceil || n.kind == ExprKind::round ||
+                       is_condition(n.kind);
+    for (int o : {n.a, n.b, n.c}) {
+      if (o >= 0 && (into[i] || steps)) into[size_t(o)] = true;
+    }
+  }
+  return into;
+}
+
 bool has_vector_comparison(const Expr& e, int node) {
   const ExprNode& n = e.nodes[size_t(node)];
   if (n.kind == ExprKind::lt || n.kind == ExprKind::gt || n.kind == ExprKind::logical_not) return true;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "compiler/autogen/vector_program.h"
 #include "runtime/ops/expr.h"
@@ -10,6 +11,8 @@
 namespace cs::autogen {
 
 bool is_condition(ops::ExprKind);  // a comparison or a negation: 1 or 0
+// By node: what is computed from it changes in steps (rounding, comparisons), so its last digit counts.
+std::vector<bool> into_steps(const ops::Expr&);
 // Comparisons of values that may both be infinite have none, but for < and >.
 bool has_vector_comparison(const ops::Expr&, int node);
 

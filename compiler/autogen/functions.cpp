@@ -8,6 +8,7 @@
 #include <numbers>
 
 #include "compiler/autogen/conditions.h"
+#include "compiler/autogen/general_forms.h"
 
 namespace cs::autogen {
 
@@ -16,65 +17,6 @@ namespace {
 using ops::Expr;
 using ops::ExprKind;
 using ops::ExprNode;
-
-// ---- ranges
-
-Range product(Range a, Range b) {
-  Range r{std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()};
-  for (double x : {a.low, a.high}) {
-    for (double y : {b.low, b.high}) {
-      const double p = x == 0 || y == 0 ? 0 : x * y;
-      r.low = std::min(r.low, p);
-      r.high = std::max(r.high, p);
-    }
-  }
-  return r;
-}
-
-Range range_of(const Expr& e, const ExprNode& n, const std::vector<Range>& known,
-               std::span<const int> largest_of) {
-  const Range a = n.a >= 0 ? known[size_t(n.a)] : Range{}, b = n.b >= 0 ? known[size_t(n.b)] : Range{};
-  switch (n.kind) {
-    case ExprKind::constant:
-      if (std::isnan(n.value)) return {};
-      return {n.value, n.value};
-    case ExprKind::add:
-      return {a.low + b.low, a.high + b.high};
-    case ExprKind::sub: {
-      const ExprNode& most = e.nodes[size_t(n.b)];
-      const bool largest = most.kind == ExprKind::input && size_t(most.index) < largest_of.size() &&
-                           largest_of[size_t(most.index)] == n.a;
-      return {a.low - b.high, largest ? 0 : a.high - b.low, largest};
-    }
-    case ExprKind::mul: {
-      const Range r = product(a, b);
-      return n.a == n.b ? Range{std::max(0.0, r.low), r.high} : r;
-    }
-    case ExprKind::neg:
-      return {-a.high, -a.low};
-    case ExprKind::abs:
-      if (a.low >= 0) return a;
-      return {a.high <= 0 ? -a.high : 0, std::max(-a.low, a.high)};
-    case ExprKind::min:
-      return {std::min(a.low, b.low), std::min(a.high, b.high)};
-    case ExprKind::max:
-      return {std::max(a.low, b.low), std::max(a.high, b.high)};
-    case ExprKind::exp:
-      return {std::exp(a.low), std::exp(a.high)};
-    case ExprKind::tanh:
-    case ExprKind::erf:
-      return {-1, 1};
-    case ExprKind::round:
-      return {std::nearbyint(a.low), std::nearbyint(a.high)};
-    case ExprKind::select: {
-      const Range c = known[size_t(n.c)];
-      return {std::min(b.low, c.low), std::max(b.high, c.high)};
-    }
-    default:
-      break;
-  }
-  return is_condition(n.kind) ? Range{0, 1} : Range{};
-}
 
 // ---- exponential
 
@@ -164,8 +106,8 @@ int exponential(VectorProgram& p, Range range, int x) {
   return least != 0 ? p.add(y, -least) : y;
 }
 
-// e^x - 1 = 2^k - 1 + 2^k f (…), which loses nothing near 0. `range`: of multiple * x. Without an upper bound half of
-// it is made and doubled at the end, as exponential() does.
+// e^x - 1 = 2^k - 1 + 2^k f (…), which loses nothing near 0. `range`: of multiple * x. Without an upper bound
+// half of it is made and doubled at the end, as exponential() does.
 int exponential_less_one(VectorProgram& p, Range range, int x, double multiple = 1) {
   double factor = multiple;
   int v = p.without_factor(x, factor);
@@ -192,6 +134,8 @@ int less_one(const Expr& e, int node) {
 // ---- quotients
 
 constexpr double kInverseLow = 0x1p-100, kInverseHigh = 0x1p125;
+
+bool bounded(const Range& d) { return d.low >= kInverseLow && d.high <= kInverseHigh; }
 
 // Three Newton steps from a number that is wrong by 9 % at most.
 int reciprocal(VectorProgram& p, int d) {
@@ -224,6 +168,20 @@ int logistic(VectorProgram& p, Range range, int z, double number) {
   const int quotient = reciprocal(p, p.add(power(p, v, factor, kExp2), number));
   if (!high) return quotient;
   return p.add(quotient, -double(p.value_at(quotient, v, float(kEnd / factor))));
+}
+
+// 1 / the node, which is a slice.
+int inverse_of(VectorProgram& p, const Expr& e, int node, const std::vector<Range>& ranges,
+               std::span<const int> at) {
+  double number = 0;
+  const int z = in_sum(e, node, number), d = at[size_t(node)];
+  if (z >= 0) return logistic(p, ranges[size_t(z)], at[size_t(z)], number);
+  const Range range = ranges[size_t(node)];
+  if (bounded(range)) return reciprocal(p, d);
+  const ExprNode& n = e.nodes[size_t(node)];
+  if (n.kind == ExprKind::sqrt && !p.is_number(d))
+    return inverse_root(p, at[size_t(n.a)], ranges[size_t(n.a)].low < 0);
+  return general_reciprocal(p, d, range.low >= kLeastNormal || range.high <= -kLeastNormal);
 }
 
 // ---- functions that end at -1 and 1
@@ -296,20 +254,9 @@ int above_one(const Expr& e, int node, const std::vector<Range>& ranges) {
 
 }  // namespace
 
-std::vector<Range> ranges_of(const Expr& e, std::span<const int> largest_of) {
-  std::vector<Range> ranges;
-  for (const ExprNode& n : e.nodes) {
-    Range r = range_of(e, n, ranges, largest_of);
-    if (std::isnan(r.low)) r.low = Range{}.low;
-    if (std::isnan(r.high)) r.high = Range{}.high;
-    ranges.push_back(r);
-  }
-  return ranges;
-}
-
 bool is_function(ExprKind k) {
   return k == ExprKind::exp || k == ExprKind::tanh || k == ExprKind::erf || k == ExprKind::log ||
-         k == ExprKind::div || k == ExprKind::select || is_condition(k);
+         k == ExprKind::sqrt || k == ExprKind::div || k == ExprKind::select || is_condition(k);
 }
 
 bool has_vector_form(const Expr& e, int node, const std::vector<Range>& ranges) {
@@ -333,11 +280,12 @@ bool has_vector_form(const Expr& e, int node, const std::vector<Range>& ranges) 
     case ExprKind::select:
       return true;
     case ExprKind::log:
-      return above_one(e, node, ranges) >= 0;
+      return above_one(e, node, ranges) >= 0 || !into_steps(e)[size_t(node)];
+    case ExprKind::sqrt:
+      return !into_steps(e)[size_t(node)];
     case ExprKind::div: {
-      const Range d = ranges[size_t(n.b)];
       double number = 0;
-      return (d.low >= kInverseLow && d.high <= kInverseHigh) || in_sum(e, n.b, number) >= 0;
+      return bounded(ranges[size_t(n.b)]) || in_sum(e, n.b, number) >= 0 || !into_steps(e)[size_t(node)];
     }
     default:
       return is_condition(n.kind) && has_vector_comparison(e, node);
@@ -377,13 +325,14 @@ int build_vector_form(VectorProgram& p, const Expr& e, int node, const std::vect
     case ExprKind::select:
       return build_choice(p, e, node, at);
     case ExprKind::log: {
-      const int y = at[size_t(above_one(e, node, ranges))];
-      return p.mul(y, p.polynomial(y, kLog1p));
+      const int above = above_one(e, node, ranges);
+      if (above < 0) return logarithm(p, a, range.low < 0);
+      return p.mul(at[size_t(above)], p.polynomial(at[size_t(above)], kLog1p));
     }
+    case ExprKind::sqrt:
+      return square_root(p, a, range.low < 0);
     case ExprKind::div: {
-      double number = 0;
-      const int z = in_sum(e, n.b, number);
-      const int inverse = z >= 0 ? logistic(p, ranges[size_t(z)], at[size_t(z)], number) : reciprocal(p, b);
+      const int inverse = inverse_of(p, e, n.b, ranges, at);
       const bool one = p.node(a).kind == VectorKind::scalar && p.node(a).value == 1;
       return one ? inverse : p.mul(a, inverse);
     }

@@ -65,9 +65,17 @@ class Counter {
       default:
         if (n.kind == ExprKind::div && is_number(n.b))
           cycles_ += 1 / kernels::rate("fmuls", 1, m_);
+        else if (n.kind == ExprKind::div && e_.nodes[size_t(n.b)].kind == ExprKind::sqrt)
+          count_root_quotient(n);
         else
           cycles_ += ops::operations_of(n.kind) / m_.peak_flops_per_cycle(false);
     }
+  }
+  // 1 / sqrt x is what the square root is made of (runtime/ops/operations.cpp); the root is counted.
+  void count_root_quotient(const ExprNode& n) {
+    const ExprNode& a = e_.nodes[size_t(n.a)];
+    if (a.kind == ExprKind::constant && a.value == 1) return;
+    cycles_ += 1 / kernels::rate("fmuls", is_number(n.a) ? 1 : 2, m_);
   }
   // A product with a number among its factors: with the addition that takes it, one multiply-add.
   bool has_factor(int i) const {

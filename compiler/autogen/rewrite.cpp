@@ -8,6 +8,7 @@
 #include <cmath>
 #include <optional>
 
+#include "compiler/autogen/conditions.h"
 #include "compiler/autogen/expression.h"
 
 namespace cs::autogen {
@@ -83,21 +84,30 @@ int bound_before_round(Expr& e, ExprKind bound, int a, int b) {
   return -1;
 }
 
-bool in_steps(ExprKind k) {
-  return k == ExprKind::floor || k == ExprKind::ceil || k == ExprKind::round || k == ExprKind::logical_not ||
-         (k >= ExprKind::lt && k <= ExprKind::ne);
+// Powers whose exponent is half of a small whole number, as products and roots; -1 if it is none. A square is
+// correctly rounded, as a power is at best; products of up to four numbers, and of these and a root, are
+// within four units in the last place, and so are reciprocals of the shortest of them.
+int rewrite_power(Expr& e, int x, double exponent) {
+  const double size = std::fabs(exponent);
+  const double most = exponent > 0 ? 4 : 2;
+  const bool root = size != std::trunc(size);
+  if (exponent == 0 || size > most || 2 * size != std::trunc(2 * size)) return -1;
+  if (exponent < 0 && root && size > 1) return -1;
+  int y = root ? e.make(ExprKind::sqrt, x) : -1;
+  const auto times = [&](int factor) { return y < 0 ? factor : e.make(ExprKind::mul, y, factor); };
+  const int whole = int(size);
+  if (whole >= 2) {
+    const int square = e.make(ExprKind::mul, x, x);
+    for (int k = 0; k < whole / 2; ++k) y = times(square);
+  }
+  if (whole % 2 != 0) y = times(x);
+  return exponent > 0 ? y : e.make(ExprKind::div, e.constant(1), y);
 }
 
 class Rewriter {
  public:
-  Rewriter(const Expr& in, const std::vector<bool>& numbers) : in_(in), numbers_(numbers) {
-    into_steps_.assign(in.nodes.size(), false);
-    for (size_t i = in.nodes.size(); i-- > 0;) {
-      const ExprNode& n = in.nodes[i];
-      for (int o : {n.a, n.b, n.c})
-        if (o >= 0 && (into_steps_[i] || in_steps(n.kind))) into_steps_[size_t(o)] = true;
-    }
-  }
+  Rewriter(const Expr& in, const std::vector<bool>& numbers)
+      : in_(in), numbers_(numbers), into_steps_(into_steps(in)) {}
 
   Expr run(std::vector<int>& moved) {
     moved.assign(in_.nodes.size(), -1);
@@ -145,8 +155,10 @@ class Rewriter {
     }
     const bool adds = n.kind == ExprKind::add || n.kind == ExprKind::sub;
     if (adds && is_constant(out_, b, 0) && ops::expr_arity(out_.nodes[size_t(a)].kind) > 0) return a;
-    // The square that norms are made of: a product is correctly rounded, as a power is at best.
-    if (n.kind == ExprKind::pow && is_constant(out_, b, 2)) return out_.make(ExprKind::mul, a, a);
+    if (n.kind == ExprKind::pow && out_.nodes[size_t(b)].kind == ExprKind::constant) {
+      const int product = rewrite_power(out_, a, out_.nodes[size_t(b)].value);
+      if (product >= 0) return product;
+    }
     if (n.kind != ExprKind::div) return out_.make(n.kind, a, b, c);
     const ExprNode divisor = out_.nodes[size_t(b)];
     const bool exact = divisor.kind == ExprKind::constant && is_power_of_two(divisor.value);
@@ -157,8 +169,7 @@ class Rewriter {
 
   const Expr& in_;
   const std::vector<bool>& numbers_;
-  std::vector<bool>
-      into_steps_;  // by node: what is computed from it changes in steps, so its last digit counts
+  const std::vector<bool> into_steps_;
   Expr out_;
 };
 

@@ -37,7 +37,7 @@ double scalar_cycles(ExprKind k, const Machine& m) {
     case ExprKind::erf:
       return 200;
     case ExprKind::pow:
-      return 300;
+      return 600;
     case ExprKind::sqrt:
       return 100;
     case ExprKind::div:

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "compiler/autogen/half_steps.h"
 #include "compiler/autogen/vector_instruction.h"
 #include "compiler/autogen/vector_slot.h"
 #include "compiler/kernels/kernels.h"
@@ -124,7 +125,7 @@ class Coder {
       if (works(int(i))) emit(int(i));
       if (node(int(i)).kind == VectorKind::uniform && uses_[i] > 0) emit_uniform(node(int(i)).index);
     }
-    if (root_ >= 0 && p_.is_leaf(root_)) copy_leaf();
+    if (root_ >= 0 && p_.is_leaf(root_)) move_result({});
   }
 
   void emit_uniform(int index) {
@@ -167,6 +168,7 @@ class Coder {
       sources.push_back(text(o));
       if (!p_.is_number(o)) memory.push_back(o);
     }
+    if (n.kind == VectorKind::scaled) sources.push_back(std::to_string(n.index));
     release(i, n);
     const std::string to = destination(i);
     line(fmt::format("@{}({}, {});", in.mnemonic, to, fmt::join(sources, ", ")));
@@ -192,7 +194,7 @@ class Coder {
     release(i, n);
     slots_[size_t(slot_[size_t(i)])].holds = i;
     at_[size_t(i)] = slot_buffer(slot_[size_t(i)]);
-    if (i == root_) finish_in_place(i);
+    if (i == root_) move_result({i});
   }
 
   // The instructions on the buffer of node i, which holds its first operand.
@@ -200,32 +202,28 @@ class Coder {
     const VectorNode& n = node(i);
     const int s = slot_[size_t(i)];
     const std::string low = slot_text(s, "_low"), high = slot_text(s, "_high");
-    const auto on_halves = [&](const char* name, const std::string& to, const std::string& operands) {
-      line(fmt::format("@{}({}, {});", name, to, operands));
-      cost_of_halves(name, 1, 1);
-    };
+    const std::string second = needs_scratch(n.kind) ? slot_text(scratch(i), "_low") : "";
+    const std::vector<HalfStep> steps = half_steps(n, {low, high}, second);
+    for (const HalfStep& step : steps) {
+      line(fmt::format("@{}({});", step.mnemonic, step.operands));
+      cost_of_halves(step.mnemonic.c_str(), step.sources, 1);
+    }
+    if (!steps.empty()) return;
     const auto other = [&](const char* part) {
       slots_[size_t(slot_[size_t(n.b)])].halves = true;
       return slot_text(slot_[size_t(n.b)], part);
     };
-    switch (n.kind) {
-      case VectorKind::whole:
-        return on_halves(mnemonic, low, low + ", 0xff80");
-      case VectorKind::inverse:
-        return on_halves(mnemonic, high, fmt::format("0x{:x}, {}", VectorProgram::kInverse, high));
-      case VectorKind::raise:
-        line(fmt::format("@{0}({1}, {1}, {2});", mnemonic, high, other("_low")));
-        return cost_of_halves(mnemonic, 2, 1);
-      case VectorKind::negative:
-        on_halves(mnemonic, high, high + ", 15");
-        return on_halves("mov16", low, high);
-      default:
-        break;
+    if (n.kind == VectorKind::raise) {
+      line(fmt::format("@{0}({1}, {1}, {2});", mnemonic, high, other("_low")));
+      return cost_of_halves(mnemonic, 2, 1);
     }
     if (p_.is_number(n.b)) {
       const auto bits = std::bit_cast<uint32_t>(float(node(n.b).value));
-      on_halves(mnemonic, high, fmt::format("{}, 0x{:x}", high, bits >> 16));
-      return on_halves(mnemonic, low, fmt::format("{}, 0x{:x}", low, bits & 0xffff));
+      for (const auto& [half, part] : {std::pair{high, bits >> 16}, std::pair{low, bits & 0xffff}}) {
+        line(fmt::format("@{0}({1}, {1}, 0x{2:x});", mnemonic, half, part));
+        cost_of_halves(mnemonic, 1, 1);
+      }
+      return;
     }
     const std::string words = slot_text(s, "_words");
     line(fmt::format("@{}({}, {}, {});", mnemonic, words, words, other("_words")));
@@ -233,18 +231,12 @@ class Coder {
     cost_of_halves(mnemonic, 2, phase_of(i) == phase_of(n.b) ? 2 * machine_.core.bank_conflict_factor : 2);
   }
 
-  void finish_in_place(int i) {
-    const bool fabric = !target_.fabric_out.empty();
-    code_.to_fabric = fabric;
-    line(fmt::format("@fmovs({}, {});", fabric ? target_.fabric_out : result_text(), text(i)));
-    cost("fmovs", {i}, fabric);
-  }
-
-  void copy_leaf() {
+  // The root's value is somewhere else; `memory`: it, if it lies there.
+  void move_result(const std::vector<int>& memory) {
     const bool fabric = !target_.fabric_out.empty();
     code_.to_fabric = fabric;
     line(fmt::format("@fmovs({}, {});", fabric ? target_.fabric_out : result_text(), text(root_)));
-    cost("fmovs", {}, fabric);
+    cost("fmovs", memory, fabric);
   }
 
   // ---- buffers
@@ -308,6 +300,17 @@ class Coder {
       if (slots_[s].holds < 0 && slots_[s].phase == phase) return int(s);
     }
     slots_.push_back({phase, -1, false});
+    return int(slots_.size()) - 1;
+  }
+
+  // A buffer whose words have no value after node i; it is free again at once.
+  int scratch(int i) {
+    for (size_t s = 0; s < slots_.size(); ++s) {
+      if (slots_[s].holds >= 0 || int(s) == slot_[size_t(i)]) continue;
+      slots_[s].halves = true;
+      return int(s);
+    }
+    slots_.push_back({0, -1, true});
     return int(slots_.size()) - 1;
   }
 

@@ -35,6 +35,19 @@ VectorInstruction instruction_of(VectorKind kind) {
       return {"and16", true};
     case VectorKind::differ:
       return {"xor16", true};
+    case VectorKind::scaled:
+      return {"fscales"};
+    case VectorKind::mantissa:
+      return {"fnorms"};
+    case VectorKind::opposite:
+    case VectorKind::inverse_power:
+    case VectorKind::root:
+    case VectorKind::middle:
+      return {"sub16", true};
+    case VectorKind::finite:
+      return {"and16", true};
+    case VectorKind::exponent:
+      return {"add16", true};
     default:
       return {"fmovs"};
   }

@@ -34,6 +34,29 @@ std::optional<double> folded(VectorKind kind, float a, float b) {
   }
 }
 
+// Of the kinds that begin with the upper half of their operand.
+float by_upper_half(const VectorNode& n, uint32_t word) {
+  const auto upper = uint16_t(word >> 16), lower = uint16_t(word);
+  const auto joined = [](uint32_t high, uint32_t low) {
+    return std::bit_cast<float>((high & 0xffff) << 16 | (low & 0xffff));
+  };
+  const bool minus = n.index == 1 && upper >> 15 != 0;
+  switch (n.kind) {
+    case VectorKind::opposite:
+      return joined(VectorProgram::kInfinity - upper, lower);
+    case VectorKind::inverse_power:
+      return joined(VectorProgram::kInfinity - (upper & 0x7f80U), 0);
+    case VectorKind::finite:
+      return joined((upper & 0x3fffU) + uint32_t(n.index * 128), lower);
+    case VectorKind::root:
+      return joined((VectorProgram::kRoot - (upper >> 1U)) | (minus ? 0xffffU : 0U), minus ? 0xffffU : 0U);
+    case VectorKind::exponent:
+      return joined(minus ? 0xffffU : 0x4b00U, (uint32_t(upper) + VectorProgram::kToNextPower) & 0xff80U);
+    default:
+      return joined(upper - ((VectorProgram::kHalved - upper) & 0x80U), lower);
+  }
+}
+
 }  // namespace
 
 bool VectorProgram::is_number(int i) const {
@@ -147,6 +170,17 @@ float VectorProgram::value_at(int i, int at, float v) const {
       return with_upper(bits(n.a), kInverse - (bits(n.a) >> 16));
     case VectorKind::negative:
       return std::bit_cast<float>(std::signbit(value(n.a)) ? ~0U : 0U);
+    case VectorKind::scaled:
+      return numerics::scale(value(n.a), n.index);
+    case VectorKind::mantissa:
+      return numerics::norm(value(n.a));
+    case VectorKind::opposite:
+    case VectorKind::inverse_power:
+    case VectorKind::finite:
+    case VectorKind::root:
+    case VectorKind::exponent:
+    case VectorKind::middle:
+      return by_upper_half(n, bits(n.a));
     case VectorKind::both:
       return std::bit_cast<float>(bits(n.a) & bits(n.b));
     case VectorKind::differ:

@@ -30,6 +30,18 @@ enum class VectorKind : uint8_t {
   negative,  // ones in every bit where the sign of a is set, else zeros
   both,      // the bits that a and b have; b may be one number
   differ,    // the bits in which a and b differ
+  scaled,    // a 2^index
+  mantissa,  // a's, in [1, 2), with its sign; zeros and infinities stay
+  opposite,  // about 2 / a, within 12 %: kInfinity minus the upper half, which makes an infinity of a zero
+             // and a zero of an infinity
+  inverse_power,  // 2^(1 - k) of 2^k <= |a| < 2^(k + 1), positive; below 2^-126 an infinity, from an infinity
+                  // on 0
+  finite,         // a 2^index of numbers below 2; some positive number of the others
+  root,           // about 1 / sqrt a, within 7 %; NaN of negative numbers if index is 1
+  exponent,  // 2^23 + 128 (k + 127) of a = 2^k m with m as `middle` has it; NaN of negative numbers if index
+             // is 1
+  middle,    // of a in [1, 2) the same or half of it, in [0.754, 1.508); -infinity of 0, infinity of
+             // itself
 };
 
 struct VectorNode {
@@ -43,8 +55,12 @@ struct VectorNode {
 class VectorProgram {
  public:
   static constexpr uint16_t kInverse = 0x7ef8;  // of VectorKind::inverse
-  // Adding 1.5 * 2^23 to a number below 2^22 leaves no room for a fraction; taking it off again leaves the whole
-  // number nearest to it.
+  static constexpr uint16_t kInfinity = 0x7f80, kRoot = 0x5f35;
+  // `middle` halves numbers whose upper half is above this; what is missing then to that of 2.
+  static constexpr uint16_t kHalved = 0x3fc0, kToNextPower = 0x4000 - kHalved - 1;
+  static constexpr double kExponentOfOne = 8388608 + 128 * 127;  // VectorKind::exponent of 1
+  // Adding 1.5 * 2^23 to a number below 2^22 leaves no room for a fraction; taking it off again leaves the
+  // whole number nearest to it.
   static constexpr double kToWhole = 12582912, kMostToWhole = 4194304;
   std::vector<VectorNode> nodes;
 
@@ -70,6 +86,8 @@ class VectorProgram {
   // To the nearest whole number, ties to even; at most kMostToWhole.
   int round(int a) { return add(add(a, kToWhole), -kToWhole); }
   int copy(int a) { return make(VectorKind::copy, a); }
+  // Kinds that have an index.
+  int indexed(VectorKind kind, int a, int index) { return insert({.kind = kind, .a = a, .index = index}); }
   // A value that instructions on halves of words can read as their second operand.
   int in_buffer(int a) { return is_leaf(a) ? copy(a) : a; }
   int multiply_add(int a, int b, double c) { return make(VectorKind::multiply_add, a, b, scalar(c)); }
@@ -86,8 +104,9 @@ class VectorProgram {
   // slice.
   float value_at(int i, int at, float v) const;
 
-  // b + a * number becomes one instruction where the product has no other user, but where it is to be rounded to a
-  // whole number: at a tie the bits that rounding the product drops decide. `keep`: nodes that are wanted.
+  // b + a * number becomes one instruction where the product has no other user, but where it is to be rounded
+  // to a whole number: at a tie the bits that rounding the product drops decide. `keep`: nodes that are
+  // wanted.
   void fuse(std::span<const int> keep);
   // Which nodes the wanted ones need, and how many operands each node is.
   std::vector<int> uses(std::span<const int> keep) const;
