@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "compiler/autogen/join_statements.h"
+
 namespace cs::autogen {
 
 namespace {
@@ -58,6 +60,8 @@ class Builder {
     std::vector<const ops::TensorType*> inputs = g_.input_types(id);
     if (!ops::loops_of(g_.op(id), node.attrs, inputs, outputs, part, why, g_.input_values(id))) return false;
     if (!computable(g_, part.buffers, why)) return false;
+    // A node with one result is taken apart in the graph, where fusing joins its parts; others come whole.
+    if (outputs.size() > 1) join_statements(part);
     for (const ops::LoopBuffer& b : part.buffers) {
       if (b.type.elements() > 0) continue;
       why = "a tensor is empty";
@@ -212,8 +216,8 @@ int64_t Region::words_out() const {
 
 bool same_region(const Region& a, const Region& b) {
   return a.operand_buffer == b.operand_buffer && a.result_buffer == b.result_buffer &&
-         a.constant_buffer == b.constant_buffer && a.may_wait == b.may_wait && a.by_library == b.by_library &&
-         a.program == b.program;
+         a.constant_buffer == b.constant_buffer && a.states == b.states && a.may_wait == b.may_wait &&
+         a.by_library == b.by_library && a.program == b.program;
 }
 
 bool build_region(const Graph& g, std::span<const NodeId> nodes, Region& region, std::string& why) {

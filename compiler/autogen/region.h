@@ -26,10 +26,19 @@
 
 namespace cs::autogen {
 
+// A value that a region keeps from sample to sample: what `made` is at the end of a sample is `kept` in the
+// next one. Buffers of the program, `kept` among the constants, which begin as they are packed. Where `made`
+// is sent, it is sent once more before the first sample, as `kept` is then.
+struct KeptState {
+  int kept = 0, made = 0;
+  bool operator==(const KeptState&) const = default;
+};
+
 struct Region {
   ops::LoopProgram program;
   std::vector<graph::ValueId> operands, results, constants;  // streams in, streams out, in PE memory
   std::vector<int> operand_buffer, result_buffer, constant_buffer;
+  std::vector<KeptState> states;
   bool may_wait = false;    // each of several streams until the others come (held.h)
   bool by_library = false;  // convolutions are the library's (kernels/conv.csl), not generated
   int64_t words_in() const;
@@ -45,6 +54,9 @@ bool same_region(const Region&, const Region&);
 bool build_region(const graph::Graph&, std::span<const graph::NodeId> nodes, Region&, std::string& why);
 // Results that nobody takes stay in the PEs that compute them.
 void keep_results(Region&, const std::set<graph::ValueId>& taken);
+// The operand `before` is kept on the PEs: it is what the result `after` was in the sample before. False if
+// it is no operand, or the only one, which tells the region when to begin.
+bool keep_state(Region&, graph::ValueId before, graph::ValueId after);
 // Step 1's merging of axes: fewer and longer loops with the same accesses in the same order.
 void merge_axes(ops::LoopStatement&);
 
@@ -81,6 +93,8 @@ struct RegionShare {                     // one PE
 RegionShare shard_region(const Region&, const RegionCut&, int x, int y);
 // Operands arrive in the temporaries into which they would be copied; sets `receive` and `once`.
 void receive_in_place(const Region&, RegionShare&);
+// What is sent before the first sample is made from what is kept; adds to `once`.
+void begin_states(const Region&, RegionShare&);
 bool is_stored(const Region&, const RegionShare&, int buffer);  // it has an array
 // Words of the arrays that the share needs.
 int64_t words_stored(const Region&, const RegionShare&);

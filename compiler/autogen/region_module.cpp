@@ -291,7 +291,11 @@ class Writer {
     if (ask_first) out += "  ask();\n";
     for (size_t j = 0; j < r_.results.size(); ++j) out += "  {\n" + send(j) + "  }\n";
     if (!ask_first) out += "  ask();\n";
-    return out + "}\n\ntask start() void {\n  prepare();\n  ask();\n}\n\n";
+    out += "}\n\ntask start() void {\n  prepare();\n";
+    for (const KeptState& state : r_.states)
+      for (size_t j = 0; j < r_.results.size(); ++j)
+        if (r_.result_buffer[j] == state.made) out += "  {\n" + send(j) + "  }\n";
+    return out + "  ask();\n}\n\n";
   }
 
   std::string bindings() const {

@@ -76,6 +76,7 @@ bool placed_by(const LoopStatement& copy, const Runs& from, const Runs& to, Rece
 }  // namespace
 
 void receive_in_place(const Region& r, RegionShare& share) {
+  begin_states(r, share);
   share.receive.assign(r.operands.size(), {});
   for (size_t k = 0; k < r.operands.size(); ++k) {
     int operand = r.operand_buffer[k];

@@ -176,9 +176,10 @@ class Sharder {
   Sharder(const Region& r, const std::vector<Runs>& sent, const std::vector<bool>& whole, bool fine)
       : r_(r), sent_(sent), whole_(whole), fine_(fine), need_(r.program.buffers.size()), stored_(need_) {}
 
-  // False if a buffer has to be whole, which it then is in `whole`.
-  bool run(RegionShare& share, std::vector<bool>& whole) {
+  // False if a buffer has to be whole, which it then is in `whole`. `kept`: what is read of each state.
+  bool run(RegionShare& share, std::vector<bool>& whole, const std::vector<Runs>& kept) {
     for (size_t i = 0; i < sent_.size(); ++i) add(stored_, r_.result_buffer[i], sent_[i]);
+    for (size_t k = 0; k < kept.size(); ++k) add(stored_, r_.states[k].kept, kept[k]);
     need_ = stored_;
     share.program.buffers = r_.program.buffers;
     for (const ops::LoopBlock& block : r_.program.blocks) share.program.blocks.push_back({block.steps, {}});
@@ -332,12 +333,19 @@ RegionShare shard_region(const Region& r, const RegionCut& cut, int x, int y) {
     turns_of(elements, cut, false, x, y, turns[i]);
   }
   std::vector<bool> whole(r.program.buffers.size(), false);
+  // What a sample reads of a state, the one before has to make; until that reads nothing more.
+  std::vector<Runs> kept(r.states.size());
   for (bool done = false; !done;) {
     std::vector<bool> next = whole;
     share = {};
-    done = Sharder(r, sent, whole, cut.fine).run(share, next);
+    done = Sharder(r, sent, whole, cut.fine).run(share, next, kept);
     done = done || next == whole;
     whole = next;
+    for (size_t k = 0; k < kept.size(); ++k) {
+      const Runs& read = share.stored[size_t(r.states[k].kept)];
+      if (kept[k] != read) done = false;
+      kept[k] = read;
+    }
   }
   share.sent = sent;
   share.turns = turns;

@@ -132,6 +132,7 @@ bool streams_divide(const Region& r, int64_t parts) {
 bool large_enough_to_slice(const Region& r) { return words(r) > kEnoughWords; }
 
 int64_t slice_region(Region& r) {
+  if (!r.states.empty()) return 1;  // a part would keep those of another one
   // With several streams, one of them may wait for the whole sample of another, which the slice would hold
   // up.
   if (!large_enough_to_slice(r) || (r.operands.size() != 1 && !r.may_wait)) return 1;

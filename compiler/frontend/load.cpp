@@ -5,6 +5,7 @@
 
 #include "compiler/frontend/frontend.h"
 #include "compiler/frontend/model_config.h"
+#include "compiler/frontend/training_config.h"
 #include "compiler/graph/sample.h"
 #include "runtime/support/files.h"
 
@@ -40,7 +41,9 @@ std::optional<graph::Graph> import_yaml(std::string text, const std::string& nam
   std::optional<std::vector<uint8_t>> weights = read_weights(*doc, folder, diag);
   if (!weights) return std::nullopt;
   std::optional<graph::Graph> g = graph::graph_from_yaml(*doc, *weights, diag);
-  if (!g || !graph::verify(*g, diag) || !graph::propagate_samples(*g, diag)) return std::nullopt;
+  if (!g || !graph::verify(*g, diag) || !train_as_written(name, root, overrides, *g, diag) ||
+      !graph::propagate_samples(*g, diag))
+    return std::nullopt;
   return g;
 }
 

@@ -27,6 +27,13 @@ constexpr std::pair<std::string_view, std::string_view> kTrainerSections[] = {
     {"trainer.init.optimizer.", "optimizer."},
     {"trainer.init.precision.enabled", "model.mixed_precision"},
     {"trainer.init.precision.fp16_type", "model.fp16_type"},
+    {"trainer.init.precision.loss_scaling_factor", "optimizer.loss_scaling_factor"},
+    {"trainer.init.precision.initial_loss_scale", "optimizer.initial_loss_scale"},
+    {"trainer.init.precision.steps_per_increase", "optimizer.steps_per_increase"},
+    {"trainer.init.precision.min_loss_scale", "optimizer.min_loss_scale"},
+    {"trainer.init.precision.max_loss_scale", "optimizer.max_loss_scale"},
+    {"trainer.init.precision.max_gradient_norm", "optimizer.max_gradient_norm"},
+    {"trainer.init.precision.max_gradient_value", "optimizer.max_gradient_value"},
     {"trainer.init.seed", "runconfig.seed"},
     {"trainer.fit.train_dataloader.", "train_input."},
     {"trainer.validate.val_dataloader.", "eval_input."},
@@ -74,9 +81,15 @@ bool ModelConfig::merge(const std::string& path, const YamlNode& root, int depth
   return diag_->ok();
 }
 
+// YAML's merge key `<<: *base` first: what stands beside it overrides.
 void ModelConfig::flatten(const YamlNode& node, const std::string& prefix) {
   if (node.is_map()) {
-    for (const auto& [key, value] : node.entries()) flatten(value, prefix + "." + key.text());
+    if (const YamlNode* base = node.find("<<")) {
+      for (const YamlNode& one : base->is_sequence() ? base->items() : std::vector<YamlNode>{*base})
+        flatten(one, prefix);
+    }
+    for (const auto& [key, value] : node.entries())
+      if (key.text() != "<<") flatten(value, prefix + "." + key.text());
   } else {
     set(prefix, node);
   }
@@ -160,11 +173,13 @@ std::vector<int64_t> ModelConfig::extents(const std::string& key, std::vector<in
 void ModelConfig::report_unknown() {
   std::vector<std::string> known(asked_.begin(), asked_.end());
   for (std::string& k : keys_without_effect()) known.push_back(std::move(k));
+  for (const auto& [nested, plain] : kTrainerSections)
+    if (nested.back() != '.') known.emplace_back(nested);
   for (const auto& [key, node] : values_) {
     if (asked_.contains(key) || is_key_without_effect(key)) continue;
     const std::string close = nearest(key, known);
-    diag_->warning(node.loc(), "unknown key '" + key + "': it changes nothing",
-                   close.empty() ? "" : "did you mean '" + close + "'?");
+    diag_->error(node.loc(), "unknown key '" + key + "'",
+                 close.empty() ? "" : "did you mean '" + close + "'?");
   }
 }
 
@@ -198,6 +213,15 @@ std::string config_policy(const std::string& path, const std::vector<std::string
   if (!is_model_config(doc->root())) return graph::plan_header(*doc, ignored).policy;
   auto config = ModelConfig::read(path, doc->root(), overrides, ignored);
   return config ? config->text("runconfig.autogen_policy", "") : "";
+}
+
+std::string config_autogen_failure(const std::string& path, const std::vector<std::string>& overrides) {
+  if (!path.ends_with(".yaml") && !path.ends_with(".yml")) return "";
+  Diag ignored;
+  const auto doc = YamlDoc::parse_file(path, ignored);
+  if (!doc || !is_model_config(doc->root())) return "";
+  auto config = ModelConfig::read(path, doc->root(), overrides, ignored);
+  return config ? config->text("runconfig.autogen_on_failure", "") : "";
 }
 
 std::optional<std::string> print_config(const std::string& path, const std::vector<std::string>& overrides,

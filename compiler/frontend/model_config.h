@@ -9,9 +9,9 @@
 //
 // model.name chooses the network: fc_mnist (mlp), lenet, resnet, gpt2 (gpt3), bert, t5 (transformer). Without
 // it the keys decide, as every kind of network has some of its own. Keys of the zoo that do not change the
-// forward graph (data loading, checkpoints) are accepted; keys that nobody knows are warnings with the
-// nearest known one, in the section `optimizer` errors (optimizer_config.h). The zoo's later style, which
-// nests all this below `trainer`, is read as the same keys.
+// forward graph (data loading, checkpoints) are accepted; keys that nobody knows are errors with the nearest
+// known one. Losses are read by loss_config.h, the optimizer by optimizer_config.h. The zoo's later style,
+// which nests all this below `trainer`, is read as the same keys.
 #pragma once
 
 #include <map>
@@ -45,7 +45,7 @@ class ModelConfig {
   void error(const std::string& key, const std::string& message, const std::string& help = {});
   void warning(const std::string& key, const std::string& message, const std::string& help = {});
   const std::map<std::string, YamlNode>& values() const { return values_; }
-  // Warns about every key that nobody asked for and that the zoo's conventions do not know.
+  // An error for every key that nobody asked for and that the zoo's conventions do not know.
   void report_unknown();
 
   // The merged keys, one a line, each with the file and line that it comes from.
@@ -76,6 +76,8 @@ bool is_model_config(const YamlNode& root);
 // The policy that a file asks for: runconfig.autogen_policy of a configuration, that of a plan; empty if it
 // does not say.
 std::string config_policy(const std::string& path, const std::vector<std::string>& overrides);
+// runconfig.autogen_on_failure of a configuration; empty if it does not say.
+std::string config_autogen_failure(const std::string& path, const std::vector<std::string>& overrides);
 // The merged keys of a configuration (ModelConfig::print).
 std::optional<std::string> print_config(const std::string& path, const std::vector<std::string>& overrides,
                                         Diag&);

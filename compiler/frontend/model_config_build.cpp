@@ -3,8 +3,11 @@
 
 #include <fmt/format.h>
 
+#include "compiler/frontend/loss_config.h"
 #include "compiler/frontend/model_config_keys.h"
 #include "compiler/frontend/model_config_net.h"
+#include "compiler/frontend/optimizer_config.h"
+#include "compiler/frontend/training_config.h"
 #include "compiler/graph/sample.h"
 
 namespace cs::frontend {
@@ -56,11 +59,18 @@ std::optional<graph::Graph> build_model(ModelConfig& c, Diag& diag) {
   NetBuilder b(c);
   b.graph.name = kind->name;
   kind->build(b);
+  check_run_keys(c);
+  if (!c.text("runconfig.mode", "").starts_with("train")) check_losses(c);
   const std::string policy = c.text("runconfig.autogen_policy", "default");
   if (policy != "default" && policy != "disabled" && policy != "medium" && policy != "aggressive")
     c.error("runconfig.autogen_policy",
             "unknown policy '" + policy + "'; there are disabled, default, medium and aggressive");
-  check_training_keys(c);
+  const bool training = is_training(c);
+  if (training && diag.ok()) {
+    if (!train_as_configured(c, b.graph, b.parameters, diag)) return std::nullopt;
+  } else {
+    read_optimizer(c);
+  }
   c.report_unknown();
   if (!diag.ok()) return std::nullopt;
   if (!graph::verify(b.graph, diag) || !graph::propagate_samples(b.graph, diag)) return std::nullopt;

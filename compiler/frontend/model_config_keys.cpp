@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "compiler/frontend/loss_config.h"
 #include "compiler/frontend/optimizer_config.h"
 
 namespace cs::frontend {
@@ -14,10 +15,24 @@ namespace cs::frontend {
 namespace {
 
 // Whole sections end with a point.
-constexpr const char* kKeys[] = {"eval_input.",
-                                 "predict_input.",
-                                 "csconfig.",
-                                 "trainer.",
+constexpr const char* kKeys[] = {"csconfig.",
+                                 "trainer.init.backend.",
+                                 "trainer.init.callbacks.",
+                                 "trainer.init.checkpoint.",
+                                 "trainer.init.device",
+                                 "trainer.init.logging.",
+                                 "trainer.init.loggers.",
+                                 "trainer.init.loop.",
+                                 "trainer.init.model_dir",
+                                 "trainer.init.precision.log_loss_scale",
+                                 "trainer.init.precision.precision_opt_level",
+                                 "trainer.init.precision.optimizer_level",
+                                 "trainer.init.schedulers.",
+                                 "trainer.init.sparsity.",
+                                 "trainer.fit.ckpt_path",
+                                 "trainer.fit.val_dataloader.",
+                                 "trainer.validate.ckpt_path",
+                                 "trainer.validate_all.",
                                  "description",
                                  "tag",
                                  "train_input.data_processor",
@@ -46,6 +61,58 @@ constexpr const char* kKeys[] = {"eval_input.",
                                  "train_input.short_seq_prob",
                                  "train_input.mask_whole_word",
                                  "train_input.disable_nsp",
+                                 "train_input.aggregate_cartilage",
+                                 "train_input.augment_data.",
+                                 "train_input.buckets",
+                                 "train_input.class_id",
+                                 "train_input.data_file",
+                                 "train_input.data_transforms.",
+                                 "train_input.dataset.",
+                                 "train_input.dataset_map_fn",
+                                 "train_input.data_subset",
+                                 "train_input.drop_last_batch",
+                                 "train_input.dupe_factor",
+                                 "train_input.dynamic_mlm_scale",
+                                 "train_input.echo_type",
+                                 "train_input.extra_ids",
+                                 "train_input.fp16_type",
+                                 "train_input.gather_mlm_labels",
+                                 "train_input.image_channels",
+                                 "train_input.image_data_size",
+                                 "train_input.image_size",
+                                 "train_input.img_data_dir",
+                                 "train_input.is_training",
+                                 "train_input.label_vocab_file",
+                                 "train_input.masked_lm_prob",
+                                 "train_input.max_cls_tokens",
+                                 "train_input.mixture.",
+                                 "train_input.n_parallel_reads",
+                                 "train_input.noaug",
+                                 "train_input.normalize_data_method",
+                                 "train_input.num_diffusion_steps",
+                                 "train_input.num_parallel_calls",
+                                 "train_input.preprocessing.",
+                                 "train_input.repeat",
+                                 "train_input.root",
+                                 "train_input.sampler",
+                                 "train_input.scale_mlm_weights",
+                                 "train_input.seed",
+                                 "train_input.seq_length",
+                                 "train_input.shuffle_buffer",
+                                 "train_input.shuffle_buffer_size",
+                                 "train_input.sort_files",
+                                 "train_input.split",
+                                 "train_input.src_data_dir",
+                                 "train_input.ssl_transform",
+                                 "train_input.steps",
+                                 "train_input.tgt_data_dir",
+                                 "train_input.train_test_split",
+                                 "train_input.transforms.",
+                                 "train_input.use_fast_dataloader",
+                                 "train_input.use_multiple_workers",
+                                 "train_input.use_vsl",
+                                 "train_input.use_worker_cache",
+                                 "train_input.whole_word_masking",
                                  "model.dropout_rate",
                                  "model.dropout",
                                  "model.attention_dropout_rate",
@@ -68,10 +135,34 @@ constexpr const char* kKeys[] = {"eval_input.",
                                  "model.mlm_loss_weight",
                                  "model.mlm_loss_scaling",
                                  "model.label_smoothing",
+                                 "model.dropout_seed",
+                                 "model.cls_dropout_rate",
+                                 "model.label_dropout_rate",
+                                 "model.relu_dropout_rate",
+                                 "model.encoder_output_dropout_rate",
+                                 "model.token_dropout",
+                                 "model.task_dropout",
+                                 "model.compute_eval_metrics",
+                                 "model.eval_metrics",
+                                 "model.allow_multireplica",
+                                 "model.precision_opt_level",
+                                 "model.enable_gpu_optimizations",
+                                 "model.weight_initialization_seed",
+                                 "model.bias_initializer",
+                                 "model.bias_initializer.",
+                                 "model.future_implementations",
+                                 "model.include_padding_in_loss",
+                                 "model.extra_ids",
                                  "model.enable_vts",
                                  "model.scale_attn_by_inverse_layer_idx"};
 
+// Of data loading, but the forward graph has shapes from them.
+constexpr const char* kShapeKeys[] = {"train_input.max_sequence_length",
+                                      "train_input.src_max_sequence_length",
+                                      "train_input.tgt_max_sequence_length", "train_input.image_shape"};
+
 constexpr const char* kRunKeys[] = {"act_memory_gi",
+                                    "autogen_on_failure",
                                     "autogen_policy",
                                     "autoload_last_checkpoint",
                                     "check_loss_values",
@@ -155,20 +246,8 @@ constexpr const char* kRunKeys[] = {"act_memory_gi",
 template <size_t N>
 bool one_of(const char* const (&list)[N], const std::string& key) {
   return std::any_of(std::begin(list), std::end(list), [&](std::string_view known) {
-    return key == known || (known.back() == '.' && key.starts_with(known));
+    return key == known || (known.back() == '.' && (key + ".").starts_with(known));
   });
-}
-
-void check_mode(ModelConfig& c) {
-  const std::string mode = c.text("runconfig.mode", "");
-  constexpr std::array<std::string_view, 7> kModes = {"",      "train",          "eval",     "eval_all",
-                                                      "infer", "train_and_eval", "inference"};
-  if (std::find(kModes.begin(), kModes.end(), mode) == kModes.end()) {
-    c.error("runconfig.mode", fmt::format("unknown mode '{}'", mode),
-            "there are train, eval, eval_all, train_and_eval and inference");
-  } else if (mode.starts_with("train")) {
-    c.error("runconfig.mode", "training is not built yet", "mode eval compiles the forward graph");
-  }
 }
 
 }  // namespace
@@ -177,6 +256,14 @@ bool is_key_without_effect(const std::string& key) {
   constexpr std::string_view kRun = "runconfig.", kOptimizer = "optimizer.";
   if (key.starts_with(kRun)) return one_of(kRunKeys, key.substr(kRun.size()));
   if (key.starts_with(kOptimizer)) return true;  // read_optimizer() complains of what it does not know
+  if (is_loss_key(key)) return true;             // and so do those that read losses
+  // Data of evaluation has the keys of data of training.
+  for (const std::string_view section : {"eval_input", "predict_input"}) {
+    if (key == section) return true;
+    const std::string same = "train_input" + key.substr(std::min(section.size(), key.size()));
+    if (key.starts_with(std::string(section) + ".") && (one_of(kKeys, same) || one_of(kShapeKeys, same)))
+      return true;
+  }
   return one_of(kKeys, key);
 }
 
@@ -184,11 +271,6 @@ std::vector<std::string> keys_without_effect() {
   std::vector<std::string> all(std::begin(kKeys), std::end(kKeys));
   for (const char* k : kRunKeys) all.push_back(std::string("runconfig.") + k);
   return all;
-}
-
-void check_training_keys(ModelConfig& c) {
-  check_mode(c);
-  read_optimizer(c);
 }
 
 }  // namespace cs::frontend

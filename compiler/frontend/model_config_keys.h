@@ -13,7 +13,7 @@ namespace cs::frontend {
 bool is_key_without_effect(const std::string& key);
 // All of them, for "did you mean"; whole sections end with a point.
 std::vector<std::string> keys_without_effect();
-// Values of `runconfig` and `optimizer` that no run could use, and what is not built: training.
-void check_training_keys(ModelConfig&);
+// Values of `runconfig` of another kind than its keys have (run_keys.cpp).
+void check_run_keys(ModelConfig&);
 
 }  // namespace cs::frontend

@@ -107,7 +107,13 @@ ValueId NetBuilder::weight(const std::string& name, ops::Shape shape, double bou
   ops::Tensor t(ops::TensorType{real_, std::move(shape)});
   Rng rng(seed_ * 0x9E3779B97F4A7C15ull ^ hash_bytes(name));
   for (int64_t i = 0; i < *n; ++i) t.set(i, rng.uniform(float(-bound), float(bound)));
-  return graph.add_constant(graph.fresh_name(name), std::move(t));
+  parameters.push_back(graph.add_constant(graph.fresh_name(name), std::move(t)));
+  return parameters.back();
+}
+
+ValueId NetBuilder::filled_weight(const std::string& name, ops::Shape shape, double value) {
+  parameters.push_back(filled(name, std::move(shape), value));
+  return parameters.back();
 }
 
 ValueId NetBuilder::constant(const std::string& name, ops::Shape shape, const std::vector<float>& values) {
@@ -164,13 +170,13 @@ ValueId NetBuilder::linear(const std::string& name, ValueId v, int64_t outputs, 
 }
 
 ValueId NetBuilder::layer_norm(const std::string& name, ValueId v, double epsilon) {
-  const ValueId scale = filled(name + "_g", {shape(v).back()}, 1);
-  return op("layer_norm", name, {v, scale, filled(name + "_b", {shape(v).back()}, 0)},
+  const ValueId scale = filled_weight(name + "_g", {shape(v).back()}, 1);
+  return op("layer_norm", name, {v, scale, filled_weight(name + "_b", {shape(v).back()}, 0)},
             {{"epsilon", epsilon}});
 }
 
 ValueId NetBuilder::rms_norm(const std::string& name, ValueId v, double epsilon) {
-  return op("rms_norm", name, {v, filled(name + "_g", {shape(v).back()}, 1)}, {{"epsilon", epsilon}});
+  return op("rms_norm", name, {v, filled_weight(name + "_g", {shape(v).back()}, 1)}, {{"epsilon", epsilon}});
 }
 
 bool NetBuilder::gated(const std::string& function) const {

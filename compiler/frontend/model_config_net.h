@@ -17,6 +17,7 @@ class NetBuilder {
 
   ModelConfig& config;
   graph::Graph graph;
+  std::vector<ValueId> parameters;  // what training changes
 
   // ---- tensors
   // Type of weights and activations: f32, or 16 bits with model.mixed_precision.
@@ -26,6 +27,7 @@ class NetBuilder {
   // an error.
   ValueId weight(const std::string& name, ops::Shape, double bound);
   ValueId filled(const std::string& name, ops::Shape, double value);
+  ValueId filled_weight(const std::string& name, ops::Shape, double value);  // changed by training
   ValueId constant(const std::string& name, ops::Shape, const std::vector<float>&);
   const ops::Shape& shape(ValueId) const;
 

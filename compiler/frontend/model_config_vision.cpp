@@ -35,7 +35,7 @@ ValueId conv(NetBuilder& b, const std::string& name, ValueId v, int64_t filters,
 ValueId batch_norm(NetBuilder& b, const std::string& name, ValueId v, double epsilon) {
   const int64_t c = b.shape(v)[1];
   return b.op("batch_norm", name,
-              {v, b.filled(name + "_scale", {c}, 1), b.filled(name + "_bias", {c}, 0),
+              {v, b.filled_weight(name + "_scale", {c}, 1), b.filled_weight(name + "_bias", {c}, 0),
                b.weight(name + "_mean", {c}, 0.1), b.filled(name + "_variance", {c}, 1)},
               {{"epsilon", epsilon}});
 }

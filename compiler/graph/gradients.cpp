@@ -118,11 +118,23 @@ class Backward {
     Node like = node;
     like.name = g_.fresh_name(node.name + "_gradient");
     if (!add_steps(g_, like, steps, values, diag_)) return false;
+    // A loss's backward pass is an operator of the graph like the loss.
+    if (row.loss) stand_alone(values, node.inputs.size());
     for (size_t k = 0; k < node.inputs.size(); ++k) {
       const auto made = values.find(fmt::format("dx{}", k));
       if (made != values.end() && call.wants(k)) parts_[node.inputs[k]].push_back(made->second);
     }
     return true;
+  }
+
+  void stand_alone(const std::map<std::string, ValueId>& values, size_t operands) {
+    for (size_t k = 0; k < operands; ++k) {
+      const auto made = values.find(fmt::format("dx{}", k));
+      if (made == values.end() || !g_.value(made->second).producer.valid()) continue;
+      Node& node = g_.node(g_.value(made->second).producer);
+      node.from.clear();
+      node.from_op.clear();
+    }
   }
 
   // Operands of the row that are absent keep their places.

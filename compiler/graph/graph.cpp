@@ -125,6 +125,29 @@ void Graph::erase(NodeId id) {
   node.alive = false;
 }
 
+void Graph::clear_outputs() {
+  for (ValueId v : outputs) values_[v].is_output = false;
+  outputs.clear();
+}
+
+const State* Graph::state_of_input(const std::string& value) const {
+  const auto it =
+      std::find_if(states.begin(), states.end(), [&](const State& s) { return s.input == value; });
+  return it == states.end() ? nullptr : &*it;
+}
+
+const State* Graph::state_of_output(const std::string& value) const {
+  const auto it =
+      std::find_if(states.begin(), states.end(), [&](const State& s) { return s.output == value; });
+  return it == states.end() ? nullptr : &*it;
+}
+
+const HostScalar* Graph::scalar_of(const std::string& value) const {
+  const auto it =
+      std::find_if(scalars.begin(), scalars.end(), [&](const HostScalar& s) { return s.input == value; });
+  return it == scalars.end() ? nullptr : &*it;
+}
+
 size_t Graph::remove_dead() {
   size_t removed = 0;
   for (size_t i = nodes_.size(); i-- > 0;) {

@@ -72,12 +72,24 @@ struct Node {
   bool alive = true;
 };
 
+// A value that goes on from one run of the graph to the next, as weights that are trained: `input` is one of
+// the graph's inputs, `output` one of its outputs, of the same type, and what a run begins with next. By
+// name, as passes keep the names of inputs and outputs.
+struct State {
+  std::string name;     // for people and checkpoints: "w0", "w0.exp_avg"
+  std::string purpose;  // "weights", "optimizer", "loss scale", "gradients"
+  std::string input, output;
+  std::shared_ptr<const ops::Tensor> initial;
+};
+
 class Graph {
  public:
   std::string name;                      // of the model
   std::vector<ValueId> inputs, outputs;  // of the model, in its order
   // Weights and small constants. Nobody changes one, so that copies of a graph share them.
   std::vector<std::shared_ptr<const ops::Tensor>> constants;
+  std::vector<State> states;        // with any, a run is a step of training
+  std::vector<HostScalar> scalars;  // inputs that the host computes for each run
 
   // -- building and changing. Names must be unique; use fresh_name() for new ones.
   ValueId add_input(const std::string& name, ops::TensorType type, int sample_dim = -1);
@@ -86,6 +98,7 @@ class Graph {
   NodeId add_node(Node node);  // edges from node.inputs; node.outputs must be empty, see add_result
   ValueId add_result(NodeId node, const std::string& value_name);
   void set_output(ValueId value);  // appends to outputs
+  void clear_outputs();
   void set_input_of(NodeId node, size_t operand, ValueId value);
   void set_inputs_of(NodeId node, std::vector<ValueId> values);
   // Every use of `from` (graph outputs too: the output keeps its name, `to` takes it) becomes a use of `to`.
@@ -105,6 +118,9 @@ class Graph {
   size_t value_slots() const { return values_.size(); }
   bool has_value(ValueId id) const { return values_.has(id); }
   std::optional<ValueId> find_value(const std::string& name) const;
+  const State* state_of_input(const std::string& value) const;  // nullptr: it is none's
+  const State* state_of_output(const std::string& value) const;
+  const HostScalar* scalar_of(const std::string& value) const;
   std::optional<NodeId> find_node(const std::string& name) const;
   const ops::Tensor* constant_of(ValueId id) const;  // nullptr if not a constant
   std::shared_ptr<const ops::Tensor> shared_constant_of(ValueId id) const;

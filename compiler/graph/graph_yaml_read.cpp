@@ -8,7 +8,9 @@
 #include <fmt/format.h>
 
 #include "compiler/graph/graph_yaml.h"
+#include "compiler/graph/tensor_yaml.h"
 #include "compiler/graph/yaml_values.h"
+#include "runtime/program/host_yaml.h"
 
 namespace cs::graph {
 
@@ -34,11 +36,15 @@ class Reader {
     std::string weights_name;
     m.optional("weights", weights_name);
     m.child("plan");  // plan_header reads it
+    m.child("training");  // the frontend reads what makes a step of training of the graph
+    m.child("optimizer");
     list(m, "inputs", [&](const YamlNode& n) { read_input(n); });
     list(m, "constants", [&](const YamlNode& n) { read_constant(n); });
     list(m, "nodes", [&](const YamlNode& n) { read_node(n); });
     for (const PendingNode& p : pending_) connect(p);
     list(m, "outputs", [&](const YamlNode& n) { read_output(n); });
+    list(m, "states", [&](const YamlNode& n) { read_state(n); });
+    list(m, "scalars", [&](const YamlNode& n) { read_scalar(n); });
     m.finish();
     if (diag_.errors() != before) return std::nullopt;
     infer();
@@ -117,58 +123,57 @@ class Reader {
     std::optional<ops::TensorType> type = read_type(m, true);
     // What every sample finds the same is held once.
     const int sample_dim = read_sample_dim(m, type ? &*type : nullptr);
-    const YamlNode* value = m.child("value");
-    int64_t offset = -1;
     bool quantised = false;
-    m.optional("offset", offset);
     m.optional("quantised", quantised);
+    if (!type) return m.finish();
+    std::optional<ops::Tensor> t = read_tensor(m, "constant", name, *type, weights_, diag_);
     m.finish();
-    if (!type || !new_value_name(name, node.loc())) return;
-    const auto mark = [&](graph::Value& v) {
-      v.sample_dim = sample_dim;
-      v.quantised = quantised;
-    };
-    if ((value != nullptr) == (offset >= 0)) {
-      diag_.error(node.loc(), fmt::format("constant '{}' needs either 'value' or 'offset'", name));
-      return;
-    }
-    if (value != nullptr) {
-      if (read_elements(name, *type, *value)) mark(g_.value(*g_.find_value(name)));
-      return;
-    }
-    int64_t need = type->bytes(), have = int64_t(weights_.size());
-    if (offset > have || need > have - offset) {
-      diag_.error(node.loc(),
-                  fmt::format("constant '{}' needs {} bytes at offset {}, the weights file has {} bytes",
-                              name, need, offset, have));
-      return;
-    }
-    ops::Tensor t(*type);
-    std::copy_n(weights_.begin() + offset, need, t.bytes.begin());
-    mark(g_.value(g_.add_constant(name, std::move(t))));
+    if (!t || !new_value_name(name, node.loc())) return;
+    graph::Value& v = g_.value(g_.add_constant(name, std::move(*t)));
+    v.sample_dim = sample_dim;
+    v.quantised = quantised;
   }
 
-  bool read_elements(const std::string& name, const ops::TensorType& type, const YamlNode& value) {
-    std::vector<YamlNode> items = value.is_sequence() ? value.items() : std::vector<YamlNode>{value};
-    if (int64_t(items.size()) != type.elements()) {
-      diag_.error(value.loc(), fmt::format("constant '{}' needs {} elements, has {}", name, type.elements(),
-                                           items.size()));
-      return false;
+  // Inputs and outputs are there already.
+  void read_state(const YamlNode& node) {
+    YamlMap m(node, "state", diag_);
+    if (!m.valid()) return;
+    State s;
+    m.required("name", s.name);
+    m.required("purpose", s.purpose);
+    m.required("input", s.input);
+    m.required("output", s.output);
+    const auto input = g_.find_value(s.input), output = g_.find_value(s.output);
+    if (!input || !g_.value(*input).is_input || !output || !g_.value(*output).is_output) {
+      diag_.error(node.loc(),
+                  fmt::format("state '{}' goes from an input to an output, but there is no {} '{}'", s.name,
+                              input && g_.value(*input).is_input ? "output" : "input",
+                              input && g_.value(*input).is_input ? s.output : s.input));
+      return;
     }
-    ops::Tensor t(type);
-    for (size_t i = 0; i < items.size(); ++i) {
-      std::string text = items[i].is_scalar() ? items[i].text() : "";
-      if (std::optional<int64_t> n = parse_integer(text); n && !data_type_is_float(type.dtype)) {
-        t.set_int(int64_t(i), *n);
-      } else if (std::optional<double> d = parse_number(text)) {
-        t.set(int64_t(i), *d);
-      } else {
-        diag_.error(items[i].loc(), fmt::format("'{}' is not a number", text));
-        return false;
-      }
+    std::optional<ops::Tensor> t = read_tensor(m, "state", s.name, g_.value(*input).type, weights_, diag_);
+    m.finish();
+    if (g_.state_of_input(s.input) != nullptr || g_.state_of_output(s.output) != nullptr)
+      diag_.error(node.loc(),
+                  fmt::format("two states have the input '{}' or the output '{}'", s.input, s.output));
+    if (!t) return;
+    s.initial = std::make_shared<const ops::Tensor>(std::move(*t));
+    g_.states.push_back(std::move(s));
+  }
+
+  void read_scalar(const YamlNode& node) {
+    YamlMap m(node, "scalar", diag_);
+    if (!m.valid()) return;
+    HostScalar s;
+    cs::read_scalar(m, s, diag_);
+    m.finish();
+    const auto input = g_.find_value(s.input);
+    if (!input || !g_.value(*input).is_input || g_.value(*input).type.elements() != 1 ||
+        !data_type_is_float(g_.value(*input).type.dtype)) {
+      diag_.error(node.loc(), fmt::format("'{}' is no input of one number in floating point", s.input));
+      return;
     }
-    g_.add_constant(name, std::move(t));
-    return true;
+    g_.scalars.push_back(std::move(s));
   }
 
   void read_node(const YamlNode& node) {

@@ -8,6 +8,7 @@
 
 #include "compiler/graph/graph_yaml.h"
 #include "compiler/graph/yaml_values.h"
+#include "runtime/program/host_yaml.h"
 
 namespace cs::graph {
 
@@ -57,6 +58,19 @@ std::string node_line(const Graph& g, const Node& n) {
   return s + "}\n";
 }
 
+// Small tensors are written in the text, others lie in the file of weights.
+std::string elements_or_offset(const ops::Tensor& t, std::vector<uint8_t>& weights) {
+  if (!fits_inline(t)) {
+    weights.resize((weights.size() + 15) / 16 * 16);
+    const std::string offset = fmt::format("offset: {}", weights.size());
+    weights.insert(weights.end(), t.bytes.begin(), t.bytes.end());
+    return offset;
+  }
+  std::string elements;
+  for (int64_t k = 0; k < t.elements(); ++k) elements += (k == 0 ? "" : ", ") + element(t, k);
+  return "value: [" + elements + "]";
+}
+
 }  // namespace
 
 GraphText graph_text(const Graph& g, const std::string& weights_file, const PlanHeader& plan) {
@@ -69,16 +83,16 @@ GraphText graph_text(const Graph& g, const std::string& weights_file, const Plan
     constants += fmt::format("  - {{name: {}, {}, ", yaml_quote(v.name), type_key(v));
     if (v.sample_dim >= 0) constants += fmt::format("sample_dim: {}, ", v.sample_dim);
     if (v.quantised) constants += "quantised: true, ";
-    if (fits_inline(t)) {
-      std::string elements;
-      for (int64_t k = 0; k < t.elements(); ++k) elements += (k == 0 ? "" : ", ") + element(t, k);
-      constants += "value: [" + elements + "]}\n";
-    } else {
-      out.weights.resize((out.weights.size() + 15) / 16 * 16);
-      constants += fmt::format("offset: {}}}\n", out.weights.size());
-      out.weights.insert(out.weights.end(), t.bytes.begin(), t.bytes.end());
-    }
+    constants += elements_or_offset(t, out.weights) + "}\n";
   }
+  std::string training;
+  if (!g.states.empty()) training += "states:\n";
+  for (const State& s : g.states)
+    training += fmt::format("  - {{name: {}, purpose: {}, input: {}, output: {}, {}}}\n", yaml_quote(s.name),
+                            yaml_quote(s.purpose), yaml_quote(s.input), yaml_quote(s.output),
+                            elements_or_offset(*s.initial, out.weights));
+  if (!g.scalars.empty()) training += "scalars:\n";
+  for (const HostScalar& s : g.scalars) training += fmt::format("  - {}\n", scalar_text(s));
   out.yaml = "graph: " + yaml_quote(g.name) + "\n";
   if (!plan.after.empty())
     out.yaml += fmt::format("plan: {{policy: {}, after: {}{}{}}}\n", yaml_quote(plan.policy), yaml_quote(plan.after),
@@ -93,6 +107,7 @@ GraphText graph_text(const Graph& g, const std::string& weights_file, const Plan
     out.yaml += "}\n";
   }
   if (!constants.empty()) out.yaml += "constants:\n" + constants;
+  out.yaml += training;
   std::vector<NodeId> nodes = g.nodes();
   out.yaml += nodes.empty() ? "nodes: []\n" : "nodes:\n";
   for (NodeId id : nodes) out.yaml += node_line(g, g.node(id));

@@ -27,6 +27,8 @@ struct PackedConstant {
   std::string name;      // symbol below the instance's name: "w", "b", "c0"
   ConstantView values;   // w: row-major [m][n]; others [m] (elementwise, regions: all elements)
   bool integer = false;  // PEs hold words of i32: of regions, of weights in bytes
+  std::string state =
+      {};  // of regions: the value changes from sample to sample, and is called so (HostState)
 };
 
 // An operand of a concat: its array on a PE, and its words of a row of the result.

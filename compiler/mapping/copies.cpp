@@ -174,13 +174,14 @@ void add_copies(Parts& parts, FlowPlan& plan, Extent& strip) {
   (parts.copies.stacked ? strip.height : strip.width) *= parts.copies.count;
 }
 
-void pack_copies(const Parts& parts, const Extent& fabric, Weights& weights, std::vector<Constant>& rows) {
+void pack_copies(const Parts& parts, const Extent& fabric, Weights& weights, HostPart& host) {
+  std::vector<Constant>& rows = host.constants;
   const size_t one = parts.instances.size() / size_t(parts.copies.count);
   const Extent strip = strip_of(parts.copies, fabric);
   for (size_t i = 0; i < one; ++i) {
     const Instance& first = parts.instances[i];
     const size_t begin = rows.size();
-    pack_constants(first, weights, rows);
+    pack_constants(first, weights, host);
     const std::vector<Constant> own(rows.begin() + std::ptrdiff_t(begin), rows.end());
     for (int copy = 1; copy < parts.copies.count; ++copy) {
       const Instance& inst = parts.instances[size_t(copy) * one + i];

@@ -18,7 +18,7 @@ namespace cs::mapping {
 void add_copies(Parts&, FlowPlan&, Extent& strip);
 // Constants of PEs, in weights.bin once for all copies: those of the kernels of the first one and, moved by the extent
 // of a strip, of those that are behind them.
-void pack_copies(const Parts&, const Extent& fabric, Weights&, std::vector<Constant>& rows);
+void pack_copies(const Parts&, const Extent& fabric, Weights&, HostPart&);
 // What the copies do together: one's interval divided by their number, unless the host's network brings less.
 void estimate_copies(const Parts& one, const FlowPlan&, const Machine&, NetworkEstimate&);
 

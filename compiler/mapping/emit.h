@@ -15,8 +15,8 @@ namespace cs::mapping {
 std::string layout_text(const std::string& model, const Extent& fabric, const SharedRoles&, const FlowPlan&,
                         const Parts&);
 // Appends the instance's constants as its PEs hold them, with one row per rectangle of equal extents.
-void pack_constants(const Instance&, Weights&, std::vector<Constant>& rows);
-void pack_region(const Instance&, Weights&, std::vector<Constant>& rows);
+void pack_constants(const Instance&, Weights&, HostPart&);
+void pack_region(const Instance&, Weights&, HostPart&);
 // So many lists of words, which are made one after the other when the weights are read.
 Weights::Source source_of_words(size_t lists, std::function<void(size_t list, std::vector<uint32_t>&)> append);
 // Arrays of i32 beside its constants that PEs of the region export, below the instance's name.

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <cctype>
+#include <map>
 
 #include <fmt/format.h>
 
 #include "compiler/autogen/row_code.h"
+#include "compiler/mapping/held_states.h"
 
 namespace cs::mapping {
 
@@ -76,14 +78,23 @@ bool make_region(const Graph& g, const Group& group, const autogen::HeldStreams&
   autogen::Region region;
   std::string why;
   if (!autogen::build_region(g, group.nodes, region, why)) return fail(g, group.nodes.front(), why, diag);
+  std::map<ValueId, const graph::State*> states;
+  for (const graph::State* s : held_states(g, group.nodes)) {
+    const ValueId before = *g.find_value(s->input);
+    if (!autogen::keep_state(region, before, *g.find_value(s->output)))
+      return fail(g, group.nodes.front(), fmt::format("state '{}' cannot stay on its PEs", s->name), diag);
+    states[before] = s;
+  }
   region.may_wait = streams.may_wait(region);
   inst.work.kind = kernels::region_kind();
   inst.work.rows = autogen::slice_region(region);
   for (size_t k = 0; k < region.constants.size(); ++k) {
-    const auto t = g.shared_constant_of(region.constants[k]);
+    const auto state = states.find(region.constants[k]);
+    const auto t = state != states.end() ? state->second->initial : g.shared_constant_of(region.constants[k]);
     if (!fits_words(g.value(region.constants[k]), *t, diag)) return false;
     inst.constants.push_back({region.program.buffers[size_t(region.constant_buffer[k])].name,
-                              kernels::ConstantView(t), !data_type_is_float(t->type.dtype)});
+                              kernels::ConstantView(t), !data_type_is_float(t->type.dtype),
+                              state != states.end() ? state->second->name : ""});
   }
   inst.region = std::move(region);
   inst.work.kind->fill(g, group, machine, inst);

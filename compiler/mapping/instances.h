@@ -71,6 +71,8 @@ struct Stream {
   std::string tensor;             // host tensor sent or received, empty if none
   std::string port_in, port_out;  // names of the HostPorts, empty if none
   std::vector<Taker> takers;
+  bool initial =
+      false;  // what is sent in a sample was made in the one before; first what the producer begins with
 };
 
 struct Parts {

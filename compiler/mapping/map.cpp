@@ -129,8 +129,10 @@ bool emit(const graph::Graph& g, Placed& placed, const Machine& machine, Mapped&
   mapped.files[mapped.layout] = layout_text(g.name, placed.fabric, shared, placed.flows, parts);
   mapped.host = parts.host;
   mapped.weights = std::move(parts.weights);
-  pack_copies(parts, placed.fabric, mapped.weights, mapped.host.constants);
+  pack_copies(parts, placed.fabric, mapped.weights, mapped.host);
   for (Constant& c : mapped.host.constants) c.symbol = shared.exported(c.symbol);
+  for (HostState& s : mapped.host.states)
+    for (StatePart& p : s.parts) p.symbol = shared.exported(p.symbol);
   mapped.ports = placed.flows.ports;
   mapped.fabric_width = placed.fabric.width;
   mapped.fabric_height = placed.fabric.height;

@@ -42,6 +42,9 @@ struct Strips {
 // Waiting for each other costs kernels that are nearly as slow as the slowest one about a tenth, which no
 // estimate knows (docs/mapping.md), and the wafer has PEs.
 inline constexpr double kPace = 0.9;
+// In a step of training no two samples are under way: every kernel's time counts, not the slowest one's
+// alone.
+inline constexpr double kTrainingPace = 0.1;
 
 struct MapOptions {
   int fabric_width = 0,

@@ -21,6 +21,7 @@ class Events {
     for (Skew& k : skews_) k.until_first *= late, k.until_last *= late, k.again *= late;
     for (const Instance& inst : parts.instances) {
       takes_.emplace_back(size_t(inst.work.operands));
+      sends_before_.push_back(0);
       sends_.emplace_back(std::max<size_t>(1, inst.results.size()));
       sent_words_.emplace_back(sends_.back().size(), 0);
       sending_.emplace_back(sends_.back().size());
@@ -84,6 +85,7 @@ class Events {
     ways_.push_back(w);
     if (stream.producer < 0) return;
     sends_[size_t(stream.producer)][size_t(stream.result)] = w;
+    if (stream.initial) sends_before_[size_t(stream.producer)] = 1;
     sent_words_[size_t(stream.producer)][size_t(stream.result)] = stream.words;
     sending_[size_t(stream.producer)][size_t(stream.result)] = pace(stream);
   }
@@ -210,12 +212,13 @@ class Events {
     for (size_t r = 0; r < words.size(); ++r) {
       const Way& out = sends_[size_t(i)][r];
       if (r == 0) {
-        after(out.first, begin, k.until_first, 0);
+        after(out.first, begin, k.until_first, sends_before_[size_t(i)]);
       } else {
         after(out.first, sends_[size_t(i)][r - 1].last, 0, 0);
       }
       sent += double(words[r]);
-      after(out.last, begin, k.until_first + (k.until_last - k.until_first) * sent / all, 0);
+      after(out.last, begin, k.until_first + (k.until_last - k.until_first) * sent / all,
+            sends_before_[size_t(i)]);
     }
   }
   // While a PE sends it computes nothing. Of several in turn the first one is done when it has sent its share
@@ -225,12 +228,13 @@ class Events {
   void sending(int i, size_t begin) {
     const Skew& k = skews_[size_t(i)];
     const std::vector<Way>& out = sends_[size_t(i)];
-    if (k.busy_sending == 1) return after(begin, out.back().last, 0, 1);
+    const int before = 1 - sends_before_[size_t(i)];
+    if (k.busy_sending == 1) return after(begin, out.back().last, 0, before);
     const double own = std::min(k.until_first, k.interval);
     double shares = 0;
     for (size_t r = 0; r < out.size(); ++r) {
       const double share = sending_[size_t(i)][r] * k.busy_sending;
-      after(begin, out[r].first, share + own - k.until_first, 1);
+      after(begin, out[r].first, share + own - k.until_first, before);
       after(out[r].last, out.back().last, own + (shares += share), 1);
     }
   }
@@ -284,6 +288,7 @@ class Events {
   std::vector<Way> ways_;                     // by stream
   std::vector<std::vector<Taken>> takes_;     // by instance, by operand
   std::vector<std::vector<Way>> sends_;       // by instance, by result
+  std::vector<int> sends_before_;  // by instance: 1 if what it makes of a sample is sent in the next one
   std::vector<std::vector<int64_t>> sent_words_;  // the same
   std::vector<std::vector<double>> sending_;  // by instance, by result: its cycles, as it is taken
 };

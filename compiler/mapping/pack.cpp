@@ -20,13 +20,15 @@ Weights::Source source_of_words(size_t lists, std::function<void(size_t list, st
   };
 }
 
-void pack_constants(const Instance& inst, Weights& weights, std::vector<Constant>& rows) {
-  if (inst.region) return pack_region(inst, weights, rows);
+void pack_constants(const Instance& inst, Weights& weights, HostPart& host) {
+  if (inst.region) return pack_region(inst, weights, host);
   for (const kernels::PackedPart& part : inst.work.kind->pack(inst, inst.plan.cut)) {
     const auto pes = uint64_t(part.rect.area());
-    rows.push_back({fmt::format("{}_{}", inst.name, part.constant),
-                    {inst.rect.x + part.rect.x, inst.rect.y + part.rect.y, part.rect.w, part.rect.h},
-                    part.bytes_per_pe, weights.size()});
+    host.constants.push_back(
+        {fmt::format("{}_{}", inst.name, part.constant),
+         {inst.rect.x + part.rect.x, inst.rect.y + part.rect.y, part.rect.w, part.rect.h},
+         part.bytes_per_pe,
+         weights.size()});
     weights.append(pes * part.bytes_per_pe, source_of_words(pes, part.append));
   }
 }

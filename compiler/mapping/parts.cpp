@@ -12,7 +12,10 @@
 #include <fmt/format.h>
 
 #include "compiler/graph/whole_batch.h"
+#include "compiler/mapping/drop_unused.h"
+#include "compiler/mapping/held_states.h"
 #include "compiler/mapping/instances.h"
+#include "compiler/mapping/op_rows.h"
 
 namespace cs::mapping {
 
@@ -32,6 +35,7 @@ class Builder {
         diag_(diag),
         groups_(graph::groups(g)),
         phases_(g),
+        kept_(g, groups_),
         held_(g, [this](NodeId id) { return groups_[group_of_.at(id)].nodes; }) {
     for (size_t i = 0; i < groups_.size(); ++i)
       for (NodeId id : groups_[i].nodes) group_of_[id] = i;
@@ -45,9 +49,15 @@ class Builder {
 
   bool run() {
     for (ValueId v : g_.inputs) {
-      parts_.host.inputs.push_back(host_tensor(g_, v));
+      if (kept_.is_before(v)) continue;  // on the wafer
+      HostTensor t = host_tensor(g_, v);
+      const bool from_user = g_.state_of_input(t.name) == nullptr && g_.scalar_of(t.name) == nullptr;
+      if (from_user && !g_.states.empty()) t.sample_dim = kStackedSamples;
+      (from_user ? parts_.host.inputs : parts_.host.values).push_back(std::move(t));
       on_host_.insert(v);
     }
+    for (const graph::State& s : g_.states) add_state(s);
+    parts_.host.scalars = g_.scalars;
     for (const Group& group : groups_) {
       NodeId front = group.nodes.front();
       if (!g_.node(front).assignment.origin) {
@@ -57,7 +67,7 @@ class Builder {
       }
       if (*g_.node(front).assignment.origin != Origin::host) make(group);
     }
-    drop_unused();
+    drop_unused(g_, groups_, kept_, made_);
     for (size_t i = 0; i < groups_.size(); ++i) {
       if (on_host(groups_[i])) {
         for (NodeId id : groups_[i].nodes) host_node(id);
@@ -66,12 +76,13 @@ class Builder {
       }
     }
     outputs();
-    op_rows();
+    add_op_rows(g_, kernels_of_, parts_.host);
     return diag_.ok();
   }
 
  private:
   bool from_wafer(ValueId v) const {
+    if (kept_.is_before(v)) return true;
     NodeId producer = g_.value(v).producer;
     return producer.valid() && !g_.value(v).is_constant() && !graph::is_transparent(g_, producer) &&
            g_.node(producer).assignment.origin != Origin::host;
@@ -85,13 +96,30 @@ class Builder {
     HostConstant c;
     c.tensor = host_tensor(g_, v);
     c.tensor.sample_dim = -1;  // one for all samples
-    c.offset = parts_.weights.size();
+    c.offset = append_weights(t);
     c.bytes = t->bytes.size();
-    parts_.weights.append(c.bytes, [t](const Weights::Take& take) {
+    parts_.host.host_constants.push_back(c);
+  }
+
+  // Where the tensor's bytes are in weights.bin.
+  uint64_t append_weights(const std::shared_ptr<const ops::Tensor>& t) {
+    const uint64_t offset = parts_.weights.size(), bytes = t->bytes.size();
+    parts_.weights.append(bytes, [t](const Weights::Take& take) {
       return take({reinterpret_cast<const char*>(t->bytes.data()), t->bytes.size()});
     });
-    parts_.weights.append(std::string((4 - c.bytes % 4) % 4, '\0'));
-    parts_.host.host_constants.push_back(c);
+    parts_.weights.append(std::string((4 - bytes % 4) % 4, '\0'));
+    return offset;
+  }
+
+  void add_state(const graph::State& s) {
+    HostState state{s.name, s.purpose, s.initial->type.dtype, s.initial->type.shape};
+    if (!kept_.is_before(*g_.find_value(s.input))) {
+      state.input = s.input;
+      state.output = s.output;
+      state.offset = append_weights(s.initial);
+      state.bytes = s.initial->bytes.size();
+    }
+    parts_.host.states.push_back(std::move(state));
   }
 
   void add_value(ValueId v) {
@@ -178,10 +206,12 @@ class Builder {
 
   void outputs() {
     for (ValueId v : g_.outputs) {
+      if (kept_.is_after(v)) continue;  // stays on the wafer
       HostTensor t = host_tensor(g_, v);
-      if (std::find(parts_.host.outputs.begin(), parts_.host.outputs.end(), t) == parts_.host.outputs.end()) {
-        parts_.host.outputs.push_back(t);
-      }
+      const bool to_user = g_.state_of_output(t.name) == nullptr;
+      if (to_user && !g_.states.empty()) t.sample_dim = kStackedSamples;
+      std::vector<HostTensor>& list = to_user ? parts_.host.outputs : parts_.host.values;
+      if (std::find(list.begin(), list.end(), t) == list.end()) list.push_back(t);
       ValueId source = graph::source_of(g_, v);
       if (source != v && from_wafer(source) && !on_host_.count(source) && !on_host_.count(v) &&
           only_result(v)) {
@@ -216,6 +246,7 @@ class Builder {
   }
 
   int need_stream(ValueId v, int phase) {
+    if (kept_.is_before(v)) return state_stream(v);
     const int own = from_wafer(v) ? phase_of(groups_[group_of_.at(g_.value(v).producer)]) : phases_.of_value(v);
     if (phase > own) return need_later_stream(v, phase);
     auto it = stream_of_.find(v);
@@ -228,6 +259,16 @@ class Builder {
       return stream_of_[v] = add_stream(v, -1, "nobody");
     }
     return stream_of_[v] = send(v, "in_" + g_.value(v).name);
+  }
+
+  // What the kernel that keeps the state sends before each sample; which that is will be known when it is
+  // made.
+  int state_stream(ValueId v) {
+    const auto it = stream_of_.find(v);
+    if (it != stream_of_.end()) return it->second;
+    const int index = add_stream(v, -1, g_.value(v).name);
+    parts_.streams[size_t(index)].initial = true;
+    return stream_of_[v] = index;
   }
 
   int need_later_stream(ValueId v, int phase) {
@@ -297,35 +338,6 @@ class Builder {
     made_[size_t(&group - groups_.data())] = std::move(inst);
   }
 
-  // A kernel may do without an operand of its nodes, as a choice does whose condition is known: what makes
-  // nothing else has nobody to send it to.
-  void drop_unused() {
-    std::set<ValueId> taken;
-    for (ValueId v : g_.outputs) taken.insert(graph::source_of(g_, v));
-    for (size_t i = groups_.size(); i-- > 0;) {
-      const auto made = made_.find(i);
-      if (made == made_.end()) {
-        for (NodeId id : groups_[i].nodes)
-          for (ValueId v : g_.node(id).inputs)
-            if (v.valid()) taken.insert(graph::source_of(g_, v));
-        continue;
-      }
-      const std::vector<ValueId>& results = made->second.results;
-      if (std::none_of(results.begin(), results.end(), [&](ValueId v) { return taken.count(v) > 0; })) {
-        made_.erase(made);
-        continue;
-      }
-      if (made->second.region) keep_results(made->second, taken);
-      for (ValueId v : made->second.operands) taken.insert(graph::source_of(g_, v));
-    }
-  }
-
-  static void keep_results(Instance& inst, const std::set<ValueId>& taken) {
-    autogen::keep_results(*inst.region, taken);
-    inst.results = inst.region->results;
-    inst.work.m = inst.region->words_out();
-  }
-
   void wafer_group(const Group& group, Instance inst) {
     inst.name = csl_name(group.name, names_);
     std::vector<int> streams;
@@ -338,36 +350,17 @@ class Builder {
     parts_.instances.push_back(inst);
     int index = int(parts_.instances.size()) - 1;
     for (size_t k = 0; k < streams.size(); ++k) take(streams[k], index, int(k));
-    for (size_t j = 0; j < inst.results.size(); ++j)
-      stream_of_[inst.results[j]] = add_stream(inst.results[j], index, inst.name, int(j));
-    for (NodeId id : group.nodes) kernels_of_[id].push_back(inst.name);
-  }
-
-  // ---- rows of the report
-
-  void op_rows() {
-    std::map<std::string, size_t> index;
-    for (NodeId id : g_.nodes()) {
-      const graph::Node& node = g_.node(id);
-      const std::string& name = node.from.empty() ? node.name : node.from;
-      auto [it, fresh] = index.emplace(name, parts_.host.ops.size());
-      if (fresh) {
-        OpRow row;
-        row.name = name;
-        row.op = node.from.empty() ? graph::operator_name(node) : node.from_op;
-        row.where = node.where;
-        bool view = graph::is_transparent(g_, id);
-        row.origin = !node.from.empty() || view ? Origin::primitive : *node.assignment.origin;
-        row.reason = !node.from.empty() ? "replaced by primitives"
-                     : view             ? "a view: elements and order stay, nothing is computed"
-                                        : node.assignment.reason;
-        parts_.host.ops.push_back(row);
+    for (size_t j = 0; j < inst.results.size(); ++j) {
+      const auto state = kept_.before.find(inst.results[j]);
+      if (state == kept_.before.end()) {
+        stream_of_[inst.results[j]] = add_stream(inst.results[j], index, inst.name, int(j));
+        continue;
       }
-      for (const std::string& kernel : kernels_of_[id]) {
-        std::vector<std::string>& list = parts_.host.ops[it->second].kernels;
-        if (std::find(list.begin(), list.end(), kernel) == list.end()) list.push_back(kernel);
-      }
+      Stream& stream = parts_.streams[size_t(state_stream(state->second))];
+      stream.producer = index;
+      stream.result = int(j);
     }
+    for (NodeId id : group.nodes) kernels_of_[id].push_back(inst.name);
   }
 
   const Graph& g_;
@@ -376,6 +369,7 @@ class Builder {
   Diag& diag_;
   const std::vector<Group> groups_;
   const graph::BatchPhases phases_;
+  const KeptStates kept_;
   std::map<NodeId, size_t> group_of_;
   std::map<size_t, Instance> made_;  // of groups that are no host's
   const autogen::HeldStreams held_;

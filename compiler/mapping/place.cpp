@@ -42,7 +42,8 @@ std::vector<int> depths(const Parts& parts) {
     changed = false;
     for (const Stream& s : parts.streams) {
       for (const Taker& t : s.takers) {
-        if (s.producer < 0 || t.instance < 0 || depth[size_t(t.instance)] > depth[size_t(s.producer)])
+        if (s.producer < 0 || s.initial || t.instance < 0 ||
+            depth[size_t(t.instance)] > depth[size_t(s.producer)])
           continue;
         depth[size_t(t.instance)] = depth[size_t(s.producer)] + 1;
         changed = true;
@@ -59,7 +60,7 @@ std::vector<int> behind_operands(const Parts& parts) {
   std::vector<bool> taken(parts.instances.size(), false), met(parts.instances.size(), false);
   for (const Stream& s : parts.streams) {
     for (const Taker& t : s.takers) {
-      if (s.producer < 0 || t.instance < 0) continue;
+      if (s.producer < 0 || s.initial || t.instance < 0) continue;
       from[size_t(t.instance)].push_back(s.producer);
       taken[size_t(s.producer)] = true;
     }
@@ -119,7 +120,7 @@ class Placer {
     const std::vector<int> depth = depths(parts);
     for (const Stream& s : parts.streams) {
       for (const Taker& t : s.takers) {
-        const bool inside = s.producer >= 0 && t.instance >= 0;
+        const bool inside = s.producer >= 0 && t.instance >= 0 && !s.initial;
         const int apart = inside ? std::max(1, depth[size_t(t.instance)] - depth[size_t(s.producer)]) : 1;
         problem_.wires.push_back({end_of(s.producer), end_of(t.instance), 1.0 / apart});
       }

@@ -1,7 +1,9 @@
 // Words of weights.bin for a region: what each PE holds of its constants, its streams and its turns.
-#include <fmt/format.h>
-
+#include <algorithm>
 #include <map>
+#include <memory>
+
+#include <fmt/format.h>
 
 #include "compiler/mapping/emit.h"
 
@@ -13,12 +15,15 @@ using Words = std::vector<uint32_t>;
 
 class Packer {
  public:
-  Packer(const Instance& inst, Weights& weights, std::vector<Constant>& rows)
-      : inst_(inst), weights_(weights), rows_(rows) {}
+  Packer(const Instance& inst, Weights& weights, HostPart& host)
+      : inst_(inst), weights_(weights), rows_(host.constants), host_(host) {}
 
   void run() {
     const RegionLayout& l = inst_.layout;
-    for (size_t k = 0; k < inst_.constants.size(); ++k) constant(k);
+    for (size_t k = 0; k < inst_.constants.size(); ++k) {
+      constant(k, inst_.constants[k].values);
+      if (!inst_.constants[k].state.empty()) state(k);
+    }
     data();
     for (int y = 0; y < l.h && l.in_rows(); ++y) {
       for (int k = 0; k < inst_.work.operands; ++k)
@@ -31,7 +36,7 @@ class Packer {
  private:
   // Rows of PEs that hold the same of a constant have the same place in the weights: those of a convolution
   // whose rows of PEs have rows of the picture are there once.
-  void constant(size_t k) {
+  void constant(size_t k, const kernels::ConstantView& all) {
     std::map<std::vector<autogen::Runs>, uint64_t> places;
     std::vector<autogen::Runs> written;
     uint64_t words = 0;
@@ -48,10 +53,24 @@ class Packer {
                 begin(inst_.constants[k].name, rect_of(first, pes), per_pe, place->second);
               });
     const size_t pes = written.size();
-    weights_.append(4 * words, source_of_words(pes, [values = inst_.constants[k].values,
-                                                     runs = std::move(written)](size_t pe, Words& list) {
+    weights_.append(4 * words,
+                    source_of_words(pes, [values = all, runs = std::move(written)](size_t pe, Words& list) {
                       for (int64_t at : runs[pe].starts()) values.append_words(at, runs[pe].run(), list);
                     }));
+  }
+
+  // Where each element is, packed as the values are: then those who read them back need not know how that is.
+  void state(size_t k) {
+    const kernels::PackedConstant& c = inst_.constants[k];
+    auto numbers = std::make_shared<ops::Tensor>(ops::TensorType{DataType::i32, {int64_t(c.values.size())}});
+    for (int64_t i = 0; i < numbers->elements(); ++i) numbers->set_int(i, i);
+    const size_t first = rows_.size();
+    constant(k, kernels::ConstantView(std::move(numbers)));
+    const auto state = std::find_if(host_.states.begin(), host_.states.end(),
+                                    [&](const HostState& s) { return s.name == c.state; });
+    for (size_t r = first; r < rows_.size(); ++r)
+      state->parts.push_back({rows_[r].symbol, rows_[r].rect, rows_[r].bytes_per_pe, rows_[r].offset});
+    rows_.resize(first);
   }
 
   void data() {
@@ -95,12 +114,13 @@ class Packer {
   const Instance& inst_;
   Weights& weights_;
   std::vector<Constant>& rows_;
+  HostPart& host_;
 };
 
 }  // namespace
 
-void pack_region(const Instance& inst, Weights& weights, std::vector<Constant>& rows) {
-  Packer(inst, weights, rows).run();
+void pack_region(const Instance& inst, Weights& weights, HostPart& host) {
+  Packer(inst, weights, host).run();
 }
 
 std::vector<std::string> region_symbols(const Instance& inst) {

@@ -31,6 +31,8 @@ class Paths {
   void only(int color) { color_ = color; }
   bool free(const Flow&, int color) const;
   bool full(Coord c) const { return avoid(most_).blocks(c); }
+  // Of every router, in rows: whether any way leads from there to a PE of the rectangle.
+  std::vector<bool> leading_to(const Rect&) const;
 
   bool to_pe(Flow&, Coord from, Coord to) const;
   bool to_line(Flow&, Coord from, const Rect& line) const;

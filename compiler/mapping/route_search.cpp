@@ -36,7 +36,12 @@ bool may_leave_by(const RouteConfig& config, Port link) {
 class Search {
  public:
   Search(const Flow& f, const Avoid& avoid)
-      : flow_(f), avoid_(avoid), came_by_(size_t(avoid.fabric.width) * size_t(avoid.fabric.height), kNot) {}
+      : flow_(f), avoid_(avoid), came_by_(size_t(avoid.fabric.width) * size_t(avoid.fabric.height), kNot) {
+    for (const auto& router : f.routers) {
+      const Coord c{router.first.x, router.first.y};
+      if (avoid.fabric.contains(c)) came_by_[at(c)] = kOwn;
+    }
+  }
 
   std::optional<Coord> run(const Goal& goal) {
     for (const auto& [key, config] : flow_.routers) {
@@ -56,13 +61,11 @@ class Search {
   Port came_by(Coord c) const { return Port(came_by_[at(c)]); }
 
  private:
-  static constexpr uint8_t kNot = 0xFF;
+  static constexpr uint8_t kNot = 0xFF, kOwn = 0xFE;  // no way leads there yet; a router of the flow
   size_t at(Coord c) const { return size_t(c.y) * size_t(avoid_.fabric.width) + size_t(c.x); }
   void enter(Coord from, Port link) {
     const Coord c = neighbour(from, link);
-    if (avoid_.blocks(c) || avoid_.crowded(from, link) || came_by_[at(c)] != kNot ||
-        flow_.routers.count({c.y, c.x}))
-      return;
+    if (avoid_.blocks(c) || came_by_[at(c)] != kNot || avoid_.crowded(from, link)) return;
     came_by_[at(c)] = uint8_t(opposite(link));
     queue_.push_back(c);
   }

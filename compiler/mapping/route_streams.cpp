@@ -29,6 +29,7 @@ class Router {
  public:
   Router(const Parts& parts, const Extent& fabric, const Machine& machine, FlowPlan& plan, Diag& diag)
       : parts_(parts),
+        fabric_(fabric),
         plan_(plan),
         diag_(diag),
         paths_(fabric, machine.router.colors, kCarried * slowest_interval(parts)),
@@ -123,13 +124,28 @@ class Router {
     return s.producer >= 0 ? from_instance(s) : from_host(s);
   }
 
+  bool has_line(const Instance& taker) const { return taker.region && taker.rect.w * taker.rect.h > 1; }
+
   bool to_instances(const Stream& s, Flow& f, Coord from) const {
     return std::all_of(s.takers.begin(), s.takers.end(), [&](const Taker& t) {
       if (t.instance < 0) return true;
       const Instance& taker = parts_.instances[size_t(t.instance)];
-      return taker.region && taker.rect.w * taker.rect.h > 1 ? paths_.to_line(f, from, taker.line(t.operand))
-                                                             : paths_.to_pe(f, from, taker.entry(t.operand));
+      return has_line(taker) ? paths_.to_line(f, from, taker.line(t.operand))
+                             : paths_.to_pe(f, from, taker.entry(t.operand));
     });
+  }
+
+  // For each taker, the routers from which any way leads to it.
+  std::vector<std::vector<bool>> leading_to_takers(const Stream& s) const {
+    std::vector<std::vector<bool>> leading;
+    for (const Taker& t : s.takers) {
+      if (t.instance < 0) continue;
+      const Instance& taker = parts_.instances[size_t(t.instance)];
+      const Coord entry = taker.entry(t.operand);
+      leading.push_back(
+          paths_.leading_to(has_line(taker) ? taker.line(t.operand) : Rect{entry.x, entry.y, 1, 1}));
+    }
+    return leading;
   }
 
   std::optional<Trial> from_instance(const Stream& s) const {
@@ -156,17 +172,26 @@ class Router {
   std::optional<Trial> from_host(const Stream& s) const {
     const Taker& first = s.takers.front();
     const Coord entry = parts_.instances[size_t(first.instance)].entry(first.operand);
+    std::vector<std::vector<bool>>
+        leading;  // known when the best site has no way: most of the others have none
     for (const Site& site : sites_.list(entry, s.words, true)) {
+      if (paths_.full(site.pe)) continue;
+      const size_t at = size_t(site.pe.y) * size_t(fabric_.width) + size_t(site.pe.x);
+      if (!std::all_of(leading.begin(), leading.end(), [&](const auto& leads) { return leads[at]; }))
+        continue;
       Trial t;
       t.flow.routers = {{RouterKey{site.pe.y, site.pe.x}, fixed_route(port_bit(site.side), 0)}};
-      if (paths_.full(site.pe) || !to_instances(s, t.flow, site.pe)) continue;
-      t.site = site;
-      return t;
+      if (to_instances(s, t.flow, site.pe)) {
+        t.site = site;
+        return t;
+      }
+      if (leading.empty()) leading = leading_to_takers(s);
     }
     return std::nullopt;
   }
 
   const Parts& parts_;
+  const Extent fabric_;
   FlowPlan& plan_;
   Diag& diag_;
   Paths paths_;

@@ -108,10 +108,11 @@ class Verifier {
   }
 
   // A stream waits for the streams its takers produce. A circle of waiting could fill all buffers and stop.
+  // What is there before a sample begins waits for nothing of it.
   void no_circles() {
     std::vector<std::vector<size_t>> produced(parts_.instances.size());
     for (size_t s = 0; s < parts_.streams.size(); ++s)
-      if (const int producer = parts_.streams[s].producer; producer >= 0)
+      if (const int producer = parts_.streams[s].producer; producer >= 0 && !parts_.streams[s].initial)
         produced[size_t(producer)].push_back(s);
     std::vector<algo::Edge> edges;
     for (size_t s = 0; s < parts_.streams.size(); ++s)

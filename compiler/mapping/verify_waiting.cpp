@@ -56,7 +56,7 @@ class Waiting {
   // What the producer has, whether or not it could send it.
   int64_t made(size_t s) const {
     const Stream& stream = parts_.streams[s];
-    if (stream.producer < 0) return stream.words;
+    if (stream.producer < 0 || stream.initial) return stream.words;
     const size_t p = size_t(stream.producer);
     for (int j = 0; j < stream.result; ++j) {  // one result after the other
       const int before = results_[p][size_t(j)];

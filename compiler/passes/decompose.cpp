@@ -11,7 +11,9 @@
 #include "compiler/graph/sample.h"
 #include "compiler/kernels/kind.h"
 #include "compiler/passes/group_cost.h"
+#include "compiler/passes/losses.h"
 #include "compiler/passes/passes.h"
+#include "runtime/ops/losses.h"
 
 namespace cs::passes {
 
@@ -83,11 +85,13 @@ bool parts_fit(const Graph& g, NodeId id, PassContext& context, std::string& why
 }  // namespace
 
 bool decompose_compounds(Graph& g, PassContext& context) {
+  if (!lower_losses(g, context)) return false;
   GroupCosts costs(context.known_costs());
   std::vector<NodeId> nodes = g.topological();
   for (size_t i = 0; i < nodes.size(); ++i) {
     const NodeId id = nodes[i];
     if (!g.node(id).alive || g.op(id).kind != ops::OpKind::compound) continue;
+    if (ops::is_loss(g.op(id)) && g.node(id).assignment.origin) continue;
     const bool no_parts = context.fallbacks.whole(g.node(id).name);  // streams between them have no way
     const std::string& refused = context.fallbacks.refused(g.node(id).name, Origin::autogen);
     if (no_parts && !refused.empty() && !g.node(id).assignment.origin) {
@@ -105,11 +109,13 @@ bool decompose_compounds(Graph& g, PassContext& context) {
     if (g.node(id).assignment.origin) continue;
     graph::Assignment whole = choose_origin(g, id, context.choosing(), context.fallbacks);
     if (no_parts && whole.origin != Origin::host) continue;
-    if (becomes_rows(g, id, whole, context, costs)) {
+    if (!is_of_loss(g, id) && becomes_rows(g, id, whole, context, costs)) {
       if (!graph::expand_all(g, id, context.diag)) return false;
       continue;
     }
     if (whole.origin == Origin::handwritten) continue;
+    // An optimizer's step stays whole, so that one kernel makes the next values of the states that it keeps.
+    if (whole.origin == Origin::autogen && !g.states.empty() && g.node(id).outputs.size() > 1) continue;
     std::string why;
     if (parts_fit(g, id, context, why)) {
       if (!graph::expand(g, id, context.diag)) return false;

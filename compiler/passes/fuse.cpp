@@ -10,6 +10,7 @@
 
 #include "compiler/autogen/autogen.h"
 #include "compiler/passes/group_cost.h"
+#include "compiler/passes/losses.h"
 #include "compiler/passes/passes.h"
 
 namespace cs::passes {
@@ -123,7 +124,7 @@ bool fuse_elementwise(Graph& g, PassContext& context) {
     head[id] = id;
     members[id] = {id};
     graph::Node& node = g.node(id);
-    if (!is_elementwise(g, id) || context.fallbacks.apart(node.name)) continue;
+    if (!is_elementwise(g, id) || context.fallbacks.apart(node.name) || is_of_loss(g, id)) continue;
     std::set<NodeId> tried;
     for (ValueId v : node.inputs) {
       NodeId producer = v.valid() ? g.value(graph::source_of(g, v)).producer : NodeId{};
@@ -131,7 +132,7 @@ bool fuse_elementwise(Graph& g, PassContext& context) {
       NodeId first = head.at(producer);
       std::string why, reason;
       if (members[first].back() != producer || context.fallbacks.apart(g.node(first).name) ||
-          !extensible(g, first) || !only_user(g, graph::source_of(g, v), id) ||
+          is_of_loss(g, first) || !extensible(g, first) || !only_user(g, graph::source_of(g, v), id) ||
           !autogen::can_fuse(g, members[first], id, why) ||
           !pays(g, members[first], id, slowest, alone[first], costs, context, reason)) {
         continue;

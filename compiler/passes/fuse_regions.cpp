@@ -14,6 +14,7 @@
 #include "compiler/autogen/held.h"
 #include "compiler/kernels/kind.h"
 #include "compiler/passes/group_cost.h"
+#include "compiler/passes/losses.h"
 #include "compiler/passes/passes.h"
 #include "runtime/support/progress.h"
 
@@ -75,7 +76,7 @@ class Fuser {
   bool joins(const std::vector<NodeId>& nodes) const {
     return (kernel(nodes) == kRegion || is_chain(nodes)) &&
            std::none_of(nodes.begin(), nodes.end(),
-                        [&](NodeId id) { return fallbacks_.apart(g_.node(id).name); });
+                        [&](NodeId id) { return fallbacks_.apart(g_.node(id).name) || is_of_loss(g_, id); });
   }
   // A chain of which no row of PEs can hold the slices becomes a region, which may lie on a rectangle.
   void leave_the_row(const std::vector<NodeId>& nodes) {

@@ -15,6 +15,7 @@
 
 #include "compiler/autogen/autogen.h"
 #include "compiler/autogen/row_code.h"
+#include "compiler/passes/losses.h"
 #include "compiler/passes/passes.h"
 
 namespace cs::passes {
@@ -47,7 +48,7 @@ class Fuser {
   bool is_free(NodeId id) const {
     const graph::Assignment& a = g_.node(id).assignment;
     return a.origin && *a.origin != Origin::host && a.group.empty() &&
-           !context_.fallbacks.apart(g_.node(id).name);
+           !context_.fallbacks.apart(g_.node(id).name) && !is_of_loss(g_, id);
   }
   bool may_join(NodeId id) {
     std::string why;

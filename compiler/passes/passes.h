@@ -45,6 +45,10 @@ std::string_view form_name(Form);
 enum class HostOps : uint8_t { allow, warn, forbid };
 std::optional<HostOps> host_ops_from_name(std::string_view);
 
+// A loss that is asked to be one kernel and cannot be: composed of primitives, with a warning, or refused.
+enum class AutogenFailure : uint8_t { primitives, error };
+std::optional<AutogenFailure> autogen_failure_from_name(std::string_view);  // "fallback" is primitives
+
 class KnownCosts;  // known_costs.h
 
 struct PassContext {
@@ -69,6 +73,9 @@ struct PassContext {
   std::vector<Choice>* choices = nullptr;     // what was considered; nullptr: nobody asks
   Form form = Form::joined;
   std::shared_ptr<KnownCosts> known = {};     // on this machine, of other tries too; else they are found as needed
+  AutogenFailure autogen_failure = AutogenFailure::primitives;
+  // Losses that became primitives: what these take, times what one kernel takes, by estimate; 0: not known.
+  std::map<std::string, double> unfused = {};
   KnownCosts& known_costs();
 };
 

@@ -117,6 +117,12 @@ std::optional<Policy> policy_from_name(std::string_view name) {
   return std::nullopt;
 }
 
+std::optional<AutogenFailure> autogen_failure_from_name(std::string_view name) {
+  if (name == "primitives" || name == "fallback") return AutogenFailure::primitives;
+  if (name == "error") return AutogenFailure::error;
+  return std::nullopt;
+}
+
 std::string_view policy_name(Policy p) {
   constexpr std::string_view kNames[] = {"disabled", "medium", "aggressive"};
   return kNames[size_t(p)];

@@ -19,9 +19,12 @@ HostValues::HostValues(const HostPart& host, int samples, int batch, Diag& diag)
     : host_(host), samples_(samples), batch_(batch), diag_(diag), tensors_(size_t(samples)) {
   for (const auto* list : {&host.inputs, &host.outputs, &host.values})
     for (const HostTensor& t : *list) types_[t.name] = &t;
+  for (const HostState& s : host.states)
+    if (s.on_host()) state_of_output_[s.output] = &s;
 }
 
-bool HostValues::start(std::span<const uint8_t> weights, const std::vector<NamedArray>& inputs) {
+bool HostValues::start(std::span<const uint8_t> weights, const std::vector<NamedArray>& inputs,
+                       int64_t before) {
   for (const HostConstant& c : host_.host_constants) {
     ops::Tensor t(tensor_type(c.tensor));
     if (c.offset > weights.size() || c.bytes > weights.size() - c.offset || c.bytes != t.bytes.size()) {
@@ -34,9 +37,62 @@ bool HostValues::start(std::span<const uint8_t> weights, const std::vector<Named
   }
   for (const HostTensor& t : host_.inputs) {
     const NamedArray* array = find_array(inputs, t.name);
-    for (int s = 0; s < samples_; ++s) put(s, t.name, {sample_of(t, array->tensor, s, batch_), 0, 0});
+    for (int s = 0; s < samples_; ++s)
+      put(s, t.name, {sample_of(t, array->tensor, int((before + s) % batch_), batch_), 0, 0});
+  }
+  start_scalars(before);
+  return start_states(weights);
+}
+
+bool HostValues::start_states(std::span<const uint8_t> weights) {
+  for (const HostState& s : host_.states) {
+    if (!s.on_host()) continue;
+    ops::Tensor t(tensor_type(type_of(s.input)));
+    if (s.offset > weights.size() || s.bytes > weights.size() - s.offset || s.bytes != t.bytes.size()) {
+      diag_.error_at("weights.bin", fmt::format("state '{}' needs {} bytes at {}, the file has {}", s.name,
+                                                t.bytes.size(), s.offset, weights.size()));
+      return false;
+    }
+    if (!t.bytes.empty()) std::memcpy(t.bytes.data(), weights.data() + s.offset, t.bytes.size());
+    states_[s.name] = t;
+    put(0, s.input, {std::move(t), 0, 0});
   }
   return true;
+}
+
+void HostValues::start_scalars(int64_t first) {
+  for (const HostScalar& scalar : host_.scalars)
+    for (int s = 0; s < samples_; ++s) {
+      ops::Tensor t(tensor_type(type_of(scalar.input)));
+      t.set(0, scalar.value(first + s));
+      put(s, scalar.input, {std::move(t), 0, 0});
+    }
+}
+
+bool HostValues::set_states(const std::vector<NamedArray>& states) {
+  for (const HostState& s : host_.states) {
+    const NamedArray* array = find_array(states, s.name);
+    if (array == nullptr || !s.on_host()) continue;
+    ops::Tensor t = array->tensor;
+    const ops::TensorType expected = tensor_type(type_of(s.input));
+    // numpy has no bfloat16: its bits come as u16.
+    if (expected.dtype == DataType::bf16 && t.type.dtype == DataType::u16) t.type.dtype = DataType::bf16;
+    if (t.type != expected) {
+      diag_.error_at("states", fmt::format("array '{}' is {}, the program's state is {}", s.name,
+                                           ops::type_text(t.type), ops::type_text(expected)));
+      return false;
+    }
+    states_[s.name] = t;
+    put(0, s.input, {std::move(t), 0, 0});
+  }
+  return true;
+}
+
+std::vector<NamedArray> HostValues::states() const {
+  std::vector<NamedArray> out;
+  for (const HostState& s : host_.states)
+    if (s.on_host()) out.push_back({s.name, states_.at(s.name)});
+  return out;
 }
 
 const Ready* HostValues::find(int sample, const std::string& tensor) const {
@@ -44,7 +100,12 @@ const Ready* HostValues::find(int sample, const std::string& tensor) const {
   return it == tensors_[size_t(sample)].end() ? nullptr : &it->second;
 }
 
+// The next sample begins with what this one makes of a state.
 void HostValues::put(int sample, const std::string& tensor, Ready ready) {
+  if (const auto state = state_of_output_.find(tensor); state != state_of_output_.end()) {
+    states_[state->second->name] = ready.tensor;
+    if (sample + 1 < samples_) tensors_[size_t(sample) + 1][state->second->input] = ready;
+  }
   tensors_[size_t(sample)][tensor] = std::move(ready);
 }
 

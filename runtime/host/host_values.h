@@ -37,13 +37,19 @@ class HostValues {
   HostValues(const HostPart&, int samples, int batch, Diag&);
 
   // Constants of host operators and the inputs; false (reported) if weights.bin does not hold them.
-  bool start(std::span<const uint8_t> weights, const std::vector<NamedArray>& inputs);
+  // `before`: samples that other runs had; inputs and numbers of samples go on from there.
+  bool start(std::span<const uint8_t> weights, const std::vector<NamedArray>& inputs, int64_t before = 0);
+  // The host's states begin as the arrays of their names, the others as they are; false (reported): one is of
+  // another type.
+  bool set_states(const std::vector<NamedArray>& states);
 
   int samples() const { return samples_; }
   int batch() const { return batch_; }
   const HostTensor& type_of(const std::string& tensor) const { return *types_.at(tensor); }
   const Ready* find(int sample, const std::string& tensor) const;
   void put(int sample, const std::string& tensor, Ready ready);
+  // What the host's states are after the last sample that has been run.
+  std::vector<NamedArray> states() const;
   // False: not all of them are there yet. Of a step over the batch `sample` is its first one.
   bool operands_of(const HostStep&, int sample, Operands&) const;
   // The results of a step; false (reported) if one is not the tensor that the host part says it is.
@@ -55,6 +61,8 @@ class HostValues {
   void forget(int sample);
 
  private:
+  bool start_states(std::span<const uint8_t> weights);
+  void start_scalars(int64_t first);
   bool add_whole(const std::string& name, int first, Operands&) const;
   bool publish_whole(const HostTensor&, int first, ops::Tensor result, Cycle at_host, Cycle at_edge);
   bool is(const HostTensor&, const ops::TensorType&, const ops::Tensor& result);
@@ -65,6 +73,8 @@ class HostValues {
   Diag& diag_;
   std::map<std::string, const HostTensor*> types_;
   std::map<std::string, ops::Tensor> constants_;
+  std::map<std::string, const HostState*> state_of_output_;
+  std::map<std::string, ops::Tensor> states_;          // the latest, by name
   std::vector<std::map<std::string, Ready>> tensors_;  // per sample
   std::map<std::string, Ready> of_batch_;              // made of a whole batch, without a part for each sample
 };

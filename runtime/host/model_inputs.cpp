@@ -1,4 +1,6 @@
 // The inputs of a model run: how many samples they hold, and seeded ones where there are none.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "runtime/host/model_run.h"
@@ -21,8 +23,10 @@ int samples_in(const HostPart& host, const std::vector<NamedArray>& inputs, Diag
     }
     ops::TensorType expected = tensor_type(t);
     ops::TensorType have = a->tensor.type;
-    if (t.sample_dim >= 0 && have.rank() == expected.rank()) {
-      const int64_t n = have.shape[size_t(t.sample_dim)];
+    if (t.sample_dim == kStackedSamples) expected.shape.insert(expected.shape.begin(), 1);
+    const size_t samples_at = t.sample_dim == kStackedSamples ? 0 : size_t(std::max(0, t.sample_dim));
+    if (t.sample_dim != -1 && have.rank() == expected.rank()) {
+      const int64_t n = have.shape[samples_at];
       if (n < 1 || n > 1'000'000 || (fixed && n != samples)) {
         diag.error_at("inputs", fmt::format("array '{}' holds {} samples{}", t.name, n,
                                             fixed ? fmt::format(", the ones before it {}", samples) : ""));
@@ -30,14 +34,16 @@ int samples_in(const HostPart& host, const std::vector<NamedArray>& inputs, Diag
       }
       samples = n;
       fixed = true;
-      have.shape[size_t(t.sample_dim)] = expected.shape[size_t(t.sample_dim)];
+      have.shape[samples_at] = expected.shape[samples_at];
     }
     // numpy has no bfloat16: its bits come as u16.
     if (expected.dtype == DataType::bf16 && have.dtype == DataType::u16) have.dtype = DataType::bf16;
     if (have != expected) {
-      diag.error_at("inputs", fmt::format("array '{}' is {}, the model's input is {}", t.name,
-                                          ops::type_text(a->tensor.type), ops::type_text(expected)),
-                    t.sample_dim >= 0 ? fmt::format("dimension {} counts samples and is free", t.sample_dim) : "");
+      diag.error_at(
+          "inputs",
+          fmt::format("array '{}' is {}, the model's input is {}", t.name, ops::type_text(a->tensor.type),
+                      ops::type_text(expected)),
+          t.sample_dim != -1 ? fmt::format("dimension {} counts samples and is free", samples_at) : "");
       return 0;
     }
   }

@@ -18,6 +18,7 @@
 #include "runtime/host/copy_run.h"
 #include "runtime/host/host_values.h"
 #include "runtime/host/samples.h"
+#include "runtime/host/state_memory.h"
 #include "runtime/host/wavelets.h"
 #include "runtime/ops/ops.h"
 #include "runtime/support/yaml.h"
@@ -43,12 +44,21 @@ class Pipeline {
       if (step.kind == HostStep::Kind::send) users_[step.tensor].push_back(i);
       for (const std::string& name : step.inputs) users_[name].push_back(i);
     }
+    for (const HostState& s : host.states) {
+      if (!s.on_host()) continue;
+      const std::vector<size_t> next = users_[s.input];
+      users_[s.output].insert(users_[s.output].end(), next.begin(), next.end());
+    }
     result_.sample_end.assign(size_t(samples), 0);
     result_.first_input = kNever;
   }
 
-  bool start(std::span<const uint8_t> weights, const std::vector<NamedArray>& inputs) {
-    return values_.start(weights, inputs);
+  bool start(std::span<const uint8_t> weights, const std::vector<NamedArray>& inputs,
+             const ModelRunOptions& o) {
+    weights_ = weights;
+    return values_.start(weights, inputs, o.steps_before) &&
+           (o.states == nullptr ||
+            (values_.set_states(*o.states) && write_states(device_, weights, *o.states, diag_)));
   }
 
   // Runs to the end; false only for bad input (reported).
@@ -102,10 +112,19 @@ class Pipeline {
     result_.interval_cycles = interval_of(std::span(result_.sample_end).first(size_t(n)), copies);
     result_.copies = copies;
     for (const HostTensor& t : host_.outputs) result_.outputs.push_back(values_.output(t, n));
+    result_.states = values_.states();
+    read_wafer_states();
     return std::move(result_);
   }
 
  private:
+  // When the last step is over on all PEs, which may be later than its outputs.
+  void read_wafer_states() {
+    if (!keeps_states(host_) || result_.status.reason != StopReason::condition) return;
+    device_.run({.while_active = true});
+    read_states(device_, weights_, result_.states, diag_);
+  }
+
   int port_of(const HostStep& step) const {
     const auto& ports = device_.program().ports;
     for (size_t i = 0; i < ports.size(); ++i)
@@ -259,11 +278,19 @@ class Pipeline {
   void finish_samples() {
     for (int s = result_.samples; s < samples_; ++s) {
       Cycle end = 0;
-      for (const HostTensor& t : host_.outputs) {
-        const Ready* ready = values_.find(s, t.name);
-        if (ready == nullptr) return;
-        end = std::max(end, std::min(ready->at_host, ready->at_edge));
-      }
+      const auto has = [&](const std::string& tensor) {
+        const Ready* ready = values_.find(s, tensor);
+        if (ready != nullptr) end = std::max(end, std::min(ready->at_host, ready->at_edge));
+        return ready != nullptr;
+      };
+      const bool all = std::all_of(host_.outputs.begin(), host_.outputs.end(),
+                                   [&](const HostTensor& t) { return has(t.name); }) &&
+                       std::all_of(host_.states.begin(), host_.states.end(),
+                                   [&](const HostState& t) { return !t.on_host() || has(t.output); });
+      // Of training the host may have more to do than what leads to outputs.
+      if (!all ||
+          (has_states(host_) && std::any_of(next_.begin(), next_.end(), [&](int n) { return n <= s; })))
+        return;
       result_.sample_end[size_t(s)] = s > 0 ? std::max(end, result_.sample_end[size_t(s) - 1]) : end;
       result_.samples = s + 1;
       values_.forget(s);
@@ -288,6 +315,7 @@ class Pipeline {
   Device& device_;
   const HostPart& host_;
   int samples_;
+  std::span<const uint8_t> weights_;
   Diag& diag_;
   HostValues values_;
   std::map<std::string, std::vector<size_t>> users_;        // steps, by the name of a tensor that they take
@@ -340,7 +368,7 @@ std::optional<ModelRunResult> run_model(Device& device, std::span<const uint8_t>
   const int samples = options.samples > 0 ? options.samples : given;
   if (has_copies(host)) return run_copies(device, inputs, samples, given, options, diag);
   Pipeline pipeline(device, host, samples, given, diag);
-  if (!pipeline.start(weights, inputs) || !pipeline.run(options)) return std::nullopt;
+  if (!pipeline.start(weights, inputs, options) || !pipeline.run(options)) return std::nullopt;
   return pipeline.finish();
 }
 

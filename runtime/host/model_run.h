@@ -19,6 +19,9 @@ namespace cs {
 
 struct ModelRunOptions {
   int samples = 0;                       // 0: as many as the inputs hold; more: they repeat
+  // Training: what its states begin with instead of the program's own values, and how many steps were before.
+  const std::vector<NamedArray>* states = nullptr;
+  int64_t steps_before = 0;
   Cycle max_cycles = kNever;
   Cycle progress_cycles = kNever;        // calls `progress` about every so many cycles; false interrupts the run
   std::function<bool(Cycle now, int samples_done)> progress;
@@ -33,6 +36,7 @@ struct ModelRunResult {
   RunStatus status;                      // reason condition: all samples are done
   int samples = 0;                       // finished
   std::vector<NamedArray> outputs;       // of the model, samples along their sample dimension
+  std::vector<NamedArray> states;        // training: after the last sample, by name
   Cycle first_input = 0;                 // first wavelet entered the fabric
   Cycle latency_cycles = 0;              // first input wavelet -> last output of the first sample
   std::vector<Cycle> sample_end;         // last output of each sample

@@ -1,5 +1,5 @@
 // Samples of a model's tensors: one along the sample dimension of an array, and an array from one after the
-// other.
+// other. Those of a tensor with stacked samples (kStackedSamples) lie along a dimension in front of its own.
 #pragma once
 
 #include <functional>

@@ -79,6 +79,7 @@ constexpr Reason kReasons[] = {
     {"adam_step", kOfTraining},
     {"adagrad_step", kOfTraining},
     {"rmsprop_step", kOfTraining},
+    {"max_pool_gradient", kOfTraining},
     {"clip_by_norm", kOfTraining},
     {"unscale", kOfTraining},
     {"not_finite", kOfTraining},

@@ -43,15 +43,8 @@ std::vector<double> counts_of(const WindowAxis& a, bool pads_count) {
 // The first of the largest elements takes the gradient of its window.
 bool gradient_of_max_pool(const GradientCall& c, std::vector<DecompositionStep>& steps, std::string&) {
   GradientSteps s(c, steps);
-  Attrs attrs = c.attrs;
-  set_attr(attrs, "storage_order", int64_t(0));
-  steps.push_back({{"largest", "places"}, "max_pool", {"x0"}, attrs});
-  const int64_t n = s.in().elements(), windows = s.out().elements();
-  const std::string sum =
-      s.add("scatter_elements",
-            {s.zeros({s.in().dtype, {n}}), s.reshape("places", {windows}), s.reshape("dy0", {windows})},
-            {{"reduction", std::string("add")}});
-  s.give(0, s.reshape(sum, s.in().shape));
+  steps.push_back({{"dx0"}, "max_pool_gradient", {"x0", "dy0"}, c.attrs});
+  s.give(0, "dx0");
   return true;
 }
 

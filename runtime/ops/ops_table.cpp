@@ -351,6 +351,7 @@ std::vector<OpDef> make_table() {
   add_algebra(t);
   add_losses(t);
   add_ctc(t);
+  add_custom_loss(t);
   add_optimizers(t);
   add_gradient_scaling(t);
   set_gradients(t);

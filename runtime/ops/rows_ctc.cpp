@@ -10,6 +10,7 @@
 // gradient what it is there: softmax minus occupancy.
 #include <fmt/format.h>
 
+#include "runtime/ops/losses.h"
 #include "runtime/ops/rows.h"
 #include "runtime/ops/rules.h"
 #include "runtime/ops/steps.h"
@@ -216,9 +217,10 @@ bool steps_ctc(const ShapeContext& c, std::vector<DecompositionStep>& steps, std
 }  // namespace
 
 void add_ctc(Rows& t) {
-  OpDef d = by_steps("ctc_loss", {}, {"log_probs", "targets", "input_lengths", "target_lengths"}, 0,
-                     {integer("blank", 0), integer("zero_infinity", 0), text("reduction", "mean")}, shape_ctc,
-                     steps_ctc);
+  OpDef d = by_steps(
+      "ctc_loss", {}, {"log_probs", "targets", "input_lengths", "target_lengths"}, 0,
+      {integer("blank", 0), integer("zero_infinity", 0), text("reduction", "mean"), integer(kUseAutogen, 0)},
+      shape_ctc, steps_ctc);
   d.loss = true;
   t.push_back(noted(d, "every time step is written out; the gradient supposes log_probs of log_softmax"));
 }

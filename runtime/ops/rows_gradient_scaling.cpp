@@ -65,10 +65,14 @@ bool shape_not_finite(const ShapeContext& c, std::vector<TensorType>& outputs, s
          fail(error, fmt::format("'x' is {}, it must be in floating point", type_text(*c.inputs[0])));
 }
 
+// Times zero, a number is zero and anything else is NaN, and so is its sum: nothing is asked of single
+// elements.
 bool steps_not_finite(const ShapeContext& c, std::vector<DecompositionStep>& steps, std::string&) {
   Steps s(steps);
-  const std::string bad = as(s, s.add("is_not_finite", {"x"}), DataType::boolean, wide(c.inputs[0]->dtype));
-  s.result("y", "reduce_max", {bad}, {{"keepdims", int64_t(0)}});
+  const DataType type = c.inputs[0]->dtype;
+  const std::string zeros = s.add("mul", {"x", s.constant(0, type)});
+  const std::string sum = s.add("reduce_sum", {zeros}, {{"keepdims", int64_t(0)}});
+  s.result("y", "cast", {s.add("is_not_finite", {sum})}, {{"to", std::string(data_type_name(wide(type)))}});
   return true;
 }
 

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "runtime/ops/formula.h"
+#include "runtime/ops/losses.h"
 #include "runtime/ops/rows.h"
 #include "runtime/ops/steps.h"
 
@@ -26,6 +27,7 @@ std::string reduced(const std::string& formula, const std::string& mean = "mean(
 // Rows keep views of their texts, so these live as long as the table.
 OpDef loss(std::string_view name, Names operands, int optional, AttrDefs attrs, const std::string& formula) {
   attrs.push_back(text("reduction", "mean"));
+  attrs.push_back(integer(kUseAutogen, 0));
   OpDef d = by_steps(name, {}, std::move(operands), optional, std::move(attrs), shape_formula, steps_formula);
   d.decomposition = formula;
   d.loss = true;

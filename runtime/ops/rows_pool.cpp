@@ -67,6 +67,90 @@ bool loops_max_pool(const ShapeContext& c, std::span<const TensorType> outputs, 
   return true;
 }
 
+// ---- where the gradients of windows go
+
+bool shape_max_pool_gradient(const ShapeContext& c, std::vector<TensorType>& outputs, std::string& error) {
+  std::vector<TensorType> pooled;
+  if (!shape_pool(c, pooled, error)) return false;
+  outputs = {*c.inputs[0]};
+  return *c.inputs[1] == pooled[0] || fail(error, fmt::format("'dy' is {}, the pool gives {}",
+                                                              type_text(*c.inputs[1]), type_text(pooled[0])));
+}
+
+// One element of every window.
+LoopView element_of(LoopView windows, const Window& window, int64_t number) {
+  for (size_t d = window.size(); d-- > 0; number /= window[d].kernel) {
+    windows.offset += number % window[d].kernel * windows.strides.back();
+    windows.shape.pop_back();
+    windows.strides.pop_back();
+  }
+  return windows;
+}
+
+// The first of the largest elements takes dy: one element of all windows after the other, those that have
+// given theirs away being 0 in `left`.
+void give_in_turn(LoopBuilder& b, const Window& window, const LoopView& x, const LoopView& y,
+                  const LoopView& dx, int64_t elements) {
+  const LoopView left = b.temporary("left", DataType::f32, y.shape),
+                 taken = b.temporary("taken", DataType::f32, y.shape);
+  b.copy(left, b.operand(1));
+  for (int64_t k = 0; k < elements; ++k) {
+    const LoopView here = element_of(dx, window, k);
+    b.elementwise(taken, {element_of(x, window, k), y, left}, "select(x0 == x1, x2, 0)");
+    b.statement(here.shape, here.access(), {taken.access()}, "x0", Combine::add);
+    if (k + 1 < elements) b.elementwise(left, {left, taken}, "x0 - x1");
+  }
+}
+
+// The same where windows have many elements: the place of the first one is found, then compared with all.
+void give_by_place(LoopBuilder& b, const Window& window, const LoopView& x, const LoopView& y,
+                   const LoopView& dx) {
+  LoopView within = x;
+  int64_t step = 1;
+  for (size_t d = x.shape.size(); d-- > 0;) {
+    within.strides[d] = d + window.size() < x.shape.size() ? 0 : step;
+    step *= within.strides[d] == 0 ? 1 : x.shape[d];
+  }
+  const LoopAccess at = counter(0, within.strides);
+  const LoopView place = b.temporary("place", DataType::i32, y.shape);
+  b.fill(place, highest_of(DataType::i32));
+  b.statement(x.shape, repeated(place, window).access(), {x.access(), repeated(y, window).access(), at},
+              "select(x0 == x1, x2, 2147483647)", Combine::min);
+  b.statement(x.shape, dx.access(),
+              {repeated(b.operand(1), window).access(), repeated(place, window).access(), at},
+              "select(x1 == x2, x0, 0)", Combine::add);
+}
+
+bool loops_max_pool_gradient(const ShapeContext& c, std::span<const TensorType> outputs, LoopProgram& p,
+                             std::string& error) {
+  constexpr int64_t kMostInTurn = 16;  // elements of a window, each of which is some code
+  std::optional<Window> window = pool_window(c, error);
+  if (!window) return false;
+  LoopBuilder b(p, c.inputs, outputs);
+  const double lowest = lowest_of(outputs[0].dtype);
+  const LoopView x = with_windows(padded(b, b.operand(0), *window, lowest), *window);
+  const LoopView y = b.temporary("largest", outputs[0].dtype, c.inputs[1]->shape);
+  b.fill(y, lowest);
+  b.statement(x.shape, repeated(y, *window).access(), {x.access()}, "x0", Combine::max);
+  Shape wide(outputs[0].shape.begin(), outputs[0].shape.begin() + 2);
+  int64_t elements = 1;
+  for (const WindowAxis& a : *window) {
+    wide.push_back(std::max(a.need(), a.begin + a.in));
+    elements *= a.kernel;
+  }
+  const LoopView all = b.temporary("all", DataType::f32, wide), dx = with_windows(all, *window);
+  b.fill(all, 0);
+  if (elements <= kMostInTurn)
+    give_in_turn(b, *window, x, y, dx, elements);
+  else
+    give_by_place(b, *window, x, y, dx);
+  LoopView inside = all;
+  for (size_t d = 0; d < window->size(); ++d)
+    inside = inside.sliced(int(d) + 2, (*window)[d].begin, (*window)[d].in);
+  b.copy(b.result(), inside);
+  return true;
+}
+
 bool loops_average_pool(const ShapeContext& c, std::span<const TensorType> outputs, LoopProgram& p,
                         std::string& error) {
   std::optional<Window> window = pool_window(c, error);
@@ -222,6 +306,9 @@ void add_pools(Rows& t) {
   of_mean.push_back(integer("count_include_pad", 0));
   of_norm.push_back(integer("p", 2));
   OpDef max = by_loops(OpKind::loops, "max_pool", {"MaxPool"}, {"x"}, 0, of_max, shape_pool, loops_max_pool);
+  OpDef back = by_loops(OpKind::loops, "max_pool_gradient", {}, {"x", "dy"}, 0, of_max,
+                        shape_max_pool_gradient, loops_max_pool_gradient);
+  t.push_back(noted(back, "dy of each window for the first of its largest elements"));
   max.results = {"y", "indices"};
   max.optional_results = 1;
   t.push_back(max);

@@ -17,6 +17,7 @@
 #include "runtime/numerics/fp16_format.h"
 #include "runtime/support/diag.h"
 #include "runtime/support/geometry.h"
+#include "runtime/support/schedule.h"
 
 namespace cs {
 
@@ -27,6 +28,10 @@ constexpr int kMostCopies = 64;  // of a network
 enum class Origin : uint8_t { handwritten, autogen, host, primitive };
 std::string_view origin_name(Origin);
 std::optional<Origin> origin_from_name(std::string_view);
+
+// HostTensor::sample_dim of a tensor that has no dimension for samples, and yet is another one for each of
+// them: arrays of several samples have these in a dimension of their own, before the others.
+constexpr int kStackedSamples = -2;
 
 // A named tensor of the host side: graph input or output, or a value between the wafer and a host step.
 struct HostTensor {
@@ -116,6 +121,45 @@ struct HostConstant {
   bool operator==(const HostConstant&) const = default;
 };
 
+// Part of a state in PE memory: each PE of the rectangle has `bytes_per_pe` bytes of it at `symbol`, words of
+// f32 or i32. Which elements these are is in weights.bin from `elements` on, PE by PE, row by row, as numbers
+// of 32 bits.
+struct StatePart {
+  std::string symbol;
+  Rect rect;
+  uint32_t bytes_per_pe = 0;
+  uint64_t elements = 0;
+  bool operator==(const StatePart&) const = default;
+};
+
+// A tensor that goes on from sample to sample, as weights that are trained. Either it stays in PE memory, in
+// parts, and begins as the constants at their symbols say. Or it is the host's: a sample begins with `input`
+// and makes `output`, which is the input of the next one.
+struct HostState {
+  std::string name;     // for people and checkpoints: "w0", "w0.exp_avg"
+  std::string purpose;  // "weights", "optimizer", "loss scale", "gradients"
+  DataType type{};
+  std::vector<int64_t> shape;
+  std::string input = {}, output = {};  // the host's: among HostPart::values, of this type
+  uint64_t offset = 0, bytes = 0;       // the host's, in weights.bin: what the first sample begins with
+  std::vector<StatePart> parts = {};
+  bool on_host() const { return !input.empty(); }
+  bool operator==(const HostState&) const = default;
+};
+
+// A number that the host computes for every sample.
+struct HostScalar {
+  std::string input;                 // among HostPart::values, one element
+  std::optional<LearningRate> rate;  // none: the number of the step, from 1 on
+  int64_t samples = 1;               // that make one step; the value is the same for all of them
+  bool last = false;                 // instead of both: 1 for the last sample of a step, 0 for the others
+  double value(int64_t sample) const {
+    if (last) return (sample + 1) % samples == 0 ? 1 : 0;
+    return rate ? rate->value(sample / samples) : double(sample / samples + 1);
+  }
+  bool operator==(const HostScalar&) const = default;
+};
+
 struct KernelRow {                   // one kernel instance, wafer or host
   std::string name, op;              // op: what it computes ("gemm", "leaky_relu", "gemm+leaky_relu")
   std::string kernel;                // library or generator row that made it ("gemv", "dtg-contraction")
@@ -161,6 +205,8 @@ struct HostPart {
   std::vector<HostTensor> values;            // between steps
   std::vector<Constant> constants;
   std::vector<HostConstant> host_constants;
+  std::vector<HostState> states;  // training
+  std::vector<HostScalar> scalars;
   std::vector<HostStep> steps;               // in an order that satisfies their dependences
   std::vector<KernelRow> kernels;
   std::vector<OpRow> ops;
@@ -176,6 +222,12 @@ struct HostPart {
   bool handles(const HostStep& s, int sample) const { return s.whole_batch || s.copy == copy_of(sample); }
 };
 
+// Whether samples depend on each other: each is a step of training.
+inline bool has_states(const HostPart& h) { return !h.states.empty(); }
+// Whether a sample leaves behind on the wafer what the next one begins with.
+inline bool keeps_states(const HostPart& h) {
+  return std::any_of(h.states.begin(), h.states.end(), [](const HostState& s) { return !s.on_host(); });
+}
 // The 16-bit format of a Program with this host part: bf16 if a tensor of the model is bf16, else f16.
 Fp16Format half_format(const HostPart&);
 

@@ -21,6 +21,9 @@ inline constexpr names::Table<4> kTileOrders = {"straight", "ring", "skewed_colu
 std::string port_line(const HostPort&);
 bool read_port(const YamlNode&, HostPort& out, Diag&);
 std::string rect_text(const Rect&);
+// Also in the text form of graphs.
+std::string scalar_text(const HostScalar&);
+void read_scalar(YamlMap&, HostScalar& out, Diag&);
 bool read_rect(const YamlNode*, Rect& out, SourceLoc missing, Diag&);
 // A number that must fit the field's type.
 template <typename T>

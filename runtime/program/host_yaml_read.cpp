@@ -16,7 +16,7 @@ void read_tensor(YamlMap& map, HostTensor& t, Diag& diag) {
   map.required("name", t.name);
   read_word(map, "type", t.type, names::kTensorTypes, diag);
   map.required("shape", t.shape);
-  read_number(map, "sample_dim", t.sample_dim, -1, 63, diag);
+  read_number(map, "sample_dim", t.sample_dim, kStackedSamples, 63, diag);
 }
 
 void read_attrs(YamlMap& map, Attrs& attrs, Diag& diag) {
@@ -95,6 +95,26 @@ void read_constant(YamlMap& map, Constant& c, Diag& diag) {
   read_number(map, "offset", c.offset, 0, kMaxBytes, diag);
 }
 
+void read_state(YamlMap& map, HostState& s, Diag& diag) {
+  map.required("name", s.name);
+  map.required("purpose", s.purpose);
+  read_word(map, "type", s.type, names::kTensorTypes, diag);
+  map.required("shape", s.shape);
+  if (map.child("parts") != nullptr) {
+    read_list(map, "parts", s.parts, diag, [&](YamlMap& m, StatePart& p) {
+      m.required("symbol", p.symbol);
+      read_rect(m.child("rect"), p.rect, m.loc(), diag);
+      read_number(m, "bytes_per_pe", p.bytes_per_pe, 0, kMaxInt, diag);
+      read_number(m, "elements", p.elements, 0, kMaxBytes, diag);
+    });
+    return;
+  }
+  map.required("input", s.input);
+  map.required("output", s.output);
+  read_number(map, "offset", s.offset, 0, kMaxBytes, diag);
+  read_number(map, "bytes", s.bytes, 0, kMaxBytes, diag);
+}
+
 void read_kernel(YamlMap& map, KernelRow& k, Diag& diag) {
   map.required("name", k.name);
   map.required("op", k.op);
@@ -167,6 +187,17 @@ bool read_port(const YamlNode& node, HostPort& out, Diag& diag) {
   return diag.errors() == errors;
 }
 
+void read_scalar(YamlMap& map, HostScalar& s, Diag& diag) {
+  map.required("input", s.input);
+  if (const YamlNode* rate = map.child("rate")) s.rate = read_learning_rate(*rate, "rate", diag);
+  if (s.rate) map.optional("steps_restart", s.rate->steps_restart);
+  map.optional("samples", s.samples);
+  map.optional("last", s.last);
+  if (s.samples < 1) diag.error(map.loc(), fmt::format("a step has at least one sample, not {}", s.samples));
+  if (s.rate && s.last)
+    diag.error(map.loc(), "a scalar is a rate or says which sample is the last, not both");
+}
+
 bool read_host_part(const YamlNode& node, HostPart& h, std::vector<HostPort>& ports, bool with_ports, Diag& diag) {
   const size_t errors = diag.errors();
   YamlMap map(node, "host part", diag);
@@ -195,6 +226,8 @@ bool read_host_part(const YamlNode& node, HostPart& h, std::vector<HostPort>& po
     read_number(m, "offset", c.offset, 0, kMaxBytes, diag);
     read_number(m, "bytes", c.bytes, 0, kMaxBytes, diag);
   });
+  read_list(map, "states", h.states, diag, [&](YamlMap& m, HostState& s) { read_state(m, s, diag); });
+  read_list(map, "scalars", h.scalars, diag, [&](YamlMap& m, HostScalar& s) { read_scalar(m, s, diag); });
   read_list(map, "steps", h.steps, diag, [&](YamlMap& m, HostStep& s) { read_step(m, s, diag); });
   read_list(map, "kernels", h.kernels, diag, [&](YamlMap& m, KernelRow& k) { read_kernel(m, k, diag); });
   read_list(map, "ops", h.ops, diag, [&](YamlMap& m, OpRow& o) { read_op(m, o, diag); });

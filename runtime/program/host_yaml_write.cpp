@@ -90,6 +90,19 @@ std::string constant_line(const Constant& c) {
                      c.bytes_per_pe, c.offset);
 }
 
+std::string of_host(const HostState& s) {
+  return fmt::format("input: {}, output: {}, offset: {}, bytes: {}", yaml_quote(s.input),
+                     yaml_quote(s.output), s.offset, s.bytes);
+}
+std::string of_wafer(const HostState& s) {
+  std::string parts;
+  for (const StatePart& p : s.parts)
+    parts +=
+        fmt::format("{}{{symbol: {}, rect: {}, bytes_per_pe: {}, elements: {}}}", parts.empty() ? "" : ", ",
+                    yaml_quote(p.symbol), rect_text(p.rect), p.bytes_per_pe, p.elements);
+  return fmt::format("parts: [{}]", parts);
+}
+
 }  // namespace
 
 std::string rect_text(const Rect& r) { return fmt::format("[{}, {}, {}, {}]", r.x, r.y, r.w, r.h); }
@@ -97,6 +110,14 @@ std::string rect_text(const Rect& r) { return fmt::format("[{}, {}, {}, {}]", r.
 std::string port_line(const HostPort& p) {
   return fmt::format("{{name: {}, direction: {}, side: {}, position: {}, color: {}}}", yaml_quote(p.name),
                      p.input ? "input" : "output", port_name(p.side), p.position, p.color);
+}
+
+std::string scalar_text(const HostScalar& s) {
+  std::string out = "{input: " + yaml_quote(s.input);
+  if (s.rate) out += ", rate: " + schedule_text(*s.rate);
+  if (s.rate && !s.rate->steps_restart) out += ", steps_restart: false";
+  if (s.samples != 1) out += fmt::format(", samples: {}", s.samples);
+  return out + (s.last ? ", last: true}" : "}");
 }
 
 std::string host_part_lines(const HostPart& h, const std::vector<HostPort>& ports, bool with_ports,
@@ -123,6 +144,12 @@ std::string host_part_lines(const HostPart& h, const std::vector<HostPort>& port
   list("host_constants", h.host_constants, [](const HostConstant& c) {
     return fmt::format("{{{}, offset: {}, bytes: {}}}", tensor_fields(c.tensor), c.offset, c.bytes);
   });
+  list("states", h.states, [](const HostState& s) {
+    return fmt::format("{{name: {}, purpose: {}, type: {}, shape: [{}], {}}}", yaml_quote(s.name),
+                       yaml_quote(s.purpose), data_type_name(s.type), fmt::join(s.shape, ", "),
+                       s.on_host() ? of_host(s) : of_wafer(s));
+  });
+  list("scalars", h.scalars, scalar_text);
   list("steps", h.steps, step_line);
   list("kernels", h.kernels, kernel_line);
   list("ops", h.ops, op_line);

@@ -29,6 +29,8 @@ class HostVerifier {
     for (const HostTensor& t : h_.values) tensor(t);
     for (const HostConstant& c : h_.host_constants) host_constant(c);
     for (const Constant& c : h_.constants) constant(c);
+    for (const HostState& s : h_.states) state(s);
+    for (const HostScalar& s : h_.scalars) scalar(s);
     steps();
     rows();
   }
@@ -51,7 +53,7 @@ class HostVerifier {
     by_name_.emplace(t.name, &t);
     if (elements(t) < 0)
       v_.error(where, fmt::format("its shape has a negative dimension or over {} elements", kMaxElements));
-    if (t.sample_dim < -1 || t.sample_dim >= int(t.shape.size())) {
+    if (t.sample_dim < kStackedSamples || t.sample_dim >= int(t.shape.size())) {
       v_.error(where, fmt::format("the sample dimension is {}, the rank {}", t.sample_dim, t.shape.size()));
     }
   }
@@ -64,6 +66,61 @@ class HostVerifier {
       v_.error(fmt::format("constant '{}'", c.tensor.name),
                fmt::format("needs {} bytes, has {}", need, c.bytes));
     }
+  }
+
+  // A value of the host side, or null (reported).
+  const HostTensor* value(const std::string& where, const std::string& name) {
+    const auto it = by_name_.find(name);
+    if (it == by_name_.end()) v_.error(where, fmt::format("there is no tensor '{}'", name));
+    return it == by_name_.end() ? nullptr : it->second;
+  }
+
+  void state(const HostState& s) {
+    const std::string where = fmt::format("state '{}'", s.name);
+    if (s.name.empty() || !states_.insert(s.name).second)
+      v_.error(where, "names of states must be unique and not empty");
+    const HostTensor own{s.name, s.type, s.shape};
+    const int64_t n = elements(own);
+    if (n < 0 || n * data_type_bytes(s.type) >= kMaxElements)
+      return v_.error(where, "its shape has a negative dimension or too many elements");
+    s.on_host() ? host_state(where, s, n) : wafer_state(where, s, n);
+    if (h_.copies > 1)
+      v_.error(where, "a network of several copies, which take samples in turn, has no state");
+  }
+
+  void host_state(const std::string& where, const HostState& s, int64_t n) {
+    const HostTensor *input = value(where, s.input), *output = value(where, s.output);
+    if (input == nullptr || output == nullptr) return;
+    begins(where, s.input);
+    for (const HostTensor* t : {input, output})
+      if (t->type != s.type || t->shape != s.shape)
+        v_.error(where, fmt::format("tensor '{}' is of another type", t->name));
+    if (s.bytes != uint64_t(n) * uint64_t(data_type_bytes(s.type)))
+      v_.error(where, fmt::format("needs {} bytes, has {}", n * data_type_bytes(s.type), s.bytes));
+  }
+
+  // What its elements are, verify_weights() cannot say: whoever reads them looks whether they are in the
+  // tensor.
+  void wafer_state(const std::string& where, const HostState& s, int64_t n) {
+    if (s.type != DataType::f32 && s.type != DataType::i32)
+      v_.error(where, fmt::format("is {}, PEs keep words of f32 and i32", data_type_name(s.type)));
+    if (n > 0 && s.parts.empty()) v_.error(where, "is on no PE");
+    for (const StatePart& p : s.parts) constant({p.symbol, p.rect, p.bytes_per_pe, 0});
+  }
+
+  void scalar(const HostScalar& s) {
+    const std::string where = fmt::format("scalar '{}'", s.input);
+    const HostTensor* input = value(where, s.input);
+    if (input == nullptr) return;
+    begins(where, s.input);
+    if (elements(*input) != 1 || !data_type_is_float(input->type))
+      v_.error(where, "a number of each sample is one element in floating point");
+  }
+
+  // What a sample begins with is there before any step.
+  void begins(const std::string& where, const std::string& name) {
+    if (!ready_.emplace(name, all_copies()).second)
+      v_.error(where, fmt::format("'{}' is there already", name));
   }
 
   void constant(const Constant& c) {
@@ -192,7 +249,7 @@ class HostVerifier {
   void steps() {
     kinds();
     copies();
-    for (const HostTensor& t : h_.inputs) ready_[t.name] = all_copies();
+    for (const HostTensor& t : h_.inputs) begins("host part", t.name);
     for (const HostConstant& c : h_.host_constants) ready_[c.tensor.name] = all_copies();
     for (size_t i = 0; i < h_.steps.size() && !v_.diag.full(); ++i) {
       const HostStep& s = h_.steps[i];
@@ -235,6 +292,9 @@ class HostVerifier {
         v_.error("host part", fmt::format("no step gives the output '{}'{}", t.name,
                                           ready != ready_.end() ? " in every copy of the network" : ""));
     }
+    for (const HostState& s : h_.states)
+      if (s.on_host() && !ready_.contains(s.output))
+        v_.error("host part", fmt::format("no step gives the state '{}'", s.output));
   }
 
   void rows() {
@@ -264,7 +324,7 @@ class HostVerifier {
   const HostPart& h_;
   std::map<std::string, const HostPort*> ports_;
   std::map<std::string, const HostTensor*> by_name_;
-  std::set<std::string> tensors_, used_ports_;
+  std::set<std::string> tensors_, used_ports_, states_;
   std::map<std::string, uint64_t> ready_;  // tensors that are there, and in which copies of the network
 };
 
@@ -288,6 +348,13 @@ bool verify_weights(const Program& p, uint64_t weights_bytes, Diag& diag) {
   }
   for (const HostConstant& c : p.host->host_constants)
     fits("constant '" + c.tensor.name + "'", c.offset, c.bytes);
+  for (const HostState& s : p.host->states) {
+    fits("state '" + s.name + "'", s.offset, s.bytes);
+    for (const StatePart& part : s.parts) {
+      const uint64_t pes = uint64_t(std::max(part.rect.w, 0)) * uint64_t(std::max(part.rect.h, 0));
+      fits("state '" + s.name + "'", part.elements, pes * part.bytes_per_pe);
+    }
+  }
   return v.ok();
 }
 

@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace cs {
 
@@ -294,6 +295,46 @@ std::optional<LearningRate> read_learning_rate(const YamlNode& node, const std::
   }
   if (parts.empty() || parts.size() != items.size()) return std::nullopt;
   return LearningRate(std::move(parts));
+}
+
+namespace {
+
+std::string schedule_text(const Schedule& s) {
+  const std::string lengths = (s.steps > 0 ? fmt::format(", steps: {}", s.steps) : "") +
+                              (s.decay_steps > 0 ? fmt::format(", decay_steps: {}", s.decay_steps) : "");
+  switch (s.kind) {
+    case Schedule::Kind::constant:
+      return fmt::format("{{scheduler: Constant, learning_rate: {}{}}}", s.initial, lengths);
+    case Schedule::Kind::polynomial:
+      return fmt::format(
+          "{{scheduler: Polynomial, initial_learning_rate: {}, end_learning_rate: {}, power: {}{}}}",
+          s.initial, s.end, s.power, lengths);
+    case Schedule::Kind::cosine:
+      return fmt::format("{{scheduler: CosineDecay, initial_learning_rate: {}, end_learning_rate: {}{}}}",
+                         s.initial, s.end, lengths);
+    case Schedule::Kind::exponential:
+      return fmt::format(
+          "{{scheduler: Exponential, initial_learning_rate: {}, decay_rate: {}, staircase: {}{}}}", s.initial,
+          s.decay_rate, s.staircase, lengths);
+    case Schedule::Kind::piecewise:
+      return fmt::format("{{scheduler: PiecewiseConstant, values: [{}], boundaries: [{}]{}}}",
+                         fmt::join(s.values, ", "), fmt::join(s.boundaries, ", "), lengths);
+    case Schedule::Kind::inverse_root:
+      return fmt::format(
+          "{{scheduler: InverseSquareRootDecay, initial_learning_rate: {}, warmup_steps: {}{}}}", s.initial,
+          s.warmup_steps, lengths);
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string schedule_text(const LearningRate& rate) {
+  if (rate.parts().size() == 1 && rate.parts()[0].kind == Schedule::Kind::constant)
+    return fmt::format("{}", rate.parts()[0].initial);
+  std::string out;
+  for (const Schedule& s : rate.parts()) out += (out.empty() ? "" : ", ") + schedule_text(s);
+  return "[" + out + "]";
 }
 
 }  // namespace cs

@@ -47,6 +47,7 @@ struct Schedule {
   int64_t steps = 0;        // how long it lasts; 0: for ever
   int64_t decay_steps = 0;  // how long it takes to its end rate or for one factor
   double at(int64_t step) const;
+  bool operator==(const Schedule&) const = default;
 };
 
 class LearningRate {
@@ -59,6 +60,7 @@ class LearningRate {
   // Whether every schedule of a list sees steps from its own beginning (the default) or those of the whole
   // run.
   bool steps_restart = true;
+  bool operator==(const LearningRate&) const = default;
 
  private:
   std::vector<Schedule> parts_;  // at least one
@@ -69,5 +71,8 @@ std::optional<LearningRate> read_learning_rate(const YamlNode&, const std::strin
 // One schedule from its keys.
 std::optional<LearningRate> read_learning_rate(const std::map<std::string, YamlNode>& keys,
                                                const std::string& what, Diag&);
+
+// What read_learning_rate() reads as the same rate, in one line; `steps_restart` is not in it.
+std::string schedule_text(const LearningRate&);
 
 }  // namespace cs

@@ -254,6 +254,10 @@ void add_model_run(RunReport& r, const HostPart& host, const Machine& machine, c
   r.host = host_use(host, machine, run);
   r.iterations = run.samples;
   r.sample_end = run.sample_end;
+  r.training = has_states(host);
+  for (const NamedArray& a : run.outputs)
+    if (r.training && a.tensor.elements() == run.samples && data_type_is_float(a.tensor.type.dtype))
+      r.curves.push_back({a.name, to_doubles(a)});
   r.launches = run.launches;
   r.host_call_seconds = run.host_seconds;
   if (run.samples > 0) r.latency_cycles = run.latency_cycles;

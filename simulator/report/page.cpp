@@ -49,7 +49,8 @@ std::string report_page(const RunReport& r) {
   std::string page(part("page.html"));
   replace(page, "/*STYLE*/", part("style.css"));
   std::string script;
-  for (const char* name : {"base.js", "tables.js", "maps.js", "csl.js", "timeline.js", "waits.js", "main.js"})
+  for (const char* name :
+       {"base.js", "tables.js", "maps.js", "csl.js", "timeline.js", "training.js", "waits.js", "main.js"})
     script += part(name);
   replace(page, "/*SCRIPT*/", script);
   replace(page, "/*DATA*/", script_safe(page_json(r)));

@@ -152,6 +152,12 @@ struct SimulatorFigures {
   int threads = 1;
 };
 
+// A number of every step of training.
+struct Curve {
+  std::string name;
+  std::vector<double> values;
+};
+
 struct RunReport {
   std::string program, model, policy, dtype, machine;
   int fabric_width = 0, fabric_height = 0;
@@ -165,6 +171,8 @@ struct RunReport {
   std::optional<double> interval_cycles;
   std::optional<double> samples_per_second;
   std::vector<Cycle> sample_end;
+  bool training = false;             // samples are steps
+  std::vector<Curve> curves;         // of training: outputs of one number, the loss among them
   std::vector<LaunchSpan> launches;  // in order; a streamed network launches nothing
   // Cycles in which a launch was under way.
   Cycle launched_cycles() const;

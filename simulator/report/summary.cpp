@@ -27,11 +27,22 @@ std::string share(uint64_t part, uint64_t whole) {
 
 std::string rounded(double v) { return grouped(uint64_t(std::llround(std::max(0.0, v)))); }
 
+const char* unit(const RunReport& r) { return r.training ? "step" : "sample"; }
+
+std::string curves_text(const RunReport& r) {
+  std::string out;
+  for (const Curve& c : r.curves)
+    if (!c.values.empty())
+      out += fmt::format("  {:13} {:.6g} in the first step, {:.6g} in the last one\n", c.name,
+                         c.values.front(), c.values.back());
+  return out;
+}
+
 std::string head(const RunReport& r) {
   std::string out = fmt::format("{} on {}", r.model.empty() ? r.program : r.model, r.machine);
   if (!r.policy.empty()) out += fmt::format(", autogen_policy {}", r.policy);
   if (!r.model.empty() && r.iterations > 0)
-    out += fmt::format(", {} sample{}", r.iterations, r.iterations == 1 ? "" : "s");
+    out += fmt::format(", {} {}{}", r.iterations, unit(r), r.iterations == 1 ? "" : "s");
   else if (r.iterations > 1)
     out += fmt::format(", {} rounds", r.iterations);
   if (r.copies > 1) out += fmt::format(", {} copies", r.copies);
@@ -43,10 +54,10 @@ std::string figures(const RunReport& r) {
   std::string out = fmt::format("  cycles        {} ({} at {:.0f} MHz)\n", grouped(r.cycles),
                                 time_text(double(r.cycles), r.clock_mhz), r.clock_mhz);
   if (r.latency_cycles)
-    out += fmt::format("  latency       {} cycles ({}) for one sample\n", grouped(*r.latency_cycles),
-                       time_text(double(*r.latency_cycles), r.clock_mhz));
+    out += fmt::format("  latency       {} cycles ({}) for one {}\n", grouped(*r.latency_cycles),
+                       time_text(double(*r.latency_cycles), r.clock_mhz), unit(r));
   if (r.samples_per_second)
-    out += fmt::format("  throughput    {} samples/s{}\n", rounded(*r.samples_per_second),
+    out += fmt::format("  throughput    {} {}s/s{}\n", rounded(*r.samples_per_second), unit(r),
                        r.interval_cycles ? fmt::format(", one every {:.1f} cycles", *r.interval_cycles) : "");
   if (!r.launches.empty() && r.launched_cycles() > 0)
     out += fmt::format("  in launches   {} cycles ({}) of {} launch{}\n", grouped(r.launched_cycles()),
@@ -209,7 +220,7 @@ std::string one_line(const RunReport& r) {
 }
 
 std::string summary(const RunReport& r) {
-  std::string out = head(r) + figures(r) + host_text(r);
+  std::string out = head(r) + curves_text(r) + figures(r) + host_text(r);
   if (r.check) out += "  check         " + check_text(r) + "\n";
   for (const auto& [fault, count] : r.allowed)
     out += fmt::format("  allowed       {} ({} times)\n", fault, count);

@@ -19,7 +19,7 @@ if ! python3 "$names" "$prefix" "$source" "$build" "$work/here"; then
   echo "the files above name a folder that the installation must not need" >&2
   exit 1
 fi
-cp -r "$source/tests/e2e/host_api" "$source/tests/e2e/sdk_layout" "$source/tests/sim" "$work/desk"
+cp -r "$source/tests/e2e/host_api" "$source/tests/e2e/sdk_layout" "$source/tests/e2e/static_graphs" "$source/tests/sim" "$work/desk"
 cd "$work/desk"
 run() { env -i "PATH=$prefix/bin:/usr/bin:/bin" "$@"; }
 
@@ -29,3 +29,4 @@ run cs-objdump chain.csp --tile 0,0 >/dev/null
 run cslc sim/message_layout.csl --arch=wse2 --fabric-dims=20,4 --fabric-offsets=4,1 --params=hops:3,B:8 -o message --memcpy
 run cs_python host_api/run.py wse2
 run cs_python sdk_layout/run.py --arch=wse3
+run cs_python static_graphs/run_snippet.py retrace

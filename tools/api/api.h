@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -38,6 +39,7 @@ struct CompileOptions {
   passes::Policy policy = passes::Policy::medium;
   std::string policy_name = "medium";   // effective, for manifest and reports
   passes::HostOps host_ops = passes::HostOps::warn;
+  passes::AutogenFailure autogen_failure = passes::AutogenFailure::primitives;
   std::vector<std::pair<std::string, int64_t>> dims;
   passes::PipelineOptions pipeline;
   double pace = mapping::kPace;   // MapOptions::pace
@@ -88,6 +90,7 @@ struct Compiled {
   Machine machine;
   std::optional<graph::Graph> graph;      // models
   graph::PlanHeader plan;                 // of the graph: which passes it has been through
+  std::map<std::string, double> unfused;  // PassContext::unfused
   std::string form;                       // why another form than every operator's own choice, if it is one
   std::optional<mapping::Mapped> mapped;  // models that were mapped
   std::optional<Program> program;

@@ -180,8 +180,13 @@ namespace {
 std::string set_by(const mapping::NetworkEstimate& e) {
   if (!e.link.empty()) return fmt::format("a link that carries {}", fmt::join(e.link, " and "));
   if (e.circle.empty()) return e.slowest;
-  return fmt::format("{}, which wait for each other (the slowest kernel, {}, takes {:.0f})",
-                     fmt::join(e.circle, ", "), e.slowest, e.slowest_cycles);
+  constexpr size_t kMostNamed = 6;  // compile_report.json has them all
+  const size_t named = std::min(e.circle.size(), kMostNamed);
+  const std::string more =
+      named < e.circle.size() ? fmt::format(" and {} more", e.circle.size() - named) : std::string();
+  return fmt::format("{}{}, which wait for each other (the slowest kernel, {}, takes {:.0f})",
+                     fmt::join(e.circle.begin(), e.circle.begin() + std::ptrdiff_t(named), ", "), more,
+                     e.slowest, e.slowest_cycles);
 }
 
 }  // namespace
@@ -202,6 +207,13 @@ std::string summary(const Compiled& c) {
           fmt::format("estimated interval {:.0f} cycles per sample{}, set by {}\n", e.interval_cycles,
                       host->copies > 1 ? fmt::format(" of {} copies together", host->copies) : "", set_by(e));
     if (!c.form.empty()) out += fmt::format("form {}\n", c.form);
+    for (const OpRow& o : host->ops) {
+      const auto found = c.unfused.find(o.name);
+      if (found == c.unfused.end()) continue;
+      const std::string ratio = found->second > 0 ? fmt::format("x{:.2f}", found->second) : "not known";
+      out += fmt::format("unfused loss {}: {} kernels, estimated cost vs fused {}\n", o.name,
+                         o.kernels.size(), ratio);
+    }
   }
   if (c.program) {
     out += fmt::format("{}x{} PEs, {} tile programs, {} bytes of weights\n", c.program->fabric_width,

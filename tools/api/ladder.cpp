@@ -49,6 +49,7 @@ bool map_model(const CompileOptions& options, const passes::PipelineOptions& pip
   out.choices.clear();
   if (options.choices) context.choices = &out.choices;
   context.form = f.form;
+  context.autogen_failure = options.autogen_failure;
   const bool ok = passes::run_passes(*out.graph, context, pipeline, out.passes);
   f.unrolled = std::move(context.unrolled);
   if (!ok) {
@@ -57,6 +58,7 @@ bool map_model(const CompileOptions& options, const passes::PipelineOptions& pip
   }
   out.plan = passes::plan_header(context, out.passes.back().name);
   out.mapped = std::move(context.mapped);
+  out.unfused = std::move(context.unfused);
   return true;
 }
 
@@ -100,7 +102,7 @@ mapping::MapOptions map_options(const CompileOptions& options, const graph::Grap
   map.force_width = options.rect_width;
   map.force_height = options.rect_height;
   map.resident = options.resident;
-  map.pace = options.pace;
+  map.pace = !g.states.empty() && options.pace == mapping::kPace ? mapping::kTrainingPace : options.pace;
   map.copies.count = options.copies.value_or(1);
   map.too_slow = options.too_slow;
   map.policy = options.policy_name;

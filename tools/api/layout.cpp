@@ -26,6 +26,11 @@ uint64_t weights_needed(const HostPart& host) {
   for (const Constant& c : host.constants)
     need = std::max(need, c.offset + uint64_t(c.rect.area()) * c.bytes_per_pe);
   for (const HostConstant& c : host.host_constants) need = std::max(need, c.offset + c.bytes);
+  for (const HostState& s : host.states) {
+    need = std::max(need, s.offset + s.bytes);
+    for (const StatePart& p : s.parts)
+      need = std::max(need, p.elements + uint64_t(std::max(int64_t(0), p.rect.area())) * p.bytes_per_pe);
+  }
   return need;
 }
 

@@ -162,6 +162,8 @@ std::string compile_report(const Compiled& c) {
                                {"reason", o.reason},
                                {"kernels", o.kernels},
                                {"where", o.where}});
+      if (const auto unfused = c.unfused.find(o.name); unfused != c.unfused.end())
+        report["ops"].back()["cost_vs_fused"] = unfused->second > 0 ? Json(unfused->second) : Json();
     }
   }
   if (c.mapped) {

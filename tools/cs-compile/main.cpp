@@ -35,7 +35,8 @@ constexpr const char* kExamples = R"(Examples:
 Exit codes: 0 ok, 1 input error, 2 usage, 70 internal error, 130 interrupted.)";
 
 struct Flags {
-  std::string output, emit, policy, start_from, fabric, rect, operands = "streamed", host_ops = "warn";
+  std::string output, emit, policy, autogen_failure, start_from, fabric, rect, operands = "streamed",
+                                                                               host_ops = "warn";
   std::vector<std::string> dims, set, explain;
   LayoutFlags layout;
   bool print_config = false, list_passes = false, list_ops = false, list_kernels = false,
@@ -57,6 +58,10 @@ void model_flags(CLI::App& app, Flags& f, api::CompileOptions& o) {
       ->check(cli::one_of({"disabled", "default", "medium", "aggressive"}))
       ->default_str("runconfig.autogen_policy of the model, else default")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  app.add_option("--autogen-on-failure", f.autogen_failure,
+                 "A loss with use_autogen that cannot be one kernel: primitives, with a warning, or error")
+      ->check(cli::one_of({"primitives", "fallback", "error"}))
+      ->default_str("runconfig.autogen_on_failure of the model, else primitives");
   app.add_option("--host-ops", f.host_ops, "Operators that only the host can run: allow, warn of each, or forbid")
       ->check(CLI::IsMember({"allow", "warn", "forbid"}))
       ->default_str("warn");
@@ -64,7 +69,7 @@ void model_flags(CLI::App& app, Flags& f, api::CompileOptions& o) {
          "--pace", o.pace,
          "Give kernels the PEs with which they take this share of the slowest one's interval, where PEs help")
       ->check(CLI::Range(0.01, 1.0))
-      ->default_str("0.9");
+      ->default_str("0.9, steps of training 0.1");
   app.add_option("--unroll", o.unroll, "Make a kernel of every step of recurrences with at most N steps; 0: of none")
       ->check(CLI::Range(int64_t(0), int64_t(100'000)))
       ->default_str("where that is faster by estimate");
@@ -128,6 +133,9 @@ void apply(const Flags& f, bool machine_given, api::CompileOptions& o) {
   o.policy = policy.value_or(*passes::policy_from_name("default"));
   o.policy_name = passes::policy_name(o.policy);
   o.host_ops = *passes::host_ops_from_name(f.host_ops);
+  const std::string failure =
+      f.autogen_failure.empty() ? frontend::config_autogen_failure(o.input, o.set_config) : f.autogen_failure;
+  o.autogen_failure = passes::autogen_failure_from_name(failure).value_or(passes::AutogenFailure::primitives);
   o.resident = f.operands == "resident";
   const std::string extension = std::filesystem::path(o.input).extension().string();
   if (o.copies && (extension == ".csl" || extension == ".csptext"))

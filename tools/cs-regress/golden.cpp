@@ -27,6 +27,7 @@ struct Prepared {
   const Operation* operation = nullptr;  // null: an optimizer
   DataType dtype = DataType::f32;
   bool wide_between = false;  // nodes are not joined to kernels
+  bool use_autogen = false;
 };
 
 bool build(const Prepared& p, CaseGraph& g) {
@@ -35,6 +36,7 @@ bool build(const Prepared& p, CaseGraph& g) {
 
 bool write_model(const Prepared& p, Job& job, const std::string& folder, std::string& error) {
   CaseGraph g(p.one, p.dtype);
+  g.use_autogen = p.use_autogen;
   if (!build(p, g)) {
     error = g.error();
     return false;
@@ -118,7 +120,7 @@ void judge(const Prepared& p, const std::string& outputs, Result& result) {
 }
 
 Job make_job(const Case& c, const std::string& kind, DataType dtype, const std::string& machine,
-             const std::string& policy) {
+             const std::string& policy, bool use_autogen) {
   Job job;
   job.name = c.id + "/" + (dtype == DataType::f16 ? "fp16" : "fp32");
   job.group = c.op;
@@ -130,7 +132,7 @@ Job make_job(const Case& c, const std::string& kind, DataType dtype, const std::
                                : kind == "ops"  ? find_operation(c.op)
                                                 : nullptr;
   job.wafer_only = policy != "disabled" && (operation == nullptr || !operation->may_use_host);
-  auto p = std::make_shared<Prepared>(Prepared{c, operation, dtype, policy == "disabled"});
+  auto p = std::make_shared<Prepared>(Prepared{c, operation, dtype, policy == "disabled", use_autogen});
   std::string problem;
   if (kind != "optim" && operation == nullptr)
     problem = fmt::format("'{}' is not in the table of golden {}", c.op, kind == "ops" ? "operations" : kind);
@@ -182,9 +184,10 @@ std::optional<std::vector<Job>> find_jobs(const std::string& folder, const Selec
     if (!chosen(c)) continue;
     missing.erase(c.group);
     missing.erase(c.op);
-    if (selection.fp32) jobs.push_back(make_job(c, collection->kind, DataType::f32, machine, policy));
+    if (selection.fp32)
+      jobs.push_back(make_job(c, collection->kind, DataType::f32, machine, policy, selection.use_autogen));
     if (selection.fp16 && c.quant == "f16")
-      jobs.push_back(make_job(c, collection->kind, DataType::f16, machine, policy));
+      jobs.push_back(make_job(c, collection->kind, DataType::f16, machine, policy, selection.use_autogen));
   }
   for (const std::string& name : missing)
     diag.error_at(folder, "no case has the group or operation '" + name + "'");

@@ -14,6 +14,7 @@ namespace cs::golden {
 struct Selection {
   std::set<std::string> groups;  // groups ("norm") or operations ("layer_norm"), which win; empty: all
   bool fp32 = true, fp16 = true;
+  bool use_autogen = false;  // losses as one kernel per direction, else as primitives
 };
 // A job per case in fp32, and another one in fp16 where the case lies on the grid of fp16: forward and the
 // expected gradients as one graph. Cases that cannot run yet become jobs that say why.

@@ -68,6 +68,7 @@ class CaseGraph {
   bool finish(const std::vector<std::pair<std::string, ValueId>>& outputs);
   const std::string& error() const { return error_; }
 
+  bool use_autogen = false;  // what losses say
   graph::Graph graph;
   std::vector<NamedArray> inputs;  // run-time operands by the name of the graph's input
 

@@ -16,7 +16,7 @@ struct Option {
 };
 
 ValueId loss(G& g, const char* row, std::vector<ValueId> operands, std::initializer_list<Option> options) {
-  Attrs attrs{{"reduction", g.text("reduction", "mean")}};
+  Attrs attrs{{"reduction", g.text("reduction", "mean")}, {"use_autogen", int64_t(g.use_autogen)}};
   for (const Option& o : options) {
     if (o.kind == Option::Kind::real) attrs.push_back({o.name, g.real(o.name, o.value)});
     if (o.kind == Option::Kind::integer) attrs.push_back({o.name, g.integer(o.name, int64_t(o.value))});

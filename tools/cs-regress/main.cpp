@@ -28,8 +28,8 @@ namespace cs {
 namespace {
 
 struct Options {
-  std::string suite, onnx, golden, kgraph, group, sources, machine = "wse2", policy = "medium", work,
-                                                           dtype = "all", paint, table, html;
+  std::string suite, onnx, golden, kgraph, group, sources,
+      machine = "wse2", policy = "medium", work, dtype = "all", use_autogen = "off", paint, table, html;
   int64_t moves = 0;
   bool update = false, json = false;
   int threads = 0;
@@ -159,7 +159,8 @@ std::set<std::string> split(const std::string& list) {
 
 std::optional<std::vector<Job>> collect_jobs(const Options& o, Diag& diag) {
   if (!o.golden.empty()) {
-    const golden::Selection selection{split(o.group), o.dtype != "fp16", o.dtype != "fp32"};
+    const golden::Selection selection{split(o.group), o.dtype != "fp16", o.dtype != "fp32",
+                                      o.use_autogen == "on"};
     return golden::find_jobs(o.golden, selection, o.machine, o.policy, diag);
   }
   if (!o.onnx.empty()) {
@@ -299,6 +300,10 @@ int main(int argc, char** argv) {
                  "only rows of this group; --golden: only these groups or operations, with commas");
   app.add_option("--dtype", o.dtype, "--golden: fp32, fp16 (cases on that grid) or all")
       ->check(cs::cli::one_of({"fp32", "fp16", "all"}))
+      ->capture_default_str();
+  app.add_option("--use-autogen", o.use_autogen,
+                 "--golden: losses as one generated kernel per direction (on) or as primitives (off)")
+      ->check(cs::cli::one_of({"on", "off"}))
       ->capture_default_str();
   app.add_option("--sources", o.sources, "folder of public checkouts: also run the rows that need one");
   app.add_option("-m,--machine", o.machine, "machine for --onnx and --golden")->capture_default_str();

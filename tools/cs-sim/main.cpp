@@ -11,7 +11,7 @@ namespace cs {
 namespace {
 
 struct LaterOptions {  // accepted by name, so that the message can say more than "unknown option"
-  std::string model = "engine", checkpoint, restore, data;
+  std::string model = "engine", checkpoint, restore;
 };
 
 const std::vector<std::string> kFaults = {"out-of-bounds",  "uninitialised-read",  "colour-conflict",
@@ -44,7 +44,8 @@ std::string usage_problem(SimOptions& o, const LaterOptions& later) {
                : "--model: unknown model '" + later.model + "'; there is engine";
   if (!later.checkpoint.empty()) return "--checkpoint is not available in this version";
   if (!later.restore.empty()) return "--restore is not available in this version";
-  if (!later.data.empty()) return "--data is not available in this version";
+  if (!o.data.empty() && !o.inputs.empty())
+    return "--data and --inputs are both what goes in: a program that trains takes --data";
   if (o.serve &&
       (!o.launch.empty() || !o.inputs.empty() || !o.outputs.empty() || !o.against.empty() || o.json))
     return "--serve takes its data from the process that started it: no --launch, --inputs, --outputs, "
@@ -71,6 +72,16 @@ void add_options(CLI::App& app, SimOptions& o, LaterOptions& later) {
                  "inputs hold, 8 with --report)")
       ->check(CLI::Range(1, 1'000'000))
       ->group("Data");
+  app.add_option(
+         "--data", o.data,
+         "npz for a program that trains: step i takes slice i of every array, again from the start when\n"
+         "they are used up; arrays are [steps, ...] or [steps * batch, ...]")
+      ->group("Training");
+  app.add_option("--state-in", o.state_in,
+                 "npz with weights and optimizer state to go on from (default: as compiled)")
+      ->group("Training");
+  app.add_option("--state-out", o.state_out, "write weights and optimizer state after the last step (npz)")
+      ->group("Training");
   app.add_option("--launch", o.launch,
                  "exported functions to launch, in order, for programs without a host part; `init,run(1,2.5)`")
       ->allow_extra_args(false)
@@ -128,7 +139,6 @@ void add_options(CLI::App& app, SimOptions& o, LaterOptions& later) {
   app.add_option("--model", later.model, "engine")->capture_default_str()->group("Simulation");
   app.add_option("--checkpoint", later.checkpoint, "not available in this version")->group("");
   app.add_option("--restore", later.restore, "not available in this version")->group("");
-  app.add_option("--data", later.data, "not available in this version")->group("");
   app.add_flag("--serve", o.serve,
                "be the device of another process: frames on stdin and stdout until stdin closes")
       ->group("Simulation");
@@ -147,6 +157,8 @@ int main(int argc, char** argv) {
       "  cs-sim net.csp --inputs in.npz --expect out.npz        values and figures\n"
       "  cs-sim net.csp --report report --against other.csp     eight samples, report/report.html\n"
       "  cs-sim net.csp --trace chrome=t.json.gz --trace-region 4,1,8,8 --trace-window 0:5000\n"
+      "  cs-sim step.csp --data digits.npz --iterations 200 --state-out trained.npz    200 steps of "
+      "training\n"
       "  cs-sim kernel.csp --launch run --outputs out.npz       a CSL program without a host part\n"
       "  cs-sim net.csp --set machine.router.hop_cycles=4 --on-other-machine\n"
       "                                                         the same code on slower links\n\n"

@@ -13,6 +13,7 @@ namespace cs {
 struct SimOptions {
   std::string program, machine;
   std::string inputs, expect, outputs;
+  std::string data, state_in, state_out;  // training
   int iterations = 0;  // 0: as many samples as the inputs hold (8 with --report)
   std::vector<std::string> launch;
   std::string against, report;

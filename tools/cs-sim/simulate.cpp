@@ -16,6 +16,7 @@
 
 #include "runtime/host/copy_run.h"
 #include "runtime/host/model_run.h"
+#include "runtime/host/training_data.h"
 #include "runtime/support/files.h"
 #include "runtime/support/progress.h"
 #include "simulator/report/collect.h"
@@ -112,6 +113,7 @@ class Simulation {
   std::unique_ptr<sim::WaitTracker> tracker_;
   std::unique_ptr<sim::Profile> profile_;
   std::optional<ModelRunResult> network_;
+  Checkpoint checkpoint_;  // training: what it goes on from, then what it has come to
   std::optional<LaunchRun> launches_;
   RunStatus status_;
   std::vector<std::pair<std::string, uint64_t>> allowed_;
@@ -138,14 +140,30 @@ bool Simulation::load() {
                    "give its inputs with --inputs");
     return false;
   }
+  const bool trains = is_model() && has_states(*loaded_.program.host);
+  if (!trains && !(o_.data.empty() && o_.state_in.empty() && o_.state_out.empty())) {
+    diag_.error_at(!o_.data.empty()       ? "--data"
+                   : !o_.state_in.empty() ? "--state-in"
+                                          : "--state-out",
+                   "is for programs that train; this one has no state that goes on from step to step",
+                   "give what a model infers from with --inputs");
+    return false;
+  }
+  if (!o_.state_in.empty()) {
+    auto checkpoint = read_checkpoint(o_.state_in, *loaded_.program.host, diag_);
+    if (!checkpoint) return false;
+    checkpoint_ = std::move(*checkpoint);
+  }
   return read_inputs();
 }
 
 bool Simulation::read_inputs() {
-  if (!o_.inputs.empty()) {
-    auto arrays = read_npz(o_.inputs, diag_);
+  if (const std::string& file = o_.data.empty() ? o_.inputs : o_.data; !file.empty()) {
+    auto arrays = read_npz(file, diag_);
     if (!arrays) return false;
     inputs_ = std::move(*arrays);
+    if (is_model() && has_states(*loaded_.program.host) && !slice_data(*loaded_.program.host, inputs_, diag_))
+      return false;
   } else if (is_model()) {
     inputs_ = random_inputs(*loaded_.program.host, std::max(1, iterations()), o_.seed);
   }
@@ -203,10 +221,13 @@ bool Simulation::run_program() { return is_model() ? run_network() : run_exports
 bool Simulation::run_network() {
   ModelRunOptions options;
   options.samples = iterations();
+  if (!o_.state_in.empty()) options.states = &checkpoint_.states;
+  options.steps_before = checkpoint_.steps;
   network_ = run_model(*device_, loaded_.weights, inputs_, options, diag_);
   if (!network_) return false;
   status_ = network_->status;
   outputs_ = network_->outputs;
+  checkpoint_ = {network_->states, checkpoint_.steps + network_->samples};
   return true;
 }
 
@@ -276,7 +297,9 @@ void Simulation::judge_leftovers() {
     device_->shell().set_sampler(kNever, {});
     const Cycle end = device_->now();
     device_->run({.cycle = end + std::max<Cycle>(end, 100'000)});
-    const std::string left = device_->leftovers();
+    // The weights of the next step are under way.
+    const bool more = is_model() && keeps_states(*loaded_.program.host);
+    const std::string left = more ? "" : device_->leftovers();
     if (!left.empty() && !allowed("leftover-wavelets")) {
       status_.reason = StopReason::fault;
       status_.fault = "leftover-wavelets";
@@ -299,6 +322,8 @@ bool Simulation::ended_well() const {
 bool Simulation::keep_outputs() {
   if (expected_ && ended_well())
     report_.check = check_outputs(loaded_.program, outputs_, *expected_, std::max(1, report_.iterations));
+  if (!o_.state_out.empty() && ended_well() && !write_checkpoint(o_.state_out, checkpoint_, diag_))
+    return false;
   return o_.outputs.empty() || write_npz(o_.outputs, outputs_, diag_);
 }
 
@@ -316,6 +341,7 @@ bool Simulation::add_other_runs() {
   if (network_ && !o_.child && report_.iterations > report_.copies) {
     std::vector<std::string> arguments{"--child", "--iterations", std::to_string(report_.copies), "--quiet"};
     if (!o_.inputs.empty()) arguments.insert(arguments.end(), {"--inputs", o_.inputs});
+    if (!o_.data.empty()) arguments.insert(arguments.end(), {"--data", o_.data});
     const ChildRun one = run_child_sim(o_, o_.program, arguments);
     if (one.exit_code != kOk) {
       diag_.error_at(o_.program, "a run of one sample, which gives the cycles of each kernel, failed",

@@ -26,8 +26,9 @@ function summarySection() {
   if (stats.launched_cycles !== null && stats.launched_cycles > 0)
     cards.push(card('In launches', short(stats.launched_cycles), `${duration(stats.launched_cycles)} of ${stats.launches.length} launch${stats.launches.length > 1 ? 'es' : ''}`));
   if (stats.latency_cycles !== null) cards.push(card('Latency', short(stats.latency_cycles), duration(stats.latency_cycles) + ', first in to last out'));
-  if (stats.interval_cycles !== null) cards.push(card('Interval', number(stats.interval_cycles, 1), 'cycles between samples'));
-  if (stats.samples_per_second !== null) cards.push(card('Throughput', short(stats.samples_per_second), 'samples per second'));
+  const unit = stats.curves ? 'step' : 'sample';
+  if (stats.interval_cycles !== null) cards.push(card('Interval', number(stats.interval_cycles, 1), `cycles between ${unit}s`));
+  if (stats.samples_per_second !== null) cards.push(card('Throughput', short(stats.samples_per_second), `${unit}s per second`));
   cards.push(card('PEs used', short(stats.pes_used), 'of ' + short(stats.fabric[0] * stats.fabric[1]) + ' simulated'));
   cards.push(card('Utilisation', number(100 * stats.utilisation, 2) + ' %', `of peak, ${short(stats.flops)} flops`));
   if (stats.efficiency !== null) cards.push(card('Efficiency', (100 * stats.efficiency).toPrecision(2) + ' %', `of the whole wafer: ${stats.roof_cycles.toPrecision(3)} cycles`));
@@ -79,6 +80,7 @@ function main() {
   } else {
     drop('wafer');
   }
+  if (stats.curves) byId('curves').append(...stats.curves.map(curve)); else drop('training');
   const times = timelineSection();
   if (times.children.length > 0) show('time', times); else drop('timeline');
   if (stats.against.length > 0) { show('against-table', againstTable()); byId('against-lead').textContent = data.against_note; } else drop('against');

@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "runtime/ops/losses.h"
 #include "tests/unit/graph/differences.h"
 
 namespace cs::ops {
@@ -65,6 +66,13 @@ std::vector<Sample> samples() {
       {"ctc_loss", sum, {mixed({4, 2, 3}), ints({3}, {1, 2, 1}), ints({2}, {4, 3}), ints({2}, {2, 1})}},
       {"ctc_loss", {{"blank", int64_t(2)}}, {mixed({3, 3}), ints({1}, {0}), ints({}, {3}), ints({}, {1})}},
   };
+  const Attrs focal = custom_loss_attrs(
+      {"p = sigmoid(x)\nalpha * t * (1 - p)^gamma * softplus(-x)", {"x", "t"}, {"alpha", "gamma"}},
+      {0.25, 2.5}, "sum", false);
+  all.push_back({"custom_loss", focal, {x, part}});
+  all.push_back({"custom_loss",
+                 custom_loss_attrs({"log(1 + exp(-pick(x, c)))", {"x", "c"}, {}}, {}, "mean", false),
+                 {x, classes}});
   for (const char* distance : {"pairwise_l2", "l1", "sq_l2", "cosine"}) {
     Attrs attrs = named("distance", distance);
     all.push_back({"triplet_margin_with_distance_loss", attrs, {anchor, positive, negative}});

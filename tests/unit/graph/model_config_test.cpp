@@ -79,35 +79,54 @@ TEST_F(ModelConfigFile, AFileThatIncludesItselfIsAnError) {
   EXPECT_THAT(complaint("include: nowhere.yaml\nmodel: {name: mlp}\n"), HasSubstr("nowhere.yaml"));
 }
 
-TEST_F(ModelConfigFile, UnknownKeysAreWarningsWithTheNearestKnownOne) {
-  const std::string file = write("model.yaml",
-                                 "train_input: {batch_size: 3, shuffle: True}\n"
-                                 "model:\n  name: mlp\n  hiden_size: 8\n  mixed_precision: False\n");
-  Diag diag;
-  ASSERT_TRUE(load_model(file, {}, diag)) << diag.to_string();
-  EXPECT_EQ(diag.warnings(), 1u) << diag.to_string();
-  EXPECT_THAT(diag.to_string(), AllOf(HasSubstr("model.yaml:4"), HasSubstr("model.hiden_size"),
-                                      HasSubstr("did you mean 'model.hidden_size'")));
+TEST_F(ModelConfigFile, UnknownKeysAreErrorsWithTheNearestKnownOne) {
+  EXPECT_THAT(complaint("train_input: {batch_size: 3, shuffle: True}\n"
+                        "model:\n  name: mlp\n  hiden_size: 8\n  mixed_precision: False\n"),
+              AllOf(HasSubstr("model.yaml:4"), HasSubstr("error: unknown key 'model.hiden_size'"),
+                    HasSubstr("did you mean 'model.hidden_size'")));
+  const std::pair<const char*, const char*> cases[] = {
+      {"runconfig: {autogen_polcy: disabled}\n", "runconfig.autogen_policy"},
+      {"train_input: {suffle: True}\n", "train_input.shuffle"},
+      {"eval_input: {batch_sise: 2}\n", "_input.batch_size"},
+      {"optimizer: {learing_rate: 0.1}\n", "optimizer.learning_rate"},
+      {"trainer: {init: {modeldir: x}}\n", "trainer.init.model_dir"},
+      {"trainer: {init: {precision: {enable: True}}}\n", "did you mean"}};
+  for (const auto& [text, near] : cases)
+    EXPECT_THAT(complaint(std::string("model: {name: mlp}\n") + text), HasSubstr(near)) << text;
+  EXPECT_THAT(complaint("model: {name: mlp, loss: {type: MSELoss, reducton: sum}}\n"),
+              HasSubstr("did you mean 'reduction'?"));
 }
 
 TEST_F(ModelConfigFile, KeysOfTrainingAreKnownOnesToo) {
-  const std::string file = write("model.yaml",
-                                 "model: {name: mlp}\n"
-                                 "optimizer:\n  optimizer_type: SGD\n  learning_rate: 0.1\n"
-                                 "runconfig:\n  max_steps: 3\n  autogen_polcy: disabled\n  mode: eval\n");
+  const std::string file =
+      write("model.yaml",
+            "model: {name: mlp}\n"
+            "optimizer:\n  optimizer_type: SGD\n  learning_rate: 0.1\n"
+            "runconfig:\n  max_steps: 3\n  autogen_on_failure: error\n  mode: eval\n"
+            "eval_input: {batch_size: 3, max_sequence_length: 4}\n"
+            "trainer: {init: {callbacks: [{}], precision: {loss_scaling_factor: dynamic}}}\n");
   Diag diag;
   ASSERT_TRUE(load_model(file, {}, diag)) << diag.to_string();
-  EXPECT_EQ(diag.warnings(), 1u) << diag.to_string();
-  EXPECT_THAT(diag.to_string(), HasSubstr("did you mean 'runconfig.autogen_policy'"));
-  EXPECT_THAT(complaint("model: {name: mlp}\noptimizer: {learing_rate: 0.1}\n"),
-              HasSubstr("did you mean 'optimizer.learning_rate'"));
+  EXPECT_EQ(diag.to_string(), "");
 }
 
-TEST_F(ModelConfigFile, TrainingIsNotCompiledAsSomethingElse) {
-  for (const char* mode : {"train", "train_and_eval"})
-    EXPECT_THAT(
-        complaint(std::string("model: {name: mlp}\nrunconfig:\n  mode: ") + mode + "\n"),
-        AllOf(HasSubstr("model.yaml:3"), HasSubstr("error: runconfig.mode: training is not built yet")));
+TEST_F(ModelConfigFile, KeysOfRunsHaveTheirKinds) {
+  const auto of = [&](const std::string& key) {
+    return complaint("model: {name: mlp}\nrunconfig: {" + key + "}\n");
+  };
+  EXPECT_THAT(of("max_steps: many"), AllOf(HasSubstr("model.yaml:2"), HasSubstr("max_steps")));
+  EXPECT_THAT(of("max_steps: -1"), HasSubstr("must not be negative"));
+  EXPECT_THAT(of("save_losses: 3"), HasSubstr("must be true or false"));
+  EXPECT_THAT(of("autogen_on_failure: errors"), HasSubstr("did you mean 'error'?"));
+}
+
+TEST_F(ModelConfigFile, TrainingNeedsAnOptimizerWithARate) {
+  for (const char* mode : {"train", "train_and_eval"}) {
+    const std::string model = std::string("model: {name: mlp}\nrunconfig:\n  mode: ") + mode + "\n";
+    EXPECT_THAT(complaint(model), HasSubstr("training needs an optimizer that is built"));
+    EXPECT_THAT(complaint(model + "optimizer: {optimizer_type: SGD}\n"),
+                HasSubstr("optimizer.learning_rate: is missing"));
+  }
 }
 
 TEST_F(ModelConfigFile, ValuesOfTheWrongKindAreNamedWithTheirLine) {

@@ -119,6 +119,16 @@ TEST(HostYaml, CopiesAndLaunchesReadBackEqual) {
   EXPECT_EQ(*back, host);
 }
 
+TEST(HostYaml, StatesOfTrainingReadBackEqual) {
+  HostPart host = training_host();
+  host.scalars[0].rate->steps_restart = false;
+  std::vector<HostPort> ports;
+  Diag diag;
+  const auto back = host_part_from_yaml(host_part_to_yaml(host, {}), "host.yaml", ports, diag);
+  ASSERT_TRUE(back) << diag.to_string();
+  EXPECT_EQ(*back, host);
+}
+
 TEST(HostYaml, CopiesOfTheNetworkReadBackEqual) {
   HostPart host = sample_host();
   EXPECT_THAT(host_part_to_yaml(host, {}), Not(HasSubstr("cop")));  // one network says nothing of copies

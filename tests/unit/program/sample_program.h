@@ -109,6 +109,34 @@ inline HostPart resident_host() {
   return h;
 }
 
+// A step of training: one state in symbol "x" of two PEs, another one on the host; a number of the step.
+inline HostPart training_host() {
+  HostPart h;
+  h.model = "training";
+  h.policy = "medium";
+  h.dtype = "fp32";
+  h.inputs = {{"in:0", DataType::f32, {4}, kStackedSamples}};
+  h.outputs = {{"loss", DataType::f32, {}, kStackedSamples}};
+  h.values = {{"rate", DataType::f32, {}, -1},
+              {"step", DataType::f32, {}, -1},
+              {"m", DataType::f16, {2}, -1},
+              {"m.next", DataType::f16, {2}, -1}};
+  h.constants = {{"x", {1, 1, 2, 1}, 32, 0}};
+  h.states = {{"w", "weights", DataType::f32, {4, 4}, "", "", 0, 0, {{"x", {1, 1, 2, 1}, 32, 64}}},
+              {"w.m", "optimizer", DataType::f16, {2}, "m", "m.next", 128, 4, {}}};
+  Schedule decay;
+  decay.kind = Schedule::Kind::cosine;
+  decay.initial = 0.5;
+  decay.decay_steps = decay.steps = 10;
+  h.scalars = {{"rate", LearningRate(std::vector{decay})}, {"step", {}}};
+  HostStep send, update, receive;
+  send.kind = HostStep::Kind::send, send.port = "in", send.tensor = "in:0";
+  update.op = "add", update.inputs = {"m", "rate"}, update.outputs = {"m.next"};
+  receive.kind = HostStep::Kind::receive, receive.port = "out", receive.tensor = "loss";
+  h.steps = {send, update, receive};
+  return h;
+}
+
 inline Program sample_program() {
   Program p;
   p.name = "sample";

@@ -240,6 +240,31 @@ TEST(Verify, EveryCopyOfTheNetworkHasItsSteps) {
   EXPECT_THAT(problems(resident), HasSubstr("has 2 copies of a network that is launched"));
 }
 
+TEST(Verify, StatesAreSomewhereAndGoOn) {
+  Program good = sample_program();
+  good.host = training_host();
+  EXPECT_EQ(problems(good), "");
+  const std::vector<std::pair<const char*, std::function<void(HostPart&)>>> breaks = {
+      {"names of states must be unique", [](HostPart& h) { h.states[1].name = "w"; }},
+      {"needs 40 bytes per PE", [](HostPart& h) { h.states[0].parts[0].bytes_per_pe = 40; }},
+      {"state 'w': error: is on no PE", [](HostPart& h) { h.states[0].parts.clear(); }},
+      {"PEs keep words of f32 and i32", [](HostPart& h) { h.states[0].type = DataType::f16; }},
+      {"state 'w.m': error: needs 4 bytes, has 5", [](HostPart& h) { h.states[1].bytes = 5; }},
+      {"there is no tensor 'n'", [](HostPart& h) { h.states[1].input = "n"; }},
+      {"'in:0' is of another type", [](HostPart& h) { h.states[1].output = "in:0"; }},
+      {"'m' is there already", [](HostPart& h) { h.scalars[1].input = "m"; }},
+      {"no step gives the state 'm.next'", [](HostPart& h) { h.steps.erase(h.steps.begin() + 1); }},
+      {"one element in floating point", [](HostPart& h) { h.values[0].shape = {2}; }},
+      {"of several copies", [](HostPart& h) { h.copies = 2; }},
+  };
+  for (const auto& [message, damage] : breaks) {
+    Program p = sample_program();
+    p.host = training_host();
+    damage(*p.host);
+    EXPECT_THAT(problems(p), HasSubstr(message));
+  }
+}
+
 TEST(Verify, RulesOfTheMachineDecide) {
   Program p = sample_program();
   EXPECT_THAT(problems(p, "wse3"), HasSubstr("the program is for wse2, the machine is wse3"));

@@ -143,5 +143,21 @@ TEST(Schedule, WhatIsWrongIsSaid) {
               HasSubstr("above 0"));
 }
 
+TEST(Schedule, ItsTextReadsBackAsTheSameRate) {
+  for (const char* text :
+       {"0.25", "{scheduler: Linear, initial_learning_rate: 1, end_learning_rate: 0.1, steps: 7}",
+        "{scheduler: Polynomial, initial_learning_rate: 1, end_learning_rate: 0, power: 0.3, steps: 9, "
+        "decay_steps: 4}",
+        "{scheduler: Exponential, initial_learning_rate: 1, decay_rate: 0.9, staircase: true, decay_steps: "
+        "10}",
+        "{scheduler: PiecewiseConstant, values: [1, 0.1, 0.3], boundaries: [3, 8]}",
+        "{scheduler: InverseSquareRootDecay, initial_learning_rate: 0.7, scale: 3, warmup_steps: 20}",
+        "[{scheduler: Constant, learning_rate: 0.1, steps: 5}, "
+        "{scheduler: CosineDecay, initial_learning_rate: 0.1, end_learning_rate: 0, steps: 30}]"}) {
+    const LearningRate first = rate(text);
+    EXPECT_EQ(rate(schedule_text(first)), first) << schedule_text(first);
+  }
+}
+
 }  // namespace
 }  // namespace cs

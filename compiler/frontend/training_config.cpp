@@ -1,0 +1,174 @@
+// Both readers fill a TrainingPlan.
+#include "compiler/frontend/training_config.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "compiler/frontend/loss_config.h"
+#include "compiler/frontend/training_step.h"
+#include "compiler/graph/batch.h"
+#include "compiler/graph/sample.h"
+
+namespace cs::frontend {
+
+namespace {
+
+using graph::Graph;
+using graph::ValueId;
+
+// Values by their names; unknown ones are errors.
+std::vector<ValueId> read_values(YamlMap& m, const std::string& key, const Graph& g, Diag& diag) {
+  std::vector<ValueId> out;
+  const YamlNode* list = m.child(key);
+  if (list == nullptr || list->is_null()) return out;
+  if (!list->is_sequence()) {
+    diag.error(list->loc(), fmt::format("'{}' must be a list of value names", key));
+    return out;
+  }
+  for (const YamlNode& item : list->items()) {
+    const auto v = item.is_scalar() ? g.find_value(item.text()) : std::nullopt;
+    if (v) {
+      out.push_back(*v);
+      continue;
+    }
+    std::vector<std::string> known;
+    for (size_t i = 0; i < g.value_slots(); ++i) known.push_back(g.value({int32_t(i)}).name);
+    const std::string name = item.is_scalar() ? item.text() : "(a list)", near = nearest(name, known);
+    diag.error(item.loc(), fmt::format("there is no value '{}'", name),
+               near.empty() ? "" : fmt::format("did you mean '{}'?", near));
+  }
+  return out;
+}
+
+constexpr int64_t kMostBatches = 65'536;  // whose gradients make one update
+
+struct Recipe {
+  TrainingPlan plan;
+  int64_t batch = 0;
+};
+
+std::optional<Recipe> read_recipe(const YamlNode& node, const Graph& g, Diag& diag) {
+  const size_t before = diag.errors();
+  Recipe r;
+  YamlMap m(node, "training", diag);
+  if (!m.valid()) return std::nullopt;
+  std::string loss;
+  m.required("loss", loss);
+  m.optional("batch", r.batch);
+  if (m.child("batch") != nullptr && (r.batch < 1 || r.batch > 1'000'000))
+    diag.error(m.child("batch")->loc(),
+               fmt::format("a batch is from 1 to a million samples, got {}", r.batch));
+  m.optional("accumulate", r.plan.accumulate);
+  if (r.plan.accumulate < 1 || r.plan.accumulate > kMostBatches)
+    diag.error(m.child("accumulate")->loc(),
+               fmt::format("an update is made of 1 to {} batches, got {}", kMostBatches, r.plan.accumulate));
+  m.optional("average", r.plan.average);
+  r.plan.parameters = read_values(m, "parameters", g, diag);
+  r.plan.outputs = read_values(m, "outputs", g, diag);
+  r.plan.gradients = read_values(m, "gradients", g, diag);
+  m.finish();
+  if (diag.errors() != before) return std::nullopt;
+  const auto v = g.find_value(loss);
+  if (!v) {
+    diag.error(m.child("loss")->loc(), fmt::format("there is no value '{}'", loss));
+    return std::nullopt;
+  }
+  r.plan.loss = *v;
+  if (r.plan.outputs.empty()) r.plan.outputs = {*v};
+  return r;
+}
+
+bool has_optimizer(const ModelConfig& c) {
+  return std::any_of(c.values().begin(), c.values().end(),
+                     [](const auto& entry) { return entry.first.starts_with("optimizer."); });
+}
+
+// Training goes nowhere without a rate; other problems read_optimizer() has reported.
+bool read_trainer(ModelConfig& c, TrainingPlan& plan) {
+  const size_t before = c.diag().errors();
+  plan.optimizer = read_optimizer(c);
+  if (c.diag().errors() != before) return false;
+  if (!plan.optimizer)
+    c.error("optimizer", "training needs an optimizer that is built",
+            "optimizer_type may be SGD, Adam, AdamW, Adagrad or RMSprop");
+  else if (!plan.optimizer->learning_rate)
+    c.error("optimizer.learning_rate", "is missing", "training needs it: a number or a list of schedules");
+  return c.diag().errors() == before;
+}
+
+// Samples that go through the network at a time: a step may take its batch in several micro-batches.
+int64_t read_batches(ModelConfig& c, TrainingPlan& plan) {
+  const int64_t batch = c.extent("train_input.batch_size", 1);
+  const std::string key = "train_input.micro_batch_size", micro = c.text(key, "");
+  if (micro.empty() || micro == "auto" || micro == "explore" || micro == "none" || micro == "null")
+    return batch;
+  const int64_t samples = c.extent(key, batch);
+  if (samples < 1 || batch % samples != 0) {
+    c.error(key, fmt::format("{} samples cannot be taken {} at a time", batch, samples),
+            "it must divide train_input.batch_size");
+    return batch;
+  }
+  plan.accumulate = batch / samples;
+  plan.average = c.text("model.loss.reduction", "mean") != "sum";
+  return samples;
+}
+
+// Tensors of a batch, where inputs are still those of a sample.
+bool make_batch_of(Graph& g, int64_t samples, Diag& diag) {
+  return graph::propagate_samples(g, diag) && graph::make_batch(g, samples, diag);
+}
+
+}  // namespace
+
+bool is_training(ModelConfig& c) {
+  const std::string mode = c.text("runconfig.mode", "");
+  constexpr std::array<std::string_view, 8> kModes = {"",      "train",          "eval",      "eval_all",
+                                                      "infer", "train_and_eval", "inference", "eval_only"};
+  if (std::find(kModes.begin(), kModes.end(), mode) == kModes.end())
+    c.error("runconfig.mode", fmt::format("unknown mode '{}'", mode),
+            "there are train, eval, eval_all, train_and_eval and infer");
+  return mode.starts_with("train");
+}
+
+bool train_as_configured(ModelConfig& c, Graph& g, const std::vector<ValueId>& parameters, Diag& diag) {
+  TrainingPlan plan;
+  if (!read_trainer(c, plan)) return false;
+  const int64_t batch = read_batches(c, plan);
+  if (!diag.ok() || !make_batch_of(g, batch, diag)) return false;
+  plan.loss = add_loss(c, g, batch, diag);
+  if (!plan.loss.valid() || !diag.ok()) return false;
+  plan.outputs = {plan.loss};
+  for (ValueId v : trainable_constants(g, plan.loss))
+    if (std::find(parameters.begin(), parameters.end(), v) != parameters.end()) plan.parameters.push_back(v);
+  return make_training_step(g, plan, diag);
+}
+
+bool train_as_written(const std::string& path, const YamlNode& root,
+                      const std::vector<std::string>& overrides, Graph& g, Diag& diag) {
+  const YamlNode* section = root.find("training");
+  if (section == nullptr) {
+    if (const YamlNode* optimizer = root.find("optimizer")) {
+      diag.error(optimizer->loc(),
+                 "there is an optimizer, but no section 'training' that says what it trains",
+                 "training: {loss: NAME}");
+      return false;
+    }
+    return true;
+  }
+  auto recipe = read_recipe(*section, g, diag);
+  if (!recipe) return false;
+  auto config = ModelConfig::read(path, root, overrides, diag);
+  if (!config || (has_optimizer(*config) && !read_trainer(*config, recipe->plan))) return false;
+  if (recipe->batch > 0 && !make_batch_of(g, recipe->batch, diag)) return false;
+  for (ValueId v : g.inputs) {
+    if (g.value(v).sample_dim < 0) continue;
+    diag.error(section->loc(), fmt::format("input '{}' is for one sample", g.value(v).name),
+               "say how many samples a step has: training: {batch: N}");
+    return false;
+  }
+  return make_training_step(g, recipe->plan, diag);
+}
+
+}  // namespace cs::frontend

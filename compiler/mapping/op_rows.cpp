@@ -1,0 +1,41 @@
+// In the order of the graph's nodes.
+#include "compiler/mapping/op_rows.h"
+
+#include <algorithm>
+
+#include "compiler/graph/whole_batch.h"
+
+namespace cs::mapping {
+
+using graph::Graph;
+using graph::NodeId;
+
+void add_op_rows(const Graph& g, const std::map<NodeId, std::vector<std::string>>& kernels_of,
+                 HostPart& host) {
+  std::map<std::string, size_t> index;
+  for (NodeId id : g.nodes()) {
+    const graph::Node& node = g.node(id);
+    const std::string& name = node.from.empty() ? node.name : node.from;
+    auto [it, fresh] = index.emplace(name, host.ops.size());
+    if (fresh) {
+      OpRow row;
+      row.name = name;
+      row.op = node.from.empty() ? graph::operator_name(node) : node.from_op;
+      row.where = node.where;
+      bool view = graph::is_transparent(g, id);
+      row.origin = !node.from.empty() || view ? Origin::primitive : *node.assignment.origin;
+      row.reason = !node.from.empty() ? "replaced by primitives"
+                   : view             ? "a view: elements and order stay, nothing is computed"
+                                      : node.assignment.reason;
+      host.ops.push_back(row);
+    }
+    const auto kernels = kernels_of.find(id);
+    if (kernels == kernels_of.end()) continue;
+    for (const std::string& kernel : kernels->second) {
+      std::vector<std::string>& list = host.ops[it->second].kernels;
+      if (std::find(list.begin(), list.end(), kernel) == list.end()) list.push_back(kernel);
+    }
+  }
+}
+
+}  // namespace cs::mapping

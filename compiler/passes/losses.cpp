@@ -1,0 +1,168 @@
+// Losses are decided before other compounds. One kernel is a region, made of the loops of the row's steps.
+// What stands in its way (the policy, a PE's memory, a loss that is never fused) is a warning or an error;
+// primitives follow then. A loss of so many primitives that they would have no routes stays one kernel all
+// the same, or goes to the host whole, which is better than crossing the edge for every part.
+#include "compiler/passes/losses.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "compiler/autogen/autogen.h"
+#include "compiler/graph/expand.h"
+#include "compiler/passes/group_cost.h"
+#include "runtime/ops/losses.h"
+
+namespace cs::passes {
+
+namespace {
+
+using graph::Graph;
+using graph::NodeId;
+using graph::ValueId;
+
+// Kernels that a network has had routes for; a CTC loss has a thousand steps.
+constexpr int kMostPrimitives = 128;
+
+class Lowering {
+ public:
+  Lowering(Graph& g, NodeId id, PassContext& context, GroupCosts& costs)
+      : g_(g), id_(id), context_(context), costs_(costs), node_(g.node(id)) {}
+
+  bool run() {
+    whole_ = choose_origin(g_, id_, context_.choosing(), context_.fallbacks);
+    const bool asked = ops::asks_for_one_kernel(g_.op(id_), node_.attrs);
+    const std::string cause = why_not_one_kernel();
+    if (asked && cause.empty()) {
+      take_whole("one kernel, as use_autogen asks for");
+      return true;
+    }
+    // The library, and what it has no kernel for on the host: as for every other compound.
+    if (context_.policy == Policy::disabled)
+      return !asked || complain(cause, "the library and the host compute it");
+    Graph trial;
+    const std::optional<NodeId> alone = graph::alone(g_, id_, trial, context_.diag);
+    if (!alone || !graph::expand(trial, *alone, context_.diag)) return false;
+    const int parts = count_kernels(trial);
+    const bool no_routes = context_.fallbacks.whole(node_.name);
+    if (parts > kMostPrimitives || no_routes) {
+      const std::string why = no_routes ? fmt::format("no routes between its {} primitives", parts)
+                                        : fmt::format("{} primitives are too many kernels", parts);
+      if (asked && !complain(cause, "it goes to the host: " + why)) return false;
+      if (whole_.origin == Origin::autogen) {
+        take_whole("one kernel: " + why);
+      } else {
+        g_.node(id_).assignment = {
+            Origin::host, "host", why + "; as one kernel: " + one_kernel_refused(), "", {}};
+      }
+      return true;
+    }
+    const double chain = latency(trial);
+    if (asked && !complain(cause, fmt::format("it is made of primitives: {}, about {:.0f} cycles together",
+                                              parts, chain)))
+      return false;
+    note_cost(chain);
+    return graph::expand(g_, id_, context_.diag);
+  }
+
+ private:
+  std::string one_kernel_refused() const {
+    const std::string& refused = context_.fallbacks.refused(node_.name, Origin::autogen);
+    return refused.empty() ? whole_.reason : refused;
+  }
+  // Empty: it can be one.
+  std::string why_not_one_kernel() const {
+    if (const std::string_view never = ops::why_not_fused(g_.op(id_)); !never.empty())
+      return std::string(never);
+    if (context_.policy == Policy::disabled) return "policy disabled generates no kernels";
+    return whole_.origin == Origin::autogen ? "" : one_kernel_refused();
+  }
+
+  void take_whole(const std::string& reason) {
+    g_.node(id_).assignment = whole_;
+    g_.node(id_).assignment.reason = reason;
+  }
+
+  // What is asked for is not to be had. A loss that is never fused is no failure.
+  bool complain(const std::string& cause, const std::string& instead) {
+    const std::string message = fmt::format(
+        "loss '{}': use_autogen asks for one kernel, which it cannot be: {}; {}", node_.name, cause, instead);
+    const bool never = !ops::why_not_fused(g_.op(id_)).empty();
+    if (context_.autogen_failure == AutogenFailure::error && !never) {
+      graph::node_error(g_, id_, context_.diag,
+                        fmt::format("loss '{}': use_autogen asks for one kernel: {}", node_.name, cause),
+                        "autogen_on_failure: primitives takes its primitives then");
+      return false;
+    }
+    context_.diag.warning(node_.loc,
+                          node_.loc.valid() || node_.where.empty() ? message : node_.where + ": " + message);
+    return true;
+  }
+
+  static int count_kernels(const Graph& g) {
+    const std::vector<NodeId> nodes = g.nodes();
+    return int(std::count_if(nodes.begin(), nodes.end(), [&](NodeId n) {
+      return g.op(n).kind != ops::OpKind::view && g.op(n).kind != ops::OpKind::source;
+    }));
+  }
+
+  // Cycles until the last primitive is done if each starts when its operands are there.
+  double latency(Graph& g) {
+    std::map<ValueId, double> done;
+    double last = 0;
+    for (NodeId n : g.topological()) {
+      double at = 0;
+      for (ValueId v : g.node(n).inputs)
+        if (v.valid()) at = std::max(at, done[v]);
+      if (g.op(n).kind != ops::OpKind::view && g.op(n).kind != ops::OpKind::source)
+        at += cost_as(g, n, choose_origin(g, n, context_.choosing()), costs_).latency_cycles;
+      for (ValueId v : g.node(n).outputs) done[v] = at;
+      last = std::max(last, at);
+    }
+    return last;
+  }
+
+  void note_cost(double chain) {
+    double fused = std::numeric_limits<double>::infinity();
+    std::string why;
+    if (ops::why_not_fused(g_.op(id_)).empty() &&
+        autogen::generator_for(g_, id_, why) == autogen::kRegionKernel)
+      fused = cost_as(g_, id_, {Origin::autogen, std::string(autogen::kRegionKernel), "", "", {}}, costs_)
+                  .latency_cycles;
+    const bool known = std::isfinite(fused) && std::isfinite(chain) && fused > 0;
+    context_.unfused[node_.name] = known ? chain / fused : 0;
+  }
+
+  Graph& g_;
+  NodeId id_;
+  PassContext& context_;
+  GroupCosts& costs_;
+  const graph::Node node_;
+  graph::Assignment whole_;
+};
+
+}  // namespace
+
+bool lower_losses(Graph& g, PassContext& context) {
+  GroupCosts costs(context.known_costs());
+  context.unfused.clear();
+  for (NodeId id : g.topological()) {
+    if (!g.node(id).alive || !ops::is_loss(g.op(id))) continue;
+    // Of a plan, which has its origins already.
+    const bool refused = !context.fallbacks.refused(g.node(id).name, Origin::autogen).empty();
+    if (g.node(id).assignment.origin && !(refused && g.node(id).assignment.origin == Origin::autogen))
+      continue;
+    if (!Lowering(g, id, context, costs).run()) return false;
+  }
+  return true;
+}
+
+bool is_of_loss(const Graph& g, NodeId id) {
+  if (ops::is_loss(g.op(id))) return true;
+  const ops::OpDef* from = ops::find_op(g.node(id).from_op);
+  return from != nullptr && ops::is_loss(*from);
+}
+
+}  // namespace cs::passes

@@ -1,0 +1,45 @@
+"""What can go wrong with graphs, by name."""
+
+
+class WafersmithError(RuntimeError):
+  """Base of all errors below; `where` is the line of the user's program, None if there is none."""
+
+  def __init__(self, message, where=None):
+    super().__init__(f"{where}: {message}" if where else message)
+    self.where = where
+
+
+class StaticGraphError(WafersmithError):
+  """The traced function needs something that a static graph does not have, such as the value of a tensor."""
+
+
+class GraphChanged(WafersmithError):
+  """The graph of an iteration is not that of the first one.
+
+  `iteration` is its number (from 0), `node` the number of the first node that differs (None if none does), `before` and
+  `after` the lines of the program that made the two.
+  """
+
+  def __init__(self, message, iteration=None, node=None, before=None, after=None):
+    super().__init__(message)
+    self.iteration, self.node, self.before, self.after = iteration, node, before, after
+
+
+class CompileError(WafersmithError):
+  """The compiler refused a graph."""
+
+
+class OperatorError(CompileError):
+  """An operator has no kernel on the wafer, and the host must not compute it."""
+
+
+class ReloadError(WafersmithError):
+  """A second program for a wafer that runs one, without reload=True."""
+
+
+class BackendError(WafersmithError, ValueError):
+  """No such backend, or an option that it does not have."""
+
+
+class TraceWarning(UserWarning):
+  """What happens once while tracing and would be expected to happen in every iteration."""
