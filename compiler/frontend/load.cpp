@@ -30,18 +30,18 @@ std::optional<std::vector<uint8_t>> read_weights(const YamlDoc& doc, const std::
 }  // namespace
 
 std::optional<graph::Graph> import_yaml(std::string text, const std::string& name, const std::string& folder,
-                                        Diag& diag, const std::vector<std::string>& overrides) {
+                                        Diag& diag, const LoadOptions& options) {
   std::optional<YamlDoc> doc = YamlDoc::parse_text(std::move(text), name, diag);
   if (!doc) return std::nullopt;
   const YamlNode& root = doc->root();
   if (is_model_config(root)) {
-    auto config = ModelConfig::read(name, root, overrides, diag);
+    auto config = ModelConfig::read(name, root, options.config, diag);
     return config ? build_model(*config, diag) : std::nullopt;
   }
   std::optional<std::vector<uint8_t>> weights = read_weights(*doc, folder, diag);
   if (!weights) return std::nullopt;
-  std::optional<graph::Graph> g = graph::graph_from_yaml(*doc, *weights, diag);
-  if (!g || !graph::verify(*g, diag) || !train_as_written(name, root, overrides, *g, diag) ||
+  std::optional<graph::Graph> g = graph::graph_from_yaml(*doc, *weights, diag, options.dims);
+  if (!g || !graph::verify(*g, diag) || !train_as_written(name, root, options.config, *g, diag) ||
       !graph::propagate_samples(*g, diag))
     return std::nullopt;
   return g;
@@ -55,12 +55,24 @@ std::optional<graph::Graph> load_model(const std::string& path, const LoadOption
   if (file.extension() == ".onnx") {
     g = import_onnx(*bytes, path, options, diag);
   } else if (file.extension() == ".yaml" || file.extension() == ".yml") {
-    g = import_yaml(std::move(*bytes), path, file.parent_path().string(), diag, options.config);
+    g = import_yaml(std::move(*bytes), path, file.parent_path().string(), diag, options);
   } else {
     diag.error_at(path, fmt::format("'{}' is not the extension of a model", file.extension().string()),
                   "models are .onnx or .yaml");
   }
   return g;
+}
+
+std::vector<std::string> taken_control(const std::string& path, const LoadOptions& options) {
+  const std::string extension = std::filesystem::path(path).extension().string();
+  if (extension != ".yaml" && extension != ".yml") return {};
+  Diag ignored;  // load_model has reported it
+  const std::optional<YamlDoc> doc = YamlDoc::parse_file(path, ignored);
+  const YamlNode* nodes = doc && doc->root().is_map() ? doc->root().find("nodes") : nullptr;
+  if (nodes == nullptr) return {};
+  graph::Control control(doc->root(), options.dims, ignored);
+  control.resolve(*nodes);
+  return control.taken();
 }
 
 graph::PlanHeader plan_header(const std::string& path, Diag& diag) {

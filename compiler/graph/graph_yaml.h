@@ -13,13 +13,15 @@
 //
 // `outputs` of a node may be left out: its one result then has the node's name. `type` may be left out.
 //
+// Nodes may stand under `if` and `repeat`, which are resolved when the text is read (control.h).
+//
 // A plan also says how far the passes have come and what they were told; the passes behind that one are still
 // to be run:
 //
 //   plan: {policy: medium, after: regions}
 //
-// and, if they are not what they are without being asked for, the form of the network and how many copies of it there
-// are to be.
+// and, if they are not what they are without being asked for, the form of the network and how many copies of
+// it there are to be.
 #pragma once
 
 #include <cstdint>
@@ -27,6 +29,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/graph/control.h"
 #include "compiler/graph/graph.h"
 #include "runtime/support/diag.h"
 #include "runtime/support/yaml.h"
@@ -47,8 +50,10 @@ struct GraphText {
 };
 // `weights_file` is the name written under `weights:`.
 GraphText graph_text(const Graph&, const std::string& weights_file, const PlanHeader& = {});
-// `weights` are the bytes of the file that `weights:` names (read_weights_name).
-std::optional<Graph> graph_from_yaml(const YamlDoc& doc, const std::vector<uint8_t>& weights, Diag&);
+// `weights` are the bytes of the file that `weights:` names (read_weights_name); `given` are numbers instead
+// of those under `values:`.
+std::optional<Graph> graph_from_yaml(const YamlDoc& doc, const std::vector<uint8_t>& weights, Diag&,
+                                     const HostValues& given = {});
 // The key `plan` of a graph; empty without it.
 PlanHeader plan_header(const YamlDoc& doc, Diag&);
 

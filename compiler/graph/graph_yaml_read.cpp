@@ -18,6 +18,7 @@ namespace {
 
 struct PendingNode {
   NodeId id;
+  int scope = 0;
   const YamlNode* inputs = nullptr;
   std::optional<ops::TensorType> type;
   SourceLoc type_loc;
@@ -25,10 +26,10 @@ struct PendingNode {
 
 class Reader {
  public:
-  Reader(const std::vector<uint8_t>& weights, Diag& diag) : weights_(weights), diag_(diag) {}
+  Reader(const YamlNode& root, const std::vector<uint8_t>& weights, const HostValues& given, Diag& diag)
+      : weights_(weights), diag_(diag), before_(diag.errors()), control_(root, given, diag) {}
 
   std::optional<Graph> run(const YamlNode& root) {
-    size_t before = diag_.errors();
     YamlMap m(root, "graph", diag_);
     if (!m.valid()) return std::nullopt;
     m.optional("graph", g_.name);
@@ -36,19 +37,21 @@ class Reader {
     std::string weights_name;
     m.optional("weights", weights_name);
     m.child("plan");  // plan_header reads it
+    m.child("values");    // Control reads it
     m.child("training");  // the frontend reads what makes a step of training of the graph
     m.child("optimizer");
     list(m, "inputs", [&](const YamlNode& n) { read_input(n); });
     list(m, "constants", [&](const YamlNode& n) { read_constant(n); });
-    list(m, "nodes", [&](const YamlNode& n) { read_node(n); });
+    items_ = m.child("nodes") != nullptr ? control_.resolve(*m.child("nodes")) : std::vector<Control::Item>{};
+    for (const Control::Item& item : items_) read_node(item.node, item.scope);
     for (const PendingNode& p : pending_) connect(p);
     list(m, "outputs", [&](const YamlNode& n) { read_output(n); });
     list(m, "states", [&](const YamlNode& n) { read_state(n); });
     list(m, "scalars", [&](const YamlNode& n) { read_scalar(n); });
     m.finish();
-    if (diag_.errors() != before) return std::nullopt;
+    if (diag_.errors() != before_) return std::nullopt;
     infer();
-    if (diag_.errors() != before) return std::nullopt;
+    if (diag_.errors() != before_) return std::nullopt;
     return std::move(g_);
   }
 
@@ -176,13 +179,15 @@ class Reader {
     g_.scalars.push_back(std::move(s));
   }
 
-  void read_node(const YamlNode& node) {
+  void read_node(const YamlNode& node, int scope) {
+    if (diag_.full()) return;
     YamlMap m(node, "node", diag_);
     if (!m.valid()) return;
     PendingNode p;
+    p.scope = scope;
     Node n;
     n.loc = node.loc();
-    m.required("name", n.name);
+    if (m.required("name", n.name)) n.name = control_.defined_in(scope, n.name);
     m.required("op", n.op);
     m.optional("where", n.where);
     if (n.where.empty())
@@ -207,7 +212,7 @@ class Reader {
       return;
     }
     std::vector<std::string> outputs = {n.name};
-    if (named != nullptr && !named->is_null() && !read_result_names(*named, outputs)) return;
+    if (named != nullptr && !named->is_null() && !read_result_names(*named, scope, outputs)) return;
     for (const std::string& name : outputs) {
       if (!name.empty() && !new_value_name(name, n.loc)) return;
     }
@@ -218,7 +223,7 @@ class Reader {
   }
 
   // A result that nobody wants is written as ~.
-  bool read_result_names(const YamlNode& list, std::vector<std::string>& names) {
+  bool read_result_names(const YamlNode& list, int scope, std::vector<std::string>& names) {
     if (!list.is_sequence()) {
       diag_.error(list.loc(), "'outputs' must be a list of value names");
       return false;
@@ -230,7 +235,7 @@ class Reader {
         diag_.error(item.loc(), "'outputs' must be a list of value names");
         return false;
       }
-      names.push_back(item.is_null() ? "" : item.text());
+      names.push_back(item.is_null() ? "" : control_.defined_in(scope, item.text()));
     }
     return true;
   }
@@ -291,13 +296,17 @@ class Reader {
     for (const YamlNode& item : p.inputs->items()) {
       if (item.is_null()) {
         operands.push_back(ValueId{});
-      } else if (std::optional<ValueId> v = item.is_scalar() ? g_.find_value(item.text()) : std::nullopt) {
+      } else if (std::optional<ValueId> v = value_in(p.scope, item)) {
         operands.push_back(*v);
       } else {
         unknown_value(item);
       }
     }
     g_.set_inputs_of(p.id, std::move(operands));
+  }
+
+  std::optional<ValueId> value_in(int scope, const YamlNode& item) const {
+    return item.is_scalar() ? g_.find_value(control_.seen_in(scope, item.text())) : std::nullopt;
   }
 
   void unknown_value(const YamlNode& item) {
@@ -322,7 +331,7 @@ class Reader {
       sample_dim = read_sample_dim(m, nullptr);
       m.finish();
     }
-    std::optional<ValueId> v = g_.find_value(name);
+    std::optional<ValueId> v = g_.find_value(control_.seen_in(0, name));
     if (!v) {
       unknown_value(*at);
     } else if (g_.value(*v).is_output) {
@@ -355,6 +364,9 @@ class Reader {
 
   const std::vector<uint8_t>& weights_;
   Diag& diag_;
+  size_t before_;  // errors of others
+  Control control_;
+  std::vector<Control::Item> items_;  // whose nodes are pointed to
   Graph g_;
   std::vector<PendingNode> pending_;
 };
@@ -377,8 +389,9 @@ PlanHeader plan_header(const YamlDoc& doc, Diag& diag) {
   return plan;
 }
 
-std::optional<Graph> graph_from_yaml(const YamlDoc& doc, const std::vector<uint8_t>& weights, Diag& diag) {
-  return Reader(weights, diag).run(doc.root());
+std::optional<Graph> graph_from_yaml(const YamlDoc& doc, const std::vector<uint8_t>& weights, Diag& diag,
+                                     const HostValues& given) {
+  return Reader(doc.root(), weights, given, diag).run(doc.root());
 }
 
 }  // namespace cs::graph

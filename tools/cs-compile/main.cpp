@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "compiler/frontend/frontend.h"
 #include "compiler/graph/dot.h"
 #include "compiler/graph/graph_yaml.h"
 #include "runtime/support/files.h"
@@ -93,9 +94,10 @@ void model_flags(CLI::App& app, Flags& f, api::CompileOptions& o) {
   app.add_flag("--list-kernels", f.list_kernels, "Handwritten kernels");
   app.add_flag("--list-machine", f.list_machine, "Every value of the machine (-m), as YAML");
   app.add_option("--explain", f.explain,
-                 "Print why: origins, choices (what was considered), placement, fit; and how long each of the "
-                 "passes took")
-      ->check(cli::one_of({"origins", "choices", "placement", "fit", "passes"}));
+                 "Print why: origins, choices (what was considered), placement, fit; trace, what `if` and "
+                 "`repeat` of a "
+                 "graph's text became; and how long each of the passes took")
+      ->check(cli::one_of({"origins", "choices", "placement", "fit", "trace", "passes"}));
   app.add_flag("--no-baselines", f.no_baselines, "No stand-alone programs to compare generated kernels with");
   app.add_flag("--no-advice", f.no_advice,
                "No other forms of the program, which cs-sim --report runs to see whether one is faster");
@@ -219,7 +221,14 @@ bool emit_results(const api::Compiled& c, const api::CompileOptions& o, const Fl
   return f.output.empty() || api::write_compiled(c, f.output, diag);
 }
 
-void talk(const api::Compiled& c, const Flags& f, std::ostream& out) {
+std::string explain_trace(const api::CompileOptions& o) {
+  std::string text = "Branches and copies of the graph's text\n";
+  const std::vector<std::string> taken = frontend::taken_control(o.input, {o.dims, o.set_config});
+  for (const std::string& line : taken) text += "  " + line + "\n";
+  return taken.empty() ? "The model has no `if` and no `repeat`\n" : text;
+}
+
+void talk(const api::Compiled& c, const api::CompileOptions& o, const Flags& f, std::ostream& out) {
   if (f.quiet) return;
   bool text_on_stdout = f.output.empty() && !f.emit.empty();
   std::ostream& to = text_on_stdout ? std::cerr : out;
@@ -230,6 +239,7 @@ void talk(const api::Compiled& c, const Flags& f, std::ostream& out) {
            : what == "placement" ? api::explain_placement(c)
            : what == "passes"    ? api::explain_passes(c)
            : what == "choices"   ? api::explain_choices(c)
+           : what == "trace"     ? explain_trace(o)
                                  : api::explain_fit(c));
   }
   to << api::summary(c);
@@ -306,7 +316,7 @@ int compile(const Flags& f, const api::CompileOptions& o, cli::Reply& reply) {
   reply.show(diag);
   if (!ok) return kInputError;
   reply.text(extras);
-  talk(*compiled, f, f.json ? std::cerr : std::cout);
+  talk(*compiled, o, f, f.json ? std::cerr : std::cout);
   if (f.json) reply.object(api::compile_report(*compiled));
   return kOk;
 }
