@@ -250,7 +250,7 @@ std::string epilogue_module(const ElementwiseSpec& spec, const Machine& machine)
   std::string operands;
   for (int i = 0; i < spec.operands; ++i) {
     const std::string name = i == 0 ? "y" : fmt::format("x{}", i);
-    target.inputs.push_back({name + "[i]", name + "_dsd", 1, 0});
+    target.inputs.push_back({name + "[i]", name + "_dsd", 1, operand_phase(i)});
     operands += fmt::format(
         "param {0}: [*]f32;\n"
         "const {0}_dsd = @get_dsd(mem1d_dsd, .{{ .base_address = {0}, .extent = {1} }});\n",

@@ -29,8 +29,8 @@ struct ElementwiseSpec {
 };
 
 std::string elementwise_module(const ElementwiseSpec&, const Machine&);
-// Parameters: y: [*]f32 (n elements, operand 0 and the result), x<i>: [*]f32, c<j>: [*]f32; operands begin at
-// multiples of 8 bytes, constants 4 bytes beyond. Exports fn run() void.
+// Parameters: y: [*]f32 (n elements, operand 0 and the result), x<i>: [*]f32, c<j>: [*]f32; operands begin as
+// operand_phase() says, constants 4 bytes beyond a multiple of 8. Exports fn run() void.
 std::string epilogue_module(const ElementwiseSpec&, const Machine&);
 
 // The declarations of the temporaries of generated code, and of what it imports.

@@ -32,7 +32,8 @@ class Joiner {
       const LoopStatement& writer = list_[w];
       if (!makes_temporary(writer)) continue;
       const std::vector<size_t> readers = readers_of(writer.out.buffer);
-      const bool constant = writer.loads.empty() && p_.buffers[size_t(writer.out.buffer)].type.elements() == 1;
+      const bool constant =
+          writer.loads.empty() && p_.buffers[size_t(writer.out.buffer)].type.elements() == 1;
       if (readers.empty() || readers.front() <= w || (readers.size() > 1 && !constant)) continue;
       if (!std::all_of(readers.begin(), readers.end(), [&](size_t r) { return can_take(r, w, constant); }))
         continue;

@@ -55,6 +55,7 @@ struct Assignment {
   std::string reason;            // why this origin, one sentence
   std::string group;             // kernel instance it belongs to; nodes with equal group are one kernel
   std::optional<Rect> rect;      // where its kernel instance was placed
+  bool whole = false;  // of a few generated kernels that together are Node::from, which is no primitives
   bool operator==(const Assignment&) const = default;
 };
 

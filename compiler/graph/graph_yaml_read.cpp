@@ -253,6 +253,7 @@ class Reader {
     }
     m.optional("kernel", a.kernel);
     m.optional("group", a.group);
+    m.optional("whole", a.whole);
     m.optional("reason", a.reason);
     m.optional("from", n.from);
     m.optional("from_op", n.from_op);

@@ -51,6 +51,7 @@ std::string node_line(const Graph& g, const Node& n) {
   if (a.origin) s += fmt::format(", origin: {}", origin_name(*a.origin));
   if (!a.kernel.empty()) s += ", kernel: " + yaml_quote(a.kernel);
   if (!a.group.empty()) s += ", group: " + yaml_quote(a.group);
+  if (a.whole) s += ", whole: true";
   if (a.rect) s += fmt::format(", at: [{}, {}, {}, {}]", a.rect->x, a.rect->y, a.rect->w, a.rect->h);
   if (!a.reason.empty()) s += ", reason: " + yaml_quote(a.reason);
   if (!n.from.empty()) s += fmt::format(", from: {}, from_op: {}", yaml_quote(n.from), yaml_quote(n.from_op));

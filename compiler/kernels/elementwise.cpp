@@ -7,6 +7,7 @@
 #include "compiler/autogen/elementwise.h"
 #include "compiler/autogen/expression.h"
 #include "compiler/kernels/match_parts.h"
+#include "compiler/kernels/resident_chain.h"
 #include "compiler/kernels/role_parts.h"
 
 namespace cs::kernels {
@@ -105,14 +106,15 @@ class Elementwise final : public Kind {
   // ---- costs of resident operands
 
   bool has_resident_form() const override { return true; }
-  // Chains that are regions where they are streamed: those of 16-bit floats.
+  // Chains that are regions where they are streamed: those of 16-bit floats, and those with truth values
+  // inside.
   bool take_resident(const graph::Graph& g, const graph::Group& group, const Machine& machine, Choice& choice,
                      std::string& why) const override {
     const auto of_chain = [&](graph::NodeId id) { return takes(g, id); };
     if (!std::all_of(group.nodes.begin(), group.nodes.end(), of_chain)) return false;
     const int64_t elements = choice.results.size() == 1 ? g.value(choice.results[0]).type.elements() : 0;
     for (graph::NodeId id : group.nodes) {
-      const std::optional<Work> work = work_of(g, id, why);
+      std::optional<Work> work = match(g, id, why);
       const ops::OpDef& op = g.op(id);
       if (!work ||
           !autogen::expression_supported(
@@ -124,11 +126,19 @@ class Elementwise final : public Kind {
       }
       choice.work = *work;
     }
+    const graph::Value& result = g.value(choice.results[0]);
+    choice.work.half = data_type_bytes(result.type.dtype) == 2;
     choice.region.reset();
     choice.constants.clear();
     fill(g, group, machine, choice);
     for (graph::ValueId& v : choice.operands) v = graph::source_of(g, v);
-    return true;
+    fold_uniform_constants(machine, choice);
+    return floats_alike(g, group, choice, result, why);
+  }
+  ResidentArrays resident_arrays(const Choice& choice, const Cut& cut) const override {
+    ResidentArrays list = Kind::resident_arrays(choice, cut);
+    place_in_turns(list);
+    return list;
   }
   ResidentText write_resident(const Choice& choice, const Setting& at) const override {
     const Cut& cut = at.cut;
@@ -145,7 +155,7 @@ class Elementwise final : public Kind {
                                         choice.expr_constants, cut.n_slice};
     text.files[file] = autogen::epilogue_module(spec, at.machine);
     text.import = fmt::format("const kernel = @import_module(\"{}\", .{{ .y = &x0", file);
-    for (int k = 1; k < choice.work.operands; ++k) text.import += fmt::format(", .x{0} = &x{0}", k);
+    text.import += chain_operands(choice.work.operands);
     for (const PackedConstant& c : choice.constants)
       text.import += fmt::format(", .{0} = @ptrcast([*]f32, &{0}[1])", c.name);
     text.import += " });\n";
@@ -197,6 +207,24 @@ class Elementwise final : public Kind {
   }
 
  private:
+  // What the host brings and gets; between the operators there may be truth values too.
+  static bool floats_alike(const graph::Graph& g, const graph::Group& group, const Choice& choice,
+                           const graph::Value& result, std::string& why) {
+    std::vector<graph::ValueId> outside = choice.operands;
+    outside.push_back(choice.results[0]);
+    for (const graph::NodeId id : group.nodes) {
+      const graph::ValueId v = g.node(id).outputs[0];
+      if (g.value(v).type.dtype != DataType::boolean) outside.push_back(v);
+    }
+    for (const graph::ValueId v : outside) {
+      const graph::Value& value = g.value(v);
+      if (is_computed(g, value) && value.type.dtype == result.type.dtype) continue;
+      why = fmt::format("'{}' is {}, kernels compute in f32", value.name, ops::type_text(value.type));
+      return false;
+    }
+    return true;
+  }
+
   void add_module(const Choice& choice, const Setting& at, const Place& p, Role& role,
                   InstanceRoles& out) const {
     const Cut& cut = at.cut;

@@ -40,6 +40,7 @@ const Kind* resident_transpose_kind();    // matrices of n columns and `row` row
 const Kind* resident_concat_kind();       // rows × n elements from several operands on the PEs
 const Kind* resident_convolution_kind();  // a convolution of n elements to m on the PEs
 const Kind* resident_pool_kind();    // the largest elements or means of windows, n elements to m on the PEs
+const Kind* resident_sum_kind();     // rows × (n elements of a chain to 1) on the PEs
 const Kind* resident_lookup_kind();  // n numbers to m words of rows of a table on the PEs
 const Kind* resident_attention_kind();  // rows heads, n / row keys and m / row queries of each, on the PEs
 const Kind* resident_product_kind();    // rows × (y[m] = W[m,n] x[n] + b), operands on a square of PEs

@@ -25,6 +25,7 @@ std::span<const Kind* const> kinds() {
                                      resident_convolution_kind(),
                                      resident_lookup_kind(),
                                      resident_pool_kind(),
+                                     resident_sum_kind(),
                                      resident_attention_kind()};
   return list;
 }

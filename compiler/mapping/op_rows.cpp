@@ -29,6 +29,10 @@ void add_op_rows(const Graph& g, const std::map<NodeId, std::vector<std::string>
                                       : node.assignment.reason;
       host.ops.push_back(row);
     }
+    if (node.assignment.whole) {
+      host.ops[it->second].origin = *node.assignment.origin;
+      host.ops[it->second].reason = node.assignment.reason;
+    }
     const auto kernels = kernels_of.find(id);
     if (kernels == kernels_of.end()) continue;
     for (const std::string& kernel : kernels->second) {

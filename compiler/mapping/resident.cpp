@@ -86,7 +86,8 @@ class Resident {
   void add_form(kernels::Choice choice) {
     choice.work.resident = true;
     if (choice.expr) {
-      std::vector<int> phases(choice.operands.size(), 0);
+      std::vector<int> phases;
+      for (size_t k = 0; k < choice.operands.size(); ++k) phases.push_back(autogen::operand_phase(int(k)));
       phases.resize(size_t(std::max(1, choice.expr->inputs())), autogen::kConstantPhase);
       choice.work.chain = autogen::chain_cost(*choice.expr, phases, machine_, true);
     }

@@ -107,6 +107,18 @@ Extent fabric_limit(const MapOptions& options, const Machine& machine) {
 
 namespace {
 
+// A rectangle that is given is for kernels that can be cut so. Beside others a kernel may lie within it.
+std::vector<RegionPlan> all_plans(const Instance& inst, const MapOptions& options, const Costing& by,
+                                  bool alone) {
+  std::vector<RegionPlan> list = candidates(inst, options, by);
+  if (!list.empty() || alone || options.force_width == 0) return list;
+  MapOptions within = options;
+  within.most_width = options.force_width;
+  within.most_height = std::max(1, options.force_height);
+  within.force_width = within.force_height = 0;
+  return candidates(inst, within, by);
+}
+
 // What a PE has for what the estimate counts: code generation may have found that a kernel needs more.
 uint32_t memory_for(const Instance& inst, const MapOptions& options, const Machine& machine) {
   const auto memory = uint32_t(machine.core.memory_bytes);
@@ -142,6 +154,8 @@ void list_plans(const std::vector<Instance>& instances, const MapOptions& option
   for (const Instance& inst : instances) memory.push_back(memory_for(inst, options, machine));
   const auto made = options.statements ? nullptr : std::make_unique<autogen::StatementCosts>(machine);
   autogen::StatementCosts& statements = made ? *made : *options.statements;
+  const auto kernels =
+      std::count_if(instances.begin(), instances.end(), [](const Instance& i) { return !i.infrastructure; });
   progress::round("map");
   for (size_t i = 0; i < instances.size(); ++i) {
     progress::part("map", i, instances.size());
@@ -154,7 +168,7 @@ void list_plans(const std::vector<Instance>& instances, const MapOptions& option
       firsts.push_back(i);
       Machine own = machine;
       own.core.memory_bytes = int(memory[i]);
-      const std::vector<RegionPlan> all = candidates(inst, options, {own, statements});
+      const std::vector<RegionPlan> all = all_plans(inst, options, {own, statements}, kernels == 1);
       auto& fitting = plans.emplace_back();
       std::copy_if(all.begin(), all.end(), std::back_inserter(fitting),
                    [&](const RegionPlan& p) { return fits(p.plan, own); });

@@ -1,18 +1,23 @@
-// Losses are decided before other compounds. One kernel is a region, made of the loops of the row's steps.
-// What stands in its way (the policy, a PE's memory, a loss that is never fused) is a warning or an error;
-// primitives follow then. A loss of so many primitives that they would have no routes stays one kernel all
-// the same, or goes to the host whole, which is better than crossing the edge for every part.
+// Losses are decided before other compounds. One kernel is a region, made of the loops of the row's steps;
+// where a sum over everything would put that on one PE, and a few regions one behind the other are done
+// sooner, it is these (loss_pieces.h). What stands in its way (the policy, a PE's memory, a loss that is
+// never fused) is a warning or an error; primitives follow then. A loss of so many primitives that they would
+// have no routes stays one kernel all the same, or goes to the host whole, which is better than crossing the
+// edge for every part.
 #include "compiler/passes/losses.h"
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 
 #include <fmt/format.h>
 
 #include "compiler/autogen/autogen.h"
 #include "compiler/graph/expand.h"
+#include "compiler/graph/whole_batch.h"
 #include "compiler/passes/group_cost.h"
+#include "compiler/passes/loss_pieces.h"
 #include "runtime/ops/losses.h"
 
 namespace cs::passes {
@@ -25,6 +30,11 @@ using graph::ValueId;
 
 // Kernels that a network has had routes for; a CTC loss has a thousand steps.
 constexpr int kMostPrimitives = 128;
+// Of a PE's memory for a part of what is summed; the rest is for the next sample's, other operands and code.
+constexpr double kPartShare = 0.25;
+// Pieces take PEs, streams and colors of their own: they have to be done clearly sooner.
+constexpr double kClearly = 1.1;
+constexpr double kNever = std::numeric_limits<double>::infinity();
 
 class Lowering {
  public:
@@ -35,6 +45,11 @@ class Lowering {
     whole_ = choose_origin(g_, id_, context_.choosing(), context_.fallbacks);
     const bool asked = ops::asks_for_one_kernel(g_.op(id_), node_.attrs);
     const std::string cause = why_not_one_kernel();
+    if (asked && may_be_pieces()) {
+      const Pieces pieces = best_pieces();
+      if (!context_.diag.ok()) return false;
+      if (pieces.latency * kClearly < whole_latency(cause.empty())) return bool(cut(g_, id_, pieces.words));
+    }
     if (asked && cause.empty()) {
       take_whole("one kernel, as use_autogen asks for");
       return true;
@@ -78,6 +93,60 @@ class Lowering {
       return std::string(never);
     if (context_.policy == Policy::disabled) return "policy disabled generates no kernels";
     return whole_.origin == Origin::autogen ? "" : one_kernel_refused();
+  }
+
+  // Many PEs share the sums over everything.
+  bool may_be_pieces() const {
+    return ops::why_not_fused(g_.op(id_)).empty() && context_.policy != Policy::disabled &&
+           !graph::is_whole_batch(node_);
+  }
+
+  std::optional<std::vector<LossPiece>> cut(Graph& g, NodeId id, int64_t words) {
+    return cut_loss(g, id, words, "one loss, as use_autogen asks for, of which many PEs share the sums",
+                    context_.diag);
+  }
+
+  // How long the parts of sums are and what the pieces take then; infinite if it cannot be pieces.
+  struct Pieces {
+    double latency = kNever;
+    int64_t words = 0;
+  };
+  // Shorter parts are more of them, for more PEs in front of the one that sums up. On a rectangle that is
+  // given every PE has one, if there are so many.
+  Pieces best_pieces() {
+    const int64_t pes = int64_t(context_.map.force_width) * std::max(1, context_.map.force_height);
+    Pieces best, any;
+    for (const int64_t words : {int64_t(double(context_.machine.core.memory_bytes) * kPartShare / 4),
+                                int64_t(256), int64_t(64), int64_t(16), int64_t(4), int64_t(1)}) {
+      Graph trial;
+      const std::optional<NodeId> alone = graph::alone(g_, id_, trial, context_.diag);
+      const auto pieces = alone ? cut(trial, *alone, words) : std::nullopt;
+      if (!pieces) return best;
+      const Pieces made{has_place(trial, *pieces) ? latency_of(trial, *pieces, costs_) : kNever, words};
+      const bool enough = std::all_of(pieces->begin(), pieces->end(), [&](const LossPiece& p) {
+        return p.parts == 0 || p.parts % std::max<int64_t>(1, pes) == 0;
+      });
+      if (made.latency < any.latency) any = made;
+      if (enough && made.latency < best.latency) best = made;
+    }
+    return std::isfinite(best.latency) ? best : any;
+  }
+  // As far as is known by now.
+  bool has_place(const Graph& trial, const std::vector<LossPiece>& pieces) const {
+    const auto refused = [&](NodeId n) {
+      const std::string& name = trial.node(n).name;
+      return context_.fallbacks.apart(name) || !context_.fallbacks.refused(name, Origin::autogen).empty();
+    };
+    return std::none_of(pieces.begin(), pieces.end(), [&](const LossPiece& p) {
+      return std::any_of(p.nodes.begin(), p.nodes.end(), refused);
+    });
+  }
+
+  double whole_latency(bool possible) {
+    std::string why;
+    if (!possible || autogen::generator_for(g_, id_, why) != autogen::kRegionKernel) return kNever;
+    return cost_as(g_, id_, {Origin::autogen, std::string(autogen::kRegionKernel), "", "", {}}, costs_)
+        .latency_cycles;
   }
 
   void take_whole(const std::string& reason) {
@@ -125,12 +194,7 @@ class Lowering {
   }
 
   void note_cost(double chain) {
-    double fused = std::numeric_limits<double>::infinity();
-    std::string why;
-    if (ops::why_not_fused(g_.op(id_)).empty() &&
-        autogen::generator_for(g_, id_, why) == autogen::kRegionKernel)
-      fused = cost_as(g_, id_, {Origin::autogen, std::string(autogen::kRegionKernel), "", "", {}}, costs_)
-                  .latency_cycles;
+    const double fused = may_be_pieces() ? std::min(best_pieces().latency, whole_latency(true)) : kNever;
     const bool known = std::isfinite(fused) && std::isfinite(chain) && fused > 0;
     context_.unfused[node_.name] = known ? chain / fused : 0;
   }

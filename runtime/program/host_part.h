@@ -155,7 +155,8 @@ struct HostScalar {
   bool last = false;                 // instead of both: 1 for the last sample of a step, 0 for the others
   double value(int64_t sample) const {
     if (last) return (sample + 1) % samples == 0 ? 1 : 0;
-    return rate ? rate->value(sample / samples) : double(sample / samples + 1);
+    const int64_t step = sample / samples;
+    return rate ? rate->value(step) : double(step + 1);
   }
   bool operator==(const HostScalar&) const = default;
 };

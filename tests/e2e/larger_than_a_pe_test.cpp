@@ -103,6 +103,12 @@ const Case kCases[] = {
     {"convolution_in_groups", "f32[1, 96, 7, 7]", node("conv", "x, w", "kernel_shape: [3, 3], group: 2"),
      matrix("w", "f32[8, 48, 3, 3]"), 8 * 48 * 9},
     {"max_pool", "f32[1, 8, 32, 32]", node("max_pool", "x", "kernel_shape: [3, 3], strides: [2, 2]")},
+    {"max_pool_gradient", "f32[1, 8, 1023]",
+     "  - {name: p, op: max_pool, inputs: [x], attrs: {kernel_shape: [3], strides: [2]}}\n" +
+         node("max_pool_gradient", "x, p", "kernel_shape: [3], strides: [2]")},
+    {"max_pool_gradient_of_large_windows", "f32[1, 4, 24, 24]",
+     "  - {name: p, op: max_pool, inputs: [x], attrs: {kernel_shape: [5, 5], pads: [2, 2, 2, 2]}}\n" +
+         node("max_pool_gradient", "x, p", "kernel_shape: [5, 5], pads: [2, 2, 2, 2]")},
     {"concat", "f32[3000]", node("concat", "x, x", "axis: 0")},
     {"product_of_two_streams", "f32[2, 3, 3000]",
      "  - {name: t, op: transpose, inputs: [x], attrs: {perm: [0, 2, 1]}}\n" + node("matmul", "x, t")},

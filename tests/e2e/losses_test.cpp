@@ -46,7 +46,8 @@ TEST_F(Losses, OneKernelPerDirectionOrPrimitivesWithTheSameValues) {
                                HasSubstr(" kernels, estimated cost vs fused x")));
   for (const nlohmann::json& op : ops("one.csp")) {
     EXPECT_EQ(op.at("origin"), "autogen") << op;
-    EXPECT_EQ(op.at("kernels").size(), 1u) << op;
+    // Where several PEs are sooner done with functions and sums of 20 elements, one more adds up theirs.
+    EXPECT_LE(op.at("kernels").size(), 2u) << op;
   }
   for (const nlohmann::json& op : ops("parts.csp")) {
     EXPECT_EQ(op.at("origin"), "primitive") << op;
@@ -58,12 +59,39 @@ TEST_F(Losses, OneKernelPerDirectionOrPrimitivesWithTheSameValues) {
   EXPECT_EQ(same.exit_code, 0) << same.out << same.err;
 }
 
-// One PE makes a sum, and two tensors of 64 KB have no room on it.
+// Two tensors of 64 KB have no room on one PE: many make sums of parts, one more the sum of these.
+TEST_F(Losses, SumsOverEverythingAreSharedByManyPes) {
+  const auto model = [&](const std::string& name, int use_autogen) {
+    return write(name,
+                 "inputs:\n  - {name: x, type: \"f32[128, 128]\"}\n  - {name: t, type: \"f32[128, 128]\"}\n"
+                 "nodes:\n  - {name: loss, op: l1_loss, inputs: [x, t], attrs: {use_autogen: " +
+                     std::to_string(use_autogen) + "}}\noutputs: [loss]\n");
+  };
+  for (const auto& rect : std::vector<std::vector<std::string>>{{}, {"--rect", "8x8"}}) {
+    std::vector<std::string> fused = {model("one.yaml", 1), "--no-baselines", "-o", path("one.csp")};
+    fused.insert(fused.end(), rect.begin(), rect.end());
+    const ChildResult made = run("cs-compile", fused);
+    ASSERT_EQ(made.exit_code, 0) << made.err;
+    EXPECT_EQ(made.err, "");
+    const nlohmann::json op = ops("one.csp").at(0);
+    EXPECT_EQ(op.at("origin"), "autogen") << op;
+    EXPECT_EQ(op.at("kernels").size(), 2u) << op;
+    ASSERT_EQ(run("cs-sim", {path("one.csp"), "--outputs", path("out.npz")}).exit_code, 0);
+    ASSERT_EQ(
+        run("cs-compile", {model("parts.yaml", 0), "--no-baselines", "-o", path("parts.csp")}).exit_code, 0);
+    const ChildResult same = run("cs-sim", {path("parts.csp"), "--expect", path("out.npz")});
+    EXPECT_EQ(same.exit_code, 0) << same.out << same.err;
+  }
+}
+
+// A PE has whole rows, and three of 32 KB have no room on it.
 TEST_F(Losses, WhatCannotBeOneKernelSaysWhyAndIsPrimitives) {
-  const std::string model = write(
-      "large.yaml",
-      "inputs:\n  - {name: x, type: \"f32[128, 128]\"}\n  - {name: t, type: \"f32[128, 128]\"}\nnodes:\n"
-      "  - {name: loss, op: l1_loss, inputs: [x, t], attrs: {use_autogen: 1}}\noutputs: [loss]\n");
+  const std::string model =
+      write("large.yaml",
+            "inputs:\n  - {name: a, type: \"f32[2, 8192]\"}\n  - {name: p, type: \"f32[2, 8192]\"}\n"
+            "  - {name: n, type: \"f32[2, 8192]\"}\nnodes:\n"
+            "  - {name: loss, op: triplet_margin_loss, inputs: [a, p, n], attrs: {use_autogen: 1}}\noutputs: "
+            "[loss]\n");
   const std::vector<std::string> common = {model, "--no-baselines", "-o", path("a.csp")};
   const ChildResult made = run("cs-compile", common);
   EXPECT_EQ(made.exit_code, 0) << made.err;

@@ -15,6 +15,7 @@
 #include "runtime/support/files.h"
 #include "tools/cli/child_process.h"
 #include "tools/cs-regress/expression.h"
+#include "tools/cs-regress/loss_case.h"
 
 namespace cs {
 namespace {
@@ -99,6 +100,16 @@ Figures figures_from(const json& stats, bool resident) {
   }
   for (const auto& [origin, count] : origins)
     f.origins += fmt::format("{}{} {}", f.origins.empty() ? "" : ", ", origin, count);
+  return f;
+}
+
+// Of a loss whose kernels ran one by one.
+Figures figures_of_parts(const KernelFigures& k) {
+  Figures f;
+  f.cycles = f.interval = k.cycles;
+  f.bytes_per_pe = k.bytes_per_pe;
+  f.kernels = k.kernels;
+  f.origins = fmt::format("{} {}", k.origin, k.kernels);
   return f;
 }
 
@@ -195,7 +206,17 @@ Result run_job(const Job& given, const RunOptions& options) {
   for (char& c : folder)
     if (c == '/' || c == '=') c = '_';
   const std::string out = options.work + "/" + folder + ".csp";
-  if (job.prepare && !job.prepare(job, options.work + "/" + folder, result.message)) return result;
+  const std::string made = options.work + "/" + folder;
+  const bool loss = job.kernel_case && job.kernel_case->fused.has_value();
+  if (job.prepare && !job.prepare(job, made, result.message)) return result;
+  if (loss && job.kernel_case->resident) {
+    result.kernel = run_resident_loss(job, options, made, result.seconds, result.message);
+    result.ok = result.kernel.has_value();
+    if (result.ok) result.figures = figures_of_parts(*result.kernel);
+    std::error_code ec;
+    std::filesystem::remove_all(made, ec);
+    return result;
+  }
 
   const ChildResult compiled = run_child(compile_command(job, options, out), options.timeout_seconds);
   result.seconds += compiled.seconds;
@@ -219,8 +240,9 @@ Result run_job(const Job& given, const RunOptions& options) {
   else
     judge(job, stats, out + "/outputs.npz", result);
   if (result.ok && job.kernel_case) {
-    result.kernel = read_kernel_figures(*job.kernel_case, out + "/compile_report.json",
-                                        result.figures->interval, result.message);
+    result.kernel = loss ? read_loss_figures(simulated.out, result.message)
+                         : read_kernel_figures(*job.kernel_case, out + "/compile_report.json",
+                                               result.figures->interval, result.message);
     result.ok = result.kernel.has_value();
   }
   if (result.ok && job.wafer_only && result.figures->uses_host) {

@@ -10,6 +10,7 @@
 #include "compiler/graph/graph_yaml.h"
 #include "compiler/graph/yaml_values.h"
 #include "runtime/host/npz.h"
+#include "runtime/ops/losses.h"
 #include "runtime/support/files.h"
 
 namespace cs {
@@ -20,9 +21,14 @@ using nlohmann::json;
 
 bool read_operand(const YamlNode& node, Operand& out, Diag& diag) {
   YamlMap map(node, "operand", diag);
-  bool ok = map.required("shape", out.shape) && map.optional("constant", out.constant) &&
-            map.optional("below", out.below);
+  bool ok = map.optional("absent", out.absent) && (out.absent || map.required("shape", out.shape)) &&
+            map.optional("constant", out.constant) && map.optional("below", out.below) &&
+            map.optional("range", out.range) && map.optional("values", out.values);
   map.finish();
+  if (ok && (out.range.size() != 2 || out.range[0] > out.range[1])) {
+    diag.error(map.loc(), "'range' must be [from, to]");
+    return false;
+  }
   return ok;
 }
 
@@ -88,8 +94,10 @@ ops::Tensor filled(const Operand& o, DataType floats, int samples, uint32_t seed
   for (int64_t i = 0; i < t.elements(); ++i) {
     if (o.below > 0)
       t.set_int(i, int64_t(numbers.unit() * double(o.below)));
+    else if (!o.values.empty())
+      t.set(i, o.values[size_t(numbers.unit() * double(o.values.size()))]);
     else
-      t.set(i, 2 * numbers.unit() - 1);
+      t.set(i, o.range[0] + (o.range[1] - o.range[0]) * numbers.unit());
   }
   return t;
 }
@@ -103,7 +111,9 @@ bool evaluate_case(const KernelCase& c, const ops::OpDef& row, const std::vector
                    Made& made, std::string& error) {
   Diag diag;
   std::vector<ops::Tensor> results;
-  if (!ops::evaluate(row, c.attrs, operands, results, diag)) {
+  std::vector<const ops::Tensor*> given;
+  for (size_t i = 0; i < operands.size(); ++i) given.push_back(c.operands[i].absent ? nullptr : &operands[i]);
+  if (!ops::evaluate(row, c.attrs, given, results, diag)) {
     error = diag.to_string();
     return false;
   }
@@ -121,13 +131,19 @@ bool make(const KernelCase& c, Made& made, std::string& error) {
   node.op = c.op;
   node.attrs = c.attrs;
   node.where = c.op;
-  bool samples = true;  // of all operands at run time, or of none
+  if (c.fused) ops::set_attr(node.attrs, ops::kUseAutogen, int64_t(*c.fused || c.resident));
+  bool samples = !c.fused;  // of all operands at run time, or of none; a loss is one of all of them
   for (const Operand& o : c.operands)
     samples = samples && (o.constant || (!o.shape.empty() && o.shape[0] == 1));
   std::vector<ops::Tensor> operands;
   for (size_t i = 0; i < c.operands.size(); ++i) {
     const Operand& o = c.operands[i];
     const std::string name = fmt::format("x{}", i);
+    if (o.absent) {
+      operands.emplace_back();
+      node.inputs.emplace_back();
+      continue;
+    }
     operands.push_back(filled(o, c.half ? DataType::f16 : DataType::f32,
                               !o.constant && samples ? c.samples() : 1, uint32_t(i) + 1));
     if (o.constant) {
@@ -154,6 +170,7 @@ bool make(const KernelCase& c, Made& made, std::string& error) {
 std::string KernelCase::shapes() const {
   std::string out;
   for (const Operand& o : operands) {
+    if (o.absent) continue;
     std::string one;
     for (int64_t extent : o.shape) one += (one.empty() ? "" : "x") + std::to_string(extent);
     out += (out.empty() ? "" : " ") + one;

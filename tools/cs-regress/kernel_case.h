@@ -12,6 +12,10 @@
 //         half: true               # operands and result are 16-bit floats; default: f32
 //         cause: "why more than 1.5 x its ideal"     # must be there exactly if it is
 //
+// An operand may say what its elements are: `below: 800` integers in [0, 800), `range: [0, 1]` numbers of it
+// instead of [-1, 1), `values: [-1, 1]` some of these; and `absent: true` that an optional one is not there.
+// Losses are described in loss_case.h.
+//
 // The graph, seeded operands and the results that the host computes are made when the job runs. A first
 // extent of 1 counts samples: streamed ones are pipelined, and the cycles are the interval of the steady
 // state; with resident operands they are those from the launch to the end of the last PE.
@@ -31,17 +35,20 @@ namespace cs {
 struct Operand {
   ops::Shape shape;
   bool constant = false;
-  int64_t below = 0;  // integers in [0, below); 0: floats in [-1, 1)
+  bool absent = false;
+  int64_t below = 0;                            // integers in [0, below); 0: floats
+  std::vector<double> range = {-1, 1}, values;  // floats in [from, to), or some of these values
 };
 
 struct KernelCase {
   // Streamed samples until the interval is that of the steady state; a second launch shows that it can be repeated.
-  int samples() const { return resident ? 2 : 8; }
+  int samples() const { return fused ? 1 : resident ? 2 : 8; }
   std::string op;
   Attrs attrs;
   std::vector<Operand> operands;
   int width = 1, height = 1;
   bool resident = false, half = false;
+  std::optional<bool> fused;  // a loss as one generated form, or as primitives
   std::string cause;
   std::string rect() const { return std::to_string(width) + "x" + std::to_string(height); }
   std::string point() const { return rect() + (resident ? "-resident" : "") + (half ? "-f16" : ""); }
@@ -54,6 +61,9 @@ struct KernelFigures {
   double cycles = 0, estimated = 0;
   double ideal = 0;     // the bound (kernels::ideal_bound)
   std::string largest;  // its largest term
+  int kernels = 0;      // of a loss
+  double worst = 0;     // cycles over ideal of that kernel of a loss which is furthest from it, `kernel`
+  double bytes_per_pe = 0;  // of a loss with resident operands, of the fullest PE
   double ratio() const { return ideal > 0 ? cycles / ideal : 0; }
 };
 

@@ -23,7 +23,7 @@ std::vector<Line> lines_of(const std::vector<Result>& results) {
   std::vector<Line> lines;
   std::map<std::string, size_t> index;
   for (const Result& r : results) {
-    if (!r.kernel_case) continue;
+    if (!r.kernel_case || r.kernel_case->fused) continue;
     const auto [it, fresh] = index.emplace(r.row + "/" + r.machine + "/" + r.point, lines.size());
     if (fresh) lines.push_back({&r, {}, {}, {}});
     Line& line = lines[it->second];
@@ -93,7 +93,7 @@ void judge_kernels(std::vector<Result>& results) {
   std::map<std::string, bool> needed;  // cases with a cause: does a job need it?
   const auto key = [](const Result& r) { return r.row + "/" + r.machine + "/" + r.point; };
   for (Result& r : results) {
-    if (!r.ok || !r.kernel) continue;
+    if (!r.ok || !r.kernel || r.kernel_case->fused) continue;
     const bool beyond = r.kernel->ratio() > kLimit, explained = !r.kernel_case->cause.empty();
     if (beyond && !explained) {
       r.ok = false;
@@ -104,7 +104,7 @@ void judge_kernels(std::vector<Result>& results) {
   }
   for (Result& r : results) {
     const auto it = needed.find(key(r));
-    if (!r.ok || it == needed.end() || it->second) continue;
+    if (!r.ok || !r.kernel_case || r.kernel_case->fused || it == needed.end() || it->second) continue;
     r.ok = false;
     r.message = fmt::format("is within {} x its ideal cycles: its `cause` can go", kLimit);
   }

@@ -18,6 +18,7 @@
 #include "tools/cs-regress/job.h"
 #include "tools/cs-regress/kernel_table.h"
 #include "tools/cs-regress/kgraph.h"
+#include "tools/cs-regress/loss_table.h"
 #include "tools/cs-regress/model_dir.h"
 #include "tools/cs-regress/network_table.h"
 #include "tools/cs-regress/onnx_table.h"
@@ -132,6 +133,10 @@ nlohmann::json to_json(const std::vector<Result>& results) {
                        {"cycles", r.kernel->cycles},       {"ideal", r.kernel->ideal},
                        {"largest", r.kernel->largest},     {"ratio", r.kernel->ratio()},
                        {"estimated", r.kernel->estimated}, {"cause", r.kernel_case->cause}};
+    if (r.kernel && r.kernel_case->fused) {
+      row["kernel"]["kernels"] = r.kernel->kernels;
+      row["kernel"]["worst_ratio"] = r.kernel->worst;
+    }
     if (r.expect)
       row["expect"] = {{"value", r.expect->value},
                        {"tolerance", r.expect->tolerance},
@@ -225,6 +230,7 @@ std::vector<Result> run_work(const Options& o, Work& work, Diag& diag) {
   std::filesystem::create_directories(folder.path());
   auto results = run_all(work.jobs, {executable_folder(), folder.path(), o.timeout}, threads_of(o));
   judge_kernels(results);
+  judge_losses(results);
   if (work.table_file.empty()) return results;
   judge_against_table(o, results, work.table);
   if (!o.update) return results;
@@ -263,7 +269,7 @@ int run(const Options& o, cli::Reply& reply) {
     reply.object(json.dump(1));
   else
     reply.text((o.golden.empty() ? figures_text(results) + network_text(results) + fidelity_text(results) +
-                                       kernel_text(results)
+                                       kernel_text(results) + loss_text(results)
                                  : golden::table_text(results)) +
                fmt::format("{} passed, {} failed\n", results.size() - failed, failed));
   if (!o.table.empty()) return same ? kOk : kDiffers;

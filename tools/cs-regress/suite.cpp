@@ -7,6 +7,7 @@
 
 #include "runtime/support/yaml.h"
 #include "tools/cs-regress/expression.h"
+#include "tools/cs-regress/loss_case.h"
 
 namespace cs {
 namespace {
@@ -84,7 +85,19 @@ bool read_kernel_row(YamlMap& map, const std::string& op, Row& row, Diag& diag) 
   const YamlNode* attrs = map.child("attrs");
   const YamlNode* cases = map.child("cases");
   row.job.measure = "interval";
-  if (cases != nullptr) return read_kernel_cases(op, attrs, *cases, row.cases, diag);
+  if (cases != nullptr) {
+    if (!read_kernel_cases(op, attrs, *cases, row.cases, diag)) return false;
+    std::vector<KernelCase> both;
+    for (const KernelCase& c : row.cases) {
+      both.push_back(c);
+      if (!is_loss_case(c)) continue;
+      both.back().fused = true;
+      both.push_back(c);
+      both.back().fused = false;
+    }
+    row.cases = std::move(both);
+    return true;
+  }
   diag.error(map.loc(), "a row with 'op' needs 'cases': rectangles and operands");
   return false;
 }
@@ -211,10 +224,12 @@ void add_cases(const Row& row, const Job& base, std::vector<Job>& jobs) {
   for (const KernelCase& c : row.cases) {
     Job job = base;
     job.kernel_case = c;
-    if (c.resident) job.measure = "cycles";
+    if (c.resident || c.fused) job.measure = "cycles";
     job.point = c.point();
-    if (const int n = ++seen[c.point()]; n > 1) job.point += "-" + std::to_string(n);
+    if (const int n = ++seen[c.point() + (c.fused && *c.fused ? "/fused" : "")]; n > 1)
+      job.point += "-" + std::to_string(n);
     job.name += "/" + job.point;
+    if (c.fused) job.name += *c.fused ? "/fused" : "/primitives";
     job.prepare = [](Job& own, const std::string& folder, std::string& error) {
       own.program = folder + "/model.yaml";
       own.inputs = folder + "/inputs.npz";

@@ -152,7 +152,8 @@ class NamesTest(unittest.TestCase):
       self.assertTrue(found.kernels)
       self.assertTrue(all(k.cycles > 0 for k in found.kernels))
       if fused:
-        self.assertEqual([k.origin for k in found.kernels], ["autogen"])
+        self.assertEqual({k.origin for k in found.kernels}, {"autogen"})
+        self.assertLessEqual(len(found.kernels), 2)  # parts of the sum, and what adds them up
 
 
 if __name__ == "__main__":

@@ -66,6 +66,7 @@ std::vector<Sample> samples() {
        {{"kernel_shape", Ints{2, 3}}, {"strides", Ints{1, 2}}, {"pads", Ints{1, 1, 0, 1}}},
        {image}},
       {"max_pool", {{"kernel_shape", Ints{2}}, {"storage_order", kOne}}, {line}},
+      {"max_pool", {{"kernel_shape", Ints{5, 5}}, {"pads", Ints{2, 2, 2, 2}}}, {image}},
       {"average_pool", {{"kernel_shape", Ints{2, 3}}, {"strides", Ints{2, 2}}}, {image}},
       {"average_pool", {{"kernel_shape", Ints{3}}, {"pads", Ints{1, 1}}, {"strides", Ints{2}}}, {line}},
       {"average_pool",
@@ -157,7 +158,9 @@ std::vector<Sample> samples() {
        {},
        {mixed({2, 2, 3}), mixed({1, 8, 3}), mixed({1, 8, 2}), mixed({1, 16}), std::nullopt, mixed({1, 2, 2}),
         mixed({1, 2, 2})}},
-      {"softmax_cross_entropy", {{"ignore_index", kOne}}, {mixed({3, 4}), ints({3}, {3, 1, 0}), positive({4})}},
+      {"softmax_cross_entropy",
+       {{"ignore_index", kOne}},
+       {mixed({3, 4}), ints({3}, {3, 1, 0}), positive({4})}},
       {"binary_cross_entropy", {}, {mixed({2, 3}, 0.3, 0.5), mixed({3}, 0.3, 0.45)}},
       {"cast", {{"to", std::string("f64")}}, {x}},
       {"pow", {}, {positive({2, 3}), mixed({3})}},
@@ -255,6 +258,12 @@ TEST(Gradients, AtCornersByHand) {
   // The first of equal elements; the window of 3 elements that starts at each of the first two.
   EXPECT_THAT(with_ones("max_pool", {{"kernel_shape", Ints{3}}}, {floats({1, 1, 4}, {1, 7, 7, 2})}),
               ElementsAre(0, 2, 0, 0));
+  // In a window of many elements too.
+  std::vector<float> many(18, 0), taken(18, 0);
+  many[3] = many[8] = many[17] = 5;
+  taken[3] = 2;
+  EXPECT_THAT(with_ones("max_pool", {{"kernel_shape", Ints{17}}}, {floats({1, 1, 18}, many)}),
+              ::testing::ElementsAreArray(taken));
   // Id 1 twice.
   EXPECT_THAT(with_ones("gather", {}, {floats({3, 1}, {1, 2, 3}), ints({3}, {1, 0, 1})}),
               ElementsAre(1, 2, 0));

@@ -2,6 +2,9 @@
 // that join nothing, and what happens where one kernel is not to be had.
 #include "compiler/passes/losses.h"
 
+#include <map>
+#include <set>
+
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
@@ -94,6 +97,39 @@ TEST(LossPass, WithoutItPrimitivesStandAlone) {
   }
 }
 
+// Heads, which many PEs share, and tails: nothing but sums of parts and numbers goes between them.
+TEST(LossPass, SumsOverEverythingAreSharedByManyPes) {
+  const std::string model =
+      "inputs:\n  - {name: x, type: \"f32[512, 64]\"}\n  - {name: t, type: \"i32[512]\"}\n"
+      "  - {name: up, type: \"f32[]\"}\nnodes:\n"
+      "  - {name: loss, op: cross_entropy_loss, inputs: [x, t], attrs: {use_autogen: 1}}\n"
+      "  - {name: back, op: cross_entropy_loss_gradient, inputs: [x, t, ~, up], attrs: {use_autogen: 1, "
+      "wanted: "
+      "[0]}}\noutputs: [loss, back]\n";
+  Passed p(model);
+  ASSERT_TRUE(p.ok) << p.diag.to_string();
+  EXPECT_EQ(p.diag.to_string(), "");
+  EXPECT_THAT(p.context.unfused, IsEmpty());
+  EXPECT_FALSE(p.g.find_node("loss"));
+  std::map<std::string, std::set<std::string>> groups;  // by loss
+  for (const graph::Group& group : graph::groups(p.g)) {
+    const graph::Node& first = p.g.node(group.nodes.front());
+    const std::string from = first.from.empty() ? first.name : first.from;
+    groups[from].insert(group.name);
+    for (NodeId id : group.nodes) {
+      EXPECT_EQ(p.g.node(id).assignment.origin, Origin::autogen) << p.g.node(id).name;
+      EXPECT_EQ(p.g.node(id).assignment.whole, !first.from.empty()) << p.g.node(id).name;
+    }
+    for (graph::ValueId v : group.outputs) {
+      const std::string name = p.g.value(v).name;
+      EXPECT_TRUE(p.g.value(v).is_output || p.g.value(v).type.elements() <= 512) << name;
+    }
+  }
+  EXPECT_EQ(groups["loss"].size(), 2u);
+  // Its sum of counts is an operand of what is divided by it, if it is apart.
+  EXPECT_THAT(groups["back"].size(), ::testing::AnyOf(1u, 3u));
+}
+
 TEST(LossPass, CosineEmbeddingLossIsPrimitivesWithTheReason) {
   const std::string model =
       "inputs:\n  - {name: a, type: \"f32[4, 6]\"}\n  - {name: b, type: \"f32[4, 6]\"}\n  - {name: t, type: "
@@ -108,11 +144,21 @@ TEST(LossPass, CosineEmbeddingLossIsPrimitivesWithTheReason) {
               AllOf(HasSubstr("warning"), HasSubstr("CosineEmbeddingLoss"), HasSubstr("cycles")));
 }
 
-// A PE had too little memory for the kernel, as the ladder would say.
+// A PE had too little memory for the kernel, as the ladder would say, then for what should make its sums with
+// others.
 TEST(LossPass, WhatCannotBeOneKernelIsPrimitivesOrAnError) {
   Passed first(text("mse", "use_autogen: 1"));
   Fallbacks known;
   ASSERT_TRUE(known.step_down(first.g, {{"loss", {"loss"}, "its kernel is too large", 0}}));
+  Passed pieces(text("mse", "use_autogen: 1"), AutogenFailure::error, Policy::medium, known);
+  ASSERT_TRUE(pieces.ok) << pieces.diag.to_string();
+  std::vector<std::string> names;
+  for (NodeId id : pieces.parts("loss")) {
+    EXPECT_TRUE(pieces.g.node(id).assignment.whole);
+    names.push_back(pieces.g.node(id).name);
+  }
+  ASSERT_GT(names.size(), 2u);
+  ASSERT_TRUE(known.step_down(pieces.g, {{"loss", names, "one of them is too large", 0}}));
   Passed p(text("mse", "use_autogen: 1"), AutogenFailure::primitives, Policy::medium, known);
   ASSERT_TRUE(p.ok) << p.diag.to_string();
   EXPECT_GT(p.parts("loss").size(), 1u);

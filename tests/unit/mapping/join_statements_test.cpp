@@ -20,7 +20,7 @@ class JoinStatements : public ::testing::Test {
   JoinStatements() : builder_(program_, operands_, results_) {}
 
   LoopView x(int k) const { return builder_.operand(k); }
-  LoopView temporary(DataType type = DataType::f32, ops::Shape shape = {kLength}) {
+  LoopView temporary(DataType type = DataType::f32, const ops::Shape& shape = {kLength}) {
     return builder_.temporary("t", type, shape);
   }
   // Joins, and expects the values of before; how many statements and temporaries are left.
