@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 
 #include "compiler/autogen/functions.h"
+#include "compiler/autogen/loop_key.h"
+#include "compiler/autogen/memo.h"
 
 namespace cs::autogen {
 
@@ -197,20 +199,29 @@ double total(const ExpressionResult& r, int n) {
   return r.code.cycles_per_run + n * r.code.cycles_per_element;
 }
 
-}  // namespace
-
-bool expression_supported(const ops::Expr& e, std::string& why) {
-  for (const ExprNode& n : e.nodes) {
-    if (n.kind == ExprKind::attr) {
-      why = fmt::format("attribute '{}' has no value", n.name);
-      return false;
-    }
-  }
-  return true;
+void add(const Buffer& b, LoopKey& key) {
+  key.text(b.element);
+  key.text(b.descriptor);
+  key.number(b.stride);
+  key.number(b.phase);
 }
 
-ExpressionResult generate_expression(const ops::Expr& e, const ExpressionTarget& target,
-                                     const Machine& machine) {
+std::string key_of(const ops::Expr& e, const ExpressionTarget& target) {
+  LoopKey key;
+  key.expression(e);
+  key.number(int64_t(target.inputs.size()));
+  for (const Buffer& b : target.inputs) add(b, key);
+  key.number(int64_t(target.numbers.size()));
+  for (const bool b : target.numbers) key.number(int64_t(b));
+  add(target.out, key);
+  key.text(target.fabric_out);
+  key.text(target.temporary);
+  key.number(target.n);
+  key.number(int64_t(target.one_part));
+  return key.bytes();
+}
+
+ExpressionResult write_expression(const ops::Expr& e, const ExpressionTarget& target, const Machine& machine) {
   const Expr rewritten = rewrite_for_vectors(e, target.numbers);
   ExpressionResult result = Scheduler(rewritten, target, machine, true).run();
   const bool functions = std::any_of(rewritten.nodes.begin(), rewritten.nodes.end(),
@@ -223,8 +234,8 @@ ExpressionResult generate_expression(const ops::Expr& e, const ExpressionTarget&
   return result;
 }
 
-kernels::ChainCost chain_cost(const ops::Expr& e, const std::vector<int>& phases, const Machine& machine,
-                              bool in_place) {
+kernels::ChainCost find_chain_cost(const ops::Expr& e, const std::vector<int>& phases, const Machine& machine,
+                                   bool in_place) {
   const Expr rewritten = rewrite_for_vectors(e);
   ExpressionTarget target;
   for (const int phase : phases) target.inputs.push_back({"", "", 1, phase});
@@ -244,6 +255,34 @@ kernels::ChainCost chain_cost(const ops::Expr& e, const std::vector<int>& phases
   cost.loop = vectors.code.in_loop;
   cost.to_fabric = vectors.to_fabric;
   return cost;
+}
+
+}  // namespace
+
+bool expression_supported(const ops::Expr& e, std::string& why) {
+  for (const ExprNode& n : e.nodes) {
+    if (n.kind == ExprKind::attr) {
+      why = fmt::format("attribute '{}' has no value", n.name);
+      return false;
+    }
+  }
+  return true;
+}
+
+ExpressionResult generate_expression(const ops::Expr& e, const ExpressionTarget& target,
+                                     const Machine& machine) {
+  thread_local Memo<ExpressionResult> known;
+  return known.of(machine, key_of(e, target), [&] { return write_expression(e, target, machine); });
+}
+
+kernels::ChainCost chain_cost(const ops::Expr& e, const std::vector<int>& phases, const Machine& machine,
+                              bool in_place) {
+  thread_local Memo<kernels::ChainCost> known;
+  LoopKey key;
+  key.expression(e);
+  for (const int phase : phases) key.number(phase);
+  key.number(int64_t(in_place));
+  return known.of(machine, key.bytes(), [&] { return find_chain_cost(e, phases, machine, in_place); });
 }
 
 bool passes_through(const ops::Expr& e, const Machine& machine) {

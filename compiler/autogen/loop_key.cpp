@@ -22,14 +22,18 @@ void LoopKey::real(double value) {
   bytes_.append(raw, sizeof value);
 }
 
+void LoopKey::text(std::string_view t) {
+  number(int64_t(t.size()));
+  bytes_ += t;
+}
+
 void LoopKey::expression(const ops::Expr& e) {
   number(e.root);
   number(int64_t(e.nodes.size()));
   for (const ops::ExprNode& n : e.nodes) {
     number(int64_t(n.kind));
     for (int operand : {n.a, n.b, n.c, n.index}) number(operand);
-    number(int64_t(n.name.size()));
-    bytes_ += n.name;
+    text(n.name);
     if (n.kind == ops::ExprKind::constant) real(n.value);
   }
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "compiler/autogen/region.h"
 
@@ -15,6 +16,7 @@ class LoopKey {
   void number(int64_t);
   void numbers(std::span<const int64_t>);
   void real(double);
+  void text(std::string_view);
   void expression(const ops::Expr&);
   // With these numbers in the place of those of the buffers.
   void access(const ops::LoopAccess&, int64_t buffer);

@@ -2,10 +2,13 @@
 // that gives up.
 #include <limits>
 #include <set>
+#include <thread>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "compiler/autogen/autogen.h"
+#include "compiler/autogen/expression.h"
 #include "compiler/autogen/loop_key.h"
 #include "compiler/autogen/region_estimate.h"
 #include "compiler/passes/known_costs.h"
@@ -168,6 +171,52 @@ TEST(Hull, OfASetThatHoldsTheOtherIsThatSet) {
   const autogen::Runs first = autogen::interval(0, 31);
   EXPECT_EQ(autogen::hull(first, some, 160).words(), 64);
   EXPECT_EQ(autogen::hull(first, some, 137).words(), 137);
+}
+
+// Code of chains that differ in one thing only, one after the other: what a thread remembers has to be what a thread
+// that remembers nothing writes.
+TEST(KnownExpressions, AreThoseThatANewThreadWrites) {
+  using autogen::ExpressionTarget;
+  ops::Expr sum, product;
+  sum.root = sum.make(ops::ExprKind::add, sum.input(0), sum.input(1));
+  product.root = product.make(ops::ExprKind::mul, product.input(0), product.input(1));
+  ExpressionTarget first;
+  first.inputs = {{"a[i]", "a_dsd", 1, 0}, {"b[i]", "b_dsd", 1, 1}};
+  first.out = {"y[i]", "y_dsd", 1, 0};
+  first.n = 40;
+  std::vector<ExpressionTarget> targets(9, first);
+  targets[1].inputs[0].descriptor = "c_dsd";
+  targets[2].inputs[1].phase = 0;
+  targets[3].numbers = {false, true};
+  targets[4].out.descriptor = "z_dsd";
+  targets[5].fabric_out = "y_out";
+  targets[6].temporary = "s";
+  targets[7].n = 4;
+  targets[8].inputs[1].element = "b[i + 1]";
+  const auto code = [](const ops::Expr& e, const ExpressionTarget& t, const Machine& m) {
+    const autogen::ExpressionResult r = autogen::generate_expression(e, t, m);
+    const kernels::ChainCost cost = autogen::chain_cost(e, {t.inputs[0].phase, t.inputs[1].phase}, m, t.n == 4);
+    std::string text = fmt::format("{} {} {} {} {} {} {}\n", r.to_fabric, r.code.in_loop, r.code.words,
+                                   r.code.cycles_per_element, r.code.cycles_per_run, cost.per_element, cost.to_fabric);
+    for (const std::string& line : r.code.lines) text += line + "\n";
+    return text;
+  };
+  std::set<std::string> texts;
+  for (int round = 0; round < 2; ++round) {
+    for (const char* name : {"wse2", "wse3"}) {
+      const Machine machine = test::machine(name);
+      for (const ops::Expr& e : {sum, product}) {
+        for (const ExpressionTarget& t : targets) {
+          std::string alone;
+          std::thread([&] { alone = code(e, t, machine); }).join();
+          EXPECT_EQ(code(e, t, machine), alone);
+          texts.insert(alone);
+        }
+      }
+    }
+  }
+  // Targets 6 and 8 name what a single instruction does not use; of both expressions seven differ.
+  EXPECT_GE(texts.size(), 14U);
 }
 
 }  // namespace
