@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "compiler/frontend/batch_statistics.h"
 #include "compiler/frontend/loss_config.h"
 #include "compiler/frontend/training_step.h"
 #include "compiler/graph/batch.h"
@@ -137,6 +138,7 @@ bool train_as_configured(ModelConfig& c, Graph& g, const std::vector<ValueId>& p
   if (!read_trainer(c, plan)) return false;
   const int64_t batch = read_batches(c, plan);
   if (!diag.ok() || !make_batch_of(g, batch, diag)) return false;
+  use_batch_statistics(g);
   plan.loss = add_loss(c, g, batch, diag);
   if (!plan.loss.valid() || !diag.ok()) return false;
   plan.outputs = {plan.loss};
