@@ -41,6 +41,7 @@ struct Region {
   std::vector<KeptState> states;
   bool may_wait = false;    // each of several streams until the others come (held.h)
   bool by_library = false;  // convolutions are the library's (kernels/conv.csl), not generated
+  bool resident = false;    // operands and results lie on the PEs (resident_region.h)
   int64_t words_in() const;
   int64_t words_out() const;
   int64_t elements(int buffer) const { return program.buffers[size_t(buffer)].type.elements(); }

@@ -107,6 +107,7 @@ class Coder : StatementWriter {
   // out = combine(out, value): a value that is not just loaded goes through a temporary.
   void accumulate() {
     bool loaded = root().kind == ExprKind::input;
+    if (c_.resident && loaded && sum_in_four()) return;
     bool one = loaded || (product() && s_.combine == Combine::add);
     Axes axes = choose([](size_t) { return true; },
                        one && loaded ? kMaxDimensions
@@ -137,17 +138,80 @@ class Coder : StatementWriter {
     close_loops();
   }
 
+  // Sums and extremes of rows: element i of a row joins accumulator i mod 4, so that two join in a cycle;
+  // then these four the result. All rows by the same instructions. The accumulators begin in the other bank
+  // than what joins them.
+  bool sum_in_four() {
+    constexpr int64_t kFour = 4, kLeast = 16;
+    const LoopAccess& x = s_.loads[size_t(root().index)];
+    const size_t rank = s_.extents.size();
+    if (rank == 0 || rank > 2 || steps_ > 1 || s_.combine == Combine::multiply) return false;
+    const int64_t columns = extent(rank - 1), rows = rank == 2 ? extent(0) : 1;
+    const int64_t row = rank == 2 ? x.strides[0] : 0, to = rank == 2 ? s_.out.strides[0] : 0;
+    if (columns % kFour != 0 || columns < kLeast || x.strides[rank - 1] != 1 ||
+        s_.out.strides[rank - 1] != 0 || (rank == 2 && to == 0))
+      return false;
+    const std::string t = fmt::format("s{}_t", number_);
+    const int64_t begin = first_word(x) % 2 == 0 ? 1 : 0;
+    const auto declare = [&](const char* what, const std::string& access) {
+      code_.declarations.push_back(
+          fmt::format("const {}_{} = @get_dsd(mem4d_dsd, .{{ .tensor_access = {} }});", t, what, access));
+    };
+    code_.declarations.push_back(
+        fmt::format("var {0}: [{1}]f32 align(8) = @zeros([{1}]f32);", t, kFour * rows + 1));
+    code_.declarations.push_back(fmt::format(
+        "const {0}_all = @get_dsd(mem1d_dsd, .{{ .tensor_access = |a|{{{1}}} -> {0}[a + {2}] }});", t,
+        kFour * rows, begin));
+    declare("by_four", fmt::format("|a, b, c|{{{}, {}, {}}} -> {}[{} * a + c + {}]", rows, columns / kFour,
+                                   kFour, t, kFour, begin));
+    declare("in", fmt::format("|a, b, c|{{{}, {}, {}}} -> {}[{} * a + {} * b + c + {}]", rows,
+                              columns / kFour, kFour, name(x), row, kFour, x.offset));
+    declare("four", fmt::format("|a, b|{{{}, {}}} -> {}[{} * a + b + {}]", rows, kFour, t, kFour, begin));
+    declare("out",
+            fmt::format("|a, b|{{{}, {}}} -> {}[{} * a + {}]", rows, kFour, name(s_.out), to, s_.out.offset));
+    code_.scratch_words += kFour * rows + 2;
+    const std::string least = s_.combine == Combine::add ? "0.0" : "@bitcast(f32, @as(u32, 0xff800000))";
+    open_scope();
+    line(fmt::format("@fmovs({}_all, {});", t, least));
+    line(fmt::format("@{0}({1}_by_four, {1}_by_four, {1}_in);", combiner(), t));
+    line(fmt::format("@{0}({1}_out, {1}_out, {1}_four);", combiner(), t));
+    cycles(start_cycles(1) + double(kFour * rows) / m_.simd("fmovs") + start_cycles(3) +
+           double(rows * columns) / m_.simd(combiner()) + start_cycles(3) + double(kFour * rows));
+    close_loops();
+    return true;
+  }
+
   std::string value_in_temporary(const Axes& axes) {
     std::string t = temporary(points(axes));
-    compute({t + "[i]", t + "_dsd", 1}, axes);
+    compute({t + "[i]", t + "_dsd", 1, -1}, axes);
     return t + "_dsd";
   }
 
+  // Sums, products, extremes and signs: an instruction each, with no more temporaries than one.
+  bool is_short() const {
+    size_t operations = 0;
+    for (const auto& n : s_.value.nodes) {
+      if (n.kind == ExprKind::input || n.kind == ExprKind::constant) continue;
+      if (n.kind != ExprKind::add && n.kind != ExprKind::sub && n.kind != ExprKind::mul &&
+          n.kind != ExprKind::neg && n.kind != ExprKind::abs)
+        return false;
+      ++operations;
+    }
+    return operations <= 2;
+  }
+  // Rows with a number each: all rows by the same instructions, if these are few.
+  bool all_rows() const {
+    return c_.resident && s_.extents.size() == 2 && steps_ == 1 && is_short() &&
+           std::any_of(s_.loads.begin(), s_.loads.end(),
+                       [](const LoopAccess& a) { return a.strides[0] != 0 && a.strides[1] == 0; });
+  }
+
   void expression() {
-    Axes axes = choose([](size_t) { return true; }, 1);
+    Axes axes = choose([](size_t) { return true; }, all_rows() ? 2 : 1);
     open_loops(axes);
     std::string out = descriptor("y", s_.out, axes);
-    compute({along(s_.out, axes), out, axes.empty() ? 0 : s_.out.strides[axes[0]]}, axes);
+    compute({along(s_.out, axes), out, axes.empty() ? 0 : s_.out.strides[axes[0]], phase(s_.out, axes)},
+            axes);
     close_loops();
   }
 
@@ -159,6 +223,14 @@ class Coder : StatementWriter {
     return fmt::format("{}[{}]", name(a), at);
   }
 
+  // Where it begins in eight bytes in every round of the loops; where operands are streamed, as it ever was.
+  int phase(const LoopAccess& a, const Axes& axes) const {
+    if (!c_.resident) return -1;
+    for (size_t k = 0; k < a.strides.size(); ++k)
+      if (a.strides[k] % 2 != 0 && std::find(axes.begin(), axes.end(), k) == axes.end()) return -1;
+    return int(first_word(a) % 2);
+  }
+
   void compute(const Buffer& out, const Axes& axes) {
     ExpressionTarget target;
     for (size_t k = 0; k < s_.loads.size(); ++k) {
@@ -166,7 +238,7 @@ class Coder : StatementWriter {
       const bool still = std::all_of(axes.begin(), axes.end(), [&](size_t k) { return a.strides[k] == 0; });
       target.numbers.push_back(still);
       target.inputs.push_back({along(a, axes), still ? "" : descriptor(fmt::format("x{}", k), a, axes),
-                               axes.empty() ? 0 : a.strides[axes[0]]});
+                               axes.empty() ? 0 : a.strides[axes[0]], still ? -1 : phase(a, axes)});
     }
     target.one_part = axes.size() > 1;
     target.out = out;

@@ -43,7 +43,9 @@ struct StatementContext {
   const std::vector<bool>& constants;
   const Machine& machine;
   bool by_library = false;  // convolutions are conv.csl
+  bool resident = false;    // the region's operands lie on the PEs
   int indent = 2;
+  std::vector<bool> odd = {};  // by buffer: it begins 4 bytes beyond a multiple of 8; empty: none does
 };
 void append_statement(const ops::LoopStatement& s, int64_t steps, const StatementContext&, RegionCode&);
 

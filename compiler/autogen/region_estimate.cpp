@@ -1,23 +1,48 @@
 // Statements of a share, and what they cost.
 #include "compiler/autogen/region_estimate.h"
 
+#include <array>
 #include <utility>
 
 #include <fmt/format.h>
 
 namespace cs::autogen {
 
+std::vector<bool> odd_buffers(const Region& r) {
+  if (!r.resident) return {};
+  constexpr int kUnknown = -1;
+  std::vector<int> half(r.program.buffers.size(), kUnknown);
+  for (const ops::LoopBlock& block : r.program.blocks)
+    for (const ops::LoopStatement& s : block.statements) {
+      std::array<int, 2> taken{};
+      for (const ops::LoopAccess& a : s.loads)
+        if (a.buffer >= 0 && half[size_t(a.buffer)] >= 0) ++taken[size_t(half[size_t(a.buffer)])];
+      for (const ops::LoopAccess& a : s.loads) {
+        if (a.buffer < 0 || half[size_t(a.buffer)] != kUnknown) continue;
+        half[size_t(a.buffer)] = taken[1] < taken[0] ? 1 : 0;
+        ++taken[size_t(half[size_t(a.buffer)])];
+      }
+    }
+  std::vector<bool> odd;
+  for (const int h : half) odd.push_back(h == 1);
+  return odd;
+}
+
 RegionCode region_code(const Region& r, const RegionShare& share, const Machine& machine) {
   std::vector<std::string> names;
   std::vector<bool> integers, constants(r.program.buffers.size(), false);
   for (int b : r.constant_buffer) constants[size_t(b)] = true;
+  if (r.resident)
+    for (const auto* list : {&r.operand_buffer, &r.result_buffer})
+      for (int b : *list) constants[size_t(b)] = true;
   for (const ops::LoopBuffer& b : r.program.buffers) {
     names.push_back(b.name);
     integers.push_back(!data_type_is_float(b.type.dtype));
   }
+  const std::vector<bool> odd = odd_buffers(r);
   RegionCode code;
   RegionShare local = local_share(share);
-  StatementContext outside{names, integers, constants, machine, r.by_library, 2};
+  StatementContext outside{names, integers, constants, machine, r.by_library, r.resident, 2, odd};
   for (ops::LoopStatement& s : local.once) append_statement(s, 1, outside, code);
   code.once.swap(code.lines);
   code.cycles = 0;
@@ -28,7 +53,8 @@ RegionCode region_code(const Region& r, const RegionShare& share, const Machine&
       code.lines.push_back("    var step: i16 = 0;");
       code.lines.push_back(fmt::format("    while (step < {}) : (step += 1) {{", block.steps));
     }
-    StatementContext context{names, integers, constants, machine, r.by_library, repeated ? 6 : 2};
+    StatementContext context{names,        integers,   constants,        machine,
+                             r.by_library, r.resident, repeated ? 6 : 2, odd};
     for (ops::LoopStatement& s : block.statements) {
       merge_axes(s);
       append_statement(s, block.steps, context, code);

@@ -8,6 +8,9 @@
 
 namespace cs::autogen {
 
+// By buffer of a region with resident operands: it begins 4 bytes beyond a multiple of 8, so that what one
+// instruction reads lies in two banks. Empty for others.
+std::vector<bool> odd_buffers(const Region&);
 // The body of the share's fn compute_sample; `names` and `integers` by buffer.
 RegionCode region_code(const Region&, const RegionShare&, const Machine&);
 

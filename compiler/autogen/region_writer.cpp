@@ -129,7 +129,7 @@ double StatementWriter::share_of_one_bank(const LoopAccess& a, const LoopAccess&
   const auto odd = [](int64_t n) { return n % 2 != 0; };
   bool turns = steps_ > 1 && odd(a.step - b.step);
   for (size_t k : moving) turns = turns || odd(a.strides[k] - b.strides[k]);
-  return turns ? 0.5 : odd(a.offset - b.offset) ? 0 : 1;
+  return turns ? 0.5 : odd(first_word(a) - first_word(b)) ? 0 : 1;
 }
 
 double StatementWriter::offset_cycles(const LoopAccess& a, const Axes& fixed) const {

@@ -72,6 +72,10 @@ class StatementWriter {
   double start_cycles(int descriptors) const {
     return (descriptors - 1) * m_.core.dsr_load_cycles + m_.core.dsr_load_use_cycles;
   }
+  // The access's first word, counted from a multiple of 8 bytes.
+  int64_t first_word(const ops::LoopAccess& a) const {
+    return a.offset + (a.buffer >= 0 && size_t(a.buffer) < c_.odd.size() && c_.odd[size_t(a.buffer)] ? 1 : 0);
+  }
   // How often two accesses begin in one bank, banks being those of even and of odd words, as these axes go
   // round: always 1, never 0. Buffers begin at a multiple of 8 bytes. And what that costs.
   double share_of_one_bank(const ops::LoopAccess&, const ops::LoopAccess&, const Axes& moving) const;

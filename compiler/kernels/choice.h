@@ -95,6 +95,8 @@ struct ResidentArrays {
   std::vector<ResidentArray> operands;   // x0, x1, …
   std::vector<ResidentArray> constants;  // as many as the choice has, with their names
   ResidentArray result;                  // may be an operand's
+  std::vector<ResidentArray> more;       // results behind the first one
+  size_t results() const { return 1 + more.size(); }
   bool in_place() const;
 };
 

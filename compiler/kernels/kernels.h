@@ -13,6 +13,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -21,6 +22,10 @@
 
 #include "compiler/graph/graph.h"
 #include "runtime/machine/machine.h"
+
+namespace cs::autogen {
+struct Region;  // region.h
+}
 
 namespace cs::kernels {
 
@@ -41,6 +46,7 @@ const Kind* resident_concat_kind();       // rows × n elements from several ope
 const Kind* resident_convolution_kind();  // a convolution of n elements to m on the PEs
 const Kind* resident_pool_kind();    // the largest elements or means of windows, n elements to m on the PEs
 const Kind* resident_sum_kind();     // rows × (n elements of a chain to 1) on the PEs
+const Kind* resident_region_kind();  // any loops, of operands on the PEs
 const Kind* resident_lookup_kind();  // n numbers to m words of rows of a table on the PEs
 const Kind* resident_attention_kind();  // rows heads, n / row keys and m / row queries of each, on the PEs
 const Kind* resident_product_kind();    // rows × (y[m] = W[m,n] x[n] + b), operands on a square of PEs
@@ -116,6 +122,7 @@ struct Work {
   Walk walk;             // walks
   Convolution convolution;  // on resident operands
   bool weights = false;     // a product on the PEs: its matrix is constant
+  std::shared_ptr<const autogen::Region> loops = {};  // of a region on the PEs, which is sized by its code
   bool bytes = false;    // contraction: weights are steps of a scale per output and take a byte each
   bool operator==(const Work&) const = default;
   int64_t words_in() const { return rows * n * operands; }
@@ -136,6 +143,9 @@ struct Cut {
   int line = 1;
   LineReduce line_reduce{};
   int group = 1;  // two_phase: PEs of a group
+  // Of a region on the PEs: words of its arrays and temporaries, bytes of code, cycles.
+  int64_t words = 0, code_bytes = 0;
+  double cycles = 0;
   bool operator==(const Cut&) const = default;
 };
 // The cut with exactly this rectangle, nothing if a column or row would be empty.

@@ -26,7 +26,8 @@ std::span<const Kind* const> kinds() {
                                      resident_lookup_kind(),
                                      resident_pool_kind(),
                                      resident_sum_kind(),
-                                     resident_attention_kind()};
+                                     resident_attention_kind(),
+                                     resident_region_kind()};
   return list;
 }
 

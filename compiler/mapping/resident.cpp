@@ -28,6 +28,7 @@ class Resident {
   bool run(const graph::Graph& g) {
     if (!one_kernel(g)) return false;
     streamed_ = inst().operands;
+    streamed_results_ = inst().results;
     if (!find_forms(g) || !supported(g) || !size()) return false;
     say_why(g);
     mapped_.layout = "layout.csl";
@@ -71,9 +72,11 @@ class Resident {
   // The kernel's own form, and those of others that compute the same nodes.
   bool find_forms(const graph::Graph& g) {
     std::string why;
-    if (inst().work.kind->has_resident_form()) add_form(inst());
+    const bool own = inst().work.kind->has_resident_form();
+    if (own && holds_operands(g, inst())) add_form(inst());
     for (kernels::Choice& form : resident_forms(g, group_of(g), machine_, inst(), why))
       add_form(std::move(form));
+    if (forms_.empty() && own) add_form(inst());  // supported() says what is wrong with it
     if (!forms_.empty()) return true;
     if (why.empty())
       why = fmt::format("the kernel is a {} ({})", inst().work.kind->name(), inst().kernel);
@@ -82,6 +85,13 @@ class Resident {
       if (kind->has_resident_form()) forms += fmt::format("{}{}", forms.empty() ? "" : ", ", kind->name());
     return fail(inst().title, "its operands cannot be resident: " + why,
                 "kinds of kernels that can: " + forms);
+  }
+  // A form that reads an operand once; one that would have to be repeated is for regions.
+  static bool holds_operands(const graph::Graph& g, const kernels::Choice& form) {
+    const kernels::ResidentArrays arrays = form.work.kind->resident_arrays(form, kernels::Cut{});
+    for (size_t k = 0; k < form.operands.size(); ++k)
+      if (g.value(form.operands[k]).type.elements() != arrays.operands[k].elements) return false;
+    return true;
   }
   void add_form(kernels::Choice choice) {
     choice.work.resident = true;
@@ -209,9 +219,9 @@ class Resident {
         if (t.instance == 0 && streamed_[size_t(t.operand)] == inst().operands[k]) return s.tensor;
     return {};
   }
-  std::string result_tensor() {
+  std::string result_tensor(size_t k) {
     for (const Stream& s : parts_.streams)
-      if (s.producer == 0) return s.tensor;
+      if (s.producer == 0 && streamed_results_[size_t(s.result)] == inst().results[k]) return s.tensor;
     return {};
   }
 
@@ -242,17 +252,20 @@ class Resident {
     HostStep& launch = parts_.host.steps.emplace_back();
     launch.kind = HostStep::Kind::launch;
     launch.symbol = kFunction;
-    copy(HostStep::Kind::copy_out, result_tensor(), arrays.result, result_symbol(arrays));
-    for (size_t k = 0; k < arrays.constants.size(); ++k)
-      pack(arrays.constants[k], inst().constants[k].values.floats());
+    copy(HostStep::Kind::copy_out, result_tensor(0), arrays.result, result_symbol(arrays));
+    for (size_t k = 0; k < arrays.more.size(); ++k)
+      copy(HostStep::Kind::copy_out, result_tensor(k + 1), arrays.more[k], arrays.more[k].name);
+    for (size_t k = 0; k < arrays.constants.size(); ++k) pack(arrays.constants[k], inst().constants[k]);
   }
 
   // PE after PE, each its tile.
-  void pack(const ResidentArray& a, const std::vector<float>& values) {
+  void pack(const ResidentArray& a, const kernels::PackedConstant& constant) {
+    std::vector<uint32_t> values;
+    constant.values.append_words(0, constant.values.size(), values);
     parts_.host.constants.push_back({a.name, {inst().rect.x, inst().rect.y, a.w, a.h},
                                       uint32_t(4 * a.words()), parts_.weights.size()});
     const Tiling all = tiling(a);
-    std::vector<float> tiles;
+    std::vector<uint32_t> tiles;
     for (int pe = 0; pe < a.w * a.h; ++pe) {
       const Coord tile = all.tile_of({pe % a.w, pe / a.w});
       for (int i = 0; i < a.words(); ++i) {
@@ -260,7 +273,7 @@ class Resident {
         const int64_t column = (a.by_columns ? tile.x : 0) * int64_t(a.tile_columns) + i % a.tile_columns;
         const int64_t from = row * a.columns + column;
         const bool inside = column < a.columns && from < int64_t(values.size());
-        tiles.push_back(inside ? values[size_t(from)] : 0.0F);
+        tiles.push_back(inside ? values[size_t(from)] : 0);
       }
     }
     parts_.weights.append({reinterpret_cast<const char*>(tiles.data()), 4 * tiles.size()});
@@ -272,7 +285,7 @@ class Resident {
   Mapped& mapped_;
   Diag& diag_;
   std::vector<kernels::Choice> forms_;    // that compute the nodes
-  std::vector<graph::ValueId> streamed_;  // operands in the order of the streams
+  std::vector<graph::ValueId> streamed_, streamed_results_;  // in the order of the streams
 };
 
 }  // namespace

@@ -4,7 +4,7 @@
 // Each kind that has such a form says what lies where (kernels::ResidentArrays; docs/autogen.md lists them);
 // of several that compute the same, the fastest by estimate is taken. 16-bit floats become f32 where they
 // lie, before the kernel begins; its result is one of them again (resident_text.cpp). What else there is
-// (regions) is refused, with the reason.
+// is refused, with the reason.
 #pragma once
 
 #include "compiler/mapping/instances.h"

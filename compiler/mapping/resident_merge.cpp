@@ -15,10 +15,8 @@ namespace {
 constexpr std::string_view kNothingGenerated = "disabled";
 
 bool may_be_one(const Parts& parts) {
-  const auto computes = [](const Instance& i) { return !i.infrastructure && i.results.size() == 1; };
   const auto on_host = [](const HostStep& s) { return s.kind == HostStep::Kind::op; };
   return parts.host.policy != kNothingGenerated && parts.instances.size() > 1 &&
-         std::all_of(parts.instances.begin(), parts.instances.end(), computes) &&
          std::none_of(parts.host.steps.begin(), parts.host.steps.end(), on_host);
 }
 
@@ -32,9 +30,11 @@ graph::Group together(const graph::Graph& g, const Parts& parts) {
   return group;
 }
 
-// The value that leaves the nodes; none if there are several.
-graph::ValueId only_result(const graph::Graph& g) {
-  return g.outputs.size() == 1 ? graph::source_of(g, g.outputs.front()) : graph::ValueId{};
+// The values that leave the nodes.
+std::vector<graph::ValueId> results_of(const graph::Graph& g) {
+  std::vector<graph::ValueId> list;
+  for (const graph::ValueId v : g.outputs) list.push_back(graph::source_of(g, v));
+  return list;
 }
 
 void describe(const graph::Graph& g, const graph::Group& group, Instance& inst) {
@@ -56,8 +56,14 @@ void join_streams(const graph::Graph& g, const std::vector<Instance>& before, Pa
   for (Stream& s : parts.streams) {
     const auto to_host = [](const Taker& t) { return t.instance < 0; };
     if (s.producer >= 0 && std::none_of(s.takers.begin(), s.takers.end(), to_host)) continue;
-    s.producer = std::min(s.producer, 0);
-    s.result = 0;
+    if (s.producer >= 0) {
+      const graph::ValueId v = graph::source_of(g, before[size_t(s.producer)].results[size_t(s.result)]);
+      const auto at = std::find(inst.results.begin(), inst.results.end(), v);
+      CS_CHECK(at != inst.results.end(), "what the host takes leaves the kernel");
+      std::erase_if(s.takers, [](const Taker& t) { return t.instance >= 0; });  // of what is now inside
+      s.producer = 0;
+      s.result = int(at - inst.results.begin());
+    }
     for (Taker& t : s.takers) {
       if (t.instance < 0) continue;
       const graph::ValueId v = graph::source_of(g, before[size_t(t.instance)].operands[size_t(t.operand)]);
@@ -76,6 +82,11 @@ void join_streams(const graph::Graph& g, const std::vector<Instance>& before, Pa
   }
 }
 
+// Most forms have one result.
+bool has_all_results(const kernels::Choice& form, const kernels::Choice& asked) {
+  return form.work.kind->resident_arrays(form, kernels::Cut{}).results() == asked.results.size();
+}
+
 }  // namespace
 
 std::vector<kernels::Choice> resident_forms(const graph::Graph& g, const graph::Group& group,
@@ -86,7 +97,7 @@ std::vector<kernels::Choice> resident_forms(const graph::Graph& g, const graph::
     if (kind == from.work.kind) continue;
     kernels::Choice choice = from;  // its operands may come in another order
     std::string reason;
-    if (kind->take_resident(g, group, machine, choice, reason))
+    if (kind->take_resident(g, group, machine, choice, reason) && has_all_results(choice, from))
       forms.push_back(std::move(choice));
     else if (!reason.empty())
       why = std::move(reason);
@@ -95,12 +106,11 @@ std::vector<kernels::Choice> resident_forms(const graph::Graph& g, const graph::
 }
 
 bool merge_resident(const graph::Graph& g, const Machine& machine, Parts& parts, std::string& why) {
-  const graph::ValueId result = only_result(g);
-  if (!result.valid() || !may_be_one(parts)) return false;
+  if (!may_be_one(parts)) return false;
   const graph::Group group = together(g, parts);
-  if (g.value(result).producer != group.nodes.back()) return false;
   Instance inst = parts.instances.front();
-  inst.results = {result};
+  inst.results = results_of(g);
+  if (inst.results.size() == 1 && g.value(inst.results.front()).producer != group.nodes.back()) return false;
   inst.origin = Origin::autogen;
   inst.work.kind = nullptr;  // no part's
   std::vector<kernels::Choice> forms = resident_forms(g, group, machine, inst, why);

@@ -23,6 +23,7 @@ struct Copied {
 std::vector<ResidentArray> once(const kernels::ResidentArrays& all) {
   std::vector<ResidentArray> list = all.operands;
   if (!all.in_place()) list.push_back(all.result);
+  list.insert(list.end(), all.more.begin(), all.more.end());
   list.insert(list.end(), all.constants.begin(), all.constants.end());
   return list;
 }

@@ -3,6 +3,7 @@
 // What is lowered is the product of the upstream gradient with the derivative, not the derivative itself: a
 // condition becomes a choice between the gradient and 0, 1 / x a quotient. So a gradient that does not pass
 // is 0 and never 0 * inf, and nothing is multiplied by 1.
+#include <cmath>
 #include <map>
 #include <optional>
 
@@ -106,6 +107,27 @@ class Lowering {
   std::map<double, std::string> constants_;
 };
 
+// Within two bounds of which one is infinite is within the other: only NaN is not below infinity, and that is
+// within none.
+Expr without_open_bound(const Expr& e) {
+  const ExprNode& root = e.nodes[size_t(e.root)];
+  const auto of = [&](int n) -> const ExprNode& { return e.nodes[size_t(n)]; };
+  if (root.kind != ExprKind::select || of(root.c).kind != ExprKind::constant || of(root.c).value != 0)
+    return e;
+  const auto open = [&](int n, ExprKind kind, double bound) {
+    const ExprNode& x = of(n);
+    return x.kind == kind && of(x.b).kind == ExprKind::constant && of(x.b).value == bound;
+  };
+  const auto bounds = [&](int n) { return is_comparison(of(n).kind) && of(n).kind != ExprKind::ne; };
+  if (!bounds(root.a) || !bounds(root.b) || of(root.a).a != of(root.b).a) return e;
+  Expr other = e;
+  if (open(root.b, ExprKind::le, HUGE_VAL))
+    other.root = root.a;
+  else if (open(root.a, ExprKind::ge, -HUGE_VAL))
+    other.root = root.b;
+  return prune(other);
+}
+
 // The derivative to operand k, attributes bound.
 Expr derivative_of(const OpDef& op, const Attrs& attrs, size_t k) {
   std::string_view text = op.derivative;
@@ -116,7 +138,7 @@ Expr derivative_of(const OpDef& op, const Attrs& attrs, size_t k) {
   std::string error;
   const auto e = parse_expr(text.substr(0, text.find(';')), names, attr_names, error);
   CS_CHECK(e.has_value(), fmt::format("derivative of {}: {}", op.name, error));
-  return prune(bind_attrs(*e, with_defaults(op, attrs)));
+  return without_open_bound(prune(bind_attrs(*e, with_defaults(op, attrs))));
 }
 
 }  // namespace

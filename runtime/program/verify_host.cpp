@@ -184,12 +184,15 @@ class HostVerifier {
     if (it == by_name_.end()) return;  // reported by uses() or gives()
     const Tiling& t = s.tiling;
     const DataType type = it->second->type;
-    const bool word = !data_type_is_float(type) && data_type_bytes(type) > 4;  // if its values fit one
+    // Integers of 64 bits, if their values fit one, and truth values are words.
+    const bool word =
+        !data_type_is_float(type) && (data_type_bytes(type) > 4 || type == DataType::boolean);
     const int64_t element = word ? 4 : data_type_bytes(type);
     if (element != 2 && element != 4)
       v_.error(where,
-               fmt::format("tensor '{}' is {}; only types of 16 and 32 bits and integers of 64 lie on PEs",
-                           s.tensor, data_type_name(type)));
+               fmt::format(
+                   "tensor '{}' is {}; only types of 16 and 32 bits, integers of 64 and truth values lie on PEs",
+                   s.tensor, data_type_name(type)));
     if (t.windows.planes > 0) return windows(where, s, *it->second, element);
     const int64_t rows = (elements(*it->second) + t.columns - 1) / t.columns;
     if (t.columns > int64_t(t.tile_columns) * t.rect.w || rows > int64_t(t.tile_rows) * t.rect.h)

@@ -66,7 +66,7 @@ TEST(Verify, CopiesMustFitTheirSymbols) {
       {"needs 36 bytes per PE, tile program 'pe.csl' has 32",
        [](HostPart& h) { h.steps[0].tiling.tile_columns = 9; }},
       {"covers 3 PEs, of which 2 have a tile program", [](HostPart& h) { h.steps[0].tiling.rect.w = 3; }},
-      {"is f64; only types of 16 and 32 bits and integers of 64 lie on PEs",
+      {"is f64; only types of 16 and 32 bits, integers of 64 and truth values lie on PEs",
        [](HostPart& h) { h.inputs[0].type = DataType::f64; }},
       {"3 planes of 2 x 5 are not the 15 elements of tensor 'in'",
        [](HostPart& h) {
