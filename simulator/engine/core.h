@@ -40,7 +40,7 @@ class Core {
   Dsr& dsr(const isa::Operand&);
   uint16_t value16(const isa::Operand& o) const { return uint16_t(operand_value(o, pe_.regs, 2)); }
   bool check_id(int id, int limit, const char* what, Cycle t);
-  bool grow_memory();
+  bool grow_memory(size_t end);
 
   // ---- core_config.cpp
   void read_config(const isa::Inst&, Cycle t);

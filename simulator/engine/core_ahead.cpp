@@ -68,7 +68,7 @@ bool Core::can_go_back() const {
   for (uint32_t rest = pe_.active & kMicrothreads; rest != 0; rest &= rest - 1)
     if (pe_.ops[size_t(std::countr_zero(rest))]->config.on_control != isa::DsrConfig::OnControl::none)
       return false;
-  return logging_ || !is_ahead();
+  return logging_ ? pe_.ahead->old.size() < Ahead::kMostBytes : !is_ahead();
 }
 
 // The main thread stands still until what it did ahead of time has become the present.
@@ -90,31 +90,16 @@ void Core::remember() {
   if (!pe_.ahead) pe_.ahead = std::make_unique<Ahead>();
   Ahead& a = *pe_.ahead;
   a.until = now_ + 1;
-  a.regs = pe_.regs;
-  a.reg_ready = pe_.reg_ready;
-  a.last_result = pe_.last_result;
-  a.ready = pe_.ready;
-  a.accounted = pe_.accounted;
-  a.datapath_free = pe_.datapath_free;
-  a.last_group = pe_.last_group;
-  a.pc = pe_.pc;
-  a.active = pe_.active;
-  a.next_index = pe_.next_index;
-  a.why = pe_.why;
-  a.blocked = pe_.blocked;
-  a.activated = pe_.activated;
-  a.block_instructions = pe_.stats.instructions;
-  a.ready_at = pe_.ready_at;
-  a.dsrs = pe_.dsrs;
-  if (pe_.active >> kMainThread & 1) a.op = *pe_.ops[kMainThread];
-  a.stats = pe_.stats;
+  a.main = pe_;
+  a.active = (pe_.active >> kMainThread & 1) != 0;
+  if (a.active) a.op = *pe_.ops[kMainThread];
   a.undo.clear();
   a.old.clear();
   logging_ = true;
 }
 
 void Core::log_memory(uint32_t address, uint32_t bytes) {
-  if (address + bytes > pe_.memory.size() && !(grow_memory() && address + bytes <= pe_.memory.size())) return;
+  if (address + bytes > pe_.memory.size() && !grow_memory(address + bytes)) return;
   Ahead& a = *pe_.ahead;
   a.undo.push_back({address, bytes});
   a.old.insert(a.old.end(), pe_.memory.begin() + address, pe_.memory.begin() + address + bytes);
@@ -136,24 +121,10 @@ void Core::rewind() {
     end -= a.undo[i].bytes;
     std::memcpy(pe_.memory.data() + a.undo[i].address, a.old.data() + end, a.undo[i].bytes);
   }
-  block_.instructions -= pe_.stats.instructions - a.block_instructions;
-  pe_.regs = a.regs;
-  pe_.reg_ready = a.reg_ready;
-  pe_.last_result = a.last_result;
-  pe_.ready = a.ready;
-  pe_.accounted = a.accounted;
-  pe_.datapath_free = a.datapath_free;
-  pe_.last_group = a.last_group;
-  pe_.pc = a.pc;
-  pe_.active = (pe_.active & kMicrothreads) | (a.active & 1u << kMainThread);
-  pe_.why = a.why;
-  pe_.next_index = a.next_index;
-  pe_.blocked = a.blocked;
-  pe_.activated = a.activated;
-  pe_.ready_at = a.ready_at;
-  pe_.dsrs = a.dsrs;
-  if (pe_.active >> kMainThread & 1) *pe_.ops[kMainThread] = a.op;
-  pe_.stats = a.stats;
+  block_.instructions -= pe_.stats.instructions - a.main.stats.instructions;
+  static_cast<MainState&>(pe_) = a.main;
+  pe_.active = (pe_.active & kMicrothreads) | uint32_t(a.active) << kMainThread;
+  if (a.active) *pe_.ops[kMainThread] = a.op;
   pe_.tasks_changed = true;
   a.until = 0;
   if (pe_.active >> kMainThread & 1 && !pe_.ops[kMainThread]->fabric) run_memory_op(*pe_.ops[kMainThread]);

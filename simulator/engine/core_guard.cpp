@@ -33,14 +33,13 @@ bool Core::reads_unwritten(int64_t low, int64_t high, uint32_t inst, Cycle at) {
   return true;
 }
 
-// The memory of a PE grows to its full size when a program leaves what it declared.
 bool Core::check_memory(const VectorOp& op, int32_t address, int bytes) {
   if (address & 1) {
     raise("out-of-bounds", now_, op.inst, "misaligned access to address " + std::to_string(address));
     return false;
   }
   const size_t end = size_t(address) + size_t(bytes);
-  if (end <= pe_.memory.size() || (grow_memory() && end <= pe_.memory.size())) return true;
+  if (end <= pe_.memory.size() || grow_memory(end)) return true;
   raise("out-of-bounds", now_, op.inst,
         fmt::format("element at address {}; the memory has {} bytes", address,
                     world_.machine.core.memory_bytes));

@@ -162,11 +162,16 @@ bool Core::check_id(int id, int limit, const char* what, Cycle t) {
   return false;
 }
 
-bool Core::grow_memory() {
-  size_t full = size_t(world_.machine.core.memory_bytes);
-  if (pe_.memory.size() >= full) return false;
-  pe_.memory.resize(full, 0);
-  return true;
+// Memory is as long as what a program declares, until it leaves that. True if it then has `end` bytes.
+bool Core::grow_memory(size_t end) {
+  constexpr size_t kStep = 256;
+  const size_t full = size_t(world_.machine.core.memory_bytes);
+  const size_t wanted = std::min(full, (end + kStep - 1) / kStep * kStep);
+  if (pe_.memory.size() < wanted) {
+    pe_.memory.reserve(wanted);  // and no more: growth is rare, and PEs are many
+    pe_.memory.resize(wanted, 0);
+  }
+  return end <= pe_.memory.size();
 }
 
 // A load or store of a register that is shown as memory.
@@ -193,7 +198,7 @@ void Core::issue_scalar(const isa::Inst& inst, const Decoded& d, Cycle t) {
     issue_mapped(inst, d, result.address, t);
     return;
   }
-  if (result.fault == ExecFault::out_of_bounds && grow_memory())
+  if (result.fault == ExecFault::out_of_bounds && grow_memory(size_t(result.address) + size_t(d.plan.bytes)))
     result = execute_plan(d.plan, pe_.regs, pe_.memory);
   if (result.fault != ExecFault::none) {
     bool bounds = result.fault == ExecFault::out_of_bounds;
@@ -234,7 +239,7 @@ void Core::load_dsr(const isa::Inst& inst, const Decoded& d, Cycle t) {
       inst.args[1].kind == isa::OperandKind::imm ? uint32_t(inst.args[1].value) : value16(inst.args[1]);
   uint32_t address = (base + uint32_t(inst.args[2].value)) & 0xFFFF;
   std::array<uint16_t, isa::kDsd4dBytes / 2> words{};
-  if (address + isa::kDsd4dBytes > pe_.memory.size()) grow_memory();
+  if (address + isa::kDsd4dBytes > pe_.memory.size()) grow_memory(address + isa::kDsd4dBytes);
   size_t have =
       std::min<size_t>(words.size(), address < pe_.memory.size() ? (pe_.memory.size() - address) / 2 : 0);
   for (size_t i = 0; i < have; ++i)

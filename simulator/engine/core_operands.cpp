@@ -313,8 +313,10 @@ bool Core::run_memory_fast(VectorOp& op, uint32_t count) {
   block_.ensure_memory(pe_);
   for (const Cursor* c : {&op.dst, &op.a, &op.b}) {
     if (c->kind != Cursor::Kind::memory) continue;
-    int64_t end = c->address + std::max<int64_t>(0, int64_t(c->step) * (count - 1)) + c->bytes;
-    if (end > int64_t(pe_.memory.size())) grow_memory();
+    const int64_t last = c->address + int64_t(c->step) * (count - 1);
+    const int64_t end = std::max<int64_t>(c->address, last) + c->bytes;
+    const bool wraps = last < 0 || end > 0x10000;  // then they may be anywhere
+    if (wraps || end > int64_t(pe_.memory.size())) grow_memory(wraps ? 0x10000 : size_t(end));
   }
   bool by_element = false;
   if (!guard_vector(op, count, by_element)) return true;

@@ -107,8 +107,7 @@ bool Core::rows_are_plain(const VectorOp& op, const Cursor& c, uint32_t count, b
   stands = r.stands;
   if ((c.address & 1) != 0 || (c.kind == Cursor::Kind::memory && (c.step & 1) != 0)) return false;
   if (r.low < int64_t(c.low) || r.high > int64_t(c.high)) return false;
-  if (r.high > int64_t(pe_.memory.size())) grow_memory();
-  if (r.high > int64_t(pe_.memory.size())) return false;
+  if (r.high > int64_t(pe_.memory.size()) && !grow_memory(size_t(r.high))) return false;
   return pe_.unwritten.empty() || !pe_.unwritten.touches(r.low, r.high) ||
          pe_.unwritten.find(r.low, r.high) < 0;
 }

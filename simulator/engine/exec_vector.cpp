@@ -16,6 +16,7 @@
 #include "runtime/numerics/half.h"
 #include "runtime/numerics/single.h"
 #include "simulator/engine/exec.h"
+#include "simulator/engine/exec_lanes.h"
 #include "simulator/engine/exec_memory.h"
 
 namespace cs::sim {
@@ -170,72 +171,76 @@ void unary(MemoryVector& v, uint8_t* memory, const F& f) {
   });
 }
 
-// ---- fused multiply-add: the processor's instruction where it has one, else the library; equal bits by IEEE
-// 754
-
-// A macro, because a function would not be inlined into one with another target attribute.
-#define CS_FMA_CHUNK(a, b, s, out, count)                      \
-  for (uint32_t i = 0; i < (count); ++i) {                     \
-    const float r = __builtin_fmaf((b)[i], (s), (a)[i]);       \
-    (out)[i] = r != r ? std::bit_cast<float>(n::kNanBits) : r; \
-  }
-#define CS_FMA_RUN(running, p, stride, s, count)                               \
-  for (uint32_t i = 0; i < (count); ++i, (p) += (stride)) {                    \
-    float x;                                                                   \
-    std::memcpy(&x, (p), 4);                                                   \
-    (running) = __builtin_fmaf(x, (s), (running));                             \
-    if ((running) != (running)) (running) = std::bit_cast<float>(n::kNanBits); \
-  }
-
-void fma_chunk_library(const float* a, const float* b, float s, float* out, uint32_t count) {
-  CS_FMA_CHUNK(a, b, s, out, count)
+// All operands in memory, their elements one behind the other: nothing has to be copied.
+bool in_place(MemoryVector& v, uint8_t* memory, lanes::Single op) {
+  if (!lanes::has_wide() || !v.dst.memory || !v.a.memory || !v.b.memory) return false;
+  if (v.dst.stride_bytes != 4 || v.a.stride_bytes != 4 || v.b.stride_bytes != 4) return false;
+  lanes::single(op, memory + v.a.base, memory + v.b.base, n::from_bits(v.s), memory + v.dst.base, v.count);
+  return true;
 }
-float fma_run_library(float running, const uint8_t* p, int stride, float s, uint32_t count) {
-  CS_FMA_RUN(running, p, stride, s, count)
-  return running;
-}
-
-#if defined(__x86_64__) && !defined(__FMA__)
-__attribute__((target("avx2,fma"))) void fma_chunk_fast(const float* a, const float* b, float s, float* out,
-                                                        uint32_t count) {
-  CS_FMA_CHUNK(a, b, s, out, count)
-}
-__attribute__((target("avx2,fma"))) float fma_run_fast(float running, const uint8_t* p, int stride, float s,
-                                                       uint32_t count) {
-  CS_FMA_RUN(running, p, stride, s, count)
-  return running;
-}
-bool has_fma() {
-  static const bool kHas = __builtin_cpu_supports("fma") && __builtin_cpu_supports("avx2");
-  return kHas;
-}
-#else
-constexpr auto fma_chunk_fast = fma_chunk_library;
-constexpr auto fma_run_fast = fma_run_library;
-bool has_fma() { return true; }
-#endif
-#undef CS_FMA_CHUNK
-#undef CS_FMA_RUN
 
 void fmacs(MemoryVector& v, uint8_t* memory) {
   const float s = n::from_bits(v.s);
   if (v.reduction && v.b.memory) {
-    const auto run = has_fma() ? fma_run_fast : fma_run_library;
-    v.dst.bits = n::to_bits(run(n::from_bits(v.a.bits), memory + v.b.base, v.b.stride_bytes, s, v.count));
+    v.dst.bits = n::to_bits(
+        lanes::fma_run(n::from_bits(v.a.bits), memory + v.b.base, v.b.stride_bytes, s, v.count));
     return;
   }
-  const auto chunk = has_fma() ? fma_chunk_fast : fma_chunk_library;
+  if (in_place(v, memory, lanes::Single::fma)) return;
   in_chunks<float, float, float>(v, memory, [&](const float* a, const float* b, float* out, uint32_t count) {
-    chunk(a, b, s, out, count);
+    lanes::fma_chunk(a, b, s, out, count);
   });
 }
 
 // ---- dispatch
 
+// f16 in SIMD registers, where the processor has them.
+bool lanes_half(Op op, MemoryVector& v, uint8_t* memory) {
+  if (!lanes::has_half() || v.reduction) return false;
+  using T = uint16_t;
+  switch (op) {
+    case Op::faddh:
+      in_chunks<T, T, T>(v, memory, lanes::add_half);
+      return true;
+    case Op::fsubh:
+      in_chunks<T, T, T>(v, memory, lanes::sub_half);
+      return true;
+    case Op::fmulh:
+      in_chunks<T, T, T>(v, memory, lanes::mul_half);
+      return true;
+    case Op::fmach:
+      in_chunks<T, T, T>(v, memory, [&](const T* a, const T* b, T* out, uint32_t count) {
+        lanes::fma_half(a, b, T(v.s), out, count);
+      });
+      return true;
+    case Op::fh2s:
+      in_chunks<uint32_t, T, T>(v, memory, [](const T* a, const T*, uint32_t* out, uint32_t count) {
+        lanes::half_to_single(a, out, count);
+      });
+      return true;
+    case Op::fs2h:
+      in_chunks<T, uint32_t, T>(v, memory, [](const uint32_t* a, const T*, T* out, uint32_t count) {
+        lanes::single_to_half(a, out, count);
+      });
+      return true;
+    case Op::faddhs:
+      in_chunks<float, T, float>(v, memory, lanes::add_mixed);
+      return true;
+    case Op::fmachs:
+      in_chunks<float, float, T>(v, memory, [&](const float* a, const T* b, float* out, uint32_t count) {
+        lanes::fma_mixed(a, b, T(v.s), out, count);
+      });
+      return true;
+    default:
+      return false;
+  }
+}
+
 template <Fp16Format F>
 bool fast_half(Op op, MemoryVector& v, uint8_t* memory) {
   using H = n::Half<F>;
   using T = uint16_t;
+  if (F == Fp16Format::f16 && lanes_half(op, v, memory)) return true;
   switch (op) {
     case Op::faddh:
       binary<T>(v, memory, [](T a, T b) { return H::add(a, b); });
@@ -247,7 +252,12 @@ bool fast_half(Op op, MemoryVector& v, uint8_t* memory) {
       binary<T>(v, memory, [](T a, T b) { return H::mul(a, b); });
       return true;
     case Op::fmaxh:
-      binary<T>(v, memory, [](T a, T b) { return H::max(a, b); });
+      if (!lanes::has_half() || v.reduction)
+        binary<T>(v, memory, H::max);
+      else
+        in_chunks<T, T, T>(v, memory, [](const T* a, const T* b, T* out, uint32_t count) {
+          lanes::max_half(a, b, H::kInf, H::kNan, out, count);
+        });
       return true;
     case Op::fmach: {
       const T s = T(v.s);
@@ -267,6 +277,37 @@ float max_select(float a, float b) {
   return a != a || b != b ? n::from_bits(n::kNanBits) : ordered;
 }
 
+// Element `i` of an operand.
+uint32_t element(const VectorOperand& x, int bytes, uint32_t i, const uint8_t* memory) {
+  return x.memory ? load_bits(memory + (int64_t(x.base) + int64_t(i) * x.stride_bytes), bytes) : x.bits;
+}
+
+// Carries are those of the last element, whose sources nothing before it writes.
+bool fast_integer(Op op, MemoryVector& v, uint8_t* memory, bool& carry) {
+  using T = uint16_t;
+  switch (op) {
+    case Op::add16:
+      if (v.reduction) return false;
+      carry = ((element(v.a, 2, v.count - 1, memory) + element(v.b, 2, v.count - 1, memory)) >> 16 & 1) != 0;
+      binary<T>(v, memory, [](T a, T b) { return T(a + b); });
+      return true;
+    case Op::sub16:
+      binary<T>(v, memory, [](T a, T b) { return T(a - b); });
+      return true;
+    case Op::and16:
+      binary<T>(v, memory, [](T a, T b) { return T(a & b); });
+      return true;
+    case Op::or16:
+      binary<T>(v, memory, [](T a, T b) { return T(a | b); });
+      return true;
+    case Op::xor16:
+      binary<T>(v, memory, [](T a, T b) { return T(a ^ b); });
+      return true;
+    default:
+      return false;
+  }
+}
+
 bool fast(Op op, MemoryVector& v, uint8_t* memory, Fp16Format format) {
   switch (op) {
     case Op::mov16:
@@ -284,16 +325,22 @@ bool fast(Op op, MemoryVector& v, uint8_t* memory, Fp16Format format) {
       unary<uint32_t>(v, memory, n::neg_bits);
       return true;
     case Op::fadds:
+      if (in_place(v, memory, lanes::Single::add)) return true;
       binary<float>(v, memory, [](float a, float b) { return n::add(a, b); });
       return true;
     case Op::fsubs:
+      if (in_place(v, memory, lanes::Single::sub)) return true;
       binary<float>(v, memory, [](float a, float b) { return n::sub(a, b); });
       return true;
     case Op::fmuls:
+      if (in_place(v, memory, lanes::Single::mul)) return true;
       binary<float>(v, memory, [](float a, float b) { return n::mul(a, b); });
       return true;
     case Op::fmaxs:
-      binary<float>(v, memory, max_select);
+      if (lanes::has_half() && !v.reduction)
+        in_chunks<float, float, float>(v, memory, lanes::max_single);
+      else
+        binary<float>(v, memory, max_select);
       return true;
     case Op::fmacs:
       fmacs(v, memory);
@@ -325,7 +372,8 @@ VectorResult execute_memory_vector(Op code, MemoryVector& v, std::span<uint8_t> 
                       may_gather(v.b, op.b_bytes, v.dst, op.dst_bytes, v.count);
   const bool plain = !v.reduction || (!v.dst.memory && v.b.memory);
   constexpr uint32_t kWorthwhile = 8;  // below that, setting up a chunk costs more than it saves
-  if (whole && chunks && plain && v.count >= kWorthwhile && fast(code, v, memory.data(), format))
+  if (whole && chunks && plain && v.count >= kWorthwhile &&
+      (fast_integer(code, v, memory.data(), carry) || fast(code, v, memory.data(), format)))
     return {ExecFault::none, 0, v.count};
   return one_by_one(op, v, memory, carry);
 }

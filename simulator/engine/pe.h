@@ -144,23 +144,35 @@ struct alignas(64) VectorOp {
   std::array<int8_t, 3> saves{-1, -1, -1};  // where they came from: index into Pe::dsrs, -1: no DSR
 };
 
+// All of a core that changes when its main thread runs ahead of time, but for memory and operations. It is remembered
+// and restored as a whole; what the router or a microthread may change meanwhile does not belong here.
+struct MainState {
+  Cycle accounted = 0;  // cycles before are in `stats`
+  Cycle ready = 0;      // the next instruction may issue
+  Cycle datapath_free = 0;
+  uint32_t pc = 0;
+  int8_t why = -1;  // Stall of the cycles since `accounted`, -1: idle
+  int8_t why_thread = -1, why_queue = -1;
+  uint32_t why_inst = 0;
+  uint16_t next_index = 0;  // of the next vector operation
+  Registers regs;
+  std::array<Cycle, widths::kRegisters> reg_ready{};
+  Cycle last_result = 0;  // latest of reg_ready
+  Cycle last_group = 0;   // cycle of the main thread's last element group
+  uint64_t blocked = 0, activated = 0;
+  PeStats stats;
+  std::vector<Cycle> ready_at;  // of tasks, by slot
+  std::vector<Dsr> dsrs;
+};
+
 // Where the main thread was before it ran ahead of time while the host may stop the run at any cycle, and
 // what it has overwritten since; enough to go back and do it again up to the stop.
 struct Ahead {
-  Cycle until = 0;  // the effects reach this far
-  Registers regs;
-  std::array<Cycle, widths::kRegisters> reg_ready{};
-  Cycle last_result = 0, ready = 0, accounted = 0, datapath_free = 0, last_group = 0;
-  uint32_t pc = 0;
-  uint32_t active = 0;
-  uint16_t next_index = 0;
-  int8_t why = -1;
-  uint64_t blocked = 0, activated = 0;
-  uint64_t block_instructions = 0;  // issued since, to be taken back from the block's count
-  std::vector<Cycle> ready_at;
-  std::vector<Dsr> dsrs;
-  VectorOp op;  // of the main thread, if it is active
-  PeStats stats;
+  static constexpr size_t kMostBytes = 4096;  // overwritten: then the core waits until time has come that far
+  Cycle until = 0;                            // the effects reach this far
+  MainState main;
+  bool active = false;  // the main thread has the operation `op`
+  VectorOp op;
   struct Undo {
     uint32_t address = 0, bytes = 0;
   };
@@ -169,49 +181,33 @@ struct Ahead {
 };
 
 // The order of the fields follows how often they are used.
-struct alignas(64) Pe {
+struct alignas(64) Pe : MainState {
   const TileImage* tile = nullptr;  // nullptr: routes only
   // ---- every time the core is looked at
   Cycle wake = kNever;
-  Cycle accounted = 0;  // cycles before are in `stats`
-  int8_t why = -1;      // Stall of the cycles since, -1: idle
-  int8_t why_thread = -1, why_queue = -1;
   uint16_t threads_blocked = 0;
   uint32_t active = 0;        // operations, a bit per thread
   bool running = false;       // the main thread has a task
   bool waits_thread = false;  // its next instruction needs a busy microthread, this one:
   uint8_t wanted_thread = 0;
   bool tasks_changed = true;  // next_task is out of date
-  uint32_t why_inst = 0;
   Cycle next_task = 0;  // not running: when a task may start, kNever: none is in sight
-  Cycle datapath_free = 0;
   std::array<std::unique_ptr<VectorOp>, kThreads> ops;
   std::vector<InputQueue> inputs;
   Cycle ramp_base = 0;           // of the cycles in which something of this core lands at its router,
   uint64_t ramp_taken = 0;       // a bit each
   Cycle first_arrival = kNever;  // of a wavelet, in the past even of a core that has gone back
-  PeStats stats;
   // ---- main thread
   std::vector<uint8_t> memory;  // empty until first used
   Unwritten unwritten;          // of that memory
-  Registers regs;
-  std::array<Cycle, widths::kRegisters> reg_ready{};
-  Cycle last_result = 0;  // latest of reg_ready
-  uint32_t pc = 0;
-  Cycle ready = 0;       // the next instruction may issue
-  Cycle free_at = 0;     // not running: a task may start
-  Cycle last_group = 0;  // cycle of the main thread's last element group
-  std::vector<Dsr> dsrs;
+  Cycle free_at = 0;            // not running: a task may start
   std::vector<Fifo> fifos;
-  bool test = true;         // the last FIFO operation of the main thread did all its elements
-  uint16_t next_index = 0;  // of the next vector operation
+  bool test = true;  // the last FIFO operation of the main thread did all its elements
   // ---- tasks
   int16_t task = -1, function = -1;
   int16_t launched = -1;  // function that was launched last
   Cycle task_begin = 0;
   uint32_t task_entry = 0;
-  uint64_t blocked = 0, activated = 0;
-  std::vector<Cycle> ready_at;     // by slot
   uint16_t last_choice = 0;        // (kind, id) that ran last
   std::vector<uint32_t> commands;  // launches not started, indices into World::launches; from next_command
   size_t next_command = 0;

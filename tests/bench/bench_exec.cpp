@@ -54,6 +54,7 @@ BENCHMARK_CAPTURE(vector_op, fadds_reduction, isa::Op::fadds, 4, true)->Arg(2048
 BENCHMARK_CAPTURE(vector_op, fadds_strided, isa::Op::fadds, 8)->Arg(2048);
 BENCHMARK_CAPTURE(vector_op, faddh, isa::Op::faddh, 2)->Arg(2048);
 BENCHMARK_CAPTURE(vector_op, fmach, isa::Op::fmach, 2)->Arg(2048);
+BENCHMARK_CAPTURE(vector_op, fmaxh, isa::Op::fmaxh, 2)->Arg(2048);
 BENCHMARK_CAPTURE(vector_op, add16, isa::Op::add16, 2)->Arg(2048);
 BENCHMARK_CAPTURE(scalar_planned, add16, kAdd);
 BENCHMARK_CAPTURE(scalar_planned, ld16, kLoad);

@@ -1,5 +1,6 @@
 // Whole vectors: hand-worked small ones, and every fast path against the plain loop of its definition,
 // element by element, for lengths, strides and overlaps that take every branch.
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -7,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "simulator/engine/exec.h"
+#include "simulator/engine/exec_lanes.h"
 
 namespace cs::sim {
 namespace {
@@ -76,7 +78,16 @@ void expect_same(Op op, MemoryVector v, uint32_t seed, Fp16Format format) {
   ASSERT_EQ(carry_got, carry_want) << what;
 }
 
-TEST(ExecVector, fast_paths_equal_the_definition) {
+// The code of every level of processors.
+class ExecVectorLevels : public testing::TestWithParam<lanes::Level> {
+ protected:
+  ExecVectorLevels() { lanes::allow(GetParam()); }
+  ~ExecVectorLevels() override { lanes::allow(lanes::Level::avx512); }
+};
+INSTANTIATE_TEST_SUITE_P(all, ExecVectorLevels,
+                         testing::Values(lanes::Level::plain, lanes::Level::avx2, lanes::Level::avx512));
+
+TEST_P(ExecVectorLevels, fast_paths_equal_the_definition) {
   uint32_t seed = 1;
   for (Op op : kOps)
     for (Fp16Format format : {Fp16Format::f16, Fp16Format::bf16, Fp16Format::cb16}) {
@@ -98,7 +109,68 @@ TEST(ExecVector, fast_paths_equal_the_definition) {
     }
 }
 
-TEST(ExecVector, overlaps_follow_element_order) {
+// Every f16 as one operand of SIMD code, against the integer arithmetic; the others are special values and any bits.
+TEST(ExecVector, all_halves_have_the_bits_of_one_rounding) {
+  constexpr uint16_t kOthers[] = {0x0000, 0x8000, 0x0001, 0x8001, 0x03FF, 0x0400, 0x3555, 0x3BFF, 0x3C00, 0xBC01,
+                                  0x4248, 0x1234, 0x9234, 0x7BFF, 0xFBFF, 0x7C00, 0xFC00, 0x7E00, 0x7C01, 0x1001};
+  constexpr uint32_t kRun = 4096;
+  Memory memory(3 * 2 * kRun);
+  uint32_t state = 99;
+  for (Op op : {Op::faddh, Op::fsubh, Op::fmulh, Op::fmach, Op::fmaxh})
+    for (uint32_t first = 0; first < 0x10000; first += kRun)
+      for (uint16_t other : kOthers) {
+        for (uint32_t i = 0; i < kRun; ++i) {
+          state = state * 1664525u + 1013904223u;
+          const uint16_t a = op == Op::fmach ? uint16_t(state >> 16) : other, b = uint16_t(first + i);
+          std::memcpy(memory.data() + 2 * i, &a, 2);
+          std::memcpy(memory.data() + 2 * (kRun + i), &b, 2);
+        }
+        MemoryVector v;
+        v.dst = {true, 4 * kRun, 2, 0};
+        v.a = {true, 0, 2, 0};
+        v.b = {true, 2 * kRun, 2, 0};
+        v.s = other;
+        v.count = kRun;
+        Memory want = memory;
+        MemoryVector w = v;
+        bool carry = false;
+        reference(op, w, want, Fp16Format::f16, carry);
+        ASSERT_EQ(execute_memory_vector(op, v, memory, Fp16Format::f16, carry).fault, ExecFault::none);
+        for (uint32_t i = 0; i < 6 * kRun; i += 2)
+          ASSERT_EQ(memory[i] | memory[i + 1] << 8, want[i] | want[i + 1] << 8)
+              << isa::row(op).mnemonic << " element " << (i - 4 * kRun) / 2 << " of " << first << ", " << other;
+      }
+}
+
+// Sums and products near the middle between two f16, where rounding twice would show.
+TEST(ExecVector, fused_halves_near_ties_round_once) {
+  constexpr uint32_t kRun = 4096;
+  Memory memory(3 * 2 * kRun);
+  uint32_t state = 7;
+  const auto next = [&] { return state = state * 1664525u + 1013904223u, state >> 8; };
+  for (int round = 0; round < 200; ++round) {
+    const uint16_t s = uint16_t((next() & 0x83FF) | (next() % 30 + 1) << 10);
+    for (uint32_t i = 0; i < kRun; ++i) {
+      const uint16_t b = uint16_t((next() & 0x83FF) | (next() % 30 + 1) << 10);
+      const float product = std::ldexp(float(0x400 | (b & 0x3FF)), (b >> 10 & 31) - 25) *
+                            std::ldexp(float(0x400 | (s & 0x3FF)), (s >> 10 & 31) - 25);
+      // a some 10 to 13 binary places above the product: its last place is where the product's first one is.
+      const int exponent = std::clamp(int(std::ilogb(product)) + 10 + int(next() % 4) + 15, 0, 30);
+      const uint16_t a = uint16_t((next() & 0x83FF & (next() % 2 ? 0xFFFF : 0x8000)) | exponent << 10);
+      std::memcpy(memory.data() + 2 * i, &a, 2);
+      std::memcpy(memory.data() + 2 * (kRun + i), &b, 2);
+    }
+    MemoryVector v{{true, 4 * kRun, 2, 0}, {true, 0, 2, 0}, {true, 2 * kRun, 2, 0}, s, kRun, false};
+    Memory want = memory;
+    MemoryVector w = v;
+    bool carry = false;
+    reference(Op::fmach, w, want, Fp16Format::f16, carry);
+    ASSERT_EQ(execute_memory_vector(Op::fmach, v, memory, Fp16Format::f16, carry).fault, ExecFault::none);
+    ASSERT_EQ(memory, want) << round;
+  }
+}
+
+TEST_P(ExecVectorLevels, overlaps_follow_element_order) {
   uint32_t seed = 1000;
   for (Op op :
        {Op::fadds, Op::fmovs, Op::fmacs, Op::faddh, Op::fmovh, Op::fh2s, Op::fs2h, Op::fmaxs, Op::add16}) {
@@ -120,7 +192,7 @@ TEST(ExecVector, overlaps_follow_element_order) {
   }
 }
 
-TEST(ExecVector, reductions_run_in_order) {
+TEST_P(ExecVectorLevels, reductions_run_in_order) {
   uint32_t seed = 5000;
   for (Op op : {Op::fadds, Op::fsubs, Op::fmuls, Op::fmaxs, Op::fmacs, Op::faddh, Op::fmach, Op::fmaxh,
                 Op::add16, Op::fmachs})
