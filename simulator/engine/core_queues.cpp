@@ -106,8 +106,9 @@ void Core::enter_teardown(int color) {
   activate(isa::kTeardownTask, now_);
   const int s = slot(isa::kTeardownTask);
   if (pe_.ahead) {
-    pe_.ahead->main.activated |= uint64_t(1) << isa::kTeardownTask;
-    if (s >= 0 && size_t(s) < pe_.ahead->main.ready_at.size()) pe_.ahead->main.ready_at[size_t(s)] = pe_.ready_at[size_t(s)];
+    MainState& main = pe_.ahead->main;
+    main.activated |= uint64_t(1) << isa::kTeardownTask;
+    if (s >= 0 && size_t(s) < main.ready_at.size()) main.ready_at[size_t(s)] = pe_.ready_at[size_t(s)];
   }
   if (s >= 0 && !pe_.running && !pending) block_.wake(pe_, pe_.ready_at[size_t(s)]);
 }

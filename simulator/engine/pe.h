@@ -88,7 +88,7 @@ struct Cursor {
   uint8_t color = 0;
   bool packed = false;  // two 16-bit elements per wavelet
   bool simd_64 = false;
-  uint8_t half = 0;     // packed: which half of the wavelet is next
+  uint8_t half = 0;  // packed: which half of the wavelet is next
   bool control = false, advance = false, indexed = false;
   bool transform = false;            // control_transform
   bool clears = false;               // memory: what was read is set to zero
@@ -144,8 +144,9 @@ struct alignas(64) VectorOp {
   std::array<int8_t, 3> saves{-1, -1, -1};  // where they came from: index into Pe::dsrs, -1: no DSR
 };
 
-// All of a core that changes when its main thread runs ahead of time, but for memory and operations. It is remembered
-// and restored as a whole; what the router or a microthread may change meanwhile does not belong here.
+// All of a core that changes when its main thread runs ahead of time, but for memory and operations. It is
+// remembered and restored as a whole; what the router or a microthread may change meanwhile does not belong
+// here.
 struct MainState {
   Cycle accounted = 0;  // cycles before are in `stats`
   Cycle ready = 0;      // the next instruction may issue
@@ -191,7 +192,7 @@ struct alignas(64) Pe : MainState {
   bool waits_thread = false;  // its next instruction needs a busy microthread, this one:
   uint8_t wanted_thread = 0;
   bool tasks_changed = true;  // next_task is out of date
-  Cycle next_task = 0;  // not running: when a task may start, kNever: none is in sight
+  Cycle next_task = 0;        // not running: when a task may start, kNever: none is in sight
   std::array<std::unique_ptr<VectorOp>, kThreads> ops;
   std::vector<InputQueue> inputs;
   Cycle ramp_base = 0;           // of the cycles in which something of this core lands at its router,
