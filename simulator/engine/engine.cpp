@@ -41,7 +41,7 @@ bool Engine::load(const Program& program, std::span<const uint8_t> weights, Diag
   Machine machine = impl_->world.machine;
   TraceSink* trace = impl_->world.trace;
   PrintSink print = std::move(impl_->print);
-  TraceSink* details = impl_->world.details;
+  TraceSink *details = impl_->world.details, *wavelets = impl_->world.wavelets;
   impl_ = std::make_unique<Impl>();
   Impl& m = *impl_;
   m.options = options;
@@ -50,6 +50,7 @@ bool Engine::load(const Program& program, std::span<const uint8_t> weights, Diag
   w.machine = machine;
   w.trace = trace;
   w.details = details;
+  w.wavelets = wavelets;
   w.program = program;
   for (size_t i = 0; i < allowable_faults().size(); ++i)
     if (std::find(options.allow.begin(), options.allow.end(), allowable_faults()[i]) != options.allow.end())
@@ -90,6 +91,7 @@ int Engine::block_rows() const { return impl_->grid.rows; }
 Rect Engine::block_rect(int column, int row) const { return impl_->grid.rect_of(column, row); }
 void Engine::set_trace(TraceSink* sink) {
   impl_->world.trace = sink;
+  impl_->world.wavelets = sink != nullptr && sink->wants_wavelets() ? sink : nullptr;
   impl_->world.details = sink != nullptr && sink->wants_details() ? sink : nullptr;
 }
 bool Engine::watch_fired() const { return impl_->watch_fired; }

@@ -103,6 +103,7 @@ class Engine {
   uint64_t instructions() const;
   void set_trace(TraceSink*);  // nullptr: off
   PeProbe probe(Coord) const;
+  bool running(Coord) const;  // a task or an operation on a microthread
   // Gets every line that a PE writes to the log (<simprint>), in order of cycle, row and column.
   using PrintSink = std::function<void(Cycle, Coord, const std::string&)>;
   void set_print(PrintSink);

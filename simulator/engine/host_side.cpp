@@ -175,6 +175,12 @@ uint64_t Engine::instructions() const {
   return n;
 }
 
+bool Engine::running(Coord c) const {
+  const Block* b = impl_->grid.block_at(c);
+  const Pe* p = b == nullptr ? nullptr : b->find_pe(b->index_of(c));
+  return p != nullptr && (p->running || p->active != 0);
+}
+
 PeProbe Engine::probe(Coord c) const {
   PeProbe probe;
   const Block* b = impl_->grid.block_at(c);

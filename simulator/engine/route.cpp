@@ -52,7 +52,7 @@ void Block::route(Cycle now) {
   candidates_.clear();
   contested_.clear();
   const std::span<const uint32_t> due = lane_wheel.take(now);
-  const int straight = world.trace ? 0 : Lane::straight;  // traced wavelets take the road that reports them
+  const int straight = world.wavelets ? 0 : Lane::straight;  // traced wavelets take the road that reports them
   for (size_t i = 0; i < due.size(); ++i) {
     prefetch_lane(due, i);
     const uint32_t id = due[i];
@@ -242,7 +242,7 @@ void Block::depart(uint32_t id, PortSet tx, Cycle now) {
   const Entry e = lane_front(l);
   const uint32_t waited = uint32_t(now) - l.head_since;
   Router& r = routers[n.pe];
-  if ((tx & (tx - 1)) == 0 && tx != 0 && !(e & (kEntryControl | kEntryAdvance)) && !world.trace &&
+  if ((tx & (tx - 1)) == 0 && tx != 0 && !(e & (kEntryControl | kEntryAdvance)) && !world.wavelets &&
       l.moved != ~0u && !n.messages) {
     const int p = std::countr_zero(tx);
     r.blocked[size_t(p)] += waited;
@@ -263,8 +263,8 @@ void Block::depart(uint32_t id, PortSet tx, Cycle now) {
     for (PortSet rest = tx; rest != 0; rest &= PortSet(rest - 1))
       r.last[size_t(std::countr_zero(rest))] = lane_key(l);
   }
-  if (world.trace) [[unlikely]]
-    world.trace->wavelet(
+  if (world.wavelets) [[unlikely]]
+    world.wavelets->wavelet(
         {coord_of(n.pe), now, now - waited, l.color, (e & kEntryControl) != 0, entry_data(e), l.port, tx});
   if (n.messages) [[unlikely]] follow_message(l, n, entry_data(e), size_t(std::countr_zero(tx)), now);
   free_entry(l, id, now);

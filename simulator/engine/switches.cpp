@@ -77,6 +77,7 @@ void Block::move_switch(uint32_t node, int opcode, Cycle now) {
   int position = next_position(config, n.position, opcode);
   if (position == n.position) return;
   n.position = uint8_t(position);
+  if (world.trace) [[unlikely]] world.trace->switched({coord_of(n.pe), now, n.color, n.position});
   const int delay = world.machine.router.switch_advance_cycles;
   if (delay == 0) {
     apply_position(node, now);

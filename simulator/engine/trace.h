@@ -69,12 +69,21 @@ struct SendEvent {            // the core writes a wavelet into an output queue
   uint32_t data = 0;
 };
 
+struct SwitchEvent {          // a color of a router gets another switch position
+  Coord pe;
+  Cycle cycle = 0;            // of the command
+  uint8_t color = 0, position = 0;
+};
+
 class TraceSink {
  public:
   virtual ~TraceSink() = default;
   virtual void task(const TaskEvent&) = 0;
   virtual void stall(const StallEvent&) = 0;
   virtual void wavelet(const WaveletEvent&) = 0;
+  // Routers are faster if nobody wants to hear of every wavelet.
+  virtual bool wants_wavelets() const { return true; }
+  virtual void switched(const SwitchEvent&) {}
   // The finer events are made only for a sink that wants them.
   virtual bool wants_details() const { return false; }
   virtual void work(const WorkEvent&) {}

@@ -62,6 +62,7 @@ struct World {
   std::vector<TileImage> tiles;
   std::vector<Launch> launches;
   TraceSink* trace = nullptr;
+  TraceSink* wavelets = nullptr;  // `trace` if it wants to hear of every wavelet
   TraceSink* details = nullptr;  // the same, if it wants details
   Cycle horizon = 0;  // cores that run ahead stop here: their state may be looked at
   uint8_t allowed = 0;  // a bit per Allowable

@@ -21,6 +21,12 @@ class FanOut : public TraceSink {
   void wavelet(const WaveletEvent& e) override {
     for (TraceSink* sink : sinks_) sink->wavelet(e);
   }
+  bool wants_wavelets() const override {
+    return std::any_of(sinks_.begin(), sinks_.end(), [](const TraceSink* s) { return s->wants_wavelets(); });
+  }
+  void switched(const SwitchEvent& e) override {
+    for (TraceSink* sink : sinks_) sink->switched(e);
+  }
   bool wants_details() const override {
     return std::any_of(sinks_.begin(), sinks_.end(), [](const TraceSink* s) { return s->wants_details(); });
   }

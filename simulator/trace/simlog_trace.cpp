@@ -7,8 +7,6 @@
 #include <bit>
 #include <cctype>
 
-#include "simulator/trace/trace_file.h"
-
 namespace cs::sim {
 namespace {
 
@@ -24,14 +22,48 @@ std::string departing(PortSet to) {
 
 // A DSR as the log spells it: DDS5, S0DS5, S1DS5.
 std::string dsr_name(const isa::Operand& o) {
-  const char* file = o.kind == isa::OperandKind::dest ? "DDS" : o.kind == isa::OperandKind::src0 ? "S0DS" : "S1DS";
+  const char* file = o.kind == isa::OperandKind::dest   ? "DDS"
+                     : o.kind == isa::OperandKind::src0 ? "S0DS"
+                                                        : "S1DS";
   return fmt::format("{}{}", file, o.value);
 }
 
 }  // namespace
 
-SimlogTrace::SimlogTrace(const Program& program, const Machine& machine, TraceFilter filter)
-    : program_(program), names_(program), hop_(Cycle(machine.router.hop_cycles)), filter_(filter) {
+std::optional<uint32_t> SimlogLines::parse(std::string_view text) {
+  uint32_t lines = 0;
+  while (!text.empty()) {
+    const size_t comma = text.find(',');
+    const std::string_view word = text.substr(0, comma);
+    if (word == "inst_trace")
+      lines |= kInstructions;
+    else if (word == "router")
+      lines |= kRouter;
+    else if (word == "landing")
+      lines |= kLanding;
+    else
+      return std::nullopt;
+    text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
+  }
+  return lines;
+}
+
+uint32_t SimlogLines::of(const TraceFilter& filter) {
+  uint32_t lines = 0;
+  if (filter.has(TraceKind::tasks) || filter.has(TraceKind::operations)) lines |= kInstructions;
+  if (filter.has(TraceKind::wavelets)) lines |= kRouter | kLanding;
+  return lines;
+}
+
+SimlogTrace::SimlogTrace(const std::string& path, const Program& program, const Machine& machine,
+                         TraceFilter filter, uint32_t lines, Diag& diag)
+    : program_(program),
+      names_(program),
+      hop_(Cycle(machine.router.hop_cycles)),
+      filter_(filter),
+      groups_(lines),
+      lines_(path, diag) {
+  lines_.head(fmt::format("@0 dimX={}, dimY={}\n", program.fabric_width, program.fabric_height));
   for (const TileProgram& tile : program.tiles) {
     std::vector<uint32_t>& pcs = pcs_.emplace_back();
     uint32_t at = tile.code_address;
@@ -42,15 +74,17 @@ SimlogTrace::SimlogTrace(const Program& program, const Machine& machine, TraceFi
   }
 }
 
-void SimlogTrace::add(Coord pe, Cycle cycle, std::string text) {
-  if (!filter_.keeps(pe, cycle, cycle)) return;
-  if (lines_.size() >= filter_.max_events) {
-    truncated_at_ = std::min(truncated_at_.value_or(kNever), cycle);
-    return;
-  }
-  // A PE falls idle before it begins to wait for something.
-  const uint32_t order = text.ends_with("IDLE") ? 0 : ++order_;
-  lines_.push_back({cycle, uint32_t(pe.y * program_.fabric_width + pe.x), order, std::move(text)});
+bool SimlogTrace::takes(uint32_t group, Coord pe, Cycle cycle) {
+  if ((groups_ & group) == 0 || !filter_.keeps(pe, cycle, cycle)) return false;
+  if (events_ < filter_.max_events && lines_.bytes() < filter_.max_bytes) return ++events_, true;
+  truncated_at_ = std::min(truncated_at_.value_or(kNever), cycle);
+  return false;
+}
+
+// A PE falls idle before it begins to wait for something.
+void SimlogTrace::add(Coord pe, Cycle cycle, std::string_view text) {
+  const uint32_t order = text.ends_with("IDLE\n") ? 0 : ++order_;
+  lines_.add({cycle, uint32_t(pe.y * program_.fabric_width + pe.x), order}, text);
 }
 
 std::deque<SimlogTrace::Flight>& SimlogTrace::lane(Coord pe, Port from, int color) {
@@ -93,11 +127,13 @@ int SimlogTrace::queue_color(Coord pe, bool output, int queue) const {
 
 void SimlogTrace::work(const WorkEvent& e) {
   Busy& busy = busy_[uint32_t(e.pe.y * program_.fabric_width + e.pe.x)];
-  if (busy.end < e.begin && busy.inst != ~0u)
-    add(e.pe, busy.end, fmt::format("@{} P{}.{}: [EX OP] IDLE", busy.end, e.pe.x, e.pe.y));
-  if (busy.end < e.begin || busy.inst != e.inst || busy.thread != e.microthread)
+  constexpr uint32_t kGroup = SimlogLines::kInstructions;
+  if (busy.end < e.begin && busy.inst != ~0u && takes(kGroup, e.pe, busy.end))
+    add(e.pe, busy.end, fmt::format("@{} P{}.{}: [EX OP] IDLE\n", busy.end, e.pe.x, e.pe.y));
+  if ((busy.end < e.begin || busy.inst != e.inst || busy.thread != e.microthread) &&
+      takes(kGroup, e.pe, e.begin))
     add(e.pe, e.begin,
-        fmt::format("@{} P{}.{}: [EX OP] ^ 0x{:04x}: T{}{} {}", e.begin, e.pe.x, e.pe.y, pc(e.pe, e.inst),
+        fmt::format("@{} P{}.{}: [EX OP] ^ 0x{:04x}: T{}{} {}\n", e.begin, e.pe.x, e.pe.y, pc(e.pe, e.inst),
                     task_id(e.pe, e.task), e.microthread >= 0 ? fmt::format(".{}", e.microthread) : "",
                     opcode(e.pe, e.inst)));
   busy = {e.inst, e.microthread, std::max(busy.end, e.end)};
@@ -106,12 +142,15 @@ void SimlogTrace::work(const WorkEvent& e) {
 void SimlogTrace::send(const SendEvent& e) {
   const uint64_t ident = new_ident(e.pe);
   lane(e.pe, Port::ramp, e.color).push_back({ident, e.lands});
-  add(e.pe, e.cycle,
-      fmt::format("@{} P{}.{}: Writing wavelet C{} data={:08x} to OUT_Q[{}]", e.cycle, e.pe.x, e.pe.y, e.color,
-                  e.data, e.queue));
-  add(e.pe, e.lands,
-      fmt::format("@{} P{}.{}: Sending wavelet C{} data={:08x} ident:{:016X} on OUT_Q[{}]", e.lands, e.pe.x,
-                  e.pe.y, e.color, e.data, ident, e.queue));
+  constexpr uint32_t kGroup = SimlogLines::kInstructions;
+  if (takes(kGroup, e.pe, e.cycle))
+    add(e.pe, e.cycle,
+        fmt::format("@{} P{}.{}: Writing wavelet C{} data={:08x} to OUT_Q[{}]\n", e.cycle, e.pe.x, e.pe.y,
+                    e.color, e.data, e.queue));
+  if (takes(kGroup, e.pe, e.lands))
+    add(e.pe, e.lands,
+        fmt::format("@{} P{}.{}: Sending wavelet C{} data={:08x} ident:{:016X} on OUT_Q[{}]\n", e.lands,
+                    e.pe.x, e.pe.y, e.color, e.data, ident, e.queue));
 }
 
 void SimlogTrace::wavelet(const WaveletEvent& e) {
@@ -124,20 +163,22 @@ void SimlogTrace::wavelet(const WaveletEvent& e) {
     from.pop_front();
   }
   const bool to_core = (e.to & port_bit(Port::ramp)) != 0;
-  add(e.pe, e.cycle,
-      fmt::format("@{} P{}.{} (hwtile) wavelet C{} ctrl={}, idx={:04x}, data={:04x} ({:+}({})), half=0, "
-                  "ident={:016X} landing={} departing=/{}/{}",
-                  e.cycle, e.pe.x, e.pe.y, e.color, e.control ? 1 : 0, e.data >> 16, e.data & 0xFFFF,
-                  int32_t(e.data), int16_t(e.data), flight.ident, port_letter(e.from), departing(e.to),
-                  to_core ? " to_ce_from_router" : ""));
+  if (takes(SimlogLines::kRouter, e.pe, e.cycle))
+    add(e.pe, e.cycle,
+        fmt::format("@{} P{}.{} (hwtile) wavelet C{} ctrl={}, idx={:04x}, data={:04x} ({:+}({})), half=0, "
+                    "ident={:016X} landing={} departing=/{}/{}\n",
+                    e.cycle, e.pe.x, e.pe.y, e.color, e.control ? 1 : 0, e.data >> 16, e.data & 0xFFFF,
+                    int32_t(e.data), int16_t(e.data), flight.ident, port_letter(e.from), departing(e.to),
+                    to_core ? " to_ce_from_router" : ""));
   for (int p = 0; p < 4; ++p) {
     if ((e.to & port_bit(Port(p))) == 0) continue;
     const Coord next = neighbour(e.pe, Port(p));
     const Cycle arrives = e.cycle + hop_;
     lane(next, opposite(Port(p)), e.color).push_back({flight.ident, arrives});
-    if (next.x >= 0 && next.y >= 0 && next.x < program_.fabric_width && next.y < program_.fabric_height)
+    if (next.x >= 0 && next.y >= 0 && next.x < program_.fabric_width && next.y < program_.fabric_height &&
+        takes(SimlogLines::kLanding, next, arrives))
       add(next, arrives,
-          fmt::format("@{} P{}.{} (hwtile) landing C{} from link {},", arrives, next.x, next.y, e.color,
+          fmt::format("@{} P{}.{} (hwtile) landing C{} from link {},\n", arrives, next.x, next.y, e.color,
                       port_letter(opposite(Port(p)))));
   }
 }
@@ -161,37 +202,31 @@ std::string SimlogTrace::pipe_stall(const StallEvent& e) const {
 }
 
 void SimlogTrace::stall(const StallEvent& e) {
+  if ((groups_ & SimlogLines::kInstructions) == 0) return;
   std::string text;
   if (e.why == Stall::input || e.why == Stall::output) {
     const bool output = e.why == Stall::output;
     const int color = queue_color(e.pe, output, e.queue);
     if (color < 0) return;
-    text = output ? fmt::format("Backpressure on C{} for OUT_Q[{}]", color, e.queue)
-                  : fmt::format("Not enough wavelets (0/1) for SRC0 with C{}, IN_Q[{}], SIMD-1", color, e.queue);
+    text = output
+               ? fmt::format("Backpressure on C{} for OUT_Q[{}]", color, e.queue)
+               : fmt::format("Not enough wavelets (0/1) for SRC0 with C{}, IN_Q[{}], SIMD-1", color, e.queue);
   } else {
     text = pipe_stall(e);
   }
-  add(e.pe, e.begin, fmt::format("@{} P{}.{}: {}", e.begin, e.pe.x, e.pe.y, text));
+  if (takes(SimlogLines::kInstructions, e.pe, e.begin))
+    add(e.pe, e.begin, fmt::format("@{} P{}.{}: {}\n", e.begin, e.pe.x, e.pe.y, text));
 }
 
-bool SimlogTrace::write(const std::string& path, Diag& diag) const {
-  std::vector<const Line*> sorted;
-  sorted.reserve(lines_.size());
-  for (const Line& line : lines_) sorted.push_back(&line);
-  std::sort(sorted.begin(), sorted.end(), [](const Line* a, const Line* b) {
-    if (a->cycle != b->cycle) return a->cycle < b->cycle;
-    return a->pe != b->pe ? a->pe < b->pe : a->order < b->order;
-  });
-  TraceFile out(path, diag);
-  if (!out.ok()) return false;
-  out.write(fmt::format("@0 dimX={}, dimY={}\n", program_.fabric_width, program_.fabric_height));
-  for (const Line* line : sorted) out.write(line->text + "\n");
+bool SimlogTrace::finish() {
+  std::string tail;
   for (const auto& [index, busy] : busy_) {
     const Coord pe{int(index) % program_.fabric_width, int(index) / program_.fabric_width};
-    if (!truncated_at_ && filter_.keeps(pe, busy.end, busy.end))
-      out.write(fmt::format("@{} P{}.{}: [EX OP] IDLE\n", busy.end, pe.x, pe.y));
+    if (!truncated_at_ && (groups_ & SimlogLines::kInstructions) != 0 &&
+        filter_.keeps(pe, busy.end, busy.end))
+      tail += fmt::format("@{} P{}.{}: [EX OP] IDLE\n", busy.end, pe.x, pe.y);
   }
-  return out.commit();
+  return lines_.finish(tail);
 }
 
 }  // namespace cs::sim

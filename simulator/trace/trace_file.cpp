@@ -16,10 +16,15 @@ struct TraceFile::Impl {
   gzFile file = nullptr;
   std::string buffer;
   bool failed = false;
+  int why = 0;  // errno of the first failure
 
+  // After a failure nothing more is tried: a disk that is full does not slow the run down.
   void flush() {
-    if (file != nullptr && !buffer.empty() && gzwrite(file, buffer.data(), unsigned(buffer.size())) <= 0)
+    if (file != nullptr && !buffer.empty() && !failed &&
+        gzwrite(file, buffer.data(), unsigned(buffer.size())) <= 0) {
       failed = true;
+      why = errno;
+    }
     buffer.clear();
   }
 };
@@ -28,7 +33,7 @@ TraceFile::TraceFile(std::string path, Diag& diag)
     : path_(std::move(path)), diag_(diag), impl_(std::make_unique<Impl>(path_)) {
   const bool compress = path_.ends_with(".gz");
   errno = 0;
-  impl_->file = gzopen(impl_->temporary.path().c_str(), compress ? "wb6" : "wbT");
+  impl_->file = gzopen(impl_->temporary.path().c_str(), compress ? "wb1" : "wbT");
   if (impl_->file == nullptr) fail("cannot be written");
 }
 
@@ -44,6 +49,7 @@ void TraceFile::fail(const std::string& what) {
 }
 
 void TraceFile::write(std::string_view text) {
+  bytes_ += text.size();
   impl_->buffer += text;
   if (impl_->buffer.size() >= 65536) impl_->flush();
 }
@@ -51,9 +57,11 @@ void TraceFile::write(std::string_view text) {
 bool TraceFile::commit() {
   if (impl_->file == nullptr) return false;
   impl_->flush();
+  errno = 0;
   const bool closed = gzclose(impl_->file) == Z_OK;
   impl_->file = nullptr;
   if (impl_->failed || !closed) {
+    if (impl_->why != 0) errno = impl_->why;
     fail("could not be written completely");
     return false;
   }

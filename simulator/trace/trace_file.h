@@ -1,7 +1,8 @@
-// TraceFile: text output that is compressed when its name ends in ".gz", and has its final name only when
-// complete.
+// TraceFile: output that is written piece by piece, compressed when its name ends in ".gz", and has its final
+// name only when complete.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -12,7 +13,7 @@ namespace cs::sim {
 
 class TraceFile {
  public:
-  // Opens PATH.part; ok() is false with a diagnostic if that cannot be written.
+  // Opens a temporary beside PATH; ok() is false with a diagnostic if that cannot be written.
   TraceFile(std::string path, Diag&);
   ~TraceFile();  // without commit() the partial file is removed
   TraceFile(const TraceFile&) = delete;
@@ -20,6 +21,8 @@ class TraceFile {
 
   bool ok() const;
   void write(std::string_view text);
+  uint64_t bytes() const { return bytes_; }  // written so far, before compression
+  const std::string& path() const { return path_; }
   bool commit();  // closes and renames
 
  private:
@@ -28,6 +31,7 @@ class TraceFile {
 
   std::string path_;
   Diag& diag_;
+  uint64_t bytes_ = 0;
   std::unique_ptr<Impl> impl_;
 };
 

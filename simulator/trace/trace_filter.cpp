@@ -1,4 +1,4 @@
-// Reads the texts of --trace-region and --trace-window.
+// Reads the texts of --trace-region, --trace-window, --trace-level and --trace-bytes.
 #include "simulator/trace/trace_filter.h"
 
 #include <array>
@@ -38,6 +38,41 @@ bool parse_trace_window(std::string_view text, TraceFilter& filter) {
   filter.begin = begin;
   filter.end = end;
   return true;
+}
+
+const std::vector<std::string>& trace_kind_names() {
+  static const std::vector<std::string> kNames{"tasks",    "operations", "stalls",   "wavelets",
+                                               "switches", "queues",     "launches", "host"};
+  return kNames;
+}
+
+const std::vector<std::string>& trace_level_names() {
+  static const std::vector<std::string> kNames{"coarse", "normal", "full"};
+  return kNames;
+}
+
+std::optional<uint32_t> trace_level_kinds(std::string_view level) {
+  const auto bit = [](TraceKind kind) { return 1u << unsigned(kind); };
+  const uint32_t coarse = bit(TraceKind::tasks) | bit(TraceKind::launches) | bit(TraceKind::host);
+  if (level == "coarse") return coarse;
+  if (level == "normal")
+    return coarse | bit(TraceKind::operations) | bit(TraceKind::switches) | bit(TraceKind::queues);
+  if (level == "full") return (1u << kTraceKinds) - 1;
+  return std::nullopt;
+}
+
+std::optional<uint64_t> parse_trace_bytes(std::string_view text) {
+  int shift = 0;
+  if (!text.empty()) {
+    const size_t unit = std::string_view("KMG").find(text.back());
+    if (unit != std::string_view::npos) {
+      shift = 10 * (int(unit) + 1);
+      text.remove_suffix(1);
+    }
+  }
+  uint64_t value = 0;
+  if (!read_number(text, value) || value == 0 || value > UINT64_MAX >> shift) return std::nullopt;
+  return value << shift;
 }
 
 }  // namespace cs::sim

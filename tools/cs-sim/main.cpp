@@ -1,4 +1,7 @@
 // cs-sim: runs a compiled Program on the simulated wafer.
+#include <signal.h>
+#include <sys/prctl.h>
+
 #include <algorithm>
 #include <charconv>
 
@@ -101,13 +104,26 @@ void add_options(CLI::App& app, SimOptions& o, LaterOptions& later) {
   app.add_flag("--json", o.json, "print stats.json to stdout, talk to stderr")->group("Results");
   app.add_flag("-q,--quiet", o.quiet, "one line instead of a summary, no progress")->group("Results");
   app.add_option("--print", o.print, "File for the lines that PEs print with <simprint>; default stderr");
-  app.add_option("--trace", o.traces, "KIND=FILE, KIND chrome (.json or .json.gz), simlog or vcd; may be repeated")
+  app.add_option("--trace", o.traces,
+                 "KIND=FILE, KIND chrome (.json or .json.gz), perfetto, simlog or vcd; may be repeated")
       ->allow_extra_args(false)
       ->group("Trace");
   app.add_option("--trace-region", o.trace_region, "X,Y,W,H: only these PEs")->group("Trace");
   app.add_option("--trace-window", o.trace_window, "A:B: only these cycles")->group("Trace");
-  app.add_option("--trace-events", o.trace_events, "events kept at most")
+  app.add_option("--trace-level", o.trace_level,
+                 "of chrome and perfetto: coarse (tasks, launches, host), normal (also operations, switches and\n"
+                 "counters of queues), full (also stalls and wavelets)")
       ->capture_default_str()
+      ->group("Trace");
+  app.add_option("--trace-kinds", o.trace_kinds,
+                 "instead of a level: tasks, operations, stalls, wavelets, switches, queues, launches, host")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->group("Trace");
+  app.add_option("--trace-bytes", o.trace_bytes, "bytes of a trace at most, before compression; K, M, G")
+      ->capture_default_str()
+      ->group("Trace");
+  app.add_option("--trace-events", o.trace_events, "events of a trace at most (default: no limit)")
       ->group("Trace");
   app.add_flag("--child", o.child)->group("");
   app.add_option("--max-cycles", o.max_cycles, "stop with the fault timeout (default: no limit)")
@@ -171,6 +187,8 @@ int main(int argc, char** argv) {
   cs::cli::Reply reply("cs-sim");
   return cs::cli::run_tool(reply, app, argc, argv, cs::cli::Interrupt::asked, [&] {
     if (const std::string problem = cs::usage_problem(o, later); !problem.empty()) throw cs::cli::Usage{problem};
+    // A run that another cs-sim waits for ends with it, however that ends.
+    if (o.child) prctl(PR_SET_PDEATHSIG, SIGTERM);
     return o.serve ? cs::serve(o, cs::cli::interrupted()) : cs::simulate(o, command, reply);
   });
 }

@@ -22,7 +22,9 @@ struct SimOptions {
   double max_seconds = 0;
   std::vector<std::string> traces;  // KIND=FILE
   std::string trace_region, trace_window;
-  uint64_t trace_events = 1'000'000;
+  std::string trace_level = "normal", trace_bytes = "1G";
+  std::vector<std::string> trace_kinds;  // instead of a level
+  uint64_t trace_events = 0;             // 0: no limit
   std::string print;  // file for what PEs print, empty: stderr
   std::string block = "32x32";
   int block_width = 32, block_height = 32;

@@ -85,7 +85,7 @@ bool Server::load() {
   device_->engine().set_trace(traces_.sink());
   device_->engine().set_print(print_.sink());
   if (!device_->load(loaded_.program, loaded_.weights, diag_)) return false;
-  report_.attach(*device_);
+  report_.attach(*device_, traces_);
   return true;
 }
 

@@ -24,10 +24,10 @@ void ServedReport::listen(const Program& program, Traces& traces) {
   traces.add(profile_.get());
 }
 
-void ServedReport::attach(SimDevice& device) {
-  if (o_.report.empty()) return;
+void ServedReport::attach(SimDevice& device, Traces& traces) {
+  if (o_.report.empty()) return traces.attach(device.shell(), device.engine());
   sampler_ = std::make_unique<sim::TimelineSampler>(device.engine());
-  device.shell().set_sampler(sampler_->first(), [this] { return sampler_->sample(); });
+  traces.attach(device.shell(), device.engine(), sampler_->first(), [this] { return sampler_->sample(); });
 }
 
 bool ServedReport::write(SimDevice& device, Diag& diag) {

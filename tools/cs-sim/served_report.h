@@ -19,7 +19,7 @@ class ServedReport {
 
   // Before the device is built, and when it has loaded the program. Neither does anything without --report.
   void listen(const Program&, Traces&);
-  void attach(SimDevice&);
+  void attach(SimDevice&, Traces&);
   // When nobody drives the run any more.
   bool write(SimDevice&, Diag&);
 

@@ -55,7 +55,11 @@ class Simulation {
     if (!o_.quiet) reply_.show_progress();
     const auto start = std::chrono::steady_clock::now();
     const bool ran = load() && build_device() && run_program();
-    if (!ran) return fail();
+    if (!ran) {
+      // The trace up to there is what one needs then.
+      if (device_ && write_traces() && !o_.quiet) std::cerr << notes_;
+      return fail();
+    }
     seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     collect_figures();
     judge_leftovers();
@@ -216,7 +220,9 @@ bool Simulation::build_device() {
   if (!device_->load(loaded_.program, loaded_.weights, diag_)) return false;
   if (!o_.report.empty()) {
     sampler_ = std::make_unique<sim::TimelineSampler>(device_->engine());
-    device_->shell().set_sampler(sampler_->first(), [this] { return sampler_->sample(); });
+    traces_.attach(device_->shell(), device_->engine(), sampler_->first(), [this] { return sampler_->sample(); });
+  } else {
+    traces_.attach(device_->shell(), device_->engine());
   }
   return true;
 }

@@ -1,5 +1,5 @@
-// The text log of a small run, read back by regular expressions written from its grammar (docs/report.md), against
-// the cycles worked out by hand in samples.h.
+// The text log of a small run, read back by regular expressions written from its grammar (docs/report.md),
+// against the cycles worked out by hand in samples.h.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
@@ -26,13 +26,15 @@ std::optional<Read> read_line(const std::string& line) {
   static const std::vector<std::pair<std::string, std::regex>> kKinds = {
       {"size", std::regex(R"(@(\d+) (dimX=(\d+)), dimY=(\d+)())")},
       {"idle", std::regex(R"(@(\d+) (P\d+\.\d+): \[EX OP\] IDLE()()())")},
-      {"work", std::regex(R"(@(\d+) (P\d+\.\d+): \[EX OP\] \^ 0x([0-9a-f]{4}): (T\d+(?:\.\d+)?) ([A-Z0-9]+))")},
+      {"work",
+       std::regex(R"(@(\d+) (P\d+\.\d+): \[EX OP\] \^ 0x([0-9a-f]{4}): (T\d+(?:\.\d+)?) ([A-Z0-9]+))")},
       {"write", std::regex(R"(@(\d+) (P\d+\.\d+): Writing wavelet C(\d+) (.+) to OUT_Q\[(\d+)\])")},
       {"send", std::regex(R"(@(\d+) (P\d+\.\d+): Sending wavelet C(\d+) .+ ident:([0-9a-fA-F]{16}) )"
                           R"(on OUT_Q\[(\d+)\])")},
-      {"router", std::regex(R"(@(\d+) (P\d+\.\d+) \(hwtile\) wavelet C\d+ ctrl=\d, idx=[0-9a-f]+, data=[0-9a-f]+ )"
-                            R"(\([^)]*\([^)]*\)\), half=\d, ident=([0-9a-fA-F]+) landing=([RENWS]) )"
-                            R"(departing=/([E ][N ][W ][S ][R ])/(?: to_ce_from_router)?)")},
+      {"router",
+       std::regex(R"(@(\d+) (P\d+\.\d+) \(hwtile\) wavelet C\d+ ctrl=\d, idx=[0-9a-f]+, data=[0-9a-f]+ )"
+                  R"(\([^)]*\([^)]*\)\), half=\d, ident=([0-9a-fA-F]+) landing=([RENWS]) )"
+                  R"(departing=/([E ][N ][W ][S ][R ])/(?: to_ce_from_router)?)")},
       {"landing", std::regex(R"(@(\d+) (P\d+\.\d+) \(hwtile\) landing C(\d+) from link ([WESNR]),())")},
       {"input", std::regex(R"(@(\d+) (P\d+\.\d+): Not enough wavelets \(\d+/\d+\) for SRC\d with C(\d+), )"
                            R"(IN_Q\[(\d+)\], SIMD-(\d+))")},
@@ -49,14 +51,14 @@ class Simlog : public testing::Test {
  protected:
   void TearDown() override { std::filesystem::remove(path_); }
   std::vector<Read> run(const Fabric& f, const TraceFilter& filter) {
-    SimlogTrace sink(f.p, f.machine, filter);
+    Diag diag;
+    SimlogTrace sink(path_, f.p, f.machine, filter, lines_, diag);
     Engine engine(f.machine, {});
     engine.set_trace(&sink);
-    Diag diag;
     EXPECT_TRUE(engine.load(f.p, {}, diag));
     engine.step(1000);
     truncated_ = sink.truncated_at();
-    EXPECT_TRUE(sink.write(path_, diag)) << diag.to_string();
+    EXPECT_TRUE(sink.finish()) << diag.to_string();
     std::vector<Read> out;
     std::ifstream in(path_);
     for (std::string line; std::getline(in, line);) {
@@ -66,6 +68,7 @@ class Simlog : public testing::Test {
     }
     return out;
   }
+  uint32_t lines_ = SimlogLines::kAll;
   std::string path_ = testing::TempDir() + fmt::format("sim_{}.log", getpid());
   std::optional<Cycle> truncated_;
 };
@@ -127,7 +130,8 @@ TEST_F(Simlog, instructions_and_waits_are_there) {
     if (r.kind == "work" && r.pe == "P0.0") sender.push_back(fmt::format("{} {} {}", r.cycle, r.b, r.c));
     if (r.kind == "input") waits.push_back(r.cycle);
   }
-  // Two loads at 3 and 4, issue at 8, elements from 12 on; 16-bit words from 0 on, as counted by the program counter.
+  // Two loads at 3 and 4, issue at 8, elements from 12 on; 16-bit words from 0 on, as counted by the program
+  // counter.
   ASSERT_GE(sender.size(), 4u);
   EXPECT_EQ(sender[0], "3 T8 LDDDS");
   EXPECT_EQ(sender[1], "4 T8 LDS0DS");
@@ -146,6 +150,40 @@ TEST_F(Simlog, region_window_and_budget_apply) {
   }
   EXPECT_EQ(run(one_hop(), {.max_events = 5}).size(), 6u);  // the size and five events
   EXPECT_TRUE(truncated_.has_value());
+}
+
+TEST_F(Simlog, groups_of_lines_are_those_of_the_vendors_variable) {
+  EXPECT_EQ(SimlogLines::parse("landing"), SimlogLines::kLanding);
+  EXPECT_EQ(SimlogLines::parse("inst_trace,router"), SimlogLines::kInstructions | SimlogLines::kRouter);
+  EXPECT_FALSE(SimlogLines::parse("rooter"));
+  const std::vector<std::pair<const char*, std::set<std::string>>> groups{
+      {"landing", {"size", "landing"}},
+      {"router", {"size", "router"}},
+      {"landing,router", {"size", "landing", "router"}}};
+  for (const auto& [word, expected] : groups) {
+    lines_ = *SimlogLines::parse(word);
+    std::set<std::string> kinds;
+    for (const Read& r : run(one_hop(), {})) kinds.insert(r.kind);
+    EXPECT_EQ(kinds, expected) << word;
+  }
+}
+
+TEST(SortedLines, pieces_are_merged_in_order) {
+  const std::string path = testing::TempDir() + fmt::format("sorted_{}", getpid());
+  Diag diag;
+  SortedLines lines(path, diag, 200);
+  lines.head("head\n");
+  std::string expected = "head\n";
+  for (uint32_t i = 0; i < 100; ++i) {
+    const uint32_t at = i * 37 % 100;  // each of 0 .. 99 once
+    lines.add({at / 10, at % 10, 0}, fmt::format("{:02}\n", at));
+    expected += fmt::format("{:02}\n", i);
+  }
+  EXPECT_EQ(lines.pieces(), 1u);  // 300 bytes of text
+  ASSERT_TRUE(lines.finish("tail\n"));
+  std::ifstream in(path);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), expected + "tail\n");
+  std::filesystem::remove(path);
 }
 
 }  // namespace

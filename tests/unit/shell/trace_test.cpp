@@ -7,10 +7,12 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
-#include "simulator/trace/chrome_trace.h"
+#include "simulator/trace/timeline_trace.h"
 #include "tests/unit/shell/samples.h"
 
 namespace cs::sim::test {
@@ -29,13 +31,14 @@ class TraceFiles : public testing::Test {
  protected:
   void TearDown() override { std::filesystem::remove(path_); }
   std::string trace(const Fabric& f, const TraceFilter& filter, std::optional<Cycle>* truncated = nullptr) {
-    ChromeTrace sink(f.p, f.machine, filter);
+    Diag diag;
+    TimelineTrace sink(TimelineFormat::chrome, path_, f.p, f.machine.clock_mhz, filter, diag);
     Engine engine(f.machine, {});
     engine.set_trace(&sink);
-    Diag diag;
     EXPECT_TRUE(engine.load(f.p, {}, diag));
     engine.step(1000);
-    EXPECT_TRUE(sink.write(path_, diag)) << diag.to_string();
+    EXPECT_FALSE(std::filesystem::exists(path_)) << "it has its name only when complete";
+    EXPECT_TRUE(sink.finish()) << diag.to_string();
     if (truncated != nullptr) *truncated = sink.truncated_at();
     return read_text(path_);
   }
@@ -75,21 +78,20 @@ TEST_F(TraceFiles, tracks_hold_what_happened_when) {
 
 TEST_F(TraceFiles, golden_text_of_the_ramp_of_one_wavelet) {
   // Cycle 22 at PE 0: the last word (17 = 0x11) leaves; nothing else of PE 0 happens then.
+  const Fabric f = one_hop();
   const std::string text =
-      trace(one_hop(), {.region = Rect{0, 0, 1, 1}, .begin = kLastCrossing, .end = kLastCrossing + 1});
-  EXPECT_THAT(text, testing::HasSubstr("{\"displayTimeUnit\":\"ns\",\"otherData\":{\"program\":\"one_hop\","
-                                       "\"unit\":\"cycle\",\"clock_mhz\":"));
-  EXPECT_THAT(
+      trace(f, {.region = Rect{0, 0, 1, 1}, .begin = kLastCrossing, .end = kLastCrossing + 1});
+  EXPECT_EQ(
       text,
-      testing::HasSubstr(
-          "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":1,\"tid\":36,\"args\":{\"name\":\"row 0\"}},\n"
-          "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":1,\"tid\":36,\"args\":{\"name\":\"P0.0 ramp "
-          "out\"}},\n"));
-  EXPECT_THAT(
-      text, testing::HasSubstr(
-                "{\"ph\":\"X\",\"pid\":1,\"tid\":36,\"ts\":22,\"dur\":1,\"cat\":\"wavelet\",\"name\":\"C1\","
-                "\"args\":{\"data\":\"00000011\",\"control\":false,\"landed\":22}},\n"
-                "{\"ph\":\"M\",\"name\":\"trace_end\",\"pid\":0,\"tid\":0,\"args\":{}}\n]}\n"));
+      "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n"
+      "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":1,\"tid\":0,\"args\":{\"name\":\"row 0\"}},\n"
+      "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":1,\"tid\":36,\"args\":{\"name\":\"P0.0 ramp out\"}},\n"
+      "{\"ph\":\"X\",\"pid\":1,\"tid\":36,\"ts\":22,\"dur\":1,\"cat\":\"wavelet\",\"name\":\"C1\","
+      "\"args\":{\"data\":\"00000011\",\"control\":false,\"landed\":22}},\n"
+      "{\"ph\":\"s\",\"pid\":1,\"tid\":36,\"ts\":22,\"id\":8,\"cat\":\"message\",\"name\":\"message\"},\n"
+      "{\"ph\":\"M\",\"name\":\"trace_end\",\"pid\":0,\"tid\":0,\"args\":{}}\n],\n"
+      "\"otherData\":{\"program\":\"one_hop\",\"unit\":\"cycle\",\"clock_mhz\":" +
+          fmt::format("{}", f.machine.clock_mhz) + "}}\n");
   EXPECT_EQ(text.find("P1.0"), std::string::npos);
 }
 
@@ -106,12 +108,12 @@ TEST_F(TraceFiles, cores_of_the_host_have_tracks_of_their_own) {
   Fabric f = one_hop_with_kernels();
   HostStep relu{.op = "relu", .outputs = {"y"}};
   f.p.host->steps = {relu};
-  ChromeTrace trace(f.p, f.machine, {.begin = 50});
+  Diag diag;
+  TimelineTrace trace(TimelineFormat::chrome, path_, f.p, f.machine.clock_mhz, {.begin = 50}, diag);
   trace.host({{.sample = 0, .step = 0, .core = 1, .begin = 10, .end = 40},  // before the window
               {.sample = 1, .step = 0, .core = 1, .begin = 40, .end = 70}});
   EXPECT_EQ(trace.events(), 1u);
-  Diag diag;
-  ASSERT_TRUE(trace.write(path_, diag)) << diag.to_string();
+  ASSERT_TRUE(trace.finish()) << diag.to_string();
   const json t = json::parse(read_text(path_));
   EXPECT_EQ(slices(t, "core 1"), (std::vector<std::string>{"relu 40+30"}));
   bool process = false;
@@ -125,6 +127,65 @@ TEST_F(TraceFiles, the_budget_ends_the_trace_and_says_where) {
   const json t = json::parse(trace(one_hop(), {.max_events = 3}, &truncated));
   ASSERT_TRUE(truncated.has_value());
   EXPECT_EQ(t.at("otherData").at("truncated_at_cycle"), *truncated);
+}
+
+TEST_F(TraceFiles, a_budget_of_bytes_does_the_same) {
+  std::optional<Cycle> truncated;
+  const Fabric f = one_hop();
+  const json t = json::parse(trace(f, {.max_bytes = 1000}, &truncated));
+  ASSERT_TRUE(truncated.has_value());
+  EXPECT_EQ(t.at("otherData").at("truncated_at_cycle"), *truncated);
+  // What was begun is written to its end, and the last lines.
+  EXPECT_LT(std::filesystem::file_size(path_), 2000u);
+}
+
+TEST_F(TraceFiles, a_flow_leads_each_wavelet_from_pe_to_pe) {
+  const json t = json::parse(trace(one_hop(), {}));
+  std::map<uint64_t, std::pair<Cycle, Cycle>> ways;
+  for (const json& e : t.at("traceEvents")) {
+    if (e.at("ph") == "s") ways[e.at("id")].first = e.at("ts");
+    if (e.at("ph") == "f") ways[e.at("id")].second = e.at("ts");
+  }
+  ASSERT_EQ(ways.size(), 8u);
+  Cycle c = kFirstCrossing;
+  for (const auto& [id, way] : ways) {
+    EXPECT_EQ(way, std::pair(c, c + 2)) << id;
+    ++c;
+  }
+}
+
+TEST_F(TraceFiles, kinds_choose_what_is_written) {
+  const json t = json::parse(trace(one_hop(), {.kinds = *trace_level_kinds("coarse")}));
+  std::set<std::string> categories;
+  for (const json& e : t.at("traceEvents"))
+    if (e.contains("cat")) categories.insert(e.at("cat"));
+  EXPECT_EQ(categories, std::set<std::string>{"task"});
+  EXPECT_TRUE(slices(t, "P1.0 microthread 2").empty());
+  EXPECT_EQ(slices(t, "P1.0 tasks").size(), 2u);
+}
+
+TEST_F(TraceFiles, counters_say_how_full_queues_are) {
+  const Fabric f = one_hop();
+  Diag diag;
+  TimelineTrace sink(TimelineFormat::chrome, path_, f.p, f.machine.clock_mhz, {}, diag);
+  Engine engine(f.machine, {});
+  engine.set_trace(&sink);
+  ASSERT_TRUE(engine.load(f.p, {}, diag));
+  engine.step(10);
+  sink.sample(engine);  // vector and microthread of both PEs
+  engine.step(1000);
+  sink.sample(engine);
+  ASSERT_TRUE(sink.finish());
+  std::vector<int> busy;
+  uint64_t load = 0;
+  const json t = json::parse(read_text(path_));
+  for (const json& e : t.at("traceEvents")) {
+    if (e.at("ph") != "C") continue;
+    if (e.at("name") == "busy PEs") busy.push_back(e.at("args").at("PEs"));
+    if (e.at("name").get<std::string>().starts_with("link load")) load = e.at("args").at("wavelets");
+  }
+  EXPECT_EQ(busy, (std::vector<int>{2, 0}));
+  EXPECT_EQ(load, 2 * 8 * 1000 / 990u);  // 8 wavelets leave two routers within 990 cycles
 }
 
 TEST_F(TraceFiles, gz_holds_the_same_text) {
@@ -143,8 +204,16 @@ TEST_F(TraceFiles, gz_holds_the_same_text) {
 TEST_F(TraceFiles, a_file_that_cannot_be_written_is_reported) {
   const Fabric f = one_hop();
   Diag diag;
-  EXPECT_FALSE(ChromeTrace(f.p, f.machine, {}).write("/nowhere/trace.json", diag));
+  EXPECT_FALSE(TimelineTrace(TimelineFormat::chrome, "/nowhere/trace.json", f.p, 850, {}, diag).ok());
   EXPECT_THAT(diag.to_string(), testing::HasSubstr("/nowhere/trace.json"));
+}
+
+TEST(TraceFilter, bytes) {
+  EXPECT_EQ(parse_trace_bytes("17"), 17u);
+  EXPECT_EQ(parse_trace_bytes("3K"), 3072u);
+  EXPECT_EQ(parse_trace_bytes("2G"), uint64_t(2) << 30);
+  for (const char* bad : {"", "K", "0", "-1", "1.5G", "1T", "99999999999G"})
+    EXPECT_FALSE(parse_trace_bytes(bad)) << bad;
 }
 
 TEST(TraceFilter, regions) {
