@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "compiler/csl/warnings.h"
 #include "runtime/machine/machine.h"
 #include "runtime/program/program.h"
 #include "runtime/support/diag.h"
@@ -28,6 +29,7 @@ struct CslOptions {
   int max_inlined_iterations = 1000;
   int comptime_depth_limit = 200;
   int64_t comptime_step_limit = 2'000'000'000;          // evaluation steps before "comptime evaluation does not end"
+  WarningChoice warnings;                               // -W, -Werror
   int threads = 1;
 };
 
