@@ -76,6 +76,8 @@ class ConfigFields {
   bool good_ = true;
 };
 
+// Says that an input queue serves a second color, and where the first was bound to it.
+void shared_queue(Evaluator&, SourceLoc, int queue, int first, int color);
 // After the comptime blocks: registers of FIFOs and the tasks that they activate.
 // The field `priority`: .{ .low = true } and so on, 1 to 3; `out` stays as it is without one. False if it was wrong.
 bool read_priority(Evaluator&, ConfigFields&, uint8_t& out);

@@ -4,8 +4,22 @@
 #include <fmt/format.h>
 
 #include "compiler/csl/builtins.h"
+#include "compiler/csl/warnings.h"
 
 namespace cs::csl {
+
+// Where colors choose the queue and not the other way round, a queue may serve several colors, as programs up
+// to SDK 1.4 have it. A receive names its color; in the engine every color keeps what arrived apart.
+void shared_queue(Evaluator& e, SourceLoc where, int queue, int first, int color) {
+  e.diag().warning(
+      where,
+      named("queue-shared", fmt::format("input queue {} serves color {} and color {}", queue, first, color)),
+      "give each color a queue of its own: later SDKs demand it");
+  const MirTile& tile = e.unit().tile;
+  for (size_t i = 0; i < tile.queues.size() && i < tile.queue_locs.size(); ++i)
+    if (!tile.queues[i].output && tile.queues[i].queue == queue && tile.queue_locs[i].valid())
+      e.diag().note(tile.queue_locs[i], fmt::format("color {} is bound to it here", first));
+}
 namespace {
 
 // How the words of a wavelet become parameters.
@@ -90,9 +104,18 @@ Value initialize_queue(Evaluator& e, const ast::Builtin& n, const Type*) {
   }
   if (!has_color) return q.priority ? e.fail(n.loc, "a queue with a priority needs a color") : e.void_value();
   for (const QueueBinding& other : e.unit().tile.queues)
-    if (other.output == output && other.queue == q.queue && other.color != q.color)
-      return e.fail(n.loc, fmt::format("{} queue {} is bound to color {} already",
-                                       output ? "output" : "input", q.queue, other.color));
+    if (other.output == output && other.queue == q.queue && other.color != q.color) {
+      if (!output && !e.machine().queues.data_task_on_queue) {
+        shared_queue(e, n.loc, q.queue, other.color, q.color);
+        return e.void_value();
+      }
+      e.fail(n.loc, fmt::format("{} queue {} is bound to color {} already", output ? "output" : "input",
+                                q.queue, other.color));
+      const size_t at = size_t(&other - e.unit().tile.queues.data());
+      if (at < e.unit().tile.queue_locs.size() && e.unit().tile.queue_locs[at].valid())
+        e.diag().note(e.unit().tile.queue_locs[at], "first here");
+      return {};
+    }
   const auto same = [&](const QueueBinding& o) { return o.output == output && o.queue == q.queue; };
   if (std::none_of(e.unit().tile.queues.begin(), e.unit().tile.queues.end(), same)) {
     e.unit().tile.queues.push_back(q);

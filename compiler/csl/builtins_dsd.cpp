@@ -7,6 +7,7 @@
 #include "compiler/csl/lower_dsd.h"
 #include "compiler/csl/lower_vector.h"
 #include "compiler/csl/tensor_access.h"
+#include "compiler/csl/warnings.h"
 
 namespace cs::csl {
 namespace {
@@ -71,14 +72,22 @@ bool set_extent(Evaluator& e, DsdValue& d, const Value& v, SourceLoc where) {
   return true;
 }
 
+// A mem4d_dsd over a pointer: base address, offset and the numbers of its dimensions.
+bool pointer_fields(Evaluator& e, ConfigFields& f, DsdValue& d) {
+  const Value* base = f.required("base_address");
+  int64_t offset = 0;
+  f.number("offset", INT16_MIN, INT16_MAX, offset);
+  Value place;
+  if (!base || !base->ok() || !base_of(e, *base, f.where(), place) || !read_dimensions(e, f, d)) return false;
+  set_base(e, d, offset_by(place.location, int32_t(offset) * int32_t(scalar_of(place.type)->bytes)),
+           f.where());
+  return true;
+}
+
 bool memory_fields(Evaluator& e, ConfigFields& f, DsdValue& d) {
   d.dsd.indexed = f.flag("wavelet_index_offset");
   if (f.tensor_access()) return read_tensor_access(e, *f.tensor_access(), d);
-  if (d.dsd.kind == isa::DsdKind::mem4d) {
-    e.fail(f.where(), "a mem4d_dsd needs the field 'tensor_access'",
-           ".tensor_access = |i, j|{n, m} -> a[i, j]");
-    return false;
-  }
+  if (d.dsd.kind == isa::DsdKind::mem4d) return pointer_fields(e, f, d);
   const Value *base = f.required("base_address"), *extent = f.required("extent");
   int64_t stride = 1, offset = 0;
   f.number("stride", -128, 127, stride);
@@ -128,16 +137,23 @@ Binding bind_queue(Evaluator& e, SourceLoc where, bool output, int queue, int co
   for (const QueueBinding& q : queues)
     if (q.output == output && q.queue == queue) {
       if (q.color == color) return Binding::good;
+      if (!output && !e.machine().queues.data_task_on_queue) {
+        shared_queue(e, where, queue, q.color, color);
+        return Binding::good;
+      }
       const std::string what = fmt::format("{} queue {} is bound to color {}, this DSD names color {}",
                                            output ? "output" : "input", queue, q.color, color);
       if (e.emitting() || e.frame().module == e.unit().modules.front().get()) {
         e.fail(where, what);
         return Binding::failed;
       }
-      e.diag().warning(where, what, "the DSD is undefined; a program that uses it stops there");
+      e.diag().warning(where, named("queue-color", what),
+                       "the DSD is undefined; a program that uses it stops there");
       return Binding::unusable;
     }
   queues.push_back({.output = output, .queue = uint8_t(queue), .color = uint8_t(color)});
+  e.unit().tile.queue_locs.resize(queues.size());
+  e.unit().tile.queue_locs.back() = where;
   return Binding::good;
 }
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "compiler/csl/builtins.h"
+#include "compiler/csl/warnings.h"
 
 namespace cs::csl {
 namespace {
@@ -156,12 +157,22 @@ Value export_name(Evaluator& e, const ast::Builtin& n, const Type*) {
   if (!x.is_function) {
     const Type* element = t->kind == TypeKind::pointer ? t->element : t;
     while (element->kind == TypeKind::array) element = element->element;
+    if (t->kind == TypeKind::pointer && element->is_aggregate() && element->bytes % 2 == 0 &&
+        element->bytes > 0)
+      element = e.types().integer(16, false);
     if (!to_data_type(*element, x.type))
       return e.fail(n.args[1]->loc, fmt::format("the host cannot access a '{}'", t->name),
                     "use a pointer to numbers, such as [*]f32, or fn () void");
   }
-  for (const ExportedName& other : e.layout()->exports)
-    if (other.name == x.name) return e.fail(n.loc, fmt::format("'{}' is exported twice", x.name));
+  for (size_t i = 0; i < e.layout()->exports.size(); ++i) {
+    if (e.layout()->exports[i].name != x.name) continue;
+    const std::string what = fmt::format("'{}' is exported twice", x.name);
+    if (e.layout()->export_types[i] != t->name)
+      return e.fail(n.loc, what, "the types differ: a name has one");
+    e.layout()->exports[i].is_mutable |= x.is_mutable;
+    e.diag().warning(n.loc, named("export-twice", what));
+    return e.void_value();
+  }
   e.layout()->exports.push_back(std::move(x));
   e.layout()->export_types.push_back(t->name);
   return e.void_value();

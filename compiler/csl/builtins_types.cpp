@@ -178,12 +178,27 @@ Value get_string_from_byte(Evaluator& e, const ast::Builtin& n, const Type*) {
                                                        : Value();
 }
 
+// A named structure as .{ .name = value }.
+Value as_anonymous(Evaluator& e, const Value& v) {
+  if (!v.is(ValueKind::aggregate) || v.aggregate().names || !v.type->has_fields()) return v;
+  Aggregate a;
+  Names names;
+  for (size_t i = 0; i < v.type->fields.size(); ++i) {
+    names.push_back(v.type->fields[i].name);
+    a.items.push_back(item(v, i));
+  }
+  if (names.empty()) return v;
+  a.names = std::make_shared<Names>(std::move(names));
+  return Value::with(e.types().get(TypeKind::comptime_struct), ValueKind::aggregate, std::move(a));
+}
+
 Value import_module(Evaluator& e, const ast::Builtin& n, const Type*) {
   const Value name = e.eval_comptime(n.args[0], nullptr, "the module");
   Value params;
   if (n.args.size() > 1) {
     params = e.eval_comptime(n.args[1], nullptr, "the parameters");
     if (!params.ok()) return {};
+    params = as_anonymous(e, params);
     const bool empty = params.is(ValueKind::aggregate) && params.aggregate().items.empty();
     if (!params.is(ValueKind::aggregate) || (!empty && !params.aggregate().names))
       return e.fail(n.args[1]->loc, "the parameters must be a structure .{ .name = value }");

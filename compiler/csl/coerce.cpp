@@ -1,5 +1,6 @@
 // Conversions. coerce is what happens by itself (assignment, parameters): never loses a value. convert is
 // @as.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -24,6 +25,19 @@ bool in_range(const Type& t, __int128 v) {
   if (t.is_signed) return v >= -(one << (t.bits - 1)) && v < (one << (t.bits - 1));
   return v >= 0 && v < (one << t.bits);
 }
+
+}  // namespace
+
+// The low bits of `v` as a value of `t`: what instructions keep.
+__int128 wrapped(const Type& t, __int128 v) {
+  if (t.kind != TypeKind::integer || t.bits >= 127 || in_range(t, v)) return v;
+  const unsigned __int128 mask = (((unsigned __int128)1) << t.bits) - 1;
+  const unsigned __int128 low = (unsigned __int128)v & mask;
+  const bool negative = t.is_signed && t.bits > 0 && (low >> (t.bits - 1) & 1);
+  return negative ? __int128(low) - (__int128)mask - 1 : __int128(low);
+}
+
+namespace {
 
 std::string range_text(const Type& t) {
   const __int128 one = 1;
@@ -224,6 +238,14 @@ Value Evaluator::convert(const Value& value, const Type* t, SourceLoc where) {
   if (v.is(ValueKind::floating)) {
     if (t->kind == TypeKind::boolean) return Value::integer(t, v.f != 0);
     if (t->is_float()) return Value::floating(t, round_to(t, v.f));
+    if (emitting() && t->kind == TypeKind::integer && v.type->kind == TypeKind::floating) {
+      // As the instruction: NaN is 0, the rest the nearest number of 16 or 32 bits.
+      const bool wide = t->is_pair();
+      const double low = !t->is_signed ? 0 : wide ? -2147483648.0 : -32768.0;
+      const double high = t->is_signed ? -low - 1 : wide ? 4294967295.0 : 65535.0;
+      const double near = std::isnan(v.f) ? 0 : std::min(std::max(std::trunc(v.f), low), high);
+      return Value::integer(t, wrapped(*t, __int128(near)));
+    }
     if (!(std::fabs(v.f) < 1e37)) return fail(where, fmt::format("{} is no value of '{}'", v.f, t->name));
     return coerce(Value::integer(types_.get(TypeKind::comptime_int), __int128(v.f)), t, where, "value");
   }
@@ -234,6 +256,9 @@ Value Evaluator::convert(const Value& value, const Type* t, SourceLoc where) {
       if (f.value == v.i) return Value::integer(t, v.i);
     return fail(where, fmt::format("enum '{}' has no value {}", t->name, print_int(v.i)));
   }
+  // A typed number loses its upper bits here as a variable does; a literal that does not fit is a mistake.
+  if (emitting() && t->kind == TypeKind::integer && v.type->kind != TypeKind::comptime_int)
+    return Value::integer(t, wrapped(*t, v.i));
   return coerce_number(Value::integer(types_.get(TypeKind::comptime_int), v.i), t, where, "value");
 }
 

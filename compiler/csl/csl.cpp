@@ -23,6 +23,7 @@
 #include "compiler/csl/mir_text.h"
 #include "compiler/csl/placement.h"
 #include "compiler/csl/route_check.h"
+#include "compiler/csl/warnings.h"
 #include "runtime/support/parallel.h"
 #include "runtime/support/progress.h"
 
@@ -231,7 +232,9 @@ void warn_of_missing_functions(const Program& p, Diag& diag) {
   for (const ExportedName& e : p.exports)
     if (e.is_function && std::none_of(p.tiles.begin(), p.tiles.end(),
                                       [&](const TileProgram& t) { return t.function(e.name) != nullptr; }))
-      diag.warning({}, fmt::format("the layout exports function '{}', which no PE program has", e.name),
+      diag.warning({},
+                   named("export-missing",
+                         fmt::format("the layout exports function '{}', which no PE program has", e.name)),
                    "use @export_symbol in the PE program, or remove the @export_name");
 }
 
@@ -245,10 +248,8 @@ void shorten_paths(const std::string& layout, Program& out) {
       if (file.starts_with(folder)) file.erase(0, folder.size());
 }
 
-}  // namespace
-
-std::optional<Program> compile_csl(const CslOptions& options, const Machine& machine, Diag& diag,
-                                   std::vector<TileFailure>* failures) {
+std::optional<Program> compile(const CslOptions& options, const Machine& machine, Diag& diag,
+                               std::vector<TileFailure>* failures) {
   FileLoader loader(options);
   MirLayout layout;
   std::vector<TileFailure> failed;
@@ -282,6 +283,19 @@ std::optional<Program> compile_csl(const CslOptions& options, const Machine& mac
   warn_of_missing_functions(out, diag);
   if (diag.errors() != errors || !verify(out, machine, diag)) return std::nullopt;
   return out;
+}
+
+}  // namespace
+
+std::optional<Program> compile_csl(const CslOptions& options, const Machine& machine, Diag& to,
+                                   std::vector<TileFailure>* failures) {
+  Diag diag;
+  diag.sources = std::move(to.sources);
+  std::optional<Program> out = compile(options, machine, diag, failures);
+  to.sources = std::move(diag.sources);
+  const size_t errors = to.errors();
+  settle(diag, options.warnings, to);
+  return to.errors() == errors ? std::move(out) : std::nullopt;
 }
 
 }  // namespace cs::csl

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "compiler/csl/warnings.h"
 #include "runtime/machine/machine.h"
 #include "runtime/program/program.h"
 #include "runtime/support/diag.h"
@@ -29,6 +30,7 @@ struct CslOptions {
   int max_inlined_iterations = 1000;
   int comptime_depth_limit = 200;
   int64_t comptime_step_limit = 2'000'000'000;          // evaluation steps before "comptime evaluation does not end"
+  WarningChoice warnings;                               // -W, -Werror
   int opt_level = 2;                                    // --opt-level: 0 as written, 1 values, 2 loops and branches too
   // Called with the MIR of a tile (its number) after each pass that changed it, step 0 is before all ("lowered").
   // Tiles come in any order, from several threads.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "compiler/csl/eval.h"
+#include "compiler/csl/warnings.h"
 
 namespace cs::csl {
 
@@ -69,8 +70,9 @@ Flow Evaluator::exec_node(const ast::Stmt* s) {
       const bool plain = e->kind == ast::ExprKind::call || e->kind == ast::ExprKind::builtin ||
                          e->kind == ast::ExprKind::block_expr;
       if (v.ok() && !v.is(ValueKind::void_) && !plain)
-        fail(e->loc, fmt::format("this value of type '{}' is not used", v.type->name),
-             "assign it to _ if that is meant");
+        diag().warning(
+            e->loc, named("unused-value", fmt::format("this value of type '{}' is not used", v.type->name)),
+            "assign it to _ if that is meant");
       return Flow::next;
     }
     case StmtKind::assign:

@@ -209,6 +209,9 @@ void Evaluator::export_symbol(const Value& v, const std::string& name, SourceLoc
   while (element->kind == TypeKind::array) element = element->element;
   MirSymbol s{
       .name = name, .global = uint32_t(at.value), .offset = uint32_t(at.extra), .is_mutable = !g.constant};
+  // The host reads a structure as its 16-bit words.
+  if (element->is_aggregate() && element->bytes % 2 == 0 && element->bytes > 0)
+    element = types_.integer(16, false);
   if (!to_data_type(*element, s.type)) {
     fail(where, fmt::format("the host cannot access elements of type '{}'", element->name));
     return;

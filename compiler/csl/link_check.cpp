@@ -9,6 +9,7 @@
 #include <set>
 
 #include "compiler/csl/link.h"
+#include "compiler/csl/warnings.h"
 #include "runtime/isa/dsd.h"
 
 namespace cs::csl::link {
@@ -112,8 +113,9 @@ class RoleCheck {
       if (!is_new && it->second != q.queue)
         // Public programs park unused queues on one color that no route brings here.
         diag_.warning(loc_of(q),
-                      fmt::format("color {} is bound to input queues {} and {}; its wavelets go to {}",
-                                  q.color, it->second, q.queue, q.queue),
+                      named("color-on-two-queues",
+                            fmt::format("color {} is bound to input queues {} and {}; its wavelets go to {}",
+                                        q.color, it->second, q.queue, q.queue)),
                       "a color feeds one input queue");
     }
   }
@@ -162,7 +164,9 @@ void check_queues(State& state) {
       continue;
     const char* name = output ? "output" : "input";
     state.diag.warning(
-        g.mir.loc, fmt::format("{} queue {} is used here but never initialised", name, d.queue),
+        g.mir.loc,
+        named("queue-uninitialised",
+              fmt::format("{} queue {} is used here but never initialised", name, d.queue)),
         fmt::format("@initialize_queue(@get_{}_queue({}), .{{ .color = … }}) in a comptime block", name,
                     d.queue));
   }

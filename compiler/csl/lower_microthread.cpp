@@ -5,6 +5,7 @@
 
 #include "compiler/csl/lower_dsd.h"
 #include "compiler/csl/lower_vector.h"
+#include "compiler/csl/warnings.h"
 
 namespace cs::csl {
 namespace {
@@ -24,13 +25,15 @@ void check_clash(Evaluator& e, int microthread, uint32_t queues, SourceLoc where
   auto& begun = e.builder().begun;
   const auto it = begun.find(microthread);
   if (it != begun.end() && (it->second.first & queues) == 0)
-    e.diag().warning(where,
-                     fmt::format("this waits for the operation in line {}: both run on microthread {}",
-                                 it->second.second.line, microthread),
-                     e.machine().core.automatic_microthread_ids
-                         ? "give one of them another microthread: .ut_id = @get_ut_id(n)"
-                         : "the number of the output queue, else of the input queue, is that of the microthread: use "
-                           "queues with different numbers");
+    e.diag().warning(
+        where,
+        named("microthread-shared",
+              fmt::format("this waits for the operation in line {}: both run on microthread {}",
+                          it->second.second.line, microthread)),
+        e.machine().core.automatic_microthread_ids
+            ? "give one of them another microthread: .ut_id = @get_ut_id(n)"
+            : "the number of the output queue, else of the input queue, is that of the microthread: use "
+              "queues with different numbers");
   begun[microthread] = {queues, where};
 }
 

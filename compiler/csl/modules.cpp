@@ -10,6 +10,7 @@
 #include "compiler/csl/eval.h"
 #include "compiler/csl/facts.h"
 #include "compiler/csl/suggest.h"
+#include "compiler/csl/warnings.h"
 
 namespace cs::csl {
 
@@ -76,8 +77,9 @@ ModuleInstance* Evaluator::instantiate(const LoadedModule* source, const Value& 
         known.push_back(v->name);
     for (std::string_view given : *params.aggregate().names)
       if (std::find(known.begin(), known.end(), given) == known.end())
-        fail(where, fmt::format("'{}' has no parameter '{}'", source->path, given),
-             did_you_mean(given, known));
+        diag().warning(
+            where, named("unknown-parameter", fmt::format("'{}' has no parameter '{}'", source->path, given)),
+            did_you_mean(given, known));
   }
   evaluate_declarations(m);
   return &m;

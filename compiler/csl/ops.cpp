@@ -1,7 +1,8 @@
 // Operators on values known at comptime; the others go to ops_runtime.cpp.
 //
 // Comptime integers are 128 bits wide and overflow is an error; typed ones are checked against their type
-// (wrapping is an error at comptime, as in Zig). Floats are doubles, rounded to their type after every
+// (wrapping is an error at comptime, as in Zig), but in code that runs later they wrap, whether a caller gave
+// literals or variables. Floats are doubles, rounded to their type after every
 // operation.
 #include <cmath>
 
@@ -139,9 +140,9 @@ Value Evaluator::comptime_binary(BinaryOp op, const Value& a, const Value& b, co
     const char* why = nullptr;
     const auto r = int_op(op, a.i, b.i, why);
     if (!r) return fail(where, why);
-    if (t->kind == TypeKind::integer)
-      return coerce(Value::integer(types_.get(TypeKind::comptime_int), *r), t, where, "the result");
-    return Value::integer(t, *r);
+    if (t->kind != TypeKind::integer) return Value::integer(t, *r);
+    if (emitting()) return Value::integer(t, wrapped(*t, *r));  // what the instruction would give
+    return coerce(Value::integer(types_.get(TypeKind::comptime_int), *r), t, where, "the result");
   }
   if (is_comparison(op) && (op == eq || op == ne)) {
     if (a.is(ValueKind::pointer) && b.is(ValueKind::pointer))

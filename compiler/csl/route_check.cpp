@@ -5,10 +5,12 @@
 
 #include <fmt/format.h>
 
+#include "compiler/csl/warnings.h"
+
 namespace cs::csl {
 namespace {
 
-constexpr int kMostErrors = 3;
+constexpr int kMostReports = 3;
 constexpr const char* kSides[] = {"east", "west", "south", "north", "ramp"};
 
 PortSet all_rx(const RouteConfig& c) {
@@ -34,7 +36,7 @@ class RouteCheck {
   void run() {
     int colors = 0;
     for (const RouteRun& r : runs_) colors = std::max(colors, r.color + 1);
-    for (int color = 0; color < colors && errors_ < kMostErrors; ++color) check_color(color);
+    for (int color = 0; color < colors && reports_ < kMostReports; ++color) check_color(color);
   }
 
  private:
@@ -50,7 +52,7 @@ class RouteCheck {
         std::fill_n(run_of_pe_.begin() + long(at(r.rect.x, y)), r.rect.w, int32_t(i));
     }
     if (run_of_pe_.empty()) return;
-    for (size_t i = 0; i < runs_.size() && errors_ < kMostErrors; ++i)
+    for (size_t i = 0; i < runs_.size() && reports_ < kMostReports; ++i)
       if (runs_[i].color == color) check_run(i);
   }
 
@@ -100,21 +102,18 @@ class RouteCheck {
   }
 
   void report(size_t index, int x, int y, Port side) {
-    ++errors_;
+    ++reports_;
     const int nx = x + (side == Port::east) - (side == Port::west);
     const int ny = y + (side == Port::south) - (side == Port::north);
     const int32_t run = run_of_pe_[at(nx, ny)];
     const char* from = kSides[size_t(opposite(side))];
-    const std::string message = fmt::format(
+    std::string message = fmt::format(
         "color {} leaves PE ({}, {}) to the {} and leads nowhere: PE ({}, {}) {}", runs_[index].color, x, y,
         kSides[size_t(side)], nx, ny,
         run < 0 ? "has no route for this color" : fmt::format("does not take it from the {}", from));
     const std::string help =
         fmt::format("give PE ({}, {}) a route with rx from the {}, or drop this tx", nx, ny, from);
-    if (locs_[index].valid())
-      diag_.error(locs_[index], message, help);
-    else
-      diag_.error_at("routes", message, help);
+    diag_.warning(locs_[index], named("route-ends", message), help);
     if (run >= 0 && locs_[size_t(run)].valid()) diag_.note(locs_[size_t(run)], "its route is set here");
   }
 
@@ -123,7 +122,7 @@ class RouteCheck {
   const std::vector<SourceLoc>& locs_;
   Diag& diag_;
   std::vector<int32_t> run_of_pe_;
-  int errors_ = 0;
+  int reports_ = 0;
 };
 
 }  // namespace

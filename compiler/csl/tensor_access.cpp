@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "compiler/csl/lower_dsd.h"
+#include "compiler/csl/warnings.h"
 
 namespace cs::csl {
 
@@ -124,9 +125,10 @@ bool check_bounds(Evaluator& e, const Type& array, const std::vector<int64_t>& e
     e.fail(where, reach, "make the offset larger");
     return false;
   }
-  // Programs make descriptors over a small array and give them their base address later, so this is no error.
-  if (high >= size)
-    e.diag().warning(where, reach, "@set_dsd_base_addr gives another array; else make the extent smaller");
+  // Programs make descriptors over a dummy of one element and give them their base address later.
+  if (high >= size && size > 1)
+    e.diag().warning(where, named("access-out-of-array", reach),
+                     "@set_dsd_base_addr gives another array; else make the extent smaller");
   return true;
 }
 

@@ -13,4 +13,8 @@ bool read_tensor_access(Evaluator&, const ast::TensorAccess&, DsdValue& d);
 int color_queue(Evaluator&, int color);
 Value map_builtin(Evaluator&, const ast::Builtin&, const Type*);
 
+// Extents from the outermost dimension inwards, strides from the innermost outwards. An outer stride leads
+// from the last element of the dimensions inside to the first of their next round.
+bool read_dimensions(Evaluator&, ConfigFields&, DsdValue&);
+
 }  // namespace cs::csl

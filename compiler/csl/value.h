@@ -175,6 +175,7 @@ size_t hash(const Value&);
 // As in messages: "4", "1.5", "EAST", ".{ .a = 1 }".
 std::string print(const Value&);
 std::string print_int(__int128);
+__int128 wrapped(const Type&, __int128);  // the low bits as a value of the type (coerce.cpp)
 
 // The parameter of tile programs in messages and names: "M=4, x_color=2".
 std::string print_params(const Value& aggregate);

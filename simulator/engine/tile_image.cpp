@@ -111,8 +111,11 @@ void count_dsrs(const isa::Inst& inst, TileImage& image) {
 // names its color too.
 void find_reroutes(const isa::Inst& inst, TileImage& image) {
   for (const isa::Operand& a : inst.args)
-    if (a.kind == isa::OperandKind::imm && inst.op != isa::Op::stcfg16 && mapped_color(uint32_t(a.value)) >= 0)
+    if (a.kind == isa::OperandKind::imm && inst.op != isa::Op::stcfg16 &&
+        mapped_color(uint32_t(a.value)) >= 0) {
+      image.routes_named |= 1u << mapped_color(uint32_t(a.value));
       image.reroutes |= 1u << mapped_color(uint32_t(a.value));
+    }
   if (inst.op != isa::Op::stcfg16) return;
   const isa::Operand& address = inst.args[0];
   if (address.kind != isa::OperandKind::imm) {

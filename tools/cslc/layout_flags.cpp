@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <iostream>
 #include <sstream>
 
 #include "runtime/support/files.h"
@@ -60,6 +61,23 @@ void LayoutFlags::declare(CLI::App& app, api::CompileOptions& o, const std::stri
   option("--width-east-buf", o.east_buffer, "Columns left free east of it")->check(CLI::Range(0, 1024));
   option("--fp16-format", fp16_, "What f16 means: f16, bf16 or cb16")
       ->check(cli::one_of({"f16", "fp16", "bf16", "cb16"}));
+  option("-W", o.csl.warnings.entries,
+         "A warning by NAME, no-NAME to silence it, error=NAME (-Werror=NAME) to fail on it; may be repeated")
+      ->take_all()
+      ->check([](const std::string& entry) {
+        const std::vector<std::string> unknown = csl::WarningChoice{{entry}}.unknown();
+        return unknown.empty() ? std::string()
+                               : fmt::format("there is no warning '{}': --list-warnings", unknown[0]);
+      });
+  app.add_flag_callback(
+         "--list-warnings",
+         [] {
+           for (const csl::WarningRow& row : csl::warning_rows())
+             std::cout << fmt::format("{:<22}{}\n", row.name, row.text);
+           throw CLI::Success();
+         },
+         "Print the names of all warnings")
+      ->group(group);
   option("--max-inlined-iterations", o.csl.max_inlined_iterations, "Limit of unrolled loops");
   option("--comptime-func-depth-limit", o.csl.comptime_depth_limit, "Limit of nested comptime calls");
   option("--lomem-reservation-end,--link-section-start-address-bytes", o.low_memory_end,

@@ -125,8 +125,6 @@ TEST(SemaErrors, Layout) {
               HasSubstr("@set_tile_code comes before @set_rectangle"));
   EXPECT_THAT(layout_errors("@set_rectangle(2, 2);\n@set_tile_code(2, 0, \"pe.csl\", .{});"),
               HasSubstr("the column must be between 0 and 1, this is 2"));
-  EXPECT_THAT(layout_errors("@set_rectangle(1, 1);\n@set_tile_code(0, 0, \"pe.csl\", .{ .x = 1 });"),
-              HasSubstr("'pe.csl' has no parameter 'x'"));
   EXPECT_THAT(layout_errors("@set_rectangle(1, 1);\nconst c = @get_color(1);\n@set_color_config(0, 0, c, .{ "
                             ".routes = .{ .rx = .{RAMP}, .tx = .{WSET} } });"),
               HasSubstr("help: did you mean 'WEST'?"));
