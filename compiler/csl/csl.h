@@ -14,6 +14,15 @@
 
 namespace cs::csl {
 
+struct Value;
+
+// Is told what declarations stand for while they are evaluated, once per instance: for tools that show it.
+class ValueObserver {
+ public:
+  virtual ~ValueObserver() = default;
+  virtual void declared(SourceLoc name, const Value&) = 0;
+};
+
 struct CslOptions {
   std::string layout;                                   // path of the layout file
   std::vector<std::pair<std::string, std::string>> params;  // --params=name:value of the layout file
@@ -29,6 +38,7 @@ struct CslOptions {
   int comptime_depth_limit = 200;
   int64_t comptime_step_limit = 2'000'000'000;          // evaluation steps before "comptime evaluation does not end"
   int threads = 1;
+  ValueObserver* observer = nullptr;
 };
 
 // A tile program that did not compile. Whoever wrote the text (a generator) may write another one.

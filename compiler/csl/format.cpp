@@ -24,7 +24,8 @@ void match_brackets(Pieces& pieces) {
 
 // The text of a builtin with its @.
 std::string_view text_of(const Token& token) {
-  return token.kind == Tok::builtin ? std::string_view(token.text.data() - 1, token.text.size() + 1) : token.text;
+  return token.kind == Tok::builtin ? std::string_view(token.text.data() - 1, token.text.size() + 1)
+                                    : token.text;
 }
 
 void add_comments(const Syntax& syntax, Pieces& pieces) {
@@ -59,7 +60,8 @@ Pieces pieces_of(const Syntax& syntax) {
   match_brackets(out);
   out.back().marks |= mark::begin;  // the comments before it are those of a declaration
   for (size_t i = 1; i < out.size(); ++i)
-    out[i].captured = out[i - 1].is(mark::capture_open) || (out[i - 1].captured && !out[i - 1].is(mark::capture_close));
+    out[i].captured =
+        out[i - 1].is(mark::capture_open) || (out[i - 1].captured && !out[i - 1].is(mark::capture_close));
   for (size_t i = 0; i + 3 < out.size(); ++i)
     out[i].wide = out[i].is(mark::list) && out[i + 1].kind == Tok::dot && out[i + 3].kind == Tok::assign;
   add_comments(syntax, out);

@@ -1,7 +1,8 @@
 // The formatter of CSL: the same tokens and comments with the white space of docs/csl-style.md.
 //
-// Where lines break is the author's choice as long as the rules allow it, so laid-out tables stay tables; statements
-// begin lines of their own, and a line that is too long is broken. Formatting what was formatted changes nothing.
+// Where lines break is the author's choice as long as the rules allow it, so laid-out tables stay tables;
+// statements begin lines of their own, and a line that is too long is broken. Formatting what was formatted
+// changes nothing.
 #pragma once
 
 #include <optional>

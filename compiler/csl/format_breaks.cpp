@@ -1,6 +1,7 @@
 // Where lines begin: what the rules want, and what the author wants where the rules allow it.
 //
-//  1. Declarations and statements begin lines, but for a block of one statement that stands on one line. Of the blocks
+//  1. Declarations and statements begin lines, but for a block of one statement that stands on one line. Of
+//  the blocks
 //     of one if all do or none does.
 //  2. The author's breaks stay where may_break_before allows them; behind a comment there is always one.
 //  3. Switch cases: all begin lines, or none.
@@ -33,7 +34,9 @@ bool stays_on_line(const Pieces& p, size_t open) {
   return !has_comment(p, open, close + 1) && p[open].trailing.empty() && statements(p, open) <= 1;
 }
 
-bool forced(const Pieces& p, size_t i) { return !p[i].above.empty() || (i > 0 && !p[i - 1].trailing.empty()); }
+bool forced(const Pieces& p, size_t i) {
+  return !p[i].above.empty() || (i > 0 && !p[i - 1].trailing.empty());
+}
 
 void break_one(Pieces& p, size_t open) {
   const size_t close = p[open].match;
@@ -78,7 +81,8 @@ void break_block(Pieces& p, size_t open) {
 
 bool may_break_before(const Pieces& p, size_t at) {
   const Piece &left = p[at - 1], &right = p[at];
-  if (right.is(mark::tight | mark::capture_close | mark::prongs | mark::members | mark::list | mark::extents) &&
+  if (right.is(mark::tight | mark::capture_close | mark::prongs | mark::members | mark::list |
+               mark::extents) &&
       right.kind != Tok::dot)
     return false;
   if (right.captured || left.is(mark::prefix | mark::capture_open | mark::extents)) return false;
@@ -116,7 +120,8 @@ bool may_break_before(const Pieces& p, size_t at) {
     case Tok::gt:
     case Tok::ge:
       return !right.is(mark::prefix | mark::capture_open) ||
-             (left.kind >= Tok::plus && left.kind <= Tok::ge) || left.kind == Tok::kw_and || left.kind == Tok::kw_or;
+             (left.kind >= Tok::plus && left.kind <= Tok::ge) || left.kind == Tok::kw_and ||
+             left.kind == Tok::kw_or;
     case Tok::dot:
       if (right.is(mark::tight)) return true;
       break;
@@ -129,8 +134,8 @@ bool may_break_before(const Pieces& p, size_t at) {
     default:
       break;
   }
-  const bool behind_operator = left.kind == Tok::pipe ? !left.is(mark::capture_open)
-                                                      : left.kind >= Tok::plus && left.kind <= Tok::ge;
+  const bool behind_operator =
+      left.kind == Tok::pipe ? !left.is(mark::capture_open) : left.kind >= Tok::plus && left.kind <= Tok::ge;
   return right.is(mark::body) || behind_operator || left.kind == Tok::kw_and || left.kind == Tok::kw_or ||
          left.kind == Tok::arrow || left.kind == Tok::fat_arrow;
 }

@@ -1,8 +1,8 @@
 // Indentation and the text of the lines.
 //
-// Inside of brackets whose contents begin a line, two more than the line on which the bracket opened; else below the
-// first thing behind the bracket, or four more than the line if that is too far to the right. A statement that goes on
-// is indented by four, what an if or a loop without braces governs by two.
+// Inside of brackets whose contents begin a line, two more than the line on which the bracket opened; else
+// below the first thing behind the bracket, or four more than the line if that is too far to the right. A
+// statement that goes on is indented by four, what an if or a loop without braces governs by two.
 #include <algorithm>
 
 #include "compiler/csl/format_tokens.h"
@@ -24,7 +24,7 @@ struct Open {
   int inside = 0;     // of what begins a line directly inside
   int statement = 0;  // of the statement or element that is being written
   bool aligned = false;
-  int bodies = 0;     // of if and loops without braces that began a line in it
+  int bodies = 0;  // of if and loops without braces that began a line in it
 };
 
 class Layout {
@@ -59,7 +59,8 @@ class Layout {
     if (p_[i].is(mark::begin)) return true;
     if (i == 0) return true;
     const size_t bracket = open_.back().bracket;
-    const bool statements = bracket == ~size_t{0} || p_[bracket].is(mark::block | mark::prongs | mark::members);
+    const bool statements =
+        bracket == ~size_t{0} || p_[bracket].is(mark::block | mark::prongs | mark::members);
     return !statements && (p_[i - 1].kind == Tok::comma || i - 1 == bracket);
   }
 
@@ -95,9 +96,7 @@ class Layout {
     const bool holds_statements = p_[i].is(mark::block | mark::prongs | mark::members);
     const int first = column_ + (i + 1 < p_.size() && space_between(p_, i, i + 1) ? 1 : 0);
     o.aligned = !hangs && !holds_statements && first <= kFarRight;
-    o.inside = o.aligned                     ? first
-               : hangs || holds_statements ? o.base + kIndent
-                                           : o.base + kContinued;
+    o.inside = o.aligned ? first : hangs || holds_statements ? o.base + kIndent : o.base + kContinued;
     o.statement = o.inside;
     open_.push_back(o);
   }
@@ -141,7 +140,9 @@ void write_above(const Pieces& p, size_t i, int indent, bool first, std::string&
 
 }  // namespace
 
-std::vector<Line> lay_out(const Pieces& pieces, std::vector<int>& columns) { return Layout(pieces, columns).run(); }
+std::vector<Line> lay_out(const Pieces& pieces, std::vector<int>& columns) {
+  return Layout(pieces, columns).run();
+}
 
 std::string write(const Pieces& p, const std::vector<Line>& lines, int width) {
   const std::vector<int> comments = comment_columns(p, lines, width);

@@ -88,7 +88,8 @@ bool sticks_to_previous(const Pieces& p, size_t left, size_t right) {
 
 bool space_between(const Pieces& p, size_t left, size_t right) {
   // Numbers such as `1.` would take up the dots that follow.
-  if (p[right].kind == Tok::ellipsis && p[left].kind == Tok::floating && p[left].text.ends_with('.')) return true;
+  if (p[right].kind == Tok::ellipsis && p[left].kind == Tok::floating && p[left].text.ends_with('.'))
+    return true;
   return !sticks_to_next(p, left) && !sticks_to_previous(p, left, right);
 }
 

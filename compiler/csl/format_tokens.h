@@ -14,13 +14,13 @@ namespace cs::csl {
 // One token and what will stand before it.
 struct Piece {
   Tok kind = Tok::end;
-  std::string_view text;    // as in the source, a builtin with its @
+  std::string_view text;  // as in the source, a builtin with its @
   uint16_t marks = 0;
-  uint32_t match = 0;       // of a bracket: its partner; else itself
-  bool line_break = false;  // begins a line
-  bool blank = false;       // a blank line stands before it, and before its comments
-  bool captured = false;    // stands between the bars of a capture
-  bool wide = false;        // a list with names: blanks inside its braces
+  uint32_t match = 0;                   // of a bracket: its partner; else itself
+  bool line_break = false;              // begins a line
+  bool blank = false;                   // a blank line stands before it, and before its comments
+  bool captured = false;                // stands between the bars of a capture
+  bool wide = false;                    // a list with names: blanks inside its braces
   std::vector<std::string_view> above;  // comments on lines of their own before it
   std::vector<uint8_t> above_blank;     // whether a blank line precedes each
   std::string_view trailing;            // comment behind it on its line
@@ -38,14 +38,15 @@ bool may_break_before(const Pieces&, size_t at);
 // Line breaks that the rules want and those of the author that they allow.
 void choose_breaks(Pieces&);
 void break_block(Pieces&, size_t open);  // its statements or cases, and what belongs to the same if
-void close_like_open(Pieces&);  // a closing bracket begins a line if what its partner opens does
+void close_like_open(Pieces&);           // a closing bracket begins a line if what its partner opens does
 
 // A line of the result: tokens [begin, end), where they stand.
 struct Line {
   size_t begin = 0, end = 0;
   int indent = 0, width = 0;  // width: of all tokens, indentation included
 };
-std::vector<Line> lay_out(const Pieces&, std::vector<int>& columns);  // format_lines.cpp; columns: one per token
+std::vector<Line> lay_out(const Pieces&,
+                          std::vector<int>& columns);  // format_lines.cpp; columns: one per token
 std::string write(const Pieces&, const std::vector<Line>&, int width);
 // Breaks lines that are too long; false: there was nothing to break (format_width.cpp).
 bool break_long_lines(Pieces&, const std::vector<Line>&, const std::vector<int>& columns, int width);

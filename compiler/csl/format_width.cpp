@@ -1,8 +1,10 @@
 // Breaks lines that are too long: the outermost list that helps, at the last place that fits.
 //
 //  1. A block that stands on one line is opened up.
-//  2. A list or call at the end of the line whose braces reach beyond the limit: its contents get lines of their own.
-//  3. Else the line breaks at the outermost comma, then `and` and `or`, then other operators, that still fits, and if
+//  2. A list or call at the end of the line whose braces reach beyond the limit: its contents get lines of
+//  their own.
+//  3. Else the line breaks at the outermost comma, then `and` and `or`, then other operators, that still
+//  fits, and if
 //     none does at the first one.
 #include <algorithm>
 
@@ -26,7 +28,8 @@ bool open_block(Pieces& p, const Line& line) {
 // Closing brackets, commas, semicolons and the brace of a block are all that follows.
 bool only_ends_follow(const Pieces& p, size_t from, const Line& line) {
   for (size_t i = from; i < line.end; ++i)
-    if (!p[i].closes() && !p[i].is(mark::block) && p[i].kind != Tok::semicolon && p[i].kind != Tok::comma) return false;
+    if (!p[i].closes() && !p[i].is(mark::block) && p[i].kind != Tok::semicolon && p[i].kind != Tok::comma)
+      return false;
   return true;
 }
 
@@ -95,7 +98,8 @@ bool break_long_lines(Pieces& p, const std::vector<Line>& lines, const std::vect
   bool changed = false;
   for (const Line& line : lines)
     if (line.width > width)
-      changed |= open_block(p, line) || open_list(p, line, columns, width) || break_at_best(p, line, columns, width);
+      changed |=
+          open_block(p, line) || open_list(p, line, columns, width) || break_at_best(p, line, columns, width);
   if (changed) close_like_open(p);
   return changed;
 }

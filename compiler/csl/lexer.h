@@ -1,8 +1,8 @@
 // Tokens of CSL.
 //
-// The whole text is cut into a vector of tokens: white space goes, comments too unless somebody asks for them, a token
-// keeps its text (a view into the source) and position, numbers and strings are decoded later by the parser. Errors (stray
-// characters, strings without an end) are reported here and give a token of kind `error`.
+// The whole text is cut into a vector of tokens: white space goes, comments too unless asked for, a token
+// keeps its text (a view into the source) and position, numbers and strings are decoded later by the parser.
+// Errors (stray characters, strings without an end) are reported here and give a token of kind `error`.
 #pragma once
 
 #include <string>

@@ -148,7 +148,9 @@ std::unique_ptr<File> parse(uint32_t source, Diag& diag) { return Parser(source,
 
 Syntax parse_syntax(uint32_t source, Diag& diag) {
   Syntax out;
-  out.file = Parser(source, diag, out).run();
+  Parser parser(source, diag, out);
+  out.file = parser.run();
+  if (!out.file) out.rest = parser.rest();
   return out;
 }
 

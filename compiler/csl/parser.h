@@ -24,6 +24,7 @@ class Parser {
   Parser(uint32_t source, Diag& diag);
   explicit Parser(uint32_t source, Diag& diag, Syntax& out);  // tokens, comments and marks as well
   std::unique_ptr<ast::File> run();
+  std::unique_ptr<ast::File> rest() { return std::move(file_); }  // after run() gave nothing: what it has read
 
  private:
   static constexpr int kMaxDepth = 400, kMaxHeight = 1000;

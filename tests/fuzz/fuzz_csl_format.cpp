@@ -1,5 +1,5 @@
-// What parses can be formatted at any width: tokens and comments stay (format checks that itself), a second time changes
-// nothing, and the result parses to the same tree.
+// What parses can be formatted at any width: tokens and comments stay (format checks that itself), a second
+// time changes nothing, and the result parses to the same tree.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -9,7 +9,8 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   cs::Diag diag;
-  const uint32_t source = diag.sources.add("input.csl", std::string(reinterpret_cast<const char*>(data), size));
+  const uint32_t source =
+      diag.sources.add("input.csl", std::string(reinterpret_cast<const char*>(data), size));
   const auto tree = cs::csl::parse(source, diag);
   if (!tree) {
     cs::Diag again;
@@ -19,7 +20,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   for (const int width : {40, 120}) {
     cs::Diag once, twice;
-    const auto text = cs::csl::format(once.sources.add("input.csl", diag.sources.text(source)), once, {width});
+    const auto text =
+        cs::csl::format(once.sources.add("input.csl", diag.sources.text(source)), once, {width});
     if (!text) __builtin_trap();
     const uint32_t result = twice.sources.add("formatted.csl", *text);
     const auto formatted = cs::csl::parse(result, twice);

@@ -55,7 +55,8 @@ std::vector<std::string> files_of(const std::vector<std::string>& inputs) {
   return out;
 }
 
-std::optional<std::string> formatted(const std::string& path, std::string text, const Options& o, Diag& diag) {
+std::optional<std::string> formatted(const std::string& path, std::string text, const Options& o,
+                                     Diag& diag) {
   return csl::format(diag.sources.add(path, std::move(text)), diag, o.format);
 }
 
@@ -86,11 +87,13 @@ Outcome run_file(const std::string& path, const Options& o, cli::Reply& reply) {
 
 int run(const Options& o, cli::Reply& reply) {
   if (o.from_stdin != o.inputs.empty()) throw cli::Usage{"give files, or --stdin"};
-  if (o.in_place && (o.check || o.from_stdin)) throw cli::Usage{"--in-place goes with neither --check nor --stdin"};
+  if (o.in_place && (o.check || o.from_stdin))
+    throw cli::Usage{"--in-place goes with neither --check nor --stdin"};
   if (o.from_stdin) return run_stdin(o, reply);
   const std::vector<std::string> files = files_of(o.inputs);
   if (files.empty()) throw cli::Usage{"no .csl file below the folders"};
-  if (files.size() > 1 && !o.check && !o.in_place) throw cli::Usage{"several files need --in-place or --check"};
+  if (files.size() > 1 && !o.check && !o.in_place)
+    throw cli::Usage{"several files need --in-place or --check"};
   bool bad = false, changed = false;
   nlohmann::json report = {{"schema", "wafersmith-fmt/1"}, {"files", nlohmann::json::array()}};
   for (const std::string& path : files) {
@@ -114,7 +117,9 @@ int main_of_tool(int argc, char** argv) {
   app.add_flag("-i,--in-place", o.in_place, "Rewrite the files that change, each in one step");
   app.add_flag("--stdin", o.from_stdin, "Read from stdin, write to stdout");
   app.add_option("--stdin-name", o.name, "How messages call what comes from stdin")->capture_default_str();
-  app.add_option("--width", o.format.width, "Longest line")->check(CLI::Range(40, 1000))->capture_default_str();
+  app.add_option("--width", o.format.width, "Longest line")
+      ->check(CLI::Range(40, 1000))
+      ->capture_default_str();
   app.add_flag("--json", o.json, "One JSON object on stdout");
   app.add_option("-j,--threads", o.threads, "Accepted by every tool; this one runs on one thread");
   app.add_option("--seed", o.seed, "Accepted by every tool; nothing here is random");
