@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "runtime/machine/fields.h"
+#include "runtime/machine/shipped.h"
 #include "runtime/support/yaml.h"
 
 namespace cs {
@@ -208,6 +209,7 @@ std::vector<std::string> machine_names() {
   for (const auto& entry : fs::directory_iterator(machines_directory(), ec)) {
     if (entry.path().extension() == ".yaml") names.push_back(entry.path().stem().string());
   }
+  if (names.empty()) names = built_in_machine_names();
   std::sort(names.begin(), names.end());
   return names;
 }

@@ -4,11 +4,13 @@
 // 2. A visitor over the field list (fields.h) reads each key from its section and reports unknown ones.
 // 3. The result is verified against itself.
 #include <algorithm>
+#include <filesystem>
 
 #include <fmt/format.h>
 
 #include "runtime/machine/fields.h"
 #include "runtime/machine/machine.h"
+#include "runtime/machine/shipped.h"
 #include "runtime/support/yaml.h"
 
 namespace cs {
@@ -101,6 +103,15 @@ void read_simd(const YamlNode& node, std::vector<std::pair<std::string, int>>& t
   std::sort(table.begin(), table.end());
 }
 
+// One of machine_names(): the file beside the tools, else what was built in.
+std::optional<YamlDoc> parse_shipped(const std::string& name, Diag& diag) {
+  const std::string path = machines_directory() + "/" + name + ".yaml";
+  std::error_code ec;
+  std::optional<std::string> text = built_in_machine(name);
+  if (!text || std::filesystem::exists(path, ec)) return YamlDoc::parse_file(path, diag);
+  return YamlDoc::parse_text(std::move(*text), name + ".yaml", diag);
+}
+
 std::optional<Machine> read_base(YamlMap& root, Diag& diag) {
   const YamlNode* node = root.child("base");
   if (node == nullptr) return Machine{};
@@ -115,7 +126,7 @@ std::optional<Machine> read_base(YamlMap& root, Diag& diag) {
     return std::nullopt;
   }
   Diag quiet;
-  const auto doc = YamlDoc::parse_file(machines_directory() + "/" + base + ".yaml", quiet);
+  const auto doc = parse_shipped(base, quiet);
   if (!doc || doc->root().find("base") != nullptr) {
     diag.error(node->loc(), fmt::format("'{}' is itself built on another machine", base),
                "build on wse2 or wse3");
@@ -156,7 +167,6 @@ std::optional<Machine> parse_machine(std::string text, const std::string& name, 
 std::optional<Machine> load_machine(const std::string& name_or_path, Diag& diag) {
   const bool is_path = name_or_path.find('/') != std::string::npos || name_or_path.ends_with(".yaml") ||
                        name_or_path.ends_with(".yml");
-  std::string path = name_or_path;
   if (!is_path) {
     const std::vector<std::string> names = machine_names();
     if (std::find(names.begin(), names.end(), name_or_path) == names.end()) {
@@ -167,9 +177,8 @@ std::optional<Machine> load_machine(const std::string& name_or_path, Diag& diag)
                                     machines_directory()));
       return std::nullopt;
     }
-    path = machines_directory() + "/" + name_or_path + ".yaml";
   }
-  const auto doc = YamlDoc::parse_file(path, diag);
+  const auto doc = is_path ? YamlDoc::parse_file(name_or_path, diag) : parse_shipped(name_or_path, diag);
   return doc ? read_machine(doc->root(), diag) : std::nullopt;
 }
 

@@ -30,3 +30,13 @@ run cslc sim/message_layout.csl --arch=wse2 --fabric-dims=20,4 --fabric-offsets=
 run cs_python host_api/run.py wse2
 run cs_python sdk_layout/run.py --arch=wse3
 run cs_python static_graphs/run_snippet.py retrace
+
+# A project of somebody's, built against what was installed; by pkg-config too, and with nothing else installed beside it.
+"$cmake" -S "$source/tests/installed" -B consumer -G Ninja -DCMAKE_BUILD_TYPE=Release "-DCMAKE_PREFIX_PATH=$prefix" >consumer.log
+"$cmake" --build consumer >>consumer.log
+net="$source/models/mnist_mlp"
+consumer/consumer "$net/model.onnx" "$net/inputs_0.npz" "$net/expected_0.npz" sim/chain_layout.csl
+pc=$(find "$prefix" -name wafersmith.pc -printf %h)
+flags=$(PKG_CONFIG_PATH="$pc" pkg-config --cflags --libs wafersmith)
+eval "c++ -std=c++20 -O1 '$source/tests/installed/main.cpp' -o by_pkg_config $flags"
+./by_pkg_config "$net/model.onnx" "$net/inputs_0.npz" "$net/expected_0.npz" sim/chain_layout.csl

@@ -31,7 +31,7 @@ function(cs_test name)
   if(sources)
     add_executable(${name} ${sources})
     target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gtest_main GTest::gmock)
-    target_compile_definitions(${name} PRIVATE CS_SOURCE_DIR="${CMAKE_SOURCE_DIR}" CS_BINARY_DIR="${CMAKE_BINARY_DIR}")
+    target_compile_definitions(${name} PRIVATE CS_SOURCE_DIR="${PROJECT_SOURCE_DIR}" CS_BINARY_DIR="${PROJECT_BINARY_DIR}")
     gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
   endif()
 endfunction()
@@ -45,7 +45,7 @@ function(cs_embed name root)
   add_custom_command(
     OUTPUT ${out}
     COMMAND ${CMAKE_COMMAND} -DNAME=${name} -DROOT=${root} "-DFILES=${files}" -DOUT=${out}
-            -P ${CMAKE_SOURCE_DIR}/tools/cmake/embed.cmake
-    DEPENDS ${ARGN} ${CMAKE_SOURCE_DIR}/tools/cmake/embed.cmake VERBATIM)
+            -P ${PROJECT_SOURCE_DIR}/tools/cmake/embed.cmake
+    DEPENDS ${ARGN} ${PROJECT_SOURCE_DIR}/tools/cmake/embed.cmake VERBATIM)
   set(${name}_SOURCE ${out} PARENT_SCOPE)
 endfunction()

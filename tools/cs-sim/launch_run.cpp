@@ -8,35 +8,11 @@
 #include <charconv>
 #include <cstring>
 
+#include "runtime/host/exports.h"
 #include "runtime/host/session.h"
 
 namespace cs {
 namespace {
-
-// Where a symbol exists, in coordinates of the user rectangle, and its largest number of elements.
-struct Extent {
-  Rect rect;
-  uint32_t elements = 0;
-  DataType type = DataType::f32;
-};
-
-std::optional<Extent> extent_of(const Program& p, const std::string& name) {
-  int left = INT32_MAX, top = INT32_MAX, right = -1, bottom = -1;
-  Extent e;
-  for (const TileRect& r : p.rects) {
-    const Symbol* s = p.tiles[r.tile].symbol(name);
-    if (s == nullptr) continue;
-    left = std::min(left, r.rect.x);
-    top = std::min(top, r.rect.y);
-    right = std::max(right, r.rect.x + r.rect.w);
-    bottom = std::max(bottom, r.rect.y + r.rect.h);
-    e.elements = std::max(e.elements, s->elements);
-    e.type = s->type;
-  }
-  if (right < 0) return std::nullopt;
-  e.rect = {left - p.user.x, top - p.user.y, right - left, bottom - top};
-  return e;
-}
 
 std::string export_list(const Program& p) {
   std::string list;
@@ -46,7 +22,7 @@ std::string export_list(const Program& p) {
 }
 
 bool copy_in(Session& session, const Program& p, const NamedArray& a, Diag& diag) {
-  const auto extent = extent_of(p, a.name);
+  const auto extent = extent_of_export(p, a.name);
   if (!extent) {
     diag.error_at(a.name, "no exported symbol of this name", export_list(p));
     return false;
@@ -175,31 +151,6 @@ std::string launchable(const Program& p) {
     list += (list.empty() ? "" : ", ") + e.name + (types.empty() ? "" : "(" + types + ")");
   }
   return list;
-}
-
-std::vector<NamedArray> read_exports(Device& device) {
-  const Program& p = device.program();
-  std::vector<NamedArray> out;
-  for (const ExportedName& e : p.exports) {
-    const auto extent = e.is_function ? std::nullopt : extent_of(p, e.name);
-    if (!extent || extent->elements == 0) continue;
-    const size_t bytes = extent->elements * size_t(data_type_bytes(extent->type));
-    ops::Tensor tensor(ops::TensorType{extent->type, {extent->rect.h, extent->rect.w, extent->elements}});
-    for (const TileRect& r : p.rects) {
-      const Symbol* s = p.tiles[r.tile].symbol(e.name);
-      if (s == nullptr) continue;
-      const size_t count = s->elements * size_t(data_type_bytes(s->type));
-      for (int y = r.rect.y; y < r.rect.y + r.rect.h; ++y)
-        for (int x = r.rect.x; x < r.rect.x + r.rect.w; ++x) {
-          const size_t at = size_t(y - p.user.y - extent->rect.y) * size_t(extent->rect.w) +
-                            size_t(x - p.user.x - extent->rect.x);
-          device.read({x, y}, s->address,
-                      std::span(tensor.bytes).subspan(at * bytes, std::min(count, bytes)));
-        }
-    }
-    out.push_back({e.name, std::move(tensor)});
-  }
-  return out;
 }
 
 }  // namespace cs

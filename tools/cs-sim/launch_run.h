@@ -38,7 +38,5 @@ std::optional<LaunchRun> run_launches(Device&, const std::vector<Launch>& functi
                                       const std::vector<NamedArray>& inputs, Cycle max_cycles, Diag&);
 // The functions that PEs have and --launch takes, as "run, init(i16, f32)"; empty if there is none.
 std::string launchable(const Program&);
-// All exported variables at the present cycle; takes no time.
-std::vector<NamedArray> read_exports(Device&);
 
 }  // namespace cs

@@ -15,6 +15,7 @@
 #include <iostream>
 
 #include "runtime/host/copy_run.h"
+#include "runtime/host/exports.h"
 #include "runtime/host/model_run.h"
 #include "runtime/host/training_data.h"
 #include "runtime/support/files.h"

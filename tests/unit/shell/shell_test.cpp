@@ -14,6 +14,7 @@
 #include "simulator/systemc/wafer_module.h"
 #include "tests/unit/shell/samples.h"
 #include "runtime/host/session.h"
+#include "runtime/host/exports.h"
 #include "tools/cs-sim/launch_run.h"
 #include "tools/cs-sim/sim_device.h"
 
