@@ -269,6 +269,29 @@ Send send_of(const Runs& sent, const Runs& stored) {
   return s;
 }
 
+// Whether no result depends on the state, as running statistics that only the next step reads.
+bool is_read_by_itself_alone(const Region& r, const KeptState& state) {
+  std::vector<bool> read(r.program.buffers.size(), false);
+  for (const int result : r.result_buffer) read[size_t(result)] = true;
+  const auto reads = [&](const LoopAccess& a) {
+    bool more = false;
+    for (const int b : {a.buffer, a.index}) {
+      if (b < 0 || read[size_t(b)]) continue;
+      read[size_t(b)] = more = true;
+    }
+    return more;
+  };
+  for (bool more = true; more;) {
+    more = false;
+    for (const ops::LoopBlock& block : r.program.blocks)
+      for (const LoopStatement& s : block.statements) {
+        if (!read[size_t(s.out.buffer)]) continue;
+        for (const LoopAccess& a : s.loads) more = reads(a) || more;
+      }
+  }
+  return !read[size_t(state.kept)];
+}
+
 }  // namespace
 
 int64_t words_stored(const Region& r, const RegionShare& share) {
@@ -333,8 +356,12 @@ RegionShare shard_region(const Region& r, const RegionCut& cut, int x, int y) {
     turns_of(elements, cut, false, x, y, turns[i]);
   }
   std::vector<bool> whole(r.program.buffers.size(), false);
-  // What a sample reads of a state, the one before has to make; until that reads nothing more.
+  // What a sample reads of a state, the one before has to make; until that reads nothing more. A state that no
+  // result reads is cut as a result would be.
   std::vector<Runs> kept(r.states.size());
+  for (size_t k = 0; k < kept.size(); ++k)
+    if (is_read_by_itself_alone(r, r.states[k]))
+      kept[k] = part_of(r.program.buffers[size_t(r.states[k].kept)].type.elements(), cut, x, y);
   for (bool done = false; !done;) {
     std::vector<bool> next = whole;
     share = {};

@@ -19,6 +19,8 @@
 
 #include "compiler/csl/loader.h"
 #include "compiler/csl/mir.h"
+#include "compiler/csl/mir_passes.h"
+#include "compiler/csl/mir_text.h"
 #include "compiler/csl/placement.h"
 #include "compiler/csl/route_check.h"
 #include "runtime/support/parallel.h"
@@ -72,6 +74,48 @@ void merge(const Diag& from, Diag& to) {
 // The file of a tile program, whose name has its parameters behind it.
 std::string file_of(const MirTile& tile) { return tile.name.substr(0, tile.name.find(" (")); }
 
+// Optimises and links. If the code does not fit into the memory of a PE, loops are unrolled as far as it does.
+bool build_tile(const CslOptions& options, size_t number, const MirTile& mir, const Machine& machine, TileProgram& out,
+                const Sources& sources, Diag& diag, uint32_t& too_many, std::vector<mir::NotUnrolled>& stays) {
+  size_t step = 0;
+  if (options.dump) options.dump(number, step, "lowered", mir::print(mir));
+  if (options.opt_level <= 0) return link_tile(mir, machine, out, sources, diag, &too_many);
+  mir::Options passes{.level = options.opt_level};
+  if (options.dump)
+    passes.after = [&](std::string_view pass, const MirTile& tile) {
+      options.dump(number, ++step, pass, mir::print(tile));
+    };
+  for (;;) {
+    MirTile tile = mir;
+    const mir::Result result = mir::optimise(tile, machine, passes);
+    Diag attempt;
+    too_many = 0;
+    TileProgram linked;
+    const bool ok = link_tile(tile, machine, linked, sources, attempt, &too_many);
+    if (!ok && too_many > 0 && result.unrolled_bytes > 0 && passes.code_budget > 0) {
+      const uint32_t fits = result.unrolled_bytes > 2 * too_many ? result.unrolled_bytes - 2 * too_many : 0;
+      passes.code_budget = std::min(fits, passes.code_budget / 2);
+      continue;
+    }
+    merge(attempt, diag);
+    for (const mir::NotUnrolled& n : result.not_unrolled) stays.push_back(n);
+    out = std::move(linked);
+    return ok;
+  }
+}
+
+// Each loop once, however many tile programs have it.
+void note_loops(const std::vector<std::vector<mir::NotUnrolled>>& stays, const Machine& machine, Diag& diag) {
+  std::vector<SourceLoc> seen;
+  for (const std::vector<mir::NotUnrolled>& loops : stays)
+    for (const mir::NotUnrolled& n : loops) {
+      if (std::find(seen.begin(), seen.end(), n.loc) != seen.end()) continue;
+      seen.push_back(n.loc);
+      diag.note(n.loc, fmt::format("this loop of {} trips is not unrolled: {} instructions more are beyond {} bytes",
+                                   n.trips, n.instructions, machine.core.memory_bytes));
+    }
+}
+
 bool link_all(const CslOptions& options, const MirLayout& layout, const Machine& machine, Program& out, Diag& diag,
               std::vector<TileFailure>& failures) {
   size_t count = layout.tiles.size();
@@ -79,12 +123,15 @@ bool link_all(const CslOptions& options, const MirLayout& layout, const Machine&
   std::vector<Diag> diags(count);
   std::vector<uint8_t> ok(count, 0);
   std::vector<uint32_t> too_many(count, 0);
+  std::vector<std::vector<mir::NotUnrolled>> stays(count);
   std::atomic<size_t> done = count;  // they have been evaluated
   Workers(options.threads).for_each(count, [&](size_t i) {
-    ok[i] = link_tile(layout.tiles[i], machine, out.tiles[i], diag.sources, diags[i], &too_many[i]);
+    ok[i] = build_tile(options, i, layout.tiles[i], machine, out.tiles[i], diag.sources, diags[i], too_many[i],
+                       stays[i]);
     progress::part("csl", ++done, 2 * count);
   });
   for (const Diag& d : diags) merge(d, diag);
+  note_loops(stays, machine, diag);
   for (size_t i = 0; i < count; ++i)
     if (ok[i] == 0) failures.push_back({file_of(layout.tiles[i]), too_many[i]});
   return std::find(ok.begin(), ok.end(), 0) == ok.end();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -37,6 +38,10 @@ struct CslOptions {
   int max_inlined_iterations = 1000;
   int comptime_depth_limit = 200;
   int64_t comptime_step_limit = 2'000'000'000;          // evaluation steps before "comptime evaluation does not end"
+  int opt_level = 2;                                    // --opt-level: 0 as written, 1 values, 2 loops and branches too
+  // Called with the MIR of a tile (its number) after each pass that changed it, step 0 is before all ("lowered").
+  // Tiles come in any order, from several threads.
+  std::function<void(size_t tile, size_t step, std::string_view pass, const std::string& text)> dump;
   int threads = 1;
   ValueObserver* observer = nullptr;
 };

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "compiler/frontend/batch_statistics.h"
 #include "compiler/frontend/loss_config.h"
 #include "compiler/frontend/training_step.h"
 #include "compiler/graph/batch.h"
@@ -115,6 +116,27 @@ int64_t read_batches(ModelConfig& c, TrainingPlan& plan) {
   return samples;
 }
 
+constexpr const char* kDropouts[] = {
+    "dropout_rate",       "dropout",          "attention_dropout_rate",      "embedding_dropout_rate",
+    "cls_dropout_rate",   "label_dropout_rate", "encoder_output_dropout_rate", "residual_dropout_rate",
+    "relu_dropout_rate"};
+
+// Nobody shall believe that a step does what it leaves out.
+void say_what_is_left_out(ModelConfig& c) {
+  for (const char* name : kDropouts) {
+    const std::string key = std::string("model.") + name;
+    const double rate = c.real(key, 0);
+    if (!(rate >= 0 && rate < 1))
+      c.error(key, fmt::format("a rate is at least 0 and below 1, got {}", rate));
+    else if (rate > 0)
+      c.warning(key, fmt::format("dropout is not built: steps drop nothing instead of {:g} %", 100 * rate),
+                "set it to 0 to say so");
+  }
+  if (c.text("runconfig.mode", "") == "train_and_eval")
+    c.warning("runconfig.mode", "the program has steps of training; evaluation is a program of its own",
+              "compile this file with --set runconfig.mode=eval too");
+}
+
 // Tensors of a batch, where inputs are still those of a sample.
 bool make_batch_of(Graph& g, int64_t samples, Diag& diag) {
   return graph::propagate_samples(g, diag) && graph::make_batch(g, samples, diag);
@@ -135,8 +157,10 @@ bool is_training(ModelConfig& c) {
 bool train_as_configured(ModelConfig& c, Graph& g, const std::vector<ValueId>& parameters, Diag& diag) {
   TrainingPlan plan;
   if (!read_trainer(c, plan)) return false;
+  say_what_is_left_out(c);
   const int64_t batch = read_batches(c, plan);
   if (!diag.ok() || !make_batch_of(g, batch, diag)) return false;
+  use_batch_statistics(g);
   plan.loss = add_loss(c, g, batch, diag);
   if (!plan.loss.valid() || !diag.ok()) return false;
   plan.outputs = {plan.loss};

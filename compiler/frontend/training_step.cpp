@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "compiler/frontend/batch_statistics.h"
 #include "compiler/graph/expand.h"
 #include "compiler/graph/gradients.h"
 #include "runtime/ops/gradient_scaling.h"
@@ -37,7 +38,7 @@ class Builder {
   bool run() {
     if (!check_loss()) return false;
     std::vector<ValueId> wanted = plan_.gradients;
-    if (plan_.optimizer && !take_parameters()) return false;
+    if (plan_.optimizer && !(take_parameters() && take_statistics())) return false;
     const size_t asked = wanted.size();
     for (const Parameter& p : parameters_) wanted.push_back(p.used);
     std::vector<ValueId> gradients;
@@ -98,6 +99,24 @@ class Builder {
       g_.replace_uses(v, used);
       if (kept != type) g_.set_input_of(g_.value(used).producer, 0, master);
       parameters_.push_back({master, used, {}, name});
+    }
+    return true;
+  }
+
+  // They go on with every batch, also with those that make one update together.
+  bool take_statistics() {
+    std::vector<RunningStatistic> statistics;
+    if (!running_statistics(g_, statistics, diag_)) return false;
+    for (const RunningStatistic& s : statistics) {
+      const auto constant = g_.shared_constant_of(s.before);
+      const std::string name = g_.value(s.before).name;
+      const DataType type = constant->type.dtype, kept = wide(type);
+      g_.rename(s.before, g_.fresh_name(name + ".initial"));
+      const ValueId state = begin_state(name, "statistics", in_type(*constant, kept));
+      const ValueId used = cast(state, type, name), next = cast(s.next, kept, name + ".next");
+      if (!used.valid() || !next.valid()) return false;
+      g_.replace_uses(s.before, used);
+      go_on(state, next);
     }
     return true;
   }

@@ -65,7 +65,7 @@ class Backward {
       sum.name = g_.fresh_name(g_.value(v).name + "_gradient_sum");
       sum.op = "add";
       sum.inputs = {parts.back(), last};
-      sum.where = fmt::format("the gradient of '{}'", g_.value(v).name);
+      sum.where = fmt::format("the gradient of '{}', backward", g_.value(v).name);
       const NodeId id = g_.add_node(std::move(sum));
       parts.back() = g_.add_result(id, g_.fresh_name(g_.node(id).name + "_out"));
       if (!infer_node(g_, id, diag_)) return std::nullopt;
@@ -117,6 +117,7 @@ class Backward {
     }
     Node like = node;
     like.name = g_.fresh_name(node.name + "_gradient");
+    like.where = node.where + ", backward";
     if (!add_steps(g_, like, steps, values, diag_)) return false;
     // A loss's backward pass is an operator of the graph like the loss.
     if (row.loss) stand_alone(values, node.inputs.size());

@@ -92,8 +92,13 @@ bool steps_batch_norm(const ShapeContext& c, std::vector<DecompositionStep>& ste
     double momentum = attr_real(c.op, c.attrs, "momentum");
     std::string old = s.constant(momentum, c.inputs[3]->dtype),
                 now = s.constant(1 - momentum, c.inputs[3]->dtype);
+    const double values = double(c.inputs[0]->elements()) / double(channels);
+    const bool unbiased = attr_int(c.op, c.attrs, "unbiased") != 0 && values > 1;
+    std::string now_variance =
+        unbiased ? s.constant((1 - momentum) * values / (values - 1), c.inputs[3]->dtype) : now;
     s.result("running_mean", "add", {s.add("mul", {"mean", old}), s.add("mul", {mean, now})});
-    s.result("running_variance", "add", {s.add("mul", {"variance", old}), s.add("mul", {variance, now})});
+    s.result("running_variance", "add",
+             {s.add("mul", {"variance", old}), s.add("mul", {variance, now_variance})});
   } else {
     s.result("running_mean", "identity", {"mean"});
     s.result("running_variance", "identity", {"variance"});
@@ -255,8 +260,8 @@ bool loops_lrn(const ShapeContext& c, std::span<const TensorType> outputs, LoopP
 void add_normalizations(Rows& t) {
   AttrDef epsilon = real("epsilon", 1e-5);
   OpDef batch = by_steps("batch_norm", {"BatchNormalization"}, {"x", "scale", "bias", "mean", "variance"}, 0,
-                         {epsilon, real("momentum", 0.9), integer("training_mode", 0)}, shape_batch_norm,
-                         steps_batch_norm);
+                         {epsilon, real("momentum", 0.9), integer("training_mode", 0), integer("unbiased", 0)},
+                         shape_batch_norm, steps_batch_norm);
   batch.results = {"y", "running_mean", "running_variance"};
   batch.optional_results = 2;
   t.push_back(noted(batch, "from opset 14 also with training_mode; before, inference only"));

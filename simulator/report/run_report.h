@@ -19,6 +19,7 @@
 #include "simulator/engine/stats.h"
 #include "simulator/report/critical_path.h"
 #include "simulator/report/energy.h"
+#include "simulator/report/training.h"
 
 namespace cs::sim {
 
@@ -173,6 +174,7 @@ struct RunReport {
   std::vector<Cycle> sample_end;
   bool training = false;             // samples are steps
   std::vector<Curve> curves;         // of training: outputs of one number, the loss among them
+  TrainingFigures steps;             // of training
   std::vector<LaunchSpan> launches;  // in order; a streamed network launches nothing
   // Cycles in which a launch was under way.
   Cycle launched_cycles() const;

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "simulator/report/insights.h"
+#include "simulator/report/training_json.h"
 
 namespace cs::sim {
 namespace {
@@ -233,18 +234,6 @@ Json status_json(const RunStatus& s) {
   return {{"reason", reason_name(s.reason)}, {"cycle", s.now}, {"fault", s.fault}, {"message", s.message}};
 }
 
-// Null for what is no number, and for runs that train nothing.
-Json curves_json(const RunReport& r) {
-  if (!r.training) return nullptr;
-  Json out = Json::array();
-  for (const Curve& c : r.curves) {
-    Json values = Json::array();
-    for (const double v : c.values) values.push_back(std::isfinite(v) ? Json(v) : Json(nullptr));
-    out.push_back({{"name", c.name}, {"values", std::move(values)}});
-  }
-  return out;
-}
-
 Json stats(const RunReport& r) {
   Json out{{"schema", "wafersmith-stats/1"},
            {"program", r.program},
@@ -263,6 +252,7 @@ Json stats(const RunReport& r) {
            {"samples_per_second", or_null(r.samples_per_second)},
            {"sample_end", r.sample_end},
            {"curves", curves_json(r)},
+           {"training", training_json(r)},
            {"flops", r.flops},
            {"utilisation", r.utilisation},
            {"roof_cycles", r.roof.cycles() > 0 ? Json(r.roof.cycles()) : Json(nullptr)},

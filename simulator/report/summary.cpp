@@ -38,6 +38,25 @@ std::string curves_text(const RunReport& r) {
   return out;
 }
 
+// What a step consists of, where its bytes are, what of it crosses the edge.
+std::string training_text(const RunReport& r) {
+  if (!r.training) return "";
+  std::string phases, memory, edge;
+  for (const StepPhase& p : r.steps.phases)
+    if (p.cycles)
+      phases += fmt::format("{}{} {}", phases.empty() ? "" : ", ", p.name, rounded(*p.cycles));
+  for (const PurposeBytes& b : r.steps.memory)
+    memory += fmt::format("{}{} {}", memory.empty() ? "" : ", ", b.purpose, grouped(b.bytes));
+  for (const EdgeTraffic& t : r.steps.edge)
+    edge += fmt::format("{}{}{} {}", edge.empty() ? "" : ", ", t.tensor, t.what == "state" ? " (state)" : "",
+                        rounded(double(4 * t.words) / std::max(1, r.iterations)));
+  std::string out;
+  if (!phases.empty()) out += fmt::format("  step          {} cycles\n", phases);
+  if (!memory.empty()) out += fmt::format("  bytes         {}\n", memory);
+  if (!edge.empty()) out += fmt::format("  edge          {} bytes a step\n", edge);
+  return out;
+}
+
 std::string head(const RunReport& r) {
   std::string out = fmt::format("{} on {}", r.model.empty() ? r.program : r.model, r.machine);
   if (!r.policy.empty()) out += fmt::format(", autogen_policy {}", r.policy);
@@ -220,7 +239,7 @@ std::string one_line(const RunReport& r) {
 }
 
 std::string summary(const RunReport& r) {
-  std::string out = head(r) + curves_text(r) + figures(r) + host_text(r);
+  std::string out = head(r) + curves_text(r) + figures(r) + training_text(r) + host_text(r);
   if (r.check) out += "  check         " + check_text(r) + "\n";
   for (const auto& [fault, count] : r.allowed)
     out += fmt::format("  allowed       {} ({} times)\n", fault, count);

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <map>
+
+#include <nlohmann/json.hpp>
 
 #include "runtime/host/npz.h"
 #include "tests/e2e/run_tool.h"
@@ -190,6 +193,36 @@ TEST_F(Training, OnlyDataScalarsAndTheLossCrossTheEdge) {
   EXPECT_EQ(r.out.find("layer0_w.next"), std::string::npos);
 }
 
+// Of a step of 16 pictures with 64 pixels: 4 bytes each, 16 labels and three numbers cross the edge. 64 x 32 + 32 +
+// 32 x 10 + 10 = 2,410 weights have two numbers more each for the optimizer.
+TEST_F(Training, AReportSaysWhatAStepConsistsOf) {
+  compile("mlp");
+  const ChildResult r = run("cs-sim", {path("step.csp"), "--data", file("mlp.data.npz"), "--iterations", "4",
+                                       "--report", path("report"), "-q"});
+  ASSERT_EQ(r.exit_code, 0) << r.out << r.err;
+  const auto stats = nlohmann::json::parse(slurp(path("report") + "/stats.json"));
+  const auto& training = stats.at("training");
+  std::map<std::string, double> bytes;
+  for (const auto& row : training.at("edge"))
+    bytes[row.at("what").get<std::string>() + " " + row.at("tensor").get<std::string>()] = row.at("bytes_per_step");
+  EXPECT_EQ(bytes, (std::map<std::string, double>{{"data x", 4096},
+                                                  {"data target", 64},
+                                                  {"scalar learning_rate", 4},
+                                                  {"scalar step", 4},
+                                                  {"output loss", 4}}));
+  EXPECT_EQ(training.at("edge_bytes_per_step"), 4172);
+  EXPECT_EQ(training.at("memory_by_purpose").at("weights"), 4 * 2410);
+  EXPECT_EQ(training.at("memory_by_purpose").at("optimizer"), 8 * 2410);
+  double cycles = 0;
+  for (const auto& phase : training.at("phases")) {
+    EXPECT_GT(phase.at("kernels"), 0) << phase;
+    EXPECT_GT(phase.at("cycles"), 0) << phase;
+    cycles += phase.at("cycles").get<double>();
+  }
+  EXPECT_EQ(training.at("phases").size(), 3u);
+  EXPECT_LE(cycles, 1.01 * double(stats.at("interval_cycles")));
+}
+
 // A parabola by hand: loss = sum((w x - t)^2), dw = 2 x (w x - t), w' = w - 0.1 dw.
 TEST_F(Training, AGraphSaysWhatTrainsIt) {
   const std::string graph =
@@ -225,6 +258,54 @@ TEST_F(Training, AGraphSaysWhatTrainsIt) {
   EXPECT_THAT(numbers(out, "loss"), near({10, 1}));
   EXPECT_THAT(numbers(out, "gradient.x"), near({2, 12, 1.28, 0.96}));
   EXPECT_THAT(numbers(arrays_of(path("w.npz")), "w"), near({0.64, 0.56}));
+}
+
+// Statistics of the batch, by hand. Step 1: x = (1, 3), mean 2, variance 1, normalized (-1, 1), y = (-1.5, 2.5);
+// the loss is y . (1, 3) = 6, the gradients of scale and bias 2 and 4. The running ones become 0.9 * 4 + 0.1 * 2 =
+// 3.8 and, with the variance of a sample, 0.9 * 3 + 0.1 * 2 = 2.9. Step 2: x = (2, 8), mean 5, variance 9, y =
+// 1.8 * (-1, 1) + 0.1, loss 4; 0.9 * 3.8 + 0.1 * 5 = 3.92 and 0.9 * 2.9 + 0.1 * 18 = 4.41.
+TEST_F(Training, BatchNormTakesTheStatisticsOfTheBatch) {
+  const std::string graph =
+      write("g.yaml",
+            "graph: norm\n"
+            "inputs: [{name: x, type: 'f32[2, 1]'}]\n"
+            "constants:\n"
+            "  - {name: scale, type: 'f32[1]', value: [2]}\n"
+            "  - {name: bias, type: 'f32[1]', value: [0.5]}\n"
+            "  - {name: mean, type: 'f32[1]', value: [4]}\n"
+            "  - {name: variance, type: 'f32[1]', value: [3]}\n"
+            "  - {name: c, type: 'f32[2, 1]', value: [1, 3]}\n"
+            "nodes:\n"
+            "  - {name: y, op: batch_norm, inputs: [x, scale, bias, mean, variance],\n"
+            "     attrs: {training_mode: 1, unbiased: 1, epsilon: 0.0}}\n"
+            "  - {name: p, op: mul, inputs: [y, c]}\n"
+            "  - {name: loss, op: reduce_sum, inputs: [p], attrs: {keepdims: 0}}\n"
+            "outputs: [loss]\n"
+            "training: {loss: loss, parameters: [scale, bias], outputs: [loss, y]}\n"
+            "optimizer: {optimizer_type: SGD, learning_rate: 0.1}\n");
+  const ChildResult compiled = run("cs-compile", {graph, "-o", path("a.csp"), "--no-advice"});
+  ASSERT_EQ(compiled.exit_code, 0) << compiled.err;
+  ops::Tensor x({DataType::f32, {2, 2, 1}});
+  for (const auto& [i, v] : {std::pair{0, 1.0}, {1, 3.0}, {2, 2.0}, {3, 8.0}}) x.set(i, v);
+  Diag diag;
+  ASSERT_TRUE(write_npz(path("data.npz"), {{"x", std::move(x)}}, diag));
+  const ChildResult r = run("cs-sim", {path("a.csp"), "--data", path("data.npz"), "--state-out",
+                                       path("w.npz"), "--outputs", path("out.npz")});
+  ASSERT_EQ(r.exit_code, 0) << r.out << r.err;
+  const auto near = [](std::vector<double> v) {
+    return ::testing::Pointwise(::testing::FloatNear(1e-5F), v);
+  };
+  const auto out = arrays_of(path("out.npz")), states = arrays_of(path("w.npz"));
+  EXPECT_THAT(numbers(out, "loss"), near({6, 4}));
+  EXPECT_THAT(numbers(out, "y"), near({-1.5, 2.5, -1.7, 1.9}));
+  EXPECT_THAT(numbers(states, "scale"), near({1.6}));
+  EXPECT_THAT(numbers(states, "bias"), near({-0.3}));
+  EXPECT_THAT(numbers(states, "mean"), near({3.92}));
+  EXPECT_THAT(numbers(states, "variance"), near({4.41}));
+  // They stay on the wafer: one stream goes in, two come back.
+  const ChildResult text = run("cs-objdump", {path("a.csp"), "--text"});
+  EXPECT_EQ(text.out.find("tensor: mean"), std::string::npos);
+  EXPECT_EQ(text.out.find("tensor: variance"), std::string::npos);
 }
 
 TEST_F(Training, SaysWhatIsMissing) {

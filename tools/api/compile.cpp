@@ -31,12 +31,12 @@ void build_baselines(const CompileOptions& options, const mapping::MapOptions& m
   std::atomic<size_t> done = 0;
   Workers(options.threads).for_each(list.size(), [&](size_t i) {
     progress::part("baselines", done++, list.size());
-    std::optional<Program> self = build_program(list[i].self, out.machine, 1, diags[i]);
+    std::optional<Program> self = build_program(list[i].self, out.machine, 1, options.csl.opt_level, diags[i]);
     if (!self) return;
     made[i] = {list[i].kernel, list[i].counterpart,           list[i].origin,
                std::move(*self), std::move(list[i].self.weights), {}};
     for (mapping::Mapped& one : list[i].bases) {
-      std::optional<Program> base = build_program(one, out.machine, 1, diags[i]);
+      std::optional<Program> base = build_program(one, out.machine, 1, options.csl.opt_level, diags[i]);
       if (!base) return;
       made[i].bases.push_back({std::move(*base), std::move(one.weights)});
     }

@@ -69,7 +69,7 @@ bool build_model(const CompileOptions& options, Formed& f, bool& again) {
   progress::stage("csl", 0.8, 1);
   Stopwatch watch;
   std::vector<csl::TileFailure> failures;
-  out.program = build_program(*out.mapped, out.machine, options.threads, f.diag, &failures);
+  out.program = build_program(*out.mapped, out.machine, options.threads, options.csl.opt_level, f.diag, &failures);
   out.passes.push_back({"csl", watch.seconds()});
   if (!out.program)
     again = f.fallbacks.step_down(*out.graph, misfits_of(*out.mapped, failures, out.machine), f.unrolled);
@@ -79,12 +79,13 @@ bool build_model(const CompileOptions& options, Formed& f, bool& again) {
 }  // namespace
 
 std::optional<Program> build_program(const mapping::Mapped& mapped, const Machine& machine, int threads,
-                                     Diag& diag, std::vector<csl::TileFailure>* failures) {
+                                     int opt_level, Diag& diag, std::vector<csl::TileFailure>* failures) {
   csl::CslOptions options;
   options.layout = mapped.layout;
   options.files = mapped.files;
   options.ports = mapped.ports;
   options.threads = threads;
+  options.opt_level = opt_level;
   options.fp16 = half_format(mapped.host);
   std::optional<Program> program = csl::compile_csl(options, machine, diag, failures);
   if (!program) return std::nullopt;

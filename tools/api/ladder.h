@@ -46,7 +46,7 @@ bool finish_form(const CompileOptions&, const passes::PipelineOptions&, const St
 mapping::MapOptions map_options(const CompileOptions&, const graph::Graph&);
 // Machine part from the files, then the host part. Both ways to a Program (directly, and through --emit csl)
 // end here.
-std::optional<Program> build_program(const mapping::Mapped&, const Machine&, int threads, Diag&,
+std::optional<Program> build_program(const mapping::Mapped&, const Machine&, int threads, int opt_level, Diag&,
                                      std::vector<csl::TileFailure>* failures = nullptr);
 
 }  // namespace cs::api

@@ -93,6 +93,16 @@ bool compile_layout(const CompileOptions& options, Compiled& out, Diag& diag) {
   machine.memcpy.margin_west += options.west_buffer;
   machine.memcpy.margin_east += options.east_buffer;
   machine.memcpy.memcpy_bytes = std::max(machine.memcpy.memcpy_bytes, options.low_memory_end);
+  if (!options.pipeline.dump_after.empty())
+    csl.dump = [&](size_t tile, size_t step, std::string_view pass, const std::string& text) {
+      const std::string& wanted = options.pipeline.dump_after;
+      if (wanted != "all" && wanted != "changed" && wanted != pass) return;
+      const fs::path folder(options.pipeline.dump_dir);
+      std::error_code ignored;
+      fs::create_directories(folder, ignored);
+      Diag quiet;  // a folder that cannot be written shows below
+      write_file_atomic((folder / fmt::format("tile{}.{:02}-{}.mir", tile, step, pass)).string(), text, quiet);
+    };
   out.program = csl::compile_csl(csl, machine, diag);
   if (!out.program) return false;
   set_program_machine(*out.program, out.machine);

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "compiler/csl/mir_passes.h"
 #include "compiler/frontend/frontend.h"
 #include "compiler/graph/dot.h"
 #include "compiler/graph/graph_yaml.h"
@@ -83,8 +84,9 @@ void model_flags(CLI::App& app, Flags& f, api::CompileOptions& o) {
   app.add_option("--set", f.set,
                  "Machine value, machine.KEY=VALUE, or key of a model configuration, model.KEY=VALUE");
   app.add_option("--emit", f.emit, "Write this instead of a Program")
-      ->check(cli::one_of({"graph", "plan", "csl", "dot", "asm"}));
-  app.add_option("--dump-after", o.pipeline.dump_after, "Write the graph after PASS, all, or changed");
+      ->check(cli::one_of({"graph", "plan", "csl", "dot", "mir", "asm"}));
+  app.add_option("--dump-after", o.pipeline.dump_after,
+                 "Write the graph, or the MIR of a CSL program, after PASS, all, or changed");
   app.add_option("--dump-dir", o.pipeline.dump_dir, "Folder of the dumps");
   app.add_option("--stop-after", o.pipeline.stop_after, "Stop after this pass and write the plan");
   app.add_option("--start-from", f.start_from, "Go on from a plan that --stop-after or --emit plan wrote");
@@ -122,6 +124,24 @@ std::string unknown_pass(const std::string& name) {
   return fmt::format("there is no pass '{}'; --list-passes lists them{}", name, cli::did_you_mean(name, names));
 }
 
+void check_dump(const std::string& pass, bool layout) {
+  if (pass.empty() || pass == "all" || pass == "changed") return;
+  if (!layout && !passes::is_pass(pass)) throw cli::Usage{unknown_pass(pass)};
+  std::vector<std::string> names{"lowered"};
+  for (const csl::mir::Pass& p : csl::mir::pass_table()) names.emplace_back(p.name);
+  if (layout && std::find(names.begin(), names.end(), pass) == names.end())
+    throw cli::Usage{fmt::format("there is no pass '{}' of CSL programs; --list-passes lists them{}", pass,
+                                 cli::did_you_mean(pass, names))};
+}
+
+// The passes of CSL programs, in their order.
+std::string list_mir_passes() {
+  std::string text = "\nPasses of CSL programs, over their MIR (lowered: before all)\n";
+  for (const csl::mir::Pass& p : csl::mir::pass_table())
+    text += fmt::format("  {:<12} from --opt-level {}: {}\n", p.name, p.level, p.what);
+  return text;
+}
+
 void apply(const Flags& f, bool machine_given, api::CompileOptions& o) {
   if (!f.start_from.empty()) o.input = f.start_from;
   o.machine_given = machine_given;
@@ -151,10 +171,8 @@ void apply(const Flags& f, bool machine_given, api::CompileOptions& o) {
   if (!o.pipeline.stop_after.empty() && !passes::is_pass(o.pipeline.stop_after)) {
     throw cli::Usage{unknown_pass(o.pipeline.stop_after)};
   }
-  const std::string& dump = o.pipeline.dump_after;
-  if (!dump.empty() && dump != "all" && dump != "changed" && !passes::is_pass(dump)) {
-    throw cli::Usage{unknown_pass(dump)};
-  }
+  check_dump(o.pipeline.dump_after, extension == ".csl");
+  if (f.emit == "mir" && extension != ".csl") throw cli::Usage{"--emit mir is for CSL layouts"};
   for (const std::string& pass : o.pipeline.without) {
     if (!passes::is_pass(pass)) throw cli::Usage{unknown_pass(pass)};
     if (!passes::is_optional_pass(pass))
@@ -305,13 +323,21 @@ bool wants_advice(const Flags& f, const api::CompileOptions& o) {
          o.pipeline.stop_after.empty() && o.rect_width == 0;
 }
 
-int compile(const Flags& f, const api::CompileOptions& o, cli::Reply& reply) {
+int compile(const Flags& f, api::CompileOptions o, cli::Reply& reply) {
   if (!f.quiet) reply.show_progress();
   Diag diag;
+  std::map<size_t, std::string> mir;  // by tile: the last that was shown
+  if (f.emit == "mir") {
+    o.csl.threads = o.threads = 1;
+    o.csl.dump = [&](size_t tile, size_t, std::string_view, const std::string& text) { mir[tile] = text; };
+  }
   std::optional<api::Compiled> compiled = api::compile(o, diag);
   if (compiled) f.layout.check(diag);
   std::string extras;
-  bool ok = compiled.has_value() && diag.ok() && emit_results(*compiled, o, f, reply, diag) &&
+  std::string mir_text;
+  for (const auto& [tile, text] : mir) mir_text += text;
+  bool ok = compiled.has_value() && diag.ok() &&
+            (f.emit == "mir" ? put(mir_text, f.output, reply, diag) : emit_results(*compiled, o, f, reply, diag)) &&
             f.layout.write_extras(*compiled, f.output.empty() ? "out" : f.output, extras, diag);
   reply.show(diag);
   if (!ok) return kInputError;
@@ -325,7 +351,7 @@ int run(Flags& f, api::CompileOptions& o, const std::string& command, cli::Reply
   if (f.list_ops || f.list_kernels || f.list_passes) {
     if (f.list_ops) reply.text(api::list_ops());
     if (f.list_kernels) reply.text(api::list_kernels());
-    if (f.list_passes) reply.text(api::list_passes());
+    if (f.list_passes) reply.text(api::list_passes() + list_mir_passes());
     return kOk;
   }
   if (f.list_machine) return list_machine(o, reply);

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <bit>
 #include <functional>
 #include <numeric>
 
@@ -40,6 +41,25 @@ std::vector<std::pair<int, size_t>> words_to_come(const Program& p, int samples)
   return words;
 }
 
+std::pair<std::string, int> loss_port(const Program& p) {
+  for (const HostTensor& t : p.host->outputs) {
+    if (t.type != DataType::f32 || elements_of(*p.host, t.name) != 1) continue;
+    for (const HostStep& step : p.host->steps)
+      if (step.kind == HostStep::Kind::receive && step.tensor == t.name)
+        return {t.name, port_index(p, step.port)};
+  }
+  return {"", -1};
+}
+
+std::string Progress::newest(const Device& device, double seconds) {
+  if (followed_port_ < 0 || device.received(followed_port_).empty()) return "";
+  const auto& words = device.received(followed_port_);
+  const double rate = double(words.size() - last_steps_) / seconds;
+  last_steps_ = words.size();
+  return fmt::format("step {}  {} {:.4g}  {:.1f} steps/s  ", words.size(), followed_,
+                     std::bit_cast<float>(words.back().data), rate);
+}
+
 void Progress::operator()(const Device& device, Cycle now) {
   const auto time = Clock::now();
   const double seconds = std::chrono::duration<double>(time - last_).count();
@@ -50,7 +70,7 @@ void Progress::operator()(const Device& device, Cycle now) {
     all += words;
   }
   progress::part("", received, all);
-  progress::note(fmt::format("{} cycles  {:.2f} Mcycles/s", sim::grouped(now),
+  progress::note(fmt::format("{}{} cycles  {:.2f} Mcycles/s", newest(device, seconds), sim::grouped(now),
                              double(now - last_cycle_) / seconds / 1e6));
   last_ = time;
   last_cycle_ = now;

@@ -63,6 +63,7 @@ class Simulation {
              "PEs did more work than their peak rate allows in these cycles");
     if (!keep_outputs() || !write_traces()) return fail();
     if (ended_well() && (!add_other_runs() || cli::interrupted())) return fail();
+    if (network_) sim::add_training(report_, device_->engine());
     reply_.end_progress();
     const int code = exit_code();
     if (!o_.report.empty() && !write_report(o_, record(code), report_, diag_)) return fail();
@@ -196,7 +197,10 @@ bool Simulation::build_device() {
   options.max_seconds = o_.max_seconds;
   options.interrupted = &cli::interrupted();
   progress::stage("", 0, 1);
-  if (is_model()) progress_.expect(words_to_come(loaded_.program, samples_to_run()));
+  if (is_model()) {
+    progress_.expect(words_to_come(loaded_.program, samples_to_run()));
+    if (has_states(*loaded_.program.host)) progress_.follow(loss_port(loaded_.program));
+  }
   options.progress = [this](Cycle now) { progress_(*device_, now); };
   if (!o_.report.empty() && !o_.no_waits && is_model()) {
     tracker_ = std::make_unique<sim::WaitTracker>(loaded_.program, machine_);

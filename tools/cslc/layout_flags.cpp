@@ -65,6 +65,9 @@ void LayoutFlags::declare(CLI::App& app, api::CompileOptions& o, const std::stri
   option("--lomem-reservation-end,--link-section-start-address-bytes", o.low_memory_end,
          "Code and data begin at this address or behind it")
       ->check(CLI::Range(0, 65535));
+  option("--opt-level", o.csl.opt_level, "Optimisation: 0 as written, 1 values, 2 loops and branches too")
+      ->check(CLI::Range(0, 2))
+      ->capture_default_str();
   json_option_ =
       option("--output-json", output_json_, "Write the parameters as JSON too (default: OUTPUT.json)")
           ->expected(0, 1);

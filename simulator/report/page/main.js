@@ -80,7 +80,7 @@ function main() {
   } else {
     drop('wafer');
   }
-  if (stats.curves) byId('curves').append(...stats.curves.map(curve)); else drop('training');
+  if (stats.training) trainingSection(); else drop('training');
   const times = timelineSection();
   if (times.children.length > 0) show('time', times); else drop('timeline');
   if (stats.against.length > 0) { show('against-table', againstTable()); byId('against-lead').textContent = data.against_note; } else drop('against');

@@ -259,6 +259,36 @@ class TorchModuleTest(unittest.TestCase):
     for a, b in zip(ours.parameters(), theirs.parameters()):
       np.testing.assert_allclose(a.detach().numpy(), b.detach().numpy(), atol=1e-5)
 
+  def test_batch_norm_trains_with_its_batch(self):
+    """Losses, weights and running statistics of four steps, and then the running ones in use."""
+    ws.manual_seed(1)
+    ours = ws.nn.Sequential(ws.nn.Linear(6, 5, bias=False), ws.nn.BatchNorm1d(5), ws.nn.ReLU(), ws.nn.Linear(5, 3))
+    nn = torch.nn
+    theirs = nn.Sequential(nn.Linear(6, 5, bias=False), nn.BatchNorm1d(5), nn.ReLU(), nn.Linear(5, 3)).double()
+    theirs.load_state_dict({**{k: torch.from_numpy(v) for k, v in ours.state_dict().items()},
+                            "1.num_batches_tracked": torch.tensor(0)})
+    compiled = ws.compile(ours, ws.backend("wse2", fabric=(32, 32)))
+    ours_optimizer, theirs_optimizer = ws.optim.AdamW(ours.parameters(), lr=0.01), torch.optim.AdamW(theirs.parameters(), lr=0.01)
+
+    @ws.trace
+    def step(x, y):
+      loss = ws.nn.functional.cross_entropy(compiled(x), y)
+      loss.backward()
+      ours_optimizer.step()
+      ours_optimizer.zero_grad()
+      return loss
+
+    for _ in range(4):
+      x, y = normal(4, 6), RNG.integers(0, 3, 4)
+      loss = torch.nn.functional.cross_entropy(theirs(torch.from_numpy(x).double()), torch.from_numpy(y))
+      theirs_optimizer.zero_grad()
+      loss.backward()
+      theirs_optimizer.step()
+      self.assertAlmostEqual(float(step(x, y)), float(loss), places=5)
+    for name, value in ours.state_dict().items():
+      np.testing.assert_allclose(value, theirs.state_dict()[name].numpy(), atol=1e-5, err_msg=name)
+    np.testing.assert_allclose(ours.eval()(ws.tensor(x)).numpy(), theirs.eval()(torch.from_numpy(x).double()).detach().numpy(), atol=1e-5)
+
   def test_a_loss_of_torch(self):
     found = ws.evaluate(torch.nn.CrossEntropyLoss(), (A, CLASSES), ws.backend("small"))
     self.assertAlmostEqual(float(found.value),

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Golden texts of the forms: graph, plan, CSL and assembly of small inputs, as the tools print them.
+"""Golden texts of the forms: graph, plan, CSL, MIR and assembly of small inputs, as the tools print them.
 
 The first line of a golden file says which command prints the rest:
 
@@ -24,7 +24,7 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 LIBRARY = HERE.parents[2] / "compiler" / "kernels"
-FORMS = ["graph", "plan", "csl", "asm"]
+FORMS = ["graph", "plan", "csl", "mir", "asm"]
 PREFIX = "# RUN: "
 
 

@@ -17,6 +17,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 const std::string kConfigs = std::string(CS_SOURCE_DIR) + "/models/configs/";
 
@@ -351,6 +352,31 @@ TEST_F(Transformer, GatedNonlinearitiesHaveASecondProjection) {
   EXPECT_EQ(
       weights(loaded("gpt2_tiny.yaml", {"model.nonlinearity=swiglu"})) - weights(loaded("gpt2_tiny.yaml")),
       8 * 16 + 16);
+}
+
+TEST(ModelConfig, TrainingSaysWhatItLeavesOut) {
+  const auto trained = [](std::vector<std::string> set) {
+    set.insert(set.begin(), {"runconfig.mode=train", "optimizer.optimizer_type=SGD",
+                             "optimizer.learning_rate=0.1", "train_input.batch_size=2"});
+    Diag diag;
+    const bool made = load("mlp_tiny.yaml", diag, set).has_value();
+    return std::pair(made, diag.to_string());
+  };
+  for (const char* none : {"model.dropout_rate=0.0", "model.dropout=null"}) {
+    const auto [made, text] = trained({none});
+    EXPECT_TRUE(made) << text;
+    EXPECT_THAT(text, Not(HasSubstr("dropout"))) << none;
+  }
+  const auto [made, text] = trained({"model.attention_dropout_rate=0.1", "runconfig.mode=train_and_eval"});
+  EXPECT_TRUE(made) << text;
+  EXPECT_THAT(text, AllOf(HasSubstr("model.attention_dropout_rate: dropout is not built: steps drop nothing "
+                                    "instead of 10 %"),
+                          HasSubstr("compile this file with --set runconfig.mode=eval too")));
+  for (const char* wrong : {"model.dropout_rate=1.0", "model.dropout_rate=-0.1"}) {
+    const auto [also, why] = trained({wrong});
+    EXPECT_FALSE(also) << wrong;
+    EXPECT_THAT(why, HasSubstr("a rate is at least 0 and below 1"));
+  }
 }
 
 }  // namespace

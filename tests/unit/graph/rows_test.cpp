@@ -99,6 +99,11 @@ TEST(Rows, Normalizations) {
        {{"epsilon", none}, {"training_mode", int64_t(1)}, {"momentum", 0.25}},
        {x, one, zero, floats({2}, {6, 0}), floats({2}, {1, 4})},
        {floats({1, 2, 2}, {-1, 1, -1, 1}), floats({2}, {3, 15}), floats({2}, {1, 76})}},
+      // The variance of a sample of two is twice as large: 2 and 200.
+      {"batch_norm",
+       {{"epsilon", none}, {"training_mode", int64_t(1)}, {"momentum", 0.25}, {"unbiased", int64_t(1)}},
+       {x, one, zero, floats({2}, {6, 0}), floats({2}, {1, 4})},
+       {floats({1, 2, 2}, {-1, 1, -1, 1}), floats({2}, {3, 15}), floats({2}, {1.75, 151})}},
       {"instance_norm",
        {{"epsilon", none}},
        {x, floats({2}, {1, 3}), floats({2}, {0, 1})},

@@ -90,3 +90,8 @@ class Graph:
 
   def parameters(self):
     return [v for v in self.constants if v.kind == PARAMETER]
+
+  def statistics(self):
+    """Running ones of batch norms that take those of the batch: a step of training moves them."""
+    return [v for node in self.nodes if node.op == "batch_norm" and node.attrs.get("training_mode")
+            for v in node.inputs[3:5] if v is not None and v.kind == PARAMETER]

@@ -82,17 +82,18 @@ class Module:
     return (parameter for _, parameter in self.named_parameters())
 
   def name_parameters(self):
-    for name, parameter in self.named_parameters():
-      parameter.name = parameter.name or name
+    for name, tensor in [*self.named_parameters(), *self.named_buffers()]:
+      if isinstance(tensor, Parameter):   # a buffer that goes on from step to step is one
+        tensor.name = tensor.name or name
 
-  def state_dict(self):
-    state = {name: parameter.numpy() for name, parameter in self.named_parameters()}
+  def named_buffers(self):
     for path, module in self.named_modules():
       for name in module._buffers:
-        value = getattr(module, name)
-        if value is not None:
-          state[f"{path}.{name}" if path else name] = value.numpy()
-    return state
+        if getattr(module, name) is not None:
+          yield f"{path}.{name}" if path else name, getattr(module, name)
+
+  def state_dict(self):
+    return {name: tensor.numpy() for name, tensor in [*self.named_parameters(), *self.named_buffers()]}
 
   def load_state_dict(self, state):
     """Takes arrays (of torch too) by name; names that are missing or unknown are an error."""
@@ -106,6 +107,8 @@ class Module:
     for name, target in targets.items():
       if isinstance(target, Parameter):
         target.store(host_array(state[name]))
+      elif isinstance(getattr(*target), Parameter):
+        getattr(*target).store(host_array(state[name]))
       else:
         setattr(*target, Tensor(host_array(state[name])))
 

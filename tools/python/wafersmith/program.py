@@ -29,6 +29,8 @@ class Program:
     trains = graph.training.optimizer is not None   # gradients alone have no state
     self._execution = run(self) if run else Execution(self.folder, trains, backend.statistics)
     self._trained = {v.source.serial: v for v in graph.training.parameters}
+    if trains:
+      self._trained.update({v.source.serial: v for v in graph.statistics()})
     # The version of each parameter's value on the host that the wafer's is equal to.
     self._versions = {v.source.serial: v.source.version for v in graph.parameters()}
     for value in graph.parameters():

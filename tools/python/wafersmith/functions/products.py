@@ -5,7 +5,7 @@ from wafersmith.functions import elementwise as e
 from wafersmith.functions import movement as m
 from wafersmith.functions import reductions as r
 from wafersmith.functions.apply import apply, broadcast, fail, floating, pair, shaped
-from wafersmith.tensors import Tensor, as_tensor
+from wafersmith.tensors import Parameter, Tensor, as_tensor
 
 __all__ = ["matmul", "mm", "bmm", "dot", "linear", "conv1d", "conv2d", "max_pool1d", "max_pool2d", "avg_pool1d",
            "avg_pool2d", "adaptive_avg_pool2d", "layer_norm", "group_norm", "batch_norm", "dropout",
@@ -149,14 +149,19 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
 
 
 def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
-  """With the running statistics: those of the batch change from step to step and are not built."""
-  if training:
-    fail("batch_norm: statistics of the batch are not built; call eval() on the layer to use the running ones")
+  """While training with the statistics of the batch. The running ones, which are parameters that no optimizer moves, go
+  on with every step of an optimizer."""
   x = floating(input)
-  ones, zeros = Tensor(np.ones(x.shape[1]), x.type.dtype), Tensor(np.zeros(x.shape[1]), x.type.dtype)
-  operands = [x] + [as_tensor(v) if v is not None else other
-                    for v, other in ((weight, ones), (bias, zeros), (running_mean, zeros), (running_var, ones))]
-  return apply("batch_norm", operands, {"epsilon": float(eps)}, x.type)
+  if training and any(v is not None and not isinstance(v, Parameter) for v in (running_mean, running_var)):
+    fail("batch_norm: running statistics that training moves are those of ws.nn's layers; call eval() on this one")
+  if training and x.numel() == x.shape[1]:
+    fail(f"batch_norm: {x.type} has one value per channel, which has no statistics; call eval() to use the running ones")
+  operands = [x] + [as_tensor(v) if v is not None else Tensor(np.full(x.shape[1], other), x.type.dtype)
+                    for v, other in ((weight, 1.0), (bias, 0.0), (running_mean, 0.0), (running_var, 1.0))]
+  attrs = {"epsilon": float(eps)}
+  if training:
+    attrs.update(training_mode=1, unbiased=1, momentum=1 - float(momentum))
+  return apply("batch_norm", operands, attrs, x.type)
 
 
 def dropout(input, p=0.5, training=True):

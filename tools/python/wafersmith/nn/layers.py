@@ -177,14 +177,14 @@ class GroupNorm(Module):
 
 
 class BatchNorm2d(Module):
-  """With its running statistics, after eval(): those of the batch are not built."""
+  """With the statistics of the batch while it trains, with its running ones after eval()."""
 
   def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True):
     super().__init__()
     self.eps, self.momentum = eps, momentum
     _ones_and_zeros(self, num_features, affine)
-    self.register_buffer("running_mean", Tensor(np.zeros(num_features)))
-    self.register_buffer("running_var", Tensor(np.ones(num_features)))
+    self.register_buffer("running_mean", Parameter(np.zeros(num_features), requires_grad=False))
+    self.register_buffer("running_var", Parameter(np.ones(num_features), requires_grad=False))
 
   def forward(self, input):
     return f.batch_norm(input, self.running_mean, self.running_var, self.weight, self.bias, self.training,

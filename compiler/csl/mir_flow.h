@@ -1,0 +1,51 @@
+// Control flow of MIR code: basic blocks, which registers are live, loops.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "compiler/csl/mir_code.h"
+
+namespace cs::csl::mir {
+
+struct Block {
+  uint32_t first = 0, last = 0;  // lines [first, last)
+  std::vector<uint32_t> successors, predecessors;
+};
+
+// Blocks begin at labels that a jump names and behind jumps.
+std::vector<Block> find_blocks(const Code&);
+
+// One bit per register.
+class RegisterSet {
+ public:
+  RegisterSet() = default;
+  explicit RegisterSet(int registers) : words_((size_t(registers) + 63) / 64) {}
+  bool has(int r) const { return words_[size_t(r) / 64] >> (size_t(r) % 64) & 1; }
+  void add(int r) { words_[size_t(r) / 64] |= uint64_t(1) << (size_t(r) % 64); }
+  void remove(int r) { words_[size_t(r) / 64] &= ~(uint64_t(1) << (size_t(r) % 64)); }
+  bool merge(const RegisterSet& other);  // true if it grew
+  int count() const;
+  int count_of(const RegisterSet& among) const;  // those in both
+
+ private:
+  std::vector<uint64_t> words_;
+};
+
+struct Liveness {
+  std::vector<RegisterSet> in, out;  // by block
+};
+Liveness find_live(const MirFunction&, const Code&, const std::vector<Block>&);
+// `live` behind a line becomes what is live before it.
+void step_back(const MirFunction&, const Line&, RegisterSet& live);
+
+// Lines [top, back] that end with a conditional jump to `top` and are entered there alone, from the line
+// before.
+struct Loop {
+  uint32_t top = 0, back = 0;
+  bool innermost = false;
+  bool single_exit = false;  // left behind `back` alone
+};
+std::vector<Loop> find_loops(const Code&);
+
+}  // namespace cs::csl::mir

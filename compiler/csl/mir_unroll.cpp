@@ -1,0 +1,234 @@
+// Pass `unroll`: small loops of vector instructions whose number of trips is known become straight code.
+//
+// Which loops is what published cycles show of the field's compiler (decision 22): @map and `for` over one
+// block with a vector instruction, 8 to 25 trips of it (MeshGEMM, MeshGEMV, single-tile-matvec). 256 trips
+// stay a loop, and so do bodies with branches (Shift, two trips) and scalar ones (time stamps of
+// spatial-collectives, three trips; wide-multiplication, 16). What a PE's memory has no room for stays a loop
+// too, and is reported.
+#include <algorithm>
+#include <map>
+
+#include "compiler/csl/mir_flow.h"
+#include "compiler/csl/mir_fold.h"
+#include "compiler/csl/mir_passes.h"
+
+namespace cs::csl::mir {
+namespace {
+
+using isa::Op;
+using isa::Operand;
+using isa::OperandKind;
+
+constexpr uint32_t kMostInstructions = 64, kMostTrips = 32;
+
+// One virtual register that a loop counts in.
+struct Counter {
+  int32_t reg = -1;
+  uint32_t line = 0;  // where it steps
+  int32_t first = 0, step = 0;
+};
+
+class Unroller {
+ public:
+  Unroller(Context& c, MirFunction& f, Code& code) : c_(c), f_(f), code_(code) {}
+
+  bool run() {
+    bool changed = false;
+    // Each one moves the lines behind it: look again, for as many loops as there were.
+    for (size_t rounds = find_loops(code_).size(), done = 0; done < rounds; ++done) {
+      const std::vector<Loop> loops = find_loops(code_);
+      if (std::none_of(loops.begin(), loops.end(), [&](const Loop& l) { return unroll(l); })) break;
+      changed = true;
+    }
+    return changed;
+  }
+
+ private:
+  bool unroll(const Loop& loop) {
+    if (!loop.innermost || !loop.single_exit || !is_vector_block(loop)) return false;
+    const uint32_t trips = count_trips(loop);
+    const uint32_t body = loop.back - loop.top;
+    if (trips == 0 || trips > kMostTrips) return false;
+    // The step and the comparison are literals once the loop is straight.
+    const uint32_t rest = body > control_ ? body - control_ : 0;
+    if (trips * rest > kMostInstructions) return false;
+    const uint32_t bytes = (trips - 1) * rest * kInstructionBytes;
+    if (bytes > c_.code_budget) {
+      const SourceLoc loc = code_.lines[loop.back].loc;
+      const auto same = [&](const NotUnrolled& n) { return n.loc == loc; };
+      if (std::none_of(c_.not_unrolled.begin(), c_.not_unrolled.end(), same))
+        c_.not_unrolled.push_back({loc, trips, trips * rest});
+      return false;
+    }
+    c_.code_budget -= bytes;
+    repeat(loop, trips);
+    return true;
+  }
+
+  // One block with a vector instruction.
+  bool is_vector_block(const Loop& loop) const {
+    bool vector = false;
+    for (uint32_t i = loop.top; i < loop.back; ++i) {
+      if (target_label(code_.lines[i].inst) >= 0 || ends_flow(code_.lines[i])) return false;
+      vector = vector || code_.lines[i].inst.is_vector();
+    }
+    return vector;
+  }
+
+  // ---- how often
+  uint32_t count_trips(const Loop& loop) {
+    const isa::Inst& jump = code_.lines[loop.back].inst;
+    if (!is_virtual(jump.args[0])) return 0;
+    const int32_t condition = jump.args[0].value;
+    // The counter itself, or a comparison of it with a literal.
+    if (const auto counter = find_counter(loop, condition)) {
+      control_ = 1;
+      return simulate(*counter, jump, nullptr);
+    }
+    const isa::Inst* test = nullptr;
+    for (uint32_t i = loop.top; i < loop.back; ++i)
+      for_each_register(f_, code_.lines[i], [&](const Operand& o, bool, bool written) {
+        if (!written || o.value != condition) return;
+        test = test ? &jump : &code_.lines[i].inst;  // written twice: no
+        test_line_ = i;
+      });
+    if (!test || test == &jump) return 0;
+    const bool compares = test->op == Op::lt16 || test->op == Op::ltu16 || test->op == Op::lte16 ||
+                          test->op == Op::lteu16 || test->op == Op::eq16;
+    const bool left = is_virtual(test->args[1]) && is_literal(test->args[2]);
+    const bool right = is_virtual(test->args[2]) && is_literal(test->args[1]);
+    if (!compares || (!left && !right)) return 0;
+    const auto counter = find_counter(loop, test->args[left ? 1 : 2].value);
+    if (!counter || test_line_ < counter->line) return 0;
+    control_ = 2;
+    return simulate(*counter, jump, test);
+  }
+
+  std::optional<Counter> find_counter(const Loop& loop, int32_t reg) const {
+    Counter c{.reg = reg};
+    int writes = 0;
+    for (uint32_t i = loop.top; i < loop.back; ++i)
+      for_each_register(f_, code_.lines[i], [&](const Operand& o, bool, bool written) {
+        if (written && o.value == reg) ++writes, c.line = i;
+      });
+    if (writes != 1) return std::nullopt;
+    const isa::Inst& step = code_.lines[c.line].inst;
+    const Operand self{OperandKind::reg, reg, 0};
+    if ((step.op != Op::add16 && step.op != Op::sub16) || !(step.args[0] == self) ||
+        !(step.args[1] == self) || !is_literal(step.args[2]))
+      return std::nullopt;
+    c.step = step.op == Op::add16 ? step.args[2].value : -step.args[2].value;
+    // The value at the start: the last write before the loop, in the code that runs into it.
+    for (uint32_t i = loop.top; i-- > 0;) {
+      if (ends_flow(code_.lines[i])) return std::nullopt;
+      bool written = false;
+      for_each_register(f_, code_.lines[i],
+                        [&](const Operand& o, bool, bool w) { written |= w && o.value == reg; });
+      if (written) {
+        const isa::Inst& inst = code_.lines[i].inst;
+        if ((inst.op != Op::mov16 && inst.op != Op::imov16) || !is_literal(inst.args[1])) return std::nullopt;
+        c.first = inst.args[1].value;
+        return c;
+      }
+      if (is_target(i)) return std::nullopt;
+    }
+    return std::nullopt;
+  }
+
+  bool is_target(uint32_t line) const {
+    return std::any_of(code_.lines.begin(), code_.lines.end(), [&](const Line& l) {
+      const int32_t label = target_label(l.inst);
+      return label >= 0 && code_.labels[size_t(label)] == line;
+    });
+  }
+
+  static uint32_t simulate(const Counter& c, const isa::Inst& jump, const isa::Inst* test) {
+    int32_t value = normal(c.first, false);
+    for (uint32_t trips = 1; trips <= kMostTrips; ++trips) {
+      value = normal(value + c.step, false);
+      int32_t truth = value;
+      if (test) {
+        const bool left = !is_literal(test->args[1]);
+        const auto result =
+            fold(test->op, {left ? value : test->args[1].value, left ? test->args[2].value : value, 0});
+        if (!result) return 0;
+        truth = *result;
+      }
+      if ((truth != 0) != (jump.op == Op::jmpt)) return trips;
+    }
+    return 0;
+  }
+
+  // ---- straight code
+  void repeat(const Loop& loop, uint32_t trips) {
+    const std::vector<int32_t> own = own_registers(loop);
+    Edit edit(code_);
+    for (uint32_t i = 0; i < code_.lines.size(); ++i) {
+      if (i >= loop.top && i <= loop.back) {
+        if (i > loop.top) continue;
+        edit.begin(i);
+        for (uint32_t trip = 0; trip < trips; ++trip) copy_body(edit, loop, own, trip);
+        continue;
+      }
+      edit.begin(i);
+      edit.push(code_.lines[i]);
+    }
+    edit.finish();
+  }
+
+  void copy_body(Edit& edit, const Loop& loop, const std::vector<int32_t>& own, uint32_t trip) {
+    std::map<int32_t, int32_t> registers;
+    if (trip > 0)
+      for (int32_t r : own) registers[r] = code_.next_virtual++;
+    for (uint32_t i = loop.top; i < loop.back; ++i) {
+      Line line = code_.lines[i];
+      if (trip > 0) rename(line, registers);
+      edit.push(line);
+    }
+  }
+
+  void rename(Line& line, const std::map<int32_t, int32_t>& registers) {
+    if (line.call >= 0) {
+      f_.calls.push_back(f_.calls[size_t(line.call)]);
+      line.call = int32_t(f_.calls.size()) - 1;
+    }
+    for_each_register(f_, line, [&](Operand& o, bool, bool) {
+      if (const auto it = registers.find(o.value); it != registers.end()) o.value = it->second;
+    });
+  }
+
+  // Registers that the body fills before it reads them and that nobody reads behind it: every trip gets its
+  // own.
+  std::vector<int32_t> own_registers(const Loop& loop) const {
+    const std::vector<Block> blocks = find_blocks(code_);
+    const Liveness live = find_live(f_, code_, blocks);
+    RegisterSet shared(code_.next_virtual);
+    for (size_t b = 0; b < blocks.size(); ++b) {
+      if (blocks[b].first == loop.top) shared.merge(live.in[b]);
+      if (blocks[b].first < loop.top || blocks[b].last > loop.back + 1) continue;
+      for (uint32_t s : blocks[b].successors)
+        if (blocks[s].first < loop.top || blocks[s].first > loop.back) shared.merge(live.in[s]);
+    }
+    std::vector<int32_t> own;
+    RegisterSet seen(code_.next_virtual);
+    for (uint32_t i = loop.top; i < loop.back; ++i) {
+      for_each_register(f_, code_.lines[i], [&](const Operand& o, bool, bool written) {
+        if (!written || !is_virtual(o) || shared.has(o.value) || seen.has(o.value)) return;
+        seen.add(o.value);
+        own.push_back(o.value);
+      });
+    }
+    return own;
+  }
+
+  Context& c_;
+  MirFunction& f_;
+  Code& code_;
+  uint32_t control_ = 0, test_line_ = 0;  // of the loop at hand
+};
+
+}  // namespace
+
+bool unroll_loops(Context& c, MirFunction& f, Code& code) { return Unroller(c, f, code).run(); }
+
+}  // namespace cs::csl::mir

@@ -1,0 +1,221 @@
+// Passes `values` and `dead`, each alone.
+#include "mir_test_support.h"
+
+namespace cs::csl::mir::test {
+namespace {
+
+// Somebody else writes global3: it has no value of its own.
+constexpr const char* kWriter = "fn1 \"w\" r64\n  st16 [r64+global3], 1\n  ret\n";
+
+TEST(MirValues, FoldsLiteralsAndForwardsCopies) {
+  EXPECT_EQ(after(number_values, R"(  mov16 r70, 3
+  add16 r71, r70, 4
+  mov16 r72, r64
+  add16 r73, r72, r71
+  st16 [global3], r73
+  ret
+)"),
+            R"(  mov16 r70, 3
+  mov16 r71, 7
+  mov16 r72, r64
+  add16 r73, r64, 7
+  st16 [global3], r73
+  ret
+)");
+}
+
+TEST(MirValues, TakesWhatWasStoredAndLoadsOnce) {
+  EXPECT_EQ(after(number_values, R"(  st16 [global3:2], r64
+  ld16 r70, [global3:2]
+  ld16 r71, [global3:4]
+  ld16 r72, [global3:4]
+  add16 r73, r70, r72
+  st16 [global3:6], r73
+  ret
+)",
+                  kWriter),
+            R"(  st16 [global3:2], r64
+  mov16 r70, r64
+  ld16 r71, [global3:4]
+  mov16 r72, r71
+  add16 r73, r64, r71
+  st16 [global3:6], r73
+  ret
+)");
+}
+
+// What has an address may change by a pointer or a vector instruction; what has none does not.
+TEST(MirValues, ForgetsWhatMayHaveChanged) {
+  EXPECT_EQ(after(number_values, R"(  ld16 r70, [global0]
+  ld16 r71, [global3]
+  st16 [r64], r65
+  ld16 r72, [global0]
+  ld16 r73, [global3]
+  add16 r74, r72, r73
+  st16 [global3:2], r74
+  ret
+)",
+                  kWriter),
+            R"(  ld16 r70, [global0]
+  ld16 r71, [global3]
+  st16 [r64], r65
+  ld16 r72, [global0]
+  mov16 r73, r71
+  add16 r74, r72, r71
+  st16 [global3:2], r74
+  ret
+)");
+}
+
+// Vector instructions and calls are fences for variables, not for what is local and has no address.
+TEST(MirValues, VectorInstructionsAndCallsAreFences) {
+  EXPECT_EQ(after(number_values, R"(  slot0 "local" bytes=2 align=2
+  st16 [global3], r64
+  st16 [slot0], r64
+  call fn1 r64
+  ld16 r70, [global3]
+  fmach d1, s0_1, s1_1, r65
+  ld16 r73, [global3]
+  ld16 r71, [slot0]
+  add16 r72, r70, r71
+  st16 [global3:2], r72
+  ret
+)",
+                  kWriter),
+            R"(  slot0 "local" bytes=2 align=2
+  st16 [global3], r64
+  st16 [slot0], r64
+  call fn1 r64
+  ld16 r70, [global3]
+  fmach d1, s0_1, s1_1, r65
+  ld16 r73, [global3]
+  mov16 r71, r64
+  add16 r72, r70, r64
+  st16 [global3:2], r72
+  ret
+)");
+}
+
+// n is 4 from the start and never written: so is every load of it.
+TEST(MirValues, KnowsVariablesOfOneValue) {
+  EXPECT_EQ(
+      after(number_values, "  ld16 r70, [global1]\n  add16 r71, r70, r64\n  st16 [global3], r71\n  ret\n"),
+      "  mov16 r70, 4\n  add16 r71, r64, 4\n  st16 [global3], r71\n  ret\n");
+}
+
+// Around a loop nothing holds that the loop changes.
+TEST(MirValues, LoopsChangeWhatTheyWrite) {
+  const std::string loop = R"(  mov16 r70, 0
+  mov16 r71, 5
+ @1:
+  add16 r72, r70, r71
+  st16 [global3], r72
+  add16 r70, r70, 1
+  lt16 r73, r70, r64
+  jmpt r73, @1
+  ret
+)";
+  EXPECT_EQ(after(number_values, loop), R"(  mov16 r70, 0
+  mov16 r71, 5
+ @1:
+  add16 r72, r70, 5
+  st16 [global3], r72
+  add16 r70, r70, 1
+  lt16 r73, r70, r64
+  jmpt r73, @1
+  ret
+)");
+}
+
+TEST(MirValues, LoadsADescriptorOnce) {
+  EXPECT_EQ(after(number_values, R"(  lddds d1, [global2], {}
+  lds1ds s1_1, [global2], {save_address}
+  fmach d1, d1, s1_1, r64
+  lddds d1, [global2], {}
+  lds1ds s1_1, [global2], {save_address}
+  fmach d1, d1, s1_1, r65
+  ret
+)"),
+            R"(  lddds d1, [global2], {}
+  lds1ds s1_1, [global2], {save_address}
+  fmach d1, d1, s1_1, r64
+  lddds d1, [global2], {}
+  lds1ds s1_1, [global2], {save_address}
+  fmach d1, d1, s1_1, r65
+  ret
+)");  // s1_1 walks on: all three DSRs are loaded anew
+  EXPECT_EQ(after(number_values, R"(  slot0 "local" bytes=8 align=2
+  lddds d1, [slot0], {}
+  fmach d1, d1, d1, r64
+  lddds d1, [slot0], {}
+  fmach d1, d1, d1, r65
+  st16 [slot0:4], 2
+  lddds d1, [slot0], {}
+  fmach d1, d1, d1, r65
+  ret
+)"),
+            R"(  slot0 "local" bytes=8 align=2
+  lddds d1, [slot0], {}
+  fmach d1, d1, d1, r64
+  fmach d1, d1, d1, r65
+  st16 [slot0:4], 2
+  lddds d1, [slot0], {}
+  fmach d1, d1, d1, r65
+  ret
+)");
+}
+
+TEST(MirValues, AddressesTakeTheirSums) {
+  EXPECT_EQ(after(number_values, R"(  add16 r70, r64, 6
+  ld16 r71, [r70]
+  add16 r72, r70, 2
+  ld16 r73, [r72+global0]
+  mov16 r74, global3
+  ld16 r75, [r74+4]
+  add16 r76, r71, r73
+  add16 r77, r76, r75
+  st16 [global0], r77
+  ret
+)"),
+            R"(  add16 r70, r64, 6
+  ld16 r71, [r64+6]
+  add16 r72, r64, 8
+  ld16 r73, [r64+global0:8]
+  mov16 r74, global3
+  ld16 r75, [global3:4]
+  add16 r76, r71, r73
+  add16 r77, r76, r75
+  st16 [global0], r77
+  ret
+)");
+}
+
+TEST(MirValues, ShiftsInsteadOfProducts) {
+  EXPECT_EQ(after(number_values,
+                  "  imul32 p70, p66, 8\n  divu16 r71, r64, 16\n  remu16 r72, r71, 4\n  st32 [global3], p70\n"
+                  "  st16 [global3:4], r72\n  ret\n"),
+            "  sll32 p70, p66, 3\n  slr16 r71, r64, 4\n  and16 r72, r71, 3\n  st32 [global3], p70\n"
+            "  st16 [global3:4], r72\n  ret\n");
+}
+
+TEST(MirDead, DropsWhatNobodySees) {
+  EXPECT_EQ(after(drop_dead, R"(  add16 r70, r64, 1
+  st16 [global3], r64
+  st16 [global3:2], r64
+  st16 [global3], r65
+  jmp @2
+  st16 [global3], 9
+ @2:
+  ret
+)"),
+            "  st16 [global3:2], r64\n  st16 [global3], r65\n  ret\n");
+}
+
+TEST(MirDead, KeepsStoresThatAreRead) {
+  const std::string body =
+      "  st16 [global3], r64\n  lds1ds s1_1, [global3], {}\n  st16 [global3], r65\n  st16 [r64], 1\n  ret\n";
+  EXPECT_EQ(after(drop_dead, body), body);
+}
+
+}  // namespace
+}  // namespace cs::csl::mir::test
