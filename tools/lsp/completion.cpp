@@ -217,7 +217,7 @@ void Server::complete_module(const ParsedFile& f, std::string_view line, Complet
 // What the chain of names before a dot stands for.
 Shape Server::shape_of_chain(const ParsedFile& f, const std::vector<std::string>& chain, SourceLoc at) {
   const int name = find_name(f.index, chain[0], at);
-  Shape shape = name >= 0 ? workspace_.shape_of_name(f, name, 0) : Shape{};
+  Shape shape = name >= 0 ? workspace_.shape_of_name(f, name) : Shape{};
   for (size_t i = 1; i < chain.size() && shape.kind != Shape::unknown; ++i) {
     int member = -1;
     for (size_t k = 0; shape.kind != Shape::fields && k < shape.file->index.names.size(); ++k) {
@@ -225,7 +225,7 @@ Shape Server::shape_of_chain(const ParsedFile& f, const std::vector<std::string>
       const bool here = shape.kind == Shape::module ? d.kind <= NameKind::task : d.owner == shape.expr;
       if (here && d.name == chain[i]) member = int(k);
     }
-    shape = member >= 0 ? workspace_.shape_of_name(*shape.file, member, 0) : Shape{};
+    shape = member >= 0 ? workspace_.shape_of_name(*shape.file, member) : Shape{};
   }
   return shape;
 }
@@ -255,7 +255,7 @@ void Server::complete_field(const ParsedFile& f, size_t dot, SourceLoc at, Compl
     if (tokens[i].kind != Tok::l_brace || depth-- > 0) continue;
     const bool typed = i > 0 && tokens[i - 1].kind == Tok::identifier;
     const int name = typed ? find_name(good->index, std::string(tokens[i - 1].text), at) : -1;
-    if (name >= 0) add_members(workspace_.shape_of_name(*good, name, 0), items);
+    if (name >= 0) add_members(workspace_.shape_of_name(*good, name), items);
     break;
   }
 }

@@ -16,6 +16,13 @@ namespace {
 
 constexpr int kMostSteps = 32;  // from a name to what it stands for
 
+// One of them. Declarations may lead in a circle.
+struct Step {
+  explicit Step(int& count) : count_(count) { ++count_; }
+  ~Step() { --count_; }
+  int& count_;
+};
+
 const Builtin* as_import(const Expr* e) {
   const auto* b = try_as<Builtin>(e);
   return b && b->name == "import_module" && !b->args.empty() && b->args[0] ? b : nullptr;
@@ -34,15 +41,16 @@ int find_use(const csl::FileIndex& index, SourceLoc loc) {
 }
 
 // The structures of parameters that an expression lists: itself, through @concat_structs and constants.
-void parameter_lists(const ParsedFile& f, const Expr* e, std::vector<const Expr*>& out, int depth = 0) {
-  if (!e || depth > kMostSteps) return;
+// `steps`: how many more may be taken, since declarations may lead in a circle.
+void parameter_lists(const ParsedFile& f, const Expr* e, std::vector<const Expr*>& out, int& steps) {
+  if (!e || --steps < 0) return;
   if (e->kind == ExprKind::init) out.push_back(e);
   if (const auto* b = try_as<Builtin>(e); b && b->name == "concat_structs")
-    for (const Expr* arg : b->args) parameter_lists(f, arg, out, depth + 1);
+    for (const Expr* arg : b->args) parameter_lists(f, arg, out, steps);
   if (e->kind != ExprKind::identifier) return;
   const int use = find_use(f.index, e->loc);
   if (use < 0 || f.index.uses[size_t(use)].declared < 0) return;
-  parameter_lists(f, f.index.names[size_t(f.index.uses[size_t(use)].declared)].value, out, depth + 1);
+  parameter_lists(f, f.index.names[size_t(f.index.uses[size_t(use)].declared)].value, out, steps);
 }
 
 }  // namespace
@@ -52,41 +60,44 @@ const ParsedFile::Import* Workspace::import_of(const ParsedFile& f, const Expr* 
     const size_t at = import.module ? 1 : 3;
     if (at >= import.builtin->args.size()) continue;
     std::vector<const Expr*> lists;
-    parameter_lists(f, import.builtin->args[at], lists);
+    int steps = 256;
+    parameter_lists(f, import.builtin->args[at], lists, steps);
     if (std::find(lists.begin(), lists.end(), init) != lists.end()) return &import;
   }
   return nullptr;
 }
 
-Shape Workspace::shape_of_name(const ParsedFile& f, int name, int depth) {
+Shape Workspace::shape_of_name(const ParsedFile& f, int name) {
   const DeclaredName& d = f.index.names[size_t(name)];
   if (d.type && d.kind != NameKind::function && d.kind != NameKind::task) {
-    const Shape s = shape_of_type(f, d.type, depth + 1);
+    const Shape s = shape_of_type(f, d.type);
     if (s.kind != Shape::unknown) return s;
   }
-  return shape_of(f, d.value, depth + 1);
+  return shape_of(f, d.value);
 }
 
-Shape Workspace::shape_of_type(const ParsedFile& f, const Expr* e, int depth) {
-  if (!e || depth > kMostSteps) return {};
+Shape Workspace::shape_of_type(const ParsedFile& f, const Expr* e) {
+  const Step step(steps_);
+  if (!e || steps_ > kMostSteps) return {};
   switch (e->kind) {
     case ExprKind::struct_type:
     case ExprKind::enum_type:
       return {Shape::type, &f, e};
     case ExprKind::array_type:
-      return shape_of_type(f, static_cast<const ArrayType&>(*e).element, depth + 1);
+      return shape_of_type(f, static_cast<const ArrayType&>(*e).element);
     case ExprKind::pointer_type:
-      return shape_of_type(f, static_cast<const PointerType&>(*e).element, depth + 1);
+      return shape_of_type(f, static_cast<const PointerType&>(*e).element);
     case ExprKind::identifier:
     case ExprKind::field:
-      return shape_of(f, e, depth + 1);
+      return shape_of(f, e);
     default:
       return {};
   }
 }
 
-Shape Workspace::shape_of(const ParsedFile& f, const Expr* e, int depth) {
-  if (!e || depth > kMostSteps) return {};
+Shape Workspace::shape_of(const ParsedFile& f, const Expr* e) {
+  const Step step(steps_);
+  if (!e || steps_ > kMostSteps) return {};
   switch (e->kind) {
     case ExprKind::struct_type:
     case ExprKind::enum_type:
@@ -95,7 +106,7 @@ Shape Workspace::shape_of(const ParsedFile& f, const Expr* e, int depth) {
     case ExprKind::field: {
       const int use = find_use(f.index, e->loc);
       const Target t = use < 0 ? Target{} : resolve(f, f.index.uses[size_t(use)]);
-      return t.valid() && t.name >= 0 ? shape_of_name(*t.file, t.name, depth + 1) : Shape{};
+      return t.valid() && t.name >= 0 ? shape_of_name(*t.file, t.name) : Shape{};
     }
     case ExprKind::builtin: {
       const Builtin* import = as_import(e);
@@ -111,23 +122,23 @@ Shape Workspace::shape_of(const ParsedFile& f, const Expr* e, int depth) {
       const int at = named ? find_use(f.index, named->loc) : use;
       const Target t = at < 0 ? Target{} : resolve(f, f.index.uses[size_t(at)]);
       if (!t.valid() || t.name < 0 || t.declared().kind != NameKind::function) return {};
-      const Shape s = shape_of_type(*t.file, t.declared().type, depth + 1);
+      const Shape s = shape_of_type(*t.file, t.declared().type);
       return s;
     }
     case ExprKind::init: {
       const auto& n = static_cast<const Init&>(*e);
-      return n.type ? shape_of_type(f, n.type, depth + 1) : Shape{Shape::fields, &f, e};
+      return n.type ? shape_of_type(f, n.type) : Shape{Shape::fields, &f, e};
     }
     case ExprKind::if_expr:
-      return shape_of(f, static_cast<const IfExpr&>(*e).then, depth + 1);
+      return shape_of(f, static_cast<const IfExpr&>(*e).then);
     case ExprKind::comptime_expr:
-      return shape_of(f, static_cast<const ComptimeExpr&>(*e).operand, depth + 1);
+      return shape_of(f, static_cast<const ComptimeExpr&>(*e).operand);
     case ExprKind::index:
-      return shape_of(f, static_cast<const Index&>(*e).base, depth + 1);
+      return shape_of(f, static_cast<const Index&>(*e).base);
     case ExprKind::deref:
-      return shape_of(f, static_cast<const Deref&>(*e).base, depth + 1);
+      return shape_of(f, static_cast<const Deref&>(*e).base);
     case ExprKind::address_of:
-      return shape_of(f, static_cast<const AddressOf&>(*e).operand, depth + 1);
+      return shape_of(f, static_cast<const AddressOf&>(*e).operand);
     default:
       return {};
   }
@@ -147,10 +158,10 @@ Target Workspace::resolve(const ParsedFile& f, const NameUse& use) {
     case UseKind::member:
       return member_of(shape_of(f, use.base), use.name);
     case UseKind::literal:
-      return use.type ? member_of(shape_of_type(f, use.type, 0), use.name) : Target{};
+      return use.type ? member_of(shape_of_type(f, use.type), use.name) : Target{};
     case UseKind::element: {
       if (use.type) {
-        const Target t = member_of(shape_of_type(f, use.type, 0), use.name);
+        const Target t = member_of(shape_of_type(f, use.type), use.name);
         if (t.valid()) return t;
       }
       const ParsedFile::Import* import = import_of(f, use.base);

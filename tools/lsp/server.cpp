@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iostream>
 
 #include "runtime/support/files.h"
@@ -124,12 +125,8 @@ void Server::did_change(const Json& params) {
   const std::string path = path_of_uri(params.at("textDocument").at("uri").get<std::string>());
   for (const Json& change : params.at("contentChanges")) {
     std::optional<Range> range;
-    if (const auto r = change.find("range"); r != change.end()) {
-      const auto position = [](const Json& p) {
-        return Position{p.at("line").get<uint32_t>(), p.at("character").get<uint32_t>()};
-      };
-      range = Range{position(r->at("start")), position(r->at("end"))};
-    }
+    if (const auto r = change.find("range"); r != change.end())
+      range = Range{position_of(r->at("start")), position_of(r->at("end"))};
     workspace_.change(path, range, change.at("text").get<std::string>());
   }
   if (!workspace_.is_open(path)) return;
@@ -198,9 +195,17 @@ const ParsedFile& Server::document(const Json& params) {
 }
 
 SourceLoc Server::place(const ParsedFile& f, const Json& params) const {
-  const Json& p = params.at("position");
-  const Position at{p.at("line").get<uint32_t>(), p.at("character").get<uint32_t>()};
+  const Position at = position_of(params.at("position"));
   return {1, at.line + 1, f.text.column(at)};
+}
+
+Position position_of(const Json& p) {
+  const auto number = [&](const char* name) {
+    const Json& n = p.at(name);
+    if (!n.is_number_integer()) throw RequestError{kInvalidParams, fmt::format("{} must be a whole number", name)};
+    return uint32_t(std::clamp<int64_t>(n.get<int64_t>(), 0, 1 << 30));
+  };
+  return {number("line"), number("character")};
 }
 
 Json to_json(Position p) { return {{"line", p.line}, {"character", p.character}}; }

@@ -111,6 +111,7 @@ class Server {
 };
 
 // JSON of positions.
+Position position_of(const Json&);  // throws RequestError
 Json to_json(Position);
 Json to_json(const Range&);
 Range range_of(const ParsedFile&, SourceLoc, uint32_t width);

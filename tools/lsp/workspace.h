@@ -82,9 +82,9 @@ class Workspace {
 
   // ---- names (resolve.cpp)
   Target resolve(const ParsedFile&, const csl::NameUse&);
-  Shape shape_of(const ParsedFile&, const csl::ast::Expr*, int depth = 0);
-  Shape shape_of_type(const ParsedFile&, const csl::ast::Expr*, int depth);
-  Shape shape_of_name(const ParsedFile&, int name, int depth);
+  Shape shape_of(const ParsedFile&, const csl::ast::Expr*);
+  Shape shape_of_type(const ParsedFile&, const csl::ast::Expr*);
+  Shape shape_of_name(const ParsedFile&, int name);
   // The declaration or import at a place; invalid: none.
   Target at(const ParsedFile&, SourceLoc);
   struct Place {
@@ -105,6 +105,7 @@ class Workspace {
 
   std::string cache_;
   bool utf8_ = false;
+  int steps_ = 0;  // of the shape that is being found
   std::map<std::string, Text> open_;
   std::map<std::string, std::unique_ptr<ParsedFile>> parsed_;
   std::map<std::string, std::unique_ptr<ParsedFile>> good_;  // where the present version has errors

@@ -137,6 +137,9 @@ class Session(unittest.TestCase):
             self.client.send_bytes(b"content-length:%d\r\n\r\n%s" % (len(body), body))
             self.assertIn(self.client.receive()["error"]["code"], (-32600, -32602), body)
         self.assertEqual(self.client.answer("textDocument/hover", {"position": "here"})["error"]["code"], -32602)
+        for number in (1e99, "1", None, -1):
+            self.client.open("pe.csl")
+            self.client.answer("textDocument/hover", self.client.at("pe.csl", number, number))
         self.client.notify("textDocument/didChange", {"textDocument": 3})
         self.client.send_bytes(b"Garbage: yes\r\n\r\n")
         self.client.open("pe.csl")
@@ -258,6 +261,13 @@ class Session(unittest.TestCase):
         library = (HERE.parents[2] / "compiler/csl/lib/memcpy/memcpy.csl").read_text().split("\n")
         self.assertIn("unblock_cmd_stream", library[line])
         self.assertIsNone(self.definition("pe.csl", PE, "y[i] = ", "= "))
+
+    def test_circles_end(self):
+        self.client.open("c.csl", "const a = b.x;\nconst b = a.y;\nconst c: d = d;\nconst d: c = c;\nconst e = c.z;\n")
+        for line in range(5):
+            for column in (6, 11, 12):
+                self.client.request("textDocument/hover", self.client.at("c.csl", line, column))
+                self.client.request("textDocument/definition", self.client.at("c.csl", line, column))
 
     def test_references(self):
         self.settled("pe.csl")
