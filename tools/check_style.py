@@ -97,7 +97,7 @@ TOP = ["runtime", "compiler", "simulator", "models", "configs", "tests", "tools"
 # Where the flags of a tool are declared.
 FLAGS_OF = {
     "cs-compile": ["tools/cs-compile", "tools/cslc"], "cslc": ["tools/cslc"], "cs-sim": ["tools/cs-sim"],
-    "cs-objdump": ["tools/cs-objdump"], "cs-regress": ["tools/cs-regress"], "tools/replay": ["tools/replay"],
+    "cs-objdump": ["tools/cs-objdump"], "csl-fmt": ["tools/csl-fmt"], "csl-lsp": ["tools/csl-lsp"], "cs-regress": ["tools/cs-regress"], "tools/replay": ["tools/replay"],
     "tools/random_graphs": ["tools/random_graphs", "tools/graphs"],
 }
 FOREIGN = {"cmake", "ctest"}  # commands of others, whose flags are theirs

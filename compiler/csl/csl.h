@@ -16,6 +16,15 @@
 
 namespace cs::csl {
 
+struct Value;
+
+// Is told what declarations stand for while they are evaluated, once per instance: for tools that show it.
+class ValueObserver {
+ public:
+  virtual ~ValueObserver() = default;
+  virtual void declared(SourceLoc name, const Value&) = 0;
+};
+
 struct CslOptions {
   std::string layout;                                   // path of the layout file
   std::vector<std::pair<std::string, std::string>> params;  // --params=name:value of the layout file
@@ -36,6 +45,7 @@ struct CslOptions {
   // Tiles come in any order, from several threads.
   std::function<void(size_t tile, size_t step, std::string_view pass, const std::string& text)> dump;
   int threads = 1;
+  ValueObserver* observer = nullptr;
 };
 
 // A tile program that did not compile. Whoever wrote the text (a generator) may write another one.

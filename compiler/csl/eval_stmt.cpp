@@ -60,7 +60,13 @@ Flow Evaluator::exec_node(const ast::Stmt* s) {
     }
     case StmtKind::decl: {
       const ast::Decl* d = static_cast<const ast::DeclStmt&>(*s).decl;
-      if (const auto* v = ast::try_as<ast::Variable>(d)) return exec_decl(*v);
+      if (const auto* v = ast::try_as<ast::Variable>(d)) {
+        const Flow flow = exec_decl(*v);
+        ValueObserver* observer = session_.options.observer;
+        if (observer && !locals_.empty() && locals_.back().name == v->name)
+          observer->declared(v->loc, locals_.back().cell());
+        return flow;
+      }
       fail(s->loc, "only const and var can be declared here");
       return Flow::next;
     }

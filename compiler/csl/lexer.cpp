@@ -1,6 +1,6 @@
 // Cuts CSL text into tokens.
 //
-// 1. Skip blanks and // comments.
+// 1. Skip blanks and // comments (which the caller may keep).
 // 2. The first character decides: letter (identifier or keyword), digit (number), quote, @ (builtin),
 // punctuation.
 // 3. Punctuation is matched longest first from one table.
@@ -109,12 +109,13 @@ bool is_word(char c) { return is_letter(c) || is_digit(c); }
 
 class Lexer {
  public:
-  Lexer(uint32_t source, Diag& diag) : text_(diag.sources.text(source)), source_(source), diag_(diag) {}
+  Lexer(uint32_t source, Diag& diag, std::vector<Comment>* comments)
+      : text_(diag.sources.text(source)), source_(source), diag_(diag), comments_(comments) {}
 
   std::vector<Token> run() {
     std::vector<Token> tokens;
     do {
-      skip_blanks();
+      skip_blanks(tokens.size());
       tokens.push_back(next());
     } while (tokens.back().kind != Tok::end);
     return tokens;
@@ -138,16 +139,24 @@ class Lexer {
     }
   }
 
-  void skip_blanks() {
+  void skip_blanks(size_t next) {
     while (!done()) {
       if (at() == ' ' || at() == '\t' || at() == '\n' || at() == '\r') {
         advance(1);
       } else if (at() == '/' && at(1) == '/') {
+        const SourceLoc loc = here();
+        const size_t begin = position_;
         while (!done() && at() != '\n') advance(1);
+        if (comments_) keep(text_.substr(begin, position_ - begin), loc, next);
       } else {
         return;
       }
     }
+  }
+
+  void keep(std::string_view text, SourceLoc loc, size_t next) {
+    text = text.substr(0, text.find_last_not_of(" \t\r") + 1);
+    comments_->push_back({text, loc, uint32_t(next)});
   }
 
   Token take(Tok kind, size_t length) {
@@ -240,6 +249,7 @@ class Lexer {
   std::string_view text_;
   uint32_t source_;
   Diag& diag_;
+  std::vector<Comment>* comments_;
   size_t position_ = 0;
   uint32_t line_ = 1, column_ = 1;
 };
@@ -253,7 +263,9 @@ int hex_digit(char c) {
 
 }  // namespace
 
-std::vector<Token> lex(uint32_t source, Diag& diag) { return Lexer(source, diag).run(); }
+std::vector<Token> lex(uint32_t source, Diag& diag, std::vector<Comment>* comments) {
+  return Lexer(source, diag, comments).run();
+}
 
 std::string describe(Tok kind) {
   for (const Spelling& s : kPunctuation)

@@ -1,8 +1,8 @@
 // Tokens of CSL.
 //
-// The whole text is cut into a vector of tokens: comments and white space go, a token keeps its text (a view
-// into the source) and position, numbers and strings are decoded later by the parser. Errors (stray
-// characters, strings without an end) are reported here and give a token of kind `error`.
+// The whole text is cut into a vector of tokens: white space goes, comments too unless asked for, a token
+// keeps its text (a view into the source) and position, numbers and strings are decoded later by the parser.
+// Errors (stray characters, strings without an end) are reported here and give a token of kind `error`.
 #pragma once
 
 #include <string>
@@ -108,8 +108,15 @@ struct Token {
   SourceLoc loc;
 };
 
+// A comment from // to the end of its line, without blanks at the end; it stands before token `next`.
+struct Comment {
+  std::string_view text;
+  SourceLoc loc;
+  uint32_t next = 0;
+};
+
 // The last token is always `end`. The views are good until another text is added to diag.sources.
-std::vector<Token> lex(uint32_t source, Diag&);
+std::vector<Token> lex(uint32_t source, Diag&, std::vector<Comment>* comments = nullptr);
 
 // How messages call a token: "';'", "'while'", "a number", "the end of the file".
 std::string describe(const Token&);

@@ -125,6 +125,7 @@ Value Evaluator::global_value(ModuleInstance& m, Entry& entry, SourceLoc use) {
     if (entry.value.ok()) export_linkage(m, *entry.decl, entry.value);
   }
   entry.state = Entry::State::done;
+  if (ValueObserver* observer = session_.options.observer) observer->declared(entry.decl->loc, entry.value);
   return entry.value;
 }
 

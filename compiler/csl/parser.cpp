@@ -14,6 +14,13 @@ Parser::Parser(uint32_t source, Diag& diag)
   file_->source = source;
 }
 
+Parser::Parser(uint32_t source, Diag& diag, Syntax& out)
+    : syntax_(&out), tokens_(lex(source, diag, &out.comments)), diag_(diag), file_(std::make_unique<File>()) {
+  file_->source = source;
+  out.tokens = tokens_;
+  out.marks.assign(tokens_.size(), 0);
+}
+
 Parser::Nesting::Nesting(Parser& parser) : parser_(parser) {
   if (++parser_.depth_ > kMaxDepth)
     parser_.fail(parser_.here(), fmt::format("nested too deeply: the limit is {} levels", kMaxDepth),
@@ -125,6 +132,7 @@ std::unique_ptr<File> Parser::run() {
   size_t errors = diag_.errors();
   while (peek().kind != Tok::end && !diag_.full()) {
     size_t before = position_;
+    mark(mark::begin);
     declaration();
     if (panic_) {
       synchronise(true);
@@ -137,5 +145,13 @@ std::unique_ptr<File> Parser::run() {
 }
 
 std::unique_ptr<File> parse(uint32_t source, Diag& diag) { return Parser(source, diag).run(); }
+
+Syntax parse_syntax(uint32_t source, Diag& diag) {
+  Syntax out;
+  Parser parser(source, diag, out);
+  out.file = parser.run();
+  if (!out.file) out.rest = parser.rest();
+  return out;
+}
 
 }  // namespace cs::csl

@@ -15,13 +15,16 @@
 
 #include "compiler/csl/ast.h"
 #include "compiler/csl/lexer.h"
+#include "compiler/csl/syntax.h"
 
 namespace cs::csl {
 
 class Parser {
  public:
   Parser(uint32_t source, Diag& diag);
+  explicit Parser(uint32_t source, Diag& diag, Syntax& out);  // tokens, comments and marks as well
   std::unique_ptr<ast::File> run();
+  std::unique_ptr<ast::File> rest() { return std::move(file_); }  // after run() gave nothing: what it has read
 
  private:
   static constexpr int kMaxDepth = 400, kMaxHeight = 1000;
@@ -39,6 +42,9 @@ class Parser {
   bool at_ahead(size_t ahead, Tok kind) const { return !panic_ && peek(ahead).kind == kind; }
   bool more(Tok closer) const { return !panic_ && peek().kind != closer && peek().kind != Tok::end; }
   Token advance();
+  void mark(uint16_t mark) {  // of the token that comes next, if somebody wants to know
+    if (syntax_) syntax_->marks[position_] |= mark;
+  }
   bool accept(Tok kind);
   Token expect(Tok kind, const char* after, std::string help = {});
   std::string expect_name(const char* what);
@@ -91,6 +97,7 @@ class Parser {
   std::vector<const ast::Expr*> list(Tok closer, const char* what);
   const ast::Expr* nothing(SourceLoc loc) { return file_->make<ast::Undefined>(loc); }
 
+  Syntax* syntax_ = nullptr;
   std::vector<Token> tokens_;
   size_t position_ = 0;
   Diag& diag_;

@@ -161,8 +161,10 @@ const Expr* Parser::enum_type() {
 
 std::vector<Member> Parser::members(bool types) {
   std::vector<Member> out;
+  mark(mark::members);
   expect(Tok::l_brace, types ? "before the fields" : "before the enumerators");
   while (more(Tok::r_brace)) {
+    mark(mark::begin);
     Member member;
     member.loc = here();
     member.name = expect_member_name(types ? "a field name" : "an enumerator");

@@ -106,6 +106,7 @@ const Expr* Parser::prefix(bool init_allowed) {
   if (panic_) return nothing(here());
   SourceLoc loc = here();
   auto unary = [&](UnaryOp op) -> const Expr* {
+    mark(mark::prefix);
     advance();
     Unary* node = file_->make<Unary>(loc);
     node->op = op;
@@ -120,6 +121,7 @@ const Expr* Parser::prefix(bool init_allowed) {
     case Tok::tilde:
       return unary(UnaryOp::bit_not);
     case Tok::amp: {
+      mark(mark::prefix);
       advance();
       AddressOf* node = file_->make<AddressOf>(loc);
       node->operand = prefix(init_allowed);
@@ -132,6 +134,7 @@ const Expr* Parser::prefix(bool init_allowed) {
       return node;
     }
     case Tok::star:
+      mark(mark::prefix);
       return advance(), pointer_rest(file_->make<PointerType>(loc));
     case Tok::l_bracket:
       return array_or_many_pointer(init_allowed);
@@ -257,6 +260,7 @@ const Expr* Parser::primary() {
 const Expr* Parser::postfix(const Expr* base, bool init_allowed) {
   for (; !panic_; ++height_) {
     SourceLoc loc = here();
+    if (at(Tok::l_paren) || at(Tok::l_bracket) || at(Tok::dot)) mark(mark::tight);
     if (height_ > kMaxHeight) {
       fail(loc, "too many accesses in a row", "split it over several variables");
     } else if (accept(Tok::l_paren)) {

@@ -62,6 +62,7 @@ const Expr* Parser::number() {
 const Expr* Parser::init(const Expr* type, SourceLoc loc) {
   Init* node = file_->make<Init>(loc);
   node->type = type;
+  mark(mark::list);
   expect(Tok::l_brace, "here");
   while (more(Tok::r_brace)) {
     InitElement element;
@@ -85,10 +86,13 @@ const Expr* Parser::init(const Expr* type, SourceLoc loc) {
 }
 
 const Expr* Parser::tensor_access() {
+  mark(mark::capture_open);
   TensorAccess* node = file_->make<TensorAccess>(advance().loc);
   do node->variables.push_back(expect_name("an index variable"));
   while (accept(Tok::comma));
+  mark(mark::capture_close);
   expect(Tok::pipe, "after the index variables");
+  mark(mark::extents);
   expect(Tok::l_brace, "before the extents", "write |i|{n} -> a[i]");
   node->extents = list(Tok::r_brace, "the extents");
   expect(Tok::r_brace, "after the extents");

@@ -44,6 +44,7 @@ std::optional<BinaryOp> compound_op(Tok kind) {
 Block* Parser::block() {
   Block* node = file_->make<Block>(here());
   SourceLoc open = here();
+  mark(mark::block);
   expect(Tok::l_brace, "to begin a block");
   while (more(Tok::r_brace)) {
     if (at_declaration()) {
@@ -52,6 +53,7 @@ Block* Parser::block() {
       return node;
     }
     size_t before = position_;
+    mark(mark::begin);
     const Stmt* stmt = statement();
     if (stmt) node->body.push_back(stmt);
     if (panic_) {
@@ -177,16 +179,20 @@ const Stmt* Parser::loop(std::string label) {
   expect(Tok::l_paren, "after 'for'", "write for (@range(i16, n)) |i| {...}");
   node->range = expression();
   expect(Tok::r_paren, "after the range");
+  mark(mark::capture_open);
   expect(Tok::pipe, "before the loop variable", "write for (@range(i16, n)) |i| {...}");
+  if (at(Tok::star)) mark(mark::prefix);
   node->value_is_pointer = accept(Tok::star);
   node->value = expect_name("a name for the loop variable");
   if (accept(Tok::comma)) node->index = expect_name("a name for the index");
+  mark(mark::capture_close);
   expect(Tok::pipe, "after the loop variables");
   node->body = branch("for");
   return node;
 }
 
 const Stmt* Parser::branch(const char* what) {
+  mark(mark::body);
   if (at(Tok::l_brace)) return block();
   if (at(Tok::kw_const) || at(Tok::kw_var)) {
     fail(here(), fmt::format("a declaration cannot be the body of '{}'", what), "put it in braces");
@@ -213,6 +219,7 @@ const Stmt* Parser::if_statement(bool terminated) {
              kind == Tok::kw_switch || kind == Tok::kw_inline || kind == Tok::semicolon ||
              kind == Tok::kw_const || kind == Tok::kw_var);
   };
+  mark(mark::body);
   if (simple()) {
     node->then = unterminated();
     if (!at(Tok::kw_else) && terminated) end_statement("the statement");
@@ -220,6 +227,7 @@ const Stmt* Parser::if_statement(bool terminated) {
     node->then = at(Tok::kw_if) ? if_statement(terminated) : branch("if");
   }
   if (!accept(Tok::kw_else)) return node;
+  mark(mark::body);
   node->otherwise = at(Tok::kw_if)            ? if_statement(terminated)
                     : !terminated && simple() ? unterminated()
                                               : branch("else");
@@ -273,8 +281,10 @@ const Stmt* Parser::switch_statement() {
 
 std::vector<const Prong*> Parser::prongs(bool value) {
   std::vector<const Prong*> out;
+  mark(mark::prongs);
   expect(Tok::l_brace, "before the cases");
   while (more(Tok::r_brace)) {
+    mark(mark::begin);
     out.push_back(prong(value));
     if (!next_item(Tok::r_brace, "the cases of a switch")) break;
   }
