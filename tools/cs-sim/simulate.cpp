@@ -34,6 +34,7 @@
 #include "tools/cs-sim/check.h"
 #include "tools/cs-sim/child.h"
 #include "tools/cs-sim/launch_run.h"
+#include "tools/cs-sim/options_fit.h"
 #include "tools/cs-sim/progress.h"
 #include "tools/cs-sim/report_files.h"
 #include "tools/cs-sim/run_machine.h"
@@ -84,8 +85,7 @@ class Simulation {
   bool load();
   bool read_inputs();
   bool build_device();
-  // A host part without steps is initial memory only: a host program drives the wafer.
-  bool is_model() const { return loaded_.program.host && !loaded_.program.host->steps.empty(); }
+  bool is_model() const { return runs_by_itself(loaded_.program); }
   bool run_program();
   bool run_network();
   bool run_exports();
@@ -140,21 +140,7 @@ bool Simulation::load() {
   const auto other = o_.against.empty() ? std::nullopt : read_program(o_.against, later);
   if (other && other->program.host)
     round_of_other_ = copies_over_samples(*other->program.host, machine_);
-  if (is_model() && !o_.launch.empty()) {
-    diag_.error_at("--launch",
-                   "is for programs without a host part; this one is a model and runs its samples by itself",
-                   "give its inputs with --inputs");
-    return false;
-  }
-  const bool trains = is_model() && has_states(*loaded_.program.host);
-  if (!trains && !(o_.data.empty() && o_.state_in.empty() && o_.state_out.empty())) {
-    diag_.error_at(!o_.data.empty()       ? "--data"
-                   : !o_.state_in.empty() ? "--state-in"
-                                          : "--state-out",
-                   "is for programs that train; this one has no state that goes on from step to step",
-                   "give what a model infers from with --inputs");
-    return false;
-  }
+  if (!options_fit(o_, loaded_.program, diag_)) return false;
   if (!o_.state_in.empty()) {
     auto checkpoint = read_checkpoint(o_.state_in, *loaded_.program.host, diag_);
     if (!checkpoint) return false;
