@@ -172,6 +172,8 @@ class ResidentRegion final : public Kind {
         full = full || t == DataType::f32;
         if (t != DataType::f16 && t != DataType::f32) why = "its floats are neither f32 nor f16";
       }
+    for (const int b : region.constant_buffer)
+      if (region.program.buffers[size_t(b)].type.dtype == DataType::f16) why = "it has constants in 16 bits";
     if (half && full) why = "some of its floats have 16 bits and some 32";
     if (half && region.results.size() > 1) why = "it has several results in 16 bits";
     return why.empty();

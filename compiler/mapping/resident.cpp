@@ -2,6 +2,8 @@
 #include "compiler/mapping/resident_text.h"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -26,10 +28,10 @@ class Resident {
       : parts_(parts), options_(options), machine_(machine), mapped_(mapped), diag_(diag) {}
 
   bool run(const graph::Graph& g) {
-    if (!one_kernel(g)) return false;
+    if (!one_kernel(g)) return report();
     streamed_ = inst().operands;
     streamed_results_ = inst().results;
-    if (!find_forms(g) || !supported(g) || !size()) return false;
+    if (!choose(g)) return report();
     say_why(g);
     mapped_.layout = "layout.csl";
     mapped_.files = resident_files(inst(), kFunction, machine_);
@@ -49,8 +51,13 @@ class Resident {
  private:
   Instance& inst() { return parts_.instances.front(); }
   const Cut& cut() { return inst().plan.cut; }
+  // The first reason is the one that helps: what is tried later does not suit the operator as well.
   bool fail(const std::string& where, const std::string& why, const std::string& help) {
-    diag_.error_at(where, why, help);
+    if (!failure_) failure_ = {where, why, help};
+    return false;
+  }
+  bool report() {
+    diag_.error_at(failure_->where, failure_->why, failure_->help);
     return false;
   }
 
@@ -58,7 +65,8 @@ class Resident {
 
   bool one_kernel(const graph::Graph& g) {
     std::string list, why;
-    if (merge_resident(g, machine_, parts_, why)) return true;
+    merged_ = merge_resident(g, machine_, parts_, why);
+    if (merged_) return true;
     for (const Instance& i : parts_.instances) list += (list.empty() ? "" : ", ") + i.name;
     for (const HostStep& s : parts_.host.steps)
       if (s.kind == HostStep::Kind::op) list += (list.empty() ? "" : ", ") + s.op + " on the host";
@@ -69,13 +77,31 @@ class Resident {
                          "compile the operator alone, or let operands be streamed");
   }
 
+  // Loops can be anything. For one operator, and beside a kernel of the library, they are taken where nothing that is
+  // made for it can be; for several operators as one generated kernel where they are quicker.
+  bool choose(const graph::Graph& g) {
+    if (find_forms(g) && supported(g) && size()) return true;
+    if (loops_.empty()) return false;
+    forms_ = std::move(loops_);
+    return supported(g) && size();
+  }
+
   // The kernel's own form, and those of others that compute the same nodes.
   bool find_forms(const graph::Graph& g) {
     std::string why;
     const bool own = inst().work.kind->has_resident_form();
     if (own && holds_operands(g, inst())) add_form(inst());
-    for (kernels::Choice& form : resident_forms(g, group_of(g), machine_, inst(), why))
-      add_form(std::move(form));
+    for (kernels::Choice& form : resident_forms(g, group_of(g), machine_, inst(), why)) {
+      if (form.work.loops) {
+        form.work.resident = true;
+        loops_.push_back(std::move(form));
+      } else {
+        add_form(std::move(form));
+      }
+    }
+    const auto from_library = [](const kernels::Choice& form) { return form.row != nullptr; };
+    if (merged_ && std::none_of(forms_.begin(), forms_.end(), from_library))
+      for (kernels::Choice& form : std::exchange(loops_, {})) forms_.push_back(std::move(form));
     if (forms_.empty() && own) add_form(inst());  // supported() says what is wrong with it
     if (!forms_.empty()) return true;
     if (why.empty())
@@ -284,7 +310,13 @@ class Resident {
   const Machine& machine_;
   Mapped& mapped_;
   Diag& diag_;
+  struct Failure {
+    std::string where, why, help;
+  };
+  std::optional<Failure> failure_;
+  bool merged_ = false;                   // several operators are one kernel
   std::vector<kernels::Choice> forms_;    // that compute the nodes
+  std::vector<kernels::Choice> loops_;    // the same as any loops, where that comes last
   std::vector<graph::ValueId> streamed_, streamed_results_;  // in the order of the streams
 };
 

@@ -29,7 +29,7 @@ class Faults : public Scratch {
                   ")) |x| {\n    @set_tile_code(x, 0, \"pe.csl\", .{ .memcpy_params = memcpy.get_params(x), "
                   ".x = x });\n" +
                   routes + "  }\n  @export_name(\"run\", fn()void);\n}\n");
-    const ChildResult r = run("cs-compile", {layout, "-m", "wse2", "-o", path("p.csp")});
+    const ChildResult r = run("cs-compile", {layout, "-m", "wse2", "--opt-level", "0", "-o", path("p.csp")});
     ASSERT_EQ(r.exit_code, 0) << r.err;
   }
   ChildResult simulate(std::vector<std::string> more = {}) {
@@ -48,7 +48,8 @@ TEST_F(Faults, ADescriptorThatLeavesItsArray) {
   compile(1, kTwoArrays, "  to = @set_dsd_length(to, n);\n  @fmovs(to, 1.0);\n  sys.unblock_cmd_stream();");
   const ChildResult r = simulate();
   EXPECT_EQ(r.exit_code, 3) << r.err;
-  // ld16 3, st16 4, lddds 5, fmovs 5 + 4 = 9; from 13 on two elements per cycle: 4 and 5 in cycle 15.
+  // The code as it is written: ld16 3, st16 4, lddds 5, fmovs 5 + 4 = 9; from 13 on two elements per cycle: 4 and 5 in
+  // cycle 15.
   EXPECT_THAT(r.err, AllOf(HasSubstr("out-of-bounds"), HasSubstr("cycle 15, PE (4, 1)"),
                            HasSubstr("element 4 of 6"), HasSubstr("'a'"), HasSubstr("16 bytes"),
                            HasSubstr("pe.csl:11")));

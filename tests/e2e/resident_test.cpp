@@ -246,11 +246,12 @@ TEST_F(ResidentProgram, TheBoundIsThatOfTheOperatorWhoeverComputesIt) {
   }
 }
 
-TEST_F(ResidentProgram, ANetworkIsRefused) {
+// It would be one kernel of loops, with all its weights on every PE.
+TEST_F(ResidentProgram, ANetworkThatNoPeHoldsIsRefused) {
   const ChildResult r = run("cs-compile", {kSource + "/models/mnist_mlp/model.onnx", "--operands", "resident",
                                            "-o", path("a.csp")});
   EXPECT_EQ(r.exit_code, 1);
-  EXPECT_THAT(r.err, HasSubstr("is for graphs of one kernel"));
+  EXPECT_THAT(r.err, HasSubstr("B per PE on 1 x 2 PEs, a PE has 49152 B"));
   EXPECT_FALSE(std::filesystem::exists(path("a.csp")));
 }
 

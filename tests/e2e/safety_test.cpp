@@ -106,7 +106,7 @@ TEST_F(Safety, AFullDiskLeavesTheOldProgramOrNone) {
 
   const std::string sim = "\"$bin/cs-sim\" \"$dir/old.csp\" ";
   EXPECT_EQ(limited("ulimit -f 0; " + sim + "--outputs \"$dir/o.npz\"").exit_code, 1);
-  EXPECT_EQ(limited(sim + "--trace \"chrome=$dir/t.json\"").exit_code, 1);
+  EXPECT_EQ(limited("ulimit -f 0; " + sim + "--trace \"chrome=$dir/t.json\"").exit_code, 1);
   EXPECT_EQ(limited(sim + "--report \"$dir/report\"").exit_code, 1);
   for (const char* name : {"o.npz", "t.json", "report/report.html", "report/run.json"})
     EXPECT_FALSE(fs::exists(path(name))) << name;

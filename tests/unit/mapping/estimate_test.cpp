@@ -34,7 +34,8 @@ std::pair<double, double> product_in_a_row(int n, int m, int w) {
   Diag diag;
   const std::optional<mapping::Mapped> mapped = mapping::map_graph(g, machine, options, diag);
   if (!mapped) return {0, 0};
-  const test::RunResult r = test::run(*mapped, machine, {{"x", test::numbers(size_t(n * 12), 3)}}, 12);
+  const test::RunResult r =
+      test::run(*mapped, machine, {{"x", test::numbers(size_t(n * 12), 3)}}, 12, test::kAsWritten);
   EXPECT_TRUE(r.ok) << r.message;
   return {mapped->placement[0].interval_cycles, double(r.sample_ends[11] - r.sample_ends[5]) / 6};
 }

@@ -39,10 +39,11 @@ float number_of(uint32_t word, DataType t) {
 }
 
 RunResult run(const mapping::Mapped& mapped, const Machine& machine,
-              const std::map<std::string, std::vector<float>>& inputs, int samples) {
+              const std::map<std::string, std::vector<float>>& inputs, int samples, int opt_level) {
   RunResult result;
   Diag diag;
   csl::CslOptions options;
+  options.opt_level = opt_level;
   options.layout = mapped.layout;
   options.files = mapped.files;
   options.ports = mapped.ports;
@@ -98,12 +99,12 @@ RunResult run(const mapping::Mapped& mapped, const Machine& machine,
 }
 
 RunResult run_graph(const graph::Graph& g, const Machine& machine, const mapping::MapOptions& options,
-                    const std::map<std::string, std::vector<float>>& inputs, int samples) {
+                    const std::map<std::string, std::vector<float>>& inputs, int samples, int opt_level) {
   Diag diag;
   if (!graph::verify(g, diag)) return {false, diag.to_string(), {}, {}};
   std::optional<mapping::Mapped> mapped = mapping::map_graph(g, machine, options, diag);
   if (!mapped) return {false, diag.to_string(), {}, {}};
-  return run(*mapped, machine, inputs, samples);
+  return run(*mapped, machine, inputs, samples, opt_level);
 }
 
 std::vector<float> numbers(size_t count, uint32_t seed) {

@@ -22,11 +22,14 @@ Machine machine(const std::string& name);
 // What a stream of this type has for a number, and the number that it then is.
 uint32_t word_of(float, DataType);
 float number_of(uint32_t word, DataType);
-// The value of every input is inputs.at(name), all samples one after another.
+// The value of every input is inputs.at(name), all samples one after another. Where a calculation by hand counts
+// instructions of the code as it is written, its level is 0.
+constexpr int kOptimised = 2, kAsWritten = 0;
 RunResult run(const mapping::Mapped&, const Machine&, const std::map<std::string, std::vector<float>>& inputs,
-              int samples);
+              int samples, int opt_level = kOptimised);
 RunResult run_graph(const graph::Graph&, const Machine&, const mapping::MapOptions&,
-                    const std::map<std::string, std::vector<float>>& inputs, int samples);
+                    const std::map<std::string, std::vector<float>>& inputs, int samples,
+                    int opt_level = kOptimised);
 
 // Numbers in [-1, 1) from a linear congruential generator: the same everywhere.
 std::vector<float> numbers(size_t count, uint32_t seed);
