@@ -44,7 +44,8 @@ inline Machine machine() {
 inline std::string after(PassFunction pass, const std::string& body, const std::string& last = "") {
   MirTile tile = parse(kGlobals + std::string("launch fn0\nfn0 \"f\" r64 r65 p66\n") + body + last);
   if (tile.functions.empty()) return "";
-  Context c = context_of(tile, machine());
+  const Machine wse3 = machine();  // which the context refers to
+  Context c = context_of(tile, wse3);
   Code code = open(tile.functions[0]);
   pass(c, tile.functions[0], code);
   close(std::move(code), tile.functions[0]);
