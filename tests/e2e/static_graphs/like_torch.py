@@ -230,6 +230,23 @@ class TorchModuleTest(unittest.TestCase):
       np.testing.assert_allclose(a.numpy(), b.detach().numpy(), rtol=2e-5, atol=2e-6)
     self.assertEqual([n for n, _ in compiled.named_parameters()], [n for n, _ in net.named_parameters()])
 
+  def train_both(self, compiled, ours_optimizer, theirs, theirs_optimizer, batches):
+    """A step for each batch, ours on the wafer and torch's in float64, with equal losses."""
+    @ws.trace
+    def step(x, y):
+      loss = ws.nn.functional.cross_entropy(compiled(x), y)
+      loss.backward()
+      ours_optimizer.step()
+      ours_optimizer.zero_grad()
+      return loss
+
+    for x, y in batches:
+      loss = torch.nn.functional.cross_entropy(theirs(torch.from_numpy(x).double()), torch.from_numpy(y))
+      theirs_optimizer.zero_grad()
+      loss.backward()
+      theirs_optimizer.step()
+      self.assertAlmostEqual(float(step(x, y)), float(loss), places=5)
+
   def test_training(self):
     """Losses of three steps and the weights behind them are those of torch in float64."""
     torch.manual_seed(0)
@@ -240,21 +257,8 @@ class TorchModuleTest(unittest.TestCase):
     compiled = ws.compile(ours, ws.backend("wse2", fabric=(40, 40)))
     ours_optimizer, theirs_optimizer = ws.optim.Adam(ours.parameters()), torch.optim.Adam(theirs.parameters())
 
-    @ws.trace
-    def step(x, y):
-      loss = ws.nn.functional.cross_entropy(compiled(x), y)
-      loss.backward()
-      ours_optimizer.step()
-      ours_optimizer.zero_grad()
-      return loss
-
-    for _ in range(3):
-      x, y = normal(3, 1, 8, 8), RNG.integers(0, 5, 3)
-      loss = torch.nn.functional.cross_entropy(theirs(torch.from_numpy(x).double()), torch.from_numpy(y))
-      theirs_optimizer.zero_grad()
-      loss.backward()
-      theirs_optimizer.step()
-      self.assertAlmostEqual(float(step(x, y)), float(loss), places=5)
+    batches = [(normal(3, 1, 8, 8), RNG.integers(0, 5, 3)) for _ in range(3)]
+    self.train_both(compiled, ours_optimizer, theirs, theirs_optimizer, batches)
     compiled.store()
     for a, b in zip(ours.parameters(), theirs.parameters()):
       np.testing.assert_allclose(a.detach().numpy(), b.detach().numpy(), atol=1e-5)
@@ -270,21 +274,9 @@ class TorchModuleTest(unittest.TestCase):
     compiled = ws.compile(ours, ws.backend("wse2", fabric=(32, 32)))
     ours_optimizer, theirs_optimizer = ws.optim.AdamW(ours.parameters(), lr=0.01), torch.optim.AdamW(theirs.parameters(), lr=0.01)
 
-    @ws.trace
-    def step(x, y):
-      loss = ws.nn.functional.cross_entropy(compiled(x), y)
-      loss.backward()
-      ours_optimizer.step()
-      ours_optimizer.zero_grad()
-      return loss
-
-    for _ in range(4):
-      x, y = normal(4, 6), RNG.integers(0, 3, 4)
-      loss = torch.nn.functional.cross_entropy(theirs(torch.from_numpy(x).double()), torch.from_numpy(y))
-      theirs_optimizer.zero_grad()
-      loss.backward()
-      theirs_optimizer.step()
-      self.assertAlmostEqual(float(step(x, y)), float(loss), places=5)
+    batches = [(normal(4, 6), RNG.integers(0, 3, 4)) for _ in range(4)]
+    self.train_both(compiled, ours_optimizer, theirs, theirs_optimizer, batches)
+    x = batches[-1][0]
     for name, value in ours.state_dict().items():
       np.testing.assert_allclose(value, theirs.state_dict()[name].numpy(), atol=1e-5, err_msg=name)
     np.testing.assert_allclose(ours.eval()(ws.tensor(x)).numpy(), theirs.eval()(torch.from_numpy(x).double()).detach().numpy(), atol=1e-5)
