@@ -60,9 +60,9 @@ std::string operand_buffers(const ElementwiseSpec& spec) {
   return out;
 }
 
-// By default the main thread goes before what arrives: the next sample is taken when this one is computed. Of several
-// operands one often goes to the kernels that make another one too, and these wait as long. Where computing takes many
-// cycles for each word, words go before it.
+// By default the main thread goes before what arrives: the next sample is taken when this one is computed. Of
+// several operands one often goes to the kernels that make another one too, and these wait as long. Where
+// computing takes many cycles for each word, words go before it.
 constexpr double kDear = 4;  // cycles for each word
 
 // fn ask_a() / ask_b(): receive the next sample into one half.
@@ -72,8 +72,8 @@ std::string ask(const ElementwiseSpec& spec, const ExpressionCode& code, char ha
   std::string out = fmt::format("fn ask_{}() void {{\n", half);
   for (int i = 0; i < spec.operands; ++i) {
     std::string task = spec.operands == 1 ? "compute_id" : fmt::format("arrived{}_id", i);
-    out += fmt::format("  @fmovs({0}{1}_dsd, x{1}_in, .{{ .async = true, .activate = {2}{3} }});\n", half, i, task,
-                       priority);
+    out += fmt::format("  @fmovs({0}{1}_dsd, x{1}_in, .{{ .async = true, .activate = {2}{3} }});\n", half, i,
+                       task, priority);
   }
   return out + "}\n\n";
 }
@@ -249,7 +249,8 @@ std::string elementwise_module(const ElementwiseSpec& spec, const Machine& machi
       "const y_control = @get_dsd(fabout_dsd, .{{\n"
       "  .extent = 1, .fabric_color = y_color, .output_queue = y_queue, .control = true }});\n\n",
       spec.n);
-  return out + ask(spec, a.code, 'a') + ask(spec, a.code, 'b') + apply(spec, a, machine) + tasks(spec) + bindings(spec);
+  return out + ask(spec, a.code, 'a') + ask(spec, a.code, 'b') + apply(spec, a, machine) + tasks(spec) +
+         bindings(spec);
 }
 
 std::string epilogue_module(const ElementwiseSpec& spec, const Machine& machine) {

@@ -7,9 +7,6 @@
 
 namespace cs::csl::mir {
 
-using isa::Op;
-using isa::OperandKind;
-
 const std::vector<Pass>& pass_table() {
   static const std::vector<Pass> kPasses{
       {"values", "literals, copies, common expressions, loads of what is known", 1, number_values},

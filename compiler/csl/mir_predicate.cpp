@@ -298,7 +298,8 @@ class Predicate {
     std::stable_sort(order.begin(), order.end(), [&](const auto& a, const auto& b) {
       return (a.first == condition_.value) < (b.first == condition_.value);
     });
-    for (const auto& [r, pair] : order) {
+    for (const auto& [number, pair] : order) {
+      const int32_t r = number;
       if (!after.has(r)) continue;
       const Operand to{pair ? OperandKind::pair : OperandKind::reg, r, 0};
       const auto value = [&](const std::map<int32_t, Operand>& values) {

@@ -22,7 +22,7 @@ std::optional<Operand> initial(const MirGlobal& g, int32_t offset, int32_t bytes
   }
   uint32_t value = 0;
   if (!g.init.empty())
-    for (int32_t i = 0; i < bytes; ++i) value |= uint32_t(g.init[size_t(offset + i)]) << (8 * i);
+    for (int32_t i = 0; i < bytes; ++i) value |= uint32_t(g.init[size_t(offset) + size_t(i)]) << (8 * i);
   return literal(int32_t(value));
 }
 

@@ -233,7 +233,7 @@ Value Evaluator::extern_value(ModuleInstance& m, const ast::Decl& d, SourceLoc u
       if (name_of(*candidate).empty() || attributes_of(*candidate).linkage != ast::Linkage::exported)
         continue;
       if (link_name(other, *candidate) != name) continue;
-      const Value found = global_value(other, other.entries.find(name_of(*candidate))->second, use);
+      Value found = global_value(other, other.entries.find(name_of(*candidate))->second, use);
       if (!found.ok() || found.type == want) return found;
       diag().error(d.loc, fmt::format("extern '{}' has type '{}', what is exported has '{}'", name,
                                       want->name, found.type->name));

@@ -1,12 +1,10 @@
 // f16 through single precision has the bits of one rounding:
 //
 //   add, sub, mul  A product of two f16 is a single (22 bits). A sum is rounded twice, to 24 bits and to 11;
-//   that is
-//                  harmless, since 24 >= 2 * 11 + 2 (Figueroa), and a sum small enough to be subnormal is
+//                  that is harmless, since 24 >= 2 * 11 + 2 (Figueroa), and a sum small enough to be subnormal is
 //                  exact.
 //   fma            The product is exact. The sum of it and a is rounded to odd: to nearest, with the error of
-//   that
-//                  (Knuth's two-sum); if there is one and the last bit is even, to the neighbour on the
+//                  that (Knuth's two-sum); if there is one and the last bit is even, to the neighbour on the
 //                  error's side. Rounding to 11 bits what was rounded to odd with 13 or more is rounding once
 //                  (Boldo, Melquiond).
 //
@@ -19,6 +17,7 @@
 #include "runtime/numerics/single.h"
 
 #if defined(__x86_64__)
+#include <cpuid.h>
 #include <immintrin.h>
 #endif
 
@@ -33,8 +32,14 @@ void allow(Level most) { allowed = most; }
 #define CS_HALF __attribute__((target("avx2,f16c")))
 #define CS_WIDE __attribute__((target("avx512f")))
 
+// Not every compiler's __builtin_cpu_supports knows it.
+bool has_f16c() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
+}
+
 bool has_half() {
-  static const bool kHas = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c");
+  static const bool kHas = __builtin_cpu_supports("avx2") && has_f16c();
   return kHas && allowed >= Level::avx2;
 }
 

@@ -105,10 +105,10 @@ class PerfettoWriter : public TimelineWriter {
     Message &ready = texts_.size() <= number ? texts_.resize(number + 1), texts_[number] : texts_[number];
     ready.varint(event::kCategory, iid);
     ready.varint(event::kName, iid);
-    for (const auto& [key, value] : t.words)
-      argument(ready, key, [&](Message& m) { m.text(event::kString, value); });
-    for (const auto& [key, value] : t.numbers)
-      argument(ready, key, [&](Message& m) { m.varint(event::kInt, uint64_t(value)); });
+    for (const auto& word : t.words)
+      argument(ready, word.first, [&](Message& m) { m.text(event::kString, word.second); });
+    for (const auto& number : t.numbers)
+      argument(ready, number.first, [&](Message& m) { m.varint(event::kInt, uint64_t(number.second)); });
   }
 
   void slice(const Track& t, Cycle begin, Cycle end, uint32_t text, const WaveletArgs* wavelet) override {

@@ -151,7 +151,7 @@ void Traces::attach(sim::Shell& shell, const sim::Engine& engine, Cycle first, s
   // Each is looked at when its own cycle has come.
   auto due = std::make_shared<std::vector<Cycle>>(timelines_.size() + 1, Cycle(0));
   due->back() = other ? first : kNever;
-  shell.set_sampler(0, [this, &engine, due, other] {
+  shell.set_sampler(0, [this, &engine, due, other = std::move(other)] {
     const Cycle now = engine.now();
     for (size_t i = 0; i < timelines_.size(); ++i)
       if ((*due)[i] <= now) (*due)[i] = timelines_[i]->sample(engine);

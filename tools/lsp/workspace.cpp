@@ -153,7 +153,7 @@ std::string Workspace::library_file(const std::string& name) {
   if (inner.ends_with(".csl")) inner.resize(inner.size() - 4);
   for (const auto& [file, text] : embedded_csl_lib_files()) {
     if (file != inner + ".csl") continue;
-    const std::string path = normal(fs::path(cache_) / std::string(file));
+    std::string path = normal(fs::path(cache_) / std::string(file));
     std::error_code error;
     fs::create_directories(fs::path(path).parent_path(), error);
     Diag diag;
@@ -171,7 +171,7 @@ std::string Workspace::resolve(const std::string& name, const std::string& from)
   std::vector<fs::path> folders{fs::path(from).parent_path()};
   for (const std::string& folder : import_paths_) folders.emplace_back(folder);
   for (const fs::path& folder : folders) {
-    const std::string path = normal(folder / name);
+    std::string path = normal(folder / name);
     std::error_code error;
     if (open_.count(path) || fs::is_regular_file(path, error)) return path;
   }
@@ -182,7 +182,7 @@ std::string Workspace::resolve(const std::string& name, const std::string& from)
     for (const std::string& root : roots_) inside |= normal(folder).starts_with(root);
     std::error_code error;
     if (!inside) break;
-    if (const std::string path = normal(folder / name); fs::is_regular_file(path, error)) return path;
+    if (std::string path = normal(folder / name); fs::is_regular_file(path, error)) return path;
   }
   return {};
 }

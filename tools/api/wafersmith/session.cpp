@@ -92,7 +92,7 @@ struct Session::State {
   std::optional<cs::ModelRunResult> ran;
 };
 
-Session::Session(const Program& program, SessionOptions options)
+Session::Session(const Program& program, const SessionOptions& options)
     : state_(std::make_unique<State>(program, options)) {}
 Session::~Session() = default;
 Session::Session(Session&&) noexcept = default;

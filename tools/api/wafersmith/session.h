@@ -72,7 +72,7 @@ struct Statistics {
 
 class Session {
  public:
-  explicit Session(const Program&, SessionOptions = {});
+  explicit Session(const Program&, const SessionOptions& = {});
   ~Session();
   Session(Session&&) noexcept;
   Session& operator=(Session&&) noexcept;
