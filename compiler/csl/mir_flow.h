@@ -21,7 +21,9 @@ class RegisterSet {
  public:
   RegisterSet() = default;
   explicit RegisterSet(int registers) : words_((size_t(registers) + 63) / 64) {}
-  bool has(int r) const { return words_[size_t(r) / 64] >> (size_t(r) % 64) & 1; }
+  bool has(int r) const {  // none beyond the number that it was made for
+    return size_t(r) / 64 < words_.size() && (words_[size_t(r) / 64] >> (size_t(r) % 64) & 1);
+  }
   void add(int r) { words_[size_t(r) / 64] |= uint64_t(1) << (size_t(r) % 64); }
   void remove(int r) { words_[size_t(r) / 64] &= ~(uint64_t(1) << (size_t(r) % 64)); }
   bool merge(const RegisterSet& other);  // true if it grew

@@ -36,7 +36,10 @@ class Round {
  public:
   Round(MirTile& tile, const Options& options, Context& context)
       : tile_(tile), options_(options), context_(context) {
-    for (const MirFunction& f : tile.functions) codes_.push_back(open(f));
+    for (const MirFunction& f : tile.functions) {
+      codes_.push_back(open(f));
+      undefined_.push_back(find_live(f, codes_.back(), find_blocks(codes_.back())).in.front());
+    }
   }
 
   uint32_t run() {
@@ -50,7 +53,7 @@ class Round {
         changed = true;
         if (pass.run == unroll_loops && codes_[i].lines.size() > before)
           unrolled += uint32_t(codes_[i].lines.size() - before) * kInstructionBytes;
-        const std::string wrong = verify(tile_, tile_.functions[i], codes_[i]);
+        const std::string wrong = verify(tile_, tile_.functions[i], codes_[i], &undefined_[i]);
         CS_CHECK(wrong.empty(),
                  fmt::format("after pass {}: '{}': {}", pass.name, tile_.functions[i].name, wrong));
       }
@@ -71,6 +74,8 @@ class Round {
   const Options& options_;
   Context& context_;
   std::vector<Code> codes_;
+  // By function: what may be read before it is written, from the beginning on. No pass adds to it.
+  std::vector<RegisterSet> undefined_;
 };
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "compiler/csl/mir_code.h"
+#include "compiler/csl/mir_flow.h"
 #include "compiler/csl/mir_memory.h"
 #include "runtime/machine/machine.h"
 
@@ -76,8 +77,9 @@ Result optimise(MirTile&, const Machine&, const Options&);
 // What passes over several functions know of the tile.
 Context context_of(const MirTile&, const Machine&);
 Settled find_settled(const MirTile&, const Reached&);
-// Empty, or what is wrong with a function, or with any of the tile's.
-std::string verify(const MirTile&, const MirFunction&, const Code&);
+// Empty, or what is wrong with a function, or with any of the tile's. `undefined`: registers that may be read though no
+// instruction writes them, as a variable may that is declared `undefined`; left out: all.
+std::string verify(const MirTile&, const MirFunction&, const Code&, const RegisterSet* undefined = nullptr);
 std::string verify(const MirTile&);
 
 }  // namespace cs::csl::mir

@@ -12,8 +12,8 @@ using isa::OperandKind;
 
 class Verifier {
  public:
-  Verifier(const MirTile& tile, const MirFunction& f, const Code& code)
-      : tile_(tile), f_(f), code_(code), uses_(size_t(code.next_virtual)) {}
+  Verifier(const MirTile& tile, const MirFunction& f, const Code& code, const RegisterSet* undefined)
+      : tile_(tile), f_(f), code_(code), undefined_(undefined), uses_(size_t(code.next_virtual)) {}
 
   std::string run() {
     if (code_.lines.empty()) return "no code";
@@ -30,7 +30,8 @@ class Verifier {
     if (!ends_flow(last) && !(last.call >= 0 && f_.calls[size_t(last.call)].is_tail))
       return "the last instruction runs on";
     for (size_t r = 0; r < uses_.size(); ++r)
-      if (uses_[r].read && !uses_[r].written) return fmt::format("register {} is read and never written", r);
+      if (uses_[r].read && !uses_[r].written && undefined_ != nullptr && !undefined_->has(int(r)))
+        return fmt::format("register {} is read and never written", r);
     return {};
   }
 
@@ -133,14 +134,15 @@ class Verifier {
   const MirTile& tile_;
   const MirFunction& f_;
   const Code& code_;
+  const RegisterSet* undefined_;
   std::vector<Use> uses_;  // by register
   std::string wrong_;
 };
 
 }  // namespace
 
-std::string verify(const MirTile& tile, const MirFunction& f, const Code& code) {
-  return Verifier(tile, f, code).run();
+std::string verify(const MirTile& tile, const MirFunction& f, const Code& code, const RegisterSet* undefined) {
+  return Verifier(tile, f, code, undefined).run();
 }
 
 std::string verify(const MirTile& tile) {
