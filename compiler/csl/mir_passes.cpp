@@ -31,6 +31,23 @@ Context context_of(const MirTile& tile, const Machine& machine) {
 
 namespace {
 
+// Registers that may be read before they are written, and those that nothing writes: code that is not reached may
+// read them.
+RegisterSet read_undefined(const MirFunction& f, const Code& code) {
+  RegisterSet undefined = find_live(f, code, find_blocks(code)).in.front(), written(code.next_virtual);
+  const auto each = [&](const auto& see) {
+    for (const Line& line : code.lines)
+      for_each_register(f, line, [&](const isa::Operand& o, bool, bool writes) { see(int(o.value), writes); });
+  };
+  each([&](int r, bool writes) {
+    if (writes) written.add(r);
+  });
+  each([&](int r, bool) {
+    if (!written.has(r)) undefined.add(r);
+  });
+  return undefined;
+}
+
 // One round over all passes. The code of every function stays open between them.
 class Round {
  public:
@@ -38,7 +55,7 @@ class Round {
       : tile_(tile), options_(options), context_(context) {
     for (const MirFunction& f : tile.functions) {
       codes_.push_back(open(f));
-      undefined_.push_back(find_live(f, codes_.back(), find_blocks(codes_.back())).in.front());
+      undefined_.push_back(read_undefined(f, codes_.back()));
     }
   }
 
