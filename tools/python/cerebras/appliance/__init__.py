@@ -1,0 +1,4 @@
+"""The appliance: here this machine."""
+import logging
+
+logger = logging.getLogger("cerebras.appliance")

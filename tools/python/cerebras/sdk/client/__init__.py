@@ -1,0 +1,4 @@
+"""Compiles and runs programs on the appliance: here on this machine."""
+# pylint: disable=unused-import
+from cerebras.sdk import sdk_utils
+from wafersmith.appliance import SdkCompiler, SdkLauncher, SdkRuntime

@@ -1,0 +1,3 @@
+"""Kinds and orders of copies."""
+# pylint: disable=unused-import
+from wafersmith.kinds import MemcpyDataType, MemcpyOrder
