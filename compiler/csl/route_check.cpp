@@ -59,10 +59,7 @@ class RouteCheck {
   void check_run(size_t index) {
     const RouteRun& r = runs_[index];
     if (r.config.teardown) return;
-    // What is swapped arrives as another color.
-    PortSet tx = all_tx(r.config);
-    if (r.config.swap_x) tx &= PortSet(~(port_bit(Port::east) | port_bit(Port::west)));
-    if (r.config.swap_y) tx &= PortSet(~(port_bit(Port::south) | port_bit(Port::north)));
+    const PortSet tx = all_tx(r.config);
     for (Port side : {Port::east, Port::west, Port::south, Port::north}) {
       if (!(tx & port_bit(side))) continue;
       const int dx = side == Port::east ? 1 : side == Port::west ? -1 : 0;
@@ -93,7 +90,9 @@ class RouteCheck {
     const int32_t run = run_of_pe_[at(x, y)];
     if (run < 0) return false;
     const RouteConfig& c = runs_[size_t(run)].config;
-    return c.teardown || (all_rx(c) & port_bit(from));
+    // What is swapped there has another color within.
+    const bool swapped = from == Port::east || from == Port::west ? c.swap_x : c.swap_y;
+    return c.teardown || swapped || (all_rx(c) & port_bit(from));
   }
 
   bool reroutes(int x, int y) const {

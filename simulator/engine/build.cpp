@@ -148,14 +148,15 @@ struct Builder {
     return b.tile_of[n.pe] >= 0 && (world.tiles[size_t(b.tile_of[n.pe])].reroutes >> n.color & 1);
   }
 
-  // The color that a wavelet has behind an output of the node.
-  static int color_behind(const Block& b, const ColorNode& n, Port out) {
-    const RouteConfig& c = b.config_of(n);
-    const bool x = out == Port::east || out == Port::west;
-    return n.color ^ int(x ? c.swap_x : c.swap_y);
+  // The color that a wavelet of color `color` has in the router that it enters by a link.
+  static int color_within(Block& b, uint32_t pe, int color, Port in) {
+    const ColorNode* n = b.find_node(pe, color);
+    if (n == nullptr) return color;
+    const RouteConfig& c = b.config_of(*n);
+    return color ^ int(in == Port::east || in == Port::west ? c.swap_x : c.swap_y);
   }
 
-  PortSet inputs_of(const Block& b, const ColorNode& n) const {
+  PortSet inputs_of(Block& b, const ColorNode& n) const {
     if (reroutes(b, n)) return 31;
     const RouteConfig& config = b.config_of(n);
     PortSet in = 0;
@@ -169,9 +170,8 @@ struct Builder {
       if (nb == nullptr) continue;
       for (int color : {int(n.color), n.color ^ 1}) {
         const ColorNode* other = nb->find_node(nb->index_of(c), color);
-        const Port towards = opposite(Port(p));
-        if (other == nullptr || color_behind(*nb, *other, towards) != n.color) continue;
-        if (outputs_of(*nb, *other) & port_bit(towards)) in |= port_bit(Port(p));
+        if (other == nullptr || color_within(b, n.pe, color, Port(p)) != n.color) continue;
+        if (outputs_of(*nb, *other) & port_bit(opposite(Port(p)))) in |= port_bit(Port(p));
       }
     }
     return in & 31;
@@ -228,7 +228,8 @@ struct Builder {
       Coord c = neighbour(b.coord_of(n.pe), Port(out));
       Block* nb = grid.block_at(c);
       if (nb == nullptr) continue;
-      const ColorNode* target = nb->find_node(nb->index_of(c), color_behind(b, n, Port(out)));
+      const int color = color_within(*nb, nb->index_of(c), n.color, opposite(Port(out)));
+      const ColorNode* target = nb->find_node(nb->index_of(c), color);
       if (target == nullptr) continue;
       uint32_t lane = nb->lane_of(*target, opposite(Port(out)));
       if (lane == ~0u) continue;
@@ -304,7 +305,8 @@ struct Builder {
       const HostPort& p = world.program.ports[i];
       Coord at = edge_of(p);
       Block* b = p.side == Port::ramp ? nullptr : grid.block_at(at);
-      ColorNode* n = b ? b->find_node(b->index_of(at), p.color) : nullptr;
+      const int color = b && p.input ? color_within(*b, b->index_of(at), p.color, p.side) : p.color;
+      ColorNode* n = b ? b->find_node(b->index_of(at), color) : nullptr;
       uint32_t lane = n ? b->lane_of(*n, p.side) : ~0u;
       if (n == nullptr || (p.input && lane == ~0u)) {
         diag.error(
