@@ -1,8 +1,10 @@
-// @map(fn, inputs…, output): a loop that takes an element of every input, calls the function and stores its result.
+// @map(fn, inputs…, output): a loop that takes an element of every input, calls the function and stores its result, as often
+// as its shortest operand has elements.
 //
 // Operands that are mem1d DSDs are walked by addresses in registers. All others (rings, several dimensions, the fabric,
 // registers that the program loaded) are DSRs that take one step per use; the loop ends when one of them is used up.
 #include <algorithm>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -59,7 +61,7 @@ bool step_operand(Evaluator& e, const Value& v, bool is_output, SourceLoc where,
 }
 
 bool map_operand(Evaluator& e, const Value& v, const Type* element, bool is_output, SourceLoc where,
-                 MapOperand& out, Operand& count, bool& counted) {
+                 MapOperand& out, std::vector<Operand>& lengths) {
   out.element = element;
   if (v.type->is_dsr() || (v.type->is_dsd() && v.type->kind != TypeKind::mem1d_dsd))
     return step_operand(e, v, is_output, where, out);
@@ -77,12 +79,30 @@ bool map_operand(Evaluator& e, const Value& v, const Type* element, bool is_outp
     out.stride = FunctionBuilder::imm(int16_t(stride.value) * int32_t(element->bytes));
   else
     out.stride = b.emit_reg(Op::imul16, {stride, FunctionBuilder::imm(int32_t(element->bytes))});
-  if (!counted) {
-    count = b.reg();
-    b.move(count, dsd_word(e, d, 2));
-    counted = true;
-  }
+  lengths.push_back(dsd_word(e, d, 2));
   return true;
+}
+
+// The register that counts the elements down from the least of the lengths.
+Operand least_length(Evaluator& e, const std::vector<Operand>& lengths) {
+  FunctionBuilder& b = e.builder();
+  const Operand count = b.reg();
+  std::optional<uint16_t> known;
+  for (const Operand& length : lengths)
+    if (length.kind == OperandKind::imm) known = std::min(known.value_or(UINT16_MAX), uint16_t(length.value));
+  std::vector<Operand> distinct;
+  if (known) distinct.push_back(FunctionBuilder::imm(*known));
+  for (const Operand& length : lengths)
+    if (length.kind != OperandKind::imm && std::find(distinct.begin(), distinct.end(), length) == distinct.end())
+      distinct.push_back(length);
+  b.move(count, distinct[0]);
+  for (size_t i = 1; i < distinct.size(); ++i) {
+    const int enough = b.new_label();
+    b.jump_if(b.emit_reg(Op::lteu16, {count, distinct[i]}), true, enough);
+    b.move(count, distinct[i]);
+    b.place(enough);
+  }
+  return count;
 }
 
 bool is_stepped(const MapOperand& o) { return o.dsr.is_dsr(); }
@@ -132,17 +152,18 @@ Value map_builtin(Evaluator& e, const ast::Builtin& n, const Type*) {
     return e.fail(n.loc, fmt::format("this function needs {} inputs{}, here are {} operands", inputs,
                                      has_result ? " and a destination" : "", n.args.size() - 1));
   std::vector<MapOperand> operands(n.args.size() - 1);
-  Operand count;
-  bool counted = false;
+  std::vector<Operand> lengths;
   for (size_t k = 0; k < operands.size(); ++k) {
     const Type* t = k < inputs ? fn.type->params[k] : fn.type->element;
     const Value v = e.rvalue(n.args[k + 1], k < inputs ? t : nullptr);
-    if (!v.ok() || !map_operand(e, v, t, k >= inputs, n.args[k + 1]->loc, operands[k], count, counted))
+    if (!v.ok() || !map_operand(e, v, t, k >= inputs, n.args[k + 1]->loc, operands[k], lengths))
       return {};
   }
+  const bool counted = !lengths.empty();
   const bool steps = std::any_of(operands.begin(), operands.end(), is_stepped);
   if (!counted && !steps) return e.fail(n.loc, "@map needs a DSD among its operands");
   FunctionBuilder& b = e.builder();
+  const Operand count = counted ? least_length(e, lengths) : Operand{};
   const int top = b.new_label(), end = b.new_label();
   if (counted) b.jump_if(count, false, end);
   b.place(top);
