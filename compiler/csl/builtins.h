@@ -76,6 +76,7 @@ class ConfigFields {
   bool good_ = true;
 };
 
+inline int queue_key(bool output, int queue) { return output ? -1 - queue : queue; }  // Unit::presumed_queues
 // Says that an input queue serves a second color, and where the first was bound to it.
 void shared_queue(Evaluator&, SourceLoc, int queue, int first, int color);
 // After the comptime blocks: registers of FIFOs and the tasks that they activate.

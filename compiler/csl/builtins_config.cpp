@@ -22,6 +22,29 @@ void shared_queue(Evaluator& e, SourceLoc where, int queue, int first, int color
 }
 namespace {
 
+// @initialize_queue where DSDs alone have bound the queue: its color counts. True if that was so.
+bool settle_queue(Evaluator& e, const QueueBinding& given, SourceLoc where) {
+  Unit& u = e.unit();
+  const auto presumed = u.presumed_queues.find(queue_key(given.output, given.queue));
+  if (presumed == u.presumed_queues.end()) return false;
+  for (size_t i = 0; i < u.tile.queues.size(); ++i) {
+    QueueBinding& q = u.tile.queues[i];
+    if (q.output != given.output || q.queue != given.queue) continue;
+    if (q.color != given.color) presumed->second.push_back({u.tile.queue_locs[i], q.color});
+    q = given;
+    u.tile.queue_locs[i] = where;
+  }
+  for (const Unit::OtherColor& other : presumed->second)
+    if (other.color != given.color)
+      e.diag().warning(other.where,
+                       named("queue-color", fmt::format("{} queue {} has color {}, this DSD names color {}",
+                                                        given.output ? "output" : "input", given.queue,
+                                                        given.color, other.color)),
+                       "a program that uses the DSD stops there");
+  u.presumed_queues.erase(presumed);
+  return true;
+}
+
 // How the words of a wavelet become parameters.
 bool task_args(Evaluator& e, const Type& t, TaskKind kind, SourceLoc where, TaskArgs& out) {
   const auto& p = t.params;
@@ -102,6 +125,7 @@ Value initialize_queue(Evaluator& e, const ast::Builtin& n, const Type*) {
     }
     if (!f.finish()) return {};
   }
+  if (has_color && settle_queue(e, q, n.loc)) return e.void_value();
   if (!has_color) return q.priority ? e.fail(n.loc, "a queue with a priority needs a color") : e.void_value();
   for (const QueueBinding& other : e.unit().tile.queues)
     if (other.output == output && other.queue == q.queue && other.color != q.color) {
@@ -233,6 +257,20 @@ bool read_priority(Evaluator& e, ConfigFields& f, uint8_t& out) {
 
 void finish_queues(Evaluator& e) {
   Unit& u = e.unit();
+  for (const auto& [key, others] : u.presumed_queues)
+    for (const Unit::OtherColor& other : others) {
+      const bool output = key < 0;
+      const int queue = output ? -1 - key : key;
+      int color = 0;
+      for (const QueueBinding& q : u.tile.queues)
+        if (q.output == output && q.queue == queue) color = q.color;
+      const std::string what = fmt::format("{} queue {} is bound to color {}, this DSD names color {}",
+                                           output ? "output" : "input", queue, color, other.color);
+      if (other.is_root)
+        e.diag().error(other.where, what, "@initialize_queue gives a queue its color");
+      else
+        e.diag().warning(other.where, named("queue-color", what), "@initialize_queue gives a queue its color");
+    }
   for (const auto& [queue, table] : u.control_tables)
     u.tile.config.push_back({uint16_t(isa::kControlTable + queue), uint16_t(table * u.control_stride)});
 }

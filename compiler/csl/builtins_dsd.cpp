@@ -129,11 +129,17 @@ bool ring_fields(Evaluator& e, ConfigFields& f, DsdValue& d) {
   return true;
 }
 
-enum class Binding : uint8_t { good, failed, unusable };
+enum class Binding : uint8_t {
+  good,
+  failed,
+  unusable,   // the DSD can be had, not used: a module may be imported for other things
+  of_queue    // its color is what @initialize_queue will say
+};
 
-// A module may be imported for other things than the DSD that does not fit: such a DSD can be had, not used.
 Binding bind_queue(Evaluator& e, SourceLoc where, bool output, int queue, int color) {
-  auto& queues = e.unit().tile.queues;
+  Unit& u = e.unit();
+  auto& queues = u.tile.queues;
+  const bool is_root = e.frame().module == u.modules.front().get();
   for (const QueueBinding& q : queues)
     if (q.output == output && q.queue == queue) {
       if (q.color == color) return Binding::good;
@@ -141,19 +147,25 @@ Binding bind_queue(Evaluator& e, SourceLoc where, bool output, int queue, int co
         shared_queue(e, where, queue, q.color, color);
         return Binding::good;
       }
+      const auto presumed = u.presumed_queues.find(queue_key(output, queue));
       const std::string what = fmt::format("{} queue {} is bound to color {}, this DSD names color {}",
                                            output ? "output" : "input", queue, q.color, color);
-      if (e.emitting() || e.frame().module == e.unit().modules.front().get()) {
+      if (e.emitting()) {
         e.fail(where, what);
         return Binding::failed;
+      }
+      if (presumed != u.presumed_queues.end()) {
+        presumed->second.push_back({where, color, is_root});
+        return Binding::of_queue;
       }
       e.diag().warning(where, named("queue-color", what),
                        "the DSD is undefined; a program that uses it stops there");
       return Binding::unusable;
     }
   queues.push_back({.output = output, .queue = uint8_t(queue), .color = uint8_t(color)});
-  e.unit().tile.queue_locs.resize(queues.size());
-  e.unit().tile.queue_locs.back() = where;
+  u.tile.queue_locs.resize(queues.size());
+  u.tile.queue_locs.back() = where;
+  if (output || e.machine().queues.data_task_on_queue) u.presumed_queues[queue_key(output, queue)];
   return Binding::good;
 }
 
@@ -225,7 +237,8 @@ bool fabric_fields(Evaluator& e, ConfigFields& f, DsdValue& d) {
   if (queue >= 0 && color >= 0 && per_color) {
     const Binding binding = bind_queue(e, f.where(), output, queue, color);
     if (binding == Binding::unusable) d.dsd.kind = isa::DsdKind::none;
-    if (binding != Binding::good) return binding == Binding::unusable;
+    if (binding == Binding::failed || binding == Binding::unusable) return binding == Binding::unusable;
+    if (binding == Binding::of_queue) color = -1;
   }
   if (queue < 0) {
     // Without a queue: sends go through the one that is wired to the color, receives take a queue bound to

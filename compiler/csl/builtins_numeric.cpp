@@ -20,13 +20,14 @@ Value bitcast(Evaluator& e, const ast::Builtin& n, const Type*) {
     v = e.coerce(v, e.types().f32(), n.loc, "value");
   }
   if (!v.ok()) return {};
-  if (!t->is_scalar() || !v.type->is_scalar() || t->bytes != v.type->bytes)
+  const auto is_number = [](const Type& x) { return x.is_scalar() || x.is_int64(); };
+  if (!is_number(*t) || !is_number(*v.type) || t->bytes != v.type->bytes)
     return e.fail(n.loc,
                   fmt::format("@bitcast from '{}' ({} bytes) to '{}' ({} bytes)", v.type->name, v.type->bytes,
                               t->name, t->bytes),
                   "both types need the same size");
   if (unsigned __int128 bits = 0; !v.is(ValueKind::undefined) && e.to_bits(v, bits)) return e.from_bits(t, bits);
-  if (v.is(ValueKind::undefined) || v.is(ValueKind::scalar)) {
+  if (v.is(ValueKind::undefined) || v.is(ValueKind::scalar) || v.is(ValueKind::aggregate)) {
     v.type = t;
     return v;
   }

@@ -95,7 +95,8 @@ Value Evaluator::coerce_number(const Value& v, const Type* t, SourceLoc where, c
         v.type->bits <= t->bits)
       return Value::floating(t, round_to(t, v.f));
   }
-  if (v.runtime() && widens(*v.type, *t)) return runtime_convert(load(v, where), t, where);
+  if ((v.runtime() || v.is(ValueKind::aggregate)) && widens(*v.type, *t))
+    return runtime_convert(load(v, where), t, where);
   if (v.runtime() && v.type->kind == TypeKind::floating && t->kind == TypeKind::floating &&
       v.type->bits < t->bits)
     return runtime_convert(load(v, where), t, where);
@@ -169,7 +170,7 @@ Value Evaluator::coerce_aggregate(const Value& v, const Type* t, SourceLoc where
 Value Evaluator::coerce(const Value& v, const Type* t, SourceLoc where, const char* what) {
   if (!v.ok() || !t) return {};
   if (v.type == t || t->kind == TypeKind::any)
-    return v.is(ValueKind::place) && t->is_scalar() ? load(v, where) : v;
+    return v.is(ValueKind::place) && (t->is_scalar() || (t->is_int64() && emitting())) ? load(v, where) : v;
   if (v.is(ValueKind::undefined)) return Value(t, ValueKind::undefined);
   if (v.type->is_number() && t->is_number()) return coerce_number(v, t, where, what);
   if (v.type->kind == TypeKind::pointer && t->kind == TypeKind::pointer)
@@ -234,17 +235,18 @@ Value Evaluator::convert(const Value& value, const Type* t, SourceLoc where) {
       v.type->is_number() || v.type->kind == TypeKind::boolean || v.type->kind == TypeKind::enumeration;
   if (!target || !source) return coerce(v, t, where, "value");
   if (v.is(ValueKind::undefined)) return Value(t, ValueKind::undefined);
-  if (v.is(ValueKind::scalar)) return runtime_convert(v, t, where);
+  if (v.is(ValueKind::scalar) || v.is(ValueKind::aggregate)) return runtime_convert(v, t, where);
   if (v.is(ValueKind::floating)) {
     if (t->kind == TypeKind::boolean) return Value::integer(t, v.f != 0);
     if (t->is_float()) return Value::floating(t, round_to(t, v.f));
     if (emitting() && t->kind == TypeKind::integer && v.type->kind == TypeKind::floating) {
-      // As the instruction: NaN is 0, the rest the nearest number of 16 or 32 bits.
-      const bool wide = t->is_pair();
-      const double low = !t->is_signed ? 0 : wide ? -2147483648.0 : -32768.0;
-      const double high = t->is_signed ? -low - 1 : wide ? 4294967295.0 : 65535.0;
-      const double near = std::isnan(v.f) ? 0 : std::min(std::max(std::trunc(v.f), low), high);
-      return Value::integer(t, wrapped(*t, __int128(near)));
+      // As the instruction: NaN is 0, the rest the nearest number of 16, 32 or 64 bits.
+      const int bits = t->is_int64() ? 64 : t->is_pair() ? 32 : 16;
+      const __int128 low = t->is_signed ? -(__int128(1) << (bits - 1)) : 0;
+      const __int128 high = (__int128(1) << (t->is_signed ? bits - 1 : bits)) - 1;
+      if (std::isnan(v.f)) return Value::integer(t, 0);
+      const __int128 near = v.f >= double(high) ? high : v.f <= double(low) ? low : __int128(std::trunc(v.f));
+      return Value::integer(t, wrapped(*t, near));
     }
     if (!(std::fabs(v.f) < 1e37)) return fail(where, fmt::format("{} is no value of '{}'", v.f, t->name));
     return coerce(Value::integer(types_.get(TypeKind::comptime_int), __int128(v.f)), t, where, "value");
@@ -279,6 +281,8 @@ Value Evaluator::convert_int(const Value& v, const Type* t) {
 
 // Scalar conversions in registers.
 Value Evaluator::runtime_convert(const Value& v, const Type* t, SourceLoc where) {
+  if (v.type->is_int64() && t->bytes != 0) return convert_from_int64(v, t, where);
+  if (t->is_int64()) return convert_to_int64(v, t, where);
   FunctionBuilder& b = *builder_;
   const Operand o = v.location.operand();
   const bool from_float = v.type->kind == TypeKind::floating;

@@ -95,6 +95,7 @@ class Evaluator {
   Value address_of(const Value& place, SourceLoc);
   Value keep(const Value&);                       // not a variable's register any more
   isa::Operand operand(const Value&, SourceLoc);  // register or literal of a scalar
+  isa::Operand low_word(const Value&, SourceLoc);  // the same of an integer, of which one register is enough
   Location in_memory(const Value&, SourceLoc);    // place of an aggregate or DSD, copied if need be
   void store(const Value& place, const Value& value, SourceLoc);
 
@@ -228,6 +229,20 @@ class Evaluator {
   Value shift(ast::BinaryOp, const Value&, const Value&, SourceLoc);
   isa::Operand compare(ast::BinaryOp, const Value&, const Value&, const Type*, bool& inverted, SourceLoc);
   Value normalise(const Type*, const isa::Operand&);
+  // ops_int64.cpp
+  Value join_int64(const Type*, const Value& low, const Value& high);
+  std::pair<Value, Value> split_int64(const Value&, SourceLoc);
+  void store_int64(const Value& place, const Value&, SourceLoc);
+  void step_int64(const Value& counter, const Value& step_value, SourceLoc);
+  Value normalise_int64(const Type*, const isa::Operand& low, isa::Operand high);
+  Value call_int64(const char* function, std::vector<Value> args, const Type* result, SourceLoc);
+  Value add_int64(bool subtract, const Value&, const Value&, const Type*, SourceLoc);
+  Value runtime_int64(ast::BinaryOp, const Value&, const Value&, const Type*, SourceLoc);
+  isa::Operand compare_int64(ast::BinaryOp, const Value&, const Value&, bool is_signed, SourceLoc);
+  Value shift_int64(bool left, const Value&, const Value& by, SourceLoc);
+  Value unary_int64(ast::UnaryOp, const Value&, SourceLoc);
+  Value convert_from_int64(const Value&, const Type*, SourceLoc);
+  Value convert_to_int64(const Value&, const Type*, SourceLoc);
   Truth branch_compare(const ast::Binary&, bool sense, int label);
   Value runtime_convert(const Value&, const Type*, SourceLoc);
   Value convert_int(const Value&, const Type*);

@@ -28,11 +28,15 @@ Value Evaluator::load(const Value& v, SourceLoc where) {
   if (!v.is(ValueKind::place)) return v;
   if (!emitting()) {
     // Aggregates and DSDs stay places: their type and address may be all that is asked for.
-    if (!v.type->is_scalar()) return v;
+    if (!v.type->is_scalar() && !v.type->is_int64()) return v;
     return fail(where, "the value of a run-time variable is not known at comptime",
                 "declare it with 'const', or use it in a function or task");
   }
   if (v.part_bits) return load_part(v, where);
+  if (v.type->is_int64()) {
+    const auto [low, high] = split_int64(v, where);
+    return join_int64(v.type, low, high);
+  }
   if (!v.type->is_scalar()) return v;
   return Value::scalar(v.type, builder_->load_new(v.type, v.location));
 }
@@ -45,7 +49,7 @@ Value Evaluator::keep(const Value& v) {
     return Value::scalar(v.type, r);
   }
   if (v.is(ValueKind::place) && !v.is_const) {
-    if (v.type->is_scalar()) return load(v, builder_->loc);
+    if (v.type->is_scalar() || v.type->is_int64()) return load(v, builder_->loc);
     const Value copy = Value::place(v.type, builder_->slot("copy", v.type->bytes, v.type->align), false);
     store(copy, v, builder_->loc);
     return Value::place(v.type, copy.location, true);
@@ -84,6 +88,11 @@ Operand Evaluator::operand(const Value& v, SourceLoc where) {
            fmt::format("a value of type '{}' does not exist at run time", v.type ? v.type->name : "?"));
       return FunctionBuilder::imm(0);
   }
+}
+
+Operand Evaluator::low_word(const Value& v, SourceLoc where) {
+  const Operand o = operand(v.type->is_int64() ? split_int64(v, where).first : v, where);
+  return o.kind == OperandKind::pair ? builder_->emit_reg(Op::wunpl, {o}) : o;
 }
 
 Location Evaluator::in_memory(const Value& v, SourceLoc where) {
@@ -165,10 +174,10 @@ class IndexSum {
       return false;
     }
     FunctionBuilder& b = e_.builder();
-    Operand o = e_.operand(index, where_);
+    Operand o = index.is(ValueKind::scalar) ? index.location.operand() : e_.low_word(index, where_);
     bytes += o.kind == OperandKind::reg ? int64_t(o.extra) * stride : 0;  // see eval_indices
     o.extra = 0;
-    if (index.type->is_pair()) o = b.emit_reg(Op::wunpl, {o});
+    if (o.kind == OperandKind::pair) o = b.emit_reg(Op::wunpl, {o});
     if (stride != 1) {
       const bool power = std::has_single_bit(uint64_t(stride));
       o = power ? b.emit_reg(Op::sll16, {o, FunctionBuilder::imm(std::countr_zero(uint64_t(stride)))})
@@ -319,6 +328,7 @@ void Evaluator::store(const Value& place, const Value& v, SourceLoc where) {
   if (place.is(ValueKind::scalar)) return b.move(place.location.operand(), operand(v, where));
   const Type* t = place.type;
   if (t->is_scalar()) return b.store(t, place.location, operand(v, where));
+  if (t->is_int64()) return store_int64(place, v, where);
   if (t->is_dsd()) return store_dsd(*this, place.location, v, where);
   if (v.is(ValueKind::place)) {
     if (!(v.location == place.location)) copy_memory(*this, place.location, v.location, t->bytes, where);

@@ -56,6 +56,8 @@ bool Evaluator::should_inline(const FunctionRef& ref, const std::vector<Value>& 
   if (!result || (result->kind != TypeKind::void_ && !result->is_scalar())) return true;
   for (const Value& a : args)
     if (!is_comptime(a) && !passes_at_run_time(a)) return true;
+  // Colors, queues and task ids are for places that take none but known ones.
+  if (result->is_id() && std::all_of(args.begin(), args.end(), is_comptime)) return true;
   const FunctionFacts& f = facts(*ref.decl);
   if (f.nodes <= kSmallFunction) return true;
   // An address alone folds nothing: only where it points to is known.

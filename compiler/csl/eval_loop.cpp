@@ -227,9 +227,17 @@ Flow Evaluator::exec_runtime_for(const ast::For& n, const Value& range) {
   }
   const Type* t = is_range ? range.as<RangeValue>().element : u16;
   const bool down = step_value.is(ValueKind::integer) && step_value.i < 0;
-  const Operand counter = b.temp(t);
-  b.move(counter, operand(start, n.loc));
-  const Value position = Value::scalar(t, counter);
+  Operand counter;
+  Value place, position;
+  if (t->is_int64()) {
+    place = Value::place(t, b.slot("counter", t->bytes, t->align), false);
+    store(place, load(start, n.loc), n.loc);
+    position = Value::place(t, place.location, true);
+  } else {
+    counter = b.temp(t);
+    b.move(counter, operand(start, n.loc));
+    position = Value::scalar(t, counter);
+  }
   const size_t target = push_loop(n.label, true), locals = locals_.size();
   const int exit_label = targets_[target].break_label, next = targets_[target].continue_label,
             top = b.new_label();
@@ -259,7 +267,10 @@ Flow Evaluator::exec_runtime_for(const ast::For& n, const Value& range) {
   b.loc = n.loc;
   if (index.location != position.location)
     b.emit(Op::add16, {index.location.operand(), index.location.operand(), FunctionBuilder::imm(1)});
-  b.emit(t->is_pair() ? Op::add32 : Op::add16, {counter, counter, operand(step_value, n.loc)});
+  if (t->is_int64())
+    step_int64(place, step_value, n.loc);
+  else
+    b.emit(t->is_pair() ? Op::add32 : Op::add16, {counter, counter, operand(step_value, n.loc)});
   more(true, top);
   b.place(exit_label);
   targets_.resize(target);

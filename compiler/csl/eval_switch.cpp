@@ -33,7 +33,7 @@ Value Evaluator::eval_switch(const ast::Expr* subject, const std::vector<const a
                        v.type->kind == TypeKind::boolean || v.type->kind == TypeKind::type ||
                        v.is(ValueKind::text);
   if (!ordinal) return fail(where, fmt::format("'switch' does not take a '{}'", v.type->name));
-  if (v.is(ValueKind::scalar)) {
+  if (v.is(ValueKind::scalar) || (v.type->is_int64() && v.is(ValueKind::aggregate))) {
     Value result = void_value();
     return runtime_switch(v, prongs, is_statement ? types_.get(TypeKind::void_) : want, where, result, flow)
                ? result

@@ -137,7 +137,7 @@ Value Evaluator::eval_struct_type(const ast::StructType& n) {
 Value Evaluator::eval_enum_type(const ast::EnumType& n) {
   const Type* tag = n.tag ? eval_type(n.tag) : types_.integer(16, false);
   if (!tag) return {};
-  if (tag->kind != TypeKind::integer || tag->bytes == 0)
+  if (tag->kind != TypeKind::integer || tag->bytes == 0 || tag->is_int64())
     return fail(n.loc, fmt::format("'{}' cannot number an enum", tag->name));
   std::vector<Field> fields;
   std::string name = "enum {";

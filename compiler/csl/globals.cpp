@@ -163,7 +163,8 @@ bool Evaluator::check_export(const std::string& name, const Type* type, bool is_
   return true;
 }
 
-// A function, a variable, or a pointer: then what it points to at cycle 0.
+// A function, a variable, or a pointer: then what it points to at cycle 0, or, where the program changes it, whenever
+// the host copies.
 void Evaluator::export_symbol(const Value& v, const std::string& name, SourceLoc where) {
   MirTile& tile = unit_.tile;
   const auto is_function = [&](const MirExportedFunction& f) { return f.name == name; };
@@ -212,12 +213,16 @@ void Evaluator::export_symbol(const Value& v, const std::string& name, SourceLoc
   // The host reads a structure as its 16-bit words.
   if (element->is_aggregate() && element->bytes % 2 == 0 && element->bytes > 0)
     element = types_.integer(16, false);
-  if (!to_data_type(*element, s.type)) {
+  // … and an integer of 64 bits as two of 32, the low one first.
+  const Type* seen = element->is_int64() ? types_.integer(32, false) : element;
+  if (!to_data_type(*seen, s.type)) {
     fail(where, fmt::format("the host cannot access elements of type '{}'", element->name));
     return;
   }
   if (!check_export(name, element, false, where)) return;
-  s.elements = (g.bytes - s.offset) / element->bytes;
+  s.elements = (g.bytes - s.offset) / seen->bytes;
+  if (v.is(ValueKind::place) && pointer && !tile.globals[size_t(v.location.value)].constant)
+    s.pointer = v.location.value;
   // `export var a` and a pointer to it that the host knows by the same name are one symbol.
   for (const MirSymbol& other : tile.symbols)
     if (other.name == name) {

@@ -180,7 +180,8 @@ class Emitter {
     }
     for (const MirSymbol& s : state_.tile.symbols) {
       const Global& g = state_.globals[s.global];
-      out_.symbols.push_back({s.name, s.type, uint16_t(g.address + s.offset), s.elements, s.is_mutable});
+      const int32_t pointer = s.pointer < 0 ? -1 : int32_t(state_.globals[size_t(s.pointer)].address);
+      out_.symbols.push_back({s.name, s.type, uint16_t(g.address + s.offset), s.elements, s.is_mutable, pointer});
     }
     for (const MirExportedFunction& e : state_.tile.exported_functions) {
       cs::Function entry;

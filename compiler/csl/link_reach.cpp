@@ -22,7 +22,10 @@ class Reach {
   void run() {
     for (const MirTask& task : state_.tile.tasks) reach_function(task.function, false);
     for (const MirExportedFunction& f : state_.tile.exported_functions) reach_function(f.function, false);
-    for (const MirSymbol& s : state_.tile.symbols) reach_global(s.global);
+    for (const MirSymbol& s : state_.tile.symbols) {
+      reach_global(s.global);
+      if (s.pointer >= 0) reach_global(uint32_t(s.pointer));
+    }
     for (const MirDsr& d : state_.tile.dsrs) visit(d.base, false);
     state_.fifo_live.assign(state_.tile.fifos.size(), false);
     do drain();

@@ -86,6 +86,7 @@ struct MirSymbol {       // exported variable: the global itself, or a pointer g
   DataType type = DataType::f32;
   uint32_t elements = 0;
   bool is_mutable = true;
+  int pointer = -1;  // global of the pointer that every copy follows, where the program may change it; -1: none
 };
 
 struct MirExportedFunction {

@@ -40,7 +40,31 @@ Reached::Reached(const MirTile& tile) : globals_(tile.globals.size()), exported_
       if (!r.function) globals_[r.target] = true;
   for (const MirFifo& f : tile.fifos) globals_[f.global] = true;
   for (const MirDsr& d : tile.dsrs) reach(d.base);
-  for (const MirSymbol& s : tile.symbols) globals_[s.global] = exported_[s.global] = true;
+  for (const MirSymbol& s : tile.symbols) {
+    globals_[s.global] = exported_[s.global] = true;
+    if (s.pointer >= 0) globals_[size_t(s.pointer)] = exported_[size_t(s.pointer)] = true;
+  }
+}
+
+void drop_fixed_pointers(MirTile& tile) {
+  std::vector<bool> written(tile.globals.size());
+  const auto write = [&](const Operand& o) {
+    if (o.kind == OperandKind::global) written[size_t(o.value)] = true;
+  };
+  for (const MirFunction& f : tile.functions) {
+    for (const isa::Inst& inst : f.code) {
+      for_each_address(inst, write);
+      if (isa::row(inst.op).cost != isa::Cost::store) continue;
+      for (const Operand& a : inst.args) write(a);
+    }
+    for (const MirCall& c : f.calls)
+      for (const Operand& a : c.args) write(a);
+  }
+  for (const MirGlobal& g : tile.globals)
+    for (const MirRelocation& r : g.relocations)
+      if (!r.function) written[r.target] = true;
+  for (MirSymbol& s : tile.symbols)
+    if (s.pointer >= 0 && !written[size_t(s.pointer)]) s.pointer = -1;
 }
 
 void Reached::see(const MirFunction& f, const Code& code) {

@@ -26,6 +26,9 @@ class Reached {
   std::vector<bool> globals_, slots_, exported_;
 };
 
+// Symbols that are pointers stay so only where something may change the pointer.
+void drop_fixed_pointers(MirTile&);
+
 // Where an access goes. `index`: what identifies the value of the register that is added (a register number,
 // a value number); equal ones mean equal addresses.
 struct Place {

@@ -109,6 +109,8 @@ class Reader {
       MirSymbol s;
       if (!w.quoted(s.name) || !w.number("global", s.global)) return false;
       s.is_mutable = w.take("mutable");
+      uint32_t pointer = 0;
+      if (w.number("pointer", pointer)) s.pointer = int(pointer);
       tile_.symbols.push_back(s);
       return w.at_end();
     }
@@ -298,7 +300,10 @@ class Reader {
       for (const MirRelocation& r : g.relocations)
         check(r.target, r.function ? tile_.functions.size() : tile_.globals.size(),
               r.function ? "function" : "global");
-    for (const MirSymbol& s : tile_.symbols) check(s.global, tile_.globals.size(), "global");
+    for (const MirSymbol& s : tile_.symbols) {
+      check(s.global, tile_.globals.size(), "global");
+      if (s.pointer >= 0) check(uint32_t(s.pointer), tile_.globals.size(), "global");
+    }
     for (const MirFifo& f : tile_.fifos) check(f.global, tile_.globals.size(), "global");
     for (const MirDsr& d : tile_.dsrs)
       if (d.base.kind != OperandKind::global)

@@ -121,7 +121,8 @@ Value Evaluator::binary(BinaryOp op, Value a, Value b, SourceLoc where) {
     if (!bits && op != eq && op != ne && !(ordered && is_comparison(op)))
       return fail(where, fmt::format("operator '{}' does not fit '{}'", ast::spelling(op), t->name));
   }
-  if (a.is(ValueKind::scalar) || b.is(ValueKind::scalar)) {
+  const bool halves = t->is_int64() && (a.is(ValueKind::aggregate) || b.is(ValueKind::aggregate));
+  if (a.is(ValueKind::scalar) || b.is(ValueKind::scalar) || halves) {
     if (emitting()) return runtime_binary(op, a, b, t, where);
     return fail(where, "this value is not known at comptime");
   }
@@ -181,9 +182,9 @@ Value Evaluator::shift(BinaryOp op, const Value& a, const Value& b, SourceLoc wh
   }
   x = load(a, where);
   const Type* t = a.type;
+  if (t->is_int64()) return shift_int64(op == shl, x, b, where);
   const bool wide = t->is_pair();
-  isa::Operand count = operand(b, where);
-  if (b.type->is_pair() && b.is(ValueKind::scalar)) count = builder_->emit_reg(isa::Op::wunpl, {count});
+  const isa::Operand count = low_word(b, where);
   const isa::Op code = op == shl      ? (wide ? isa::Op::sll32 : isa::Op::sll16)
                        : t->is_signed ? (wide ? isa::Op::sar32 : isa::Op::sar16)
                                       : (wide ? isa::Op::slr32 : isa::Op::slr16);
@@ -209,6 +210,7 @@ Value Evaluator::unary(ast::UnaryOp op, const Value& v, SourceLoc where) {
     return Value::integer(t, plain ? ~v.i : ~v.i & ((((__int128)1) << t->bits) - 1));
   }
   if (!emitting()) return fail(where, "this value is not known at comptime");
+  if (t->is_int64()) return unary_int64(op, v, where);
   FunctionBuilder& b = *builder_;
   const isa::Operand o = operand(v, where);
   const bool wide = t->is_pair();

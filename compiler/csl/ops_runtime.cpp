@@ -74,6 +74,7 @@ Value Evaluator::runtime_binary(BinaryOp op, const Value& a, const Value& b, con
     const Type* boolean = types_.get(TypeKind::boolean);
     return Value::scalar(boolean, inverted ? builder_->emit_reg(Op::xor16, {r, FunctionBuilder::imm(1)}) : r);
   }
+  if (t->is_int64()) return runtime_int64(op, a, b, t, where);
   return t->is_float() ? runtime_float(op, a, b, t, where) : runtime_int(op, a, b, t, where);
 }
 
@@ -137,13 +138,13 @@ Value Evaluator::runtime_int(BinaryOp op, const Value& a, const Value& b, const 
 // A register that is nonzero when the comparison holds (does not hold: inverted).
 Operand Evaluator::compare(BinaryOp op, const Value& a, const Value& b, const Type* t, bool& inverted,
                            SourceLoc where) {
-  Operand x = operand(a, where), y = operand(b, where);
   inverted = op == ne;
   if (op == ne) op = eq;
-  if (op == gt || op == ge) {
-    std::swap(x, y);
-    op = op == gt ? lt : le;
-  }
+  const bool turned = op == gt || op == ge;
+  if (turned) op = op == gt ? lt : le;
+  if (t->is_int64()) return compare_int64(op, turned ? b : a, turned ? a : b, t->is_signed, where);
+  Operand x = operand(a, where), y = operand(b, where);
+  if (turned) std::swap(x, y);
   Op code;
   if (t->is_float()) {
     code = t->is_pair() ? float_ops(op).first : float_ops(op).second;

@@ -11,6 +11,7 @@
 #include "compiler/csl/builtins.h"
 #include "compiler/csl/eval.h"
 #include "compiler/csl/layout_result.h"
+#include "compiler/csl/mir_memory.h"
 #include "runtime/support/progress.h"
 
 namespace cs::csl {
@@ -118,6 +119,7 @@ bool build_tile(Session& session, LayoutState& layout, const LayoutState::TileKe
   for (auto* ids :
        {&unit.tile.blocked, &unit.tile.unblocked, &unit.tile.blocked_threads, &unit.tile.activated})
     std::sort(ids->begin(), ids->end());
+  mir::drop_fixed_pointers(unit.tile);
   check_recursion(unit.tile, session.diag);
   out = std::move(unit.tile);
   return session.diag.errors() == errors;

@@ -121,13 +121,14 @@ const Type* TypeTable::integer(int bits, bool is_signed) {
                          : bits <= 8  ? 1
                          : bits <= 16 ? 2
                          : bits <= 32 ? 4
+                         : bits <= 64 ? 8
                                       : 0;  // wider ones: comptime only
   return add(name, {.kind = TypeKind::integer,
                     .name = name,
                     .bits = uint8_t(bits),
                     .is_signed = is_signed,
                     .bytes = bytes,
-                    .align = std::max(bytes, 1u)});
+                    .align = std::clamp(bytes, 1u, 4u)});
 }
 
 const Type* TypeTable::array(const Type* element, std::vector<uint32_t> dims) {

@@ -102,8 +102,10 @@ struct Type {
   bool has_fields() const { return kind == TypeKind::structure || kind == TypeKind::packed; }
   // Bits in a packed structure; -1: cannot be in one.
   int packed_bits() const;
+  // An integer of 33 to 64 bits: two words in memory, never in registers as a whole (ops_int64.cpp).
+  bool is_int64() const { return kind == TypeKind::integer && bytes == 8; }
   // Fits registers: one (2 bytes or less) or a pair (4 bytes).
-  bool is_scalar() const { return bytes != 0 && !is_aggregate() && !is_dsd(); }
+  bool is_scalar() const { return bytes != 0 && !is_aggregate() && !is_dsd() && !is_int64(); }
   bool is_pair() const { return is_scalar() && bytes == 4; }
   uint64_t elements() const;
   const Field* field(std::string_view name) const;

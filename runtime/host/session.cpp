@@ -90,17 +90,40 @@ Cycle Session::transfer_cycles(const HostCommand& c) const {
 
 // ---- commands
 
+// Pieces of symbols that are pointers, `pointers` of them, lie where those lead at this moment.
+bool Session::follow_pointers(const std::string& name, std::span<const std::pair<size_t, uint16_t>> pointers,
+                              std::vector<MemoryPiece>& pieces, Diag& diag) {
+  std::vector<MemoryPiece> words;
+  for (const auto& [piece, address] : pointers) words.push_back({pieces[piece].pe, address, 2});
+  std::vector<uint8_t> bytes(2 * words.size());
+  device_.read_many(words, bytes);
+  const size_t memory = size_t(device_.machine().core.memory_bytes);
+  for (size_t i = 0; i < words.size(); ++i) {
+    MemoryPiece& p = pieces[pointers[i].first];
+    p.address = uint16_t(bytes[2 * i] | bytes[2 * i + 1] << 8);
+    if (p.address + size_t(p.bytes) <= memory) continue;
+    diag.error_at(name, fmt::format("the pointer of PE ({}, {}) leads to address {}: {} bytes from there do not lie in "
+                                    "the memory of {} bytes",
+                                    p.pe.x, p.pe.y, p.address, p.bytes, memory));
+    return false;
+  }
+  return true;
+}
+
 // Copies words between the host array and the symbol on every PE.
-void Session::move_copy(HostCommand& c, std::vector<uint32_t>& words, bool to) {
+bool Session::move_copy(HostCommand& c, std::vector<uint32_t>& words, bool to, Diag& diag) {
   std::vector<MemoryPiece> pieces;
+  std::vector<std::pair<size_t, uint16_t>> pointers;
   std::vector<size_t> widths;  // bytes of an element, by piece
   size_t total = 0;
   for_pes(c, device_.program().user, [&](Coord pe, size_t, size_t) {
     const Symbol* s = tile_at(device_.program(), pe)->symbol(c.name);
     widths.push_back(size_t(data_type_bytes(s->type)));
+    if (s->pointer >= 0) pointers.emplace_back(pieces.size(), uint16_t(s->pointer));
     pieces.push_back({pe, s->address, uint32_t(c.elements_per_pe * widths.back())});
     total += pieces.back().bytes;
   });
+  if (!pointers.empty() && !follow_pointers(c.name, pointers, pieces, diag)) return false;
   std::vector<uint8_t> bytes(total);
   if (!to) device_.read_many(pieces, bytes);
   size_t piece = 0;
@@ -113,6 +136,7 @@ void Session::move_copy(HostCommand& c, std::vector<uint32_t>& words, bool to) {
     }
   });
   if (to) device_.write_many(pieces, bytes);
+  return true;
 }
 
 bool Session::start_launch(const HostCommand& c, Diag& diag) {
@@ -158,13 +182,11 @@ bool Session::execute(Entry& e, Diag& diag) {
     case Kind::copy_to:
     case Kind::copy_to_rows:
     case Kind::copy_to_columns:
-      move_copy(c, c.data, true);
-      return run_for(transfer_cycles(c));
+      return move_copy(c, c.data, true, diag) && run_for(transfer_cycles(c));
     case Kind::copy_from:
       if (!run_for(transfer_cycles(c))) return false;
       e.result.assign(words_of(c), 0);
-      move_copy(c, e.result, false);
-      return true;
+      return move_copy(c, e.result, false, diag);
     case Kind::stream_to:
       return run_stream_to(c, diag);
     case Kind::stream_from:

@@ -108,7 +108,9 @@ class Session {
   bool start_launch(const HostCommand&, Diag&);
   bool run_stream_to(const HostCommand&, Diag&);
   bool run_stream_from(Entry&, Diag&);
-  void move_copy(HostCommand&, std::vector<uint32_t>& words, bool to);
+  bool move_copy(HostCommand&, std::vector<uint32_t>& words, bool to, Diag&);
+  bool follow_pointers(const std::string& name, std::span<const std::pair<size_t, uint16_t>> pointers,
+                       std::vector<MemoryPiece>& pieces, Diag&);
   bool settle();
   bool complete(Ticket, Diag&);
   bool call();

@@ -116,7 +116,7 @@ void Unpacker::tile_names(const fb::Tile& t, TileProgram& out) {
   });
   items(t.symbols(), out.symbols, [&](const fb::Symbol& s) {
     return Symbol{text(s.name()), word<DataType>(names::kSymbolTypes, s.type(), "a type"), s.address(), s.elements(),
-                  s.is_mutable()};
+                  s.is_mutable(), s.pointer()};
   });
   items(t.functions(), out.functions, [&](const fb::Function& f) {
     Function function{text(f.name()), f.entry(), {}};

@@ -79,7 +79,7 @@ Offset<fb::Tile> write_tile(Builder& b, const TileProgram& t, const Mnemonics& m
   const auto blocked_threads = b.CreateVector(t.blocked_threads);
   const auto activated = b.CreateVector(t.activated);
   const auto symbols = tables<fb::Symbol>(b, t.symbols, [&](const Symbol& s) {
-    return fb::CreateSymbol(b, b.CreateString(s.name), uint8_t(s.type), s.address, s.elements, s.is_mutable);
+    return fb::CreateSymbol(b, b.CreateString(s.name), uint8_t(s.type), s.address, s.elements, s.is_mutable, s.pointer);
   });
   const auto functions = tables<fb::Function>(b, t.functions, [&](const Function& f) {
     const auto parameters = structs<fb::Parameter>(

@@ -48,7 +48,7 @@ struct RouteConfig {
   bool ring_mode = false;
   PopMode pop_mode = PopMode::no_pop;
   bool teardown = false;
-  bool swap_x = false, swap_y = false;  // what leaves along the axis has color ^ 1 from there on
+  bool swap_x = false, swap_y = false;  // what comes in along the axis on this color has color ^ 1 within
   FilterConfig filter;
   bool operator==(const RouteConfig&) const = default;
 };
@@ -127,6 +127,7 @@ struct Symbol {  // exported variable, reachable by the host
   uint16_t address = 0;
   uint32_t elements = 0;
   bool is_mutable = true;
+  int32_t pointer = -1;  // address of the pointer that every copy follows; -1: the elements stay at `address`
   bool operator==(const Symbol&) const = default;
 };
 

@@ -197,6 +197,7 @@ void read_tables(YamlMap& map, TileProgram& t, Diag& diag) {
     read_number(m, "address", s.address, 0, kMaxAddress, diag);
     read_number(m, "elements", s.elements, 0, kMaxIndex, diag);
     m.required("mutable", s.is_mutable);
+    if (m.child("pointer") != nullptr) read_number(m, "pointer", s.pointer, 0, kMaxAddress, diag);
   });
   read_list(map, "functions", t.functions, diag, [&](YamlMap& m, Function& f) {
     m.required("name", f.name);

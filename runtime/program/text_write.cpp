@@ -120,8 +120,9 @@ void write_tile(TextWriter& w, const TileProgram& t, size_t index) {
     w.line(in, fmt::format("blocked_threads: [{}]", fmt::join(t.blocked_threads, ", ")));
   if (!t.activated.empty()) w.line(in, fmt::format("activated: [{}]", fmt::join(t.activated, ", ")));
   w.list(in, "symbols", t.symbols, [](const Symbol& s) {
-    return fmt::format("{{name: {}, type: {}, address: {}, elements: {}, mutable: {}}}", yaml_quote(s.name),
-                       data_type_name(s.type), s.address, s.elements, s.is_mutable);
+    return fmt::format("{{name: {}, type: {}, address: {}, elements: {}, mutable: {}{}}}", yaml_quote(s.name),
+                       data_type_name(s.type), s.address, s.elements, s.is_mutable,
+                       s.pointer < 0 ? "" : fmt::format(", pointer: {}", s.pointer));
   });
   w.list(in, "functions", t.functions, function_text);
   w.list(in, "files", t.files, [](const std::string& f) { return yaml_quote(f); });

@@ -267,6 +267,9 @@ class TileVerifier {
       if (s.name.empty() || !seen.insert(s.name).second) error(what + ": names must be unique and not empty");
       if (s.address % 2 != 0) error(fmt::format("{} is at the odd address {}", what, s.address));
       in_sections(what, s.address, uint64_t(s.elements) * uint64_t(data_type_bytes(s.type)));
+      if (s.pointer >= 0) in_sections("the pointer of " + what, uint32_t(s.pointer), 2);
+      if (s.pointer >= 0 && s.pointer % 2 != 0)
+        error(fmt::format("the pointer of {} is at the odd address {}", what, s.pointer));
     }
   }
 

@@ -10,10 +10,12 @@ namespace cs::csl::test {
 namespace {
 
 constexpr int kElements = 8;
-const std::vector<std::string> kTypes{"i16", "u16", "i32", "u32", "f32", "f16"};
+const std::vector<std::string> kTypes{"i16", "u16", "i32", "u32", "f32", "f16", "i64", "u64"};
+const std::vector<std::string> kVectorTypes{"i16", "u16", "i32", "u32", "f32", "f16"};  // that instructions walk
 
 bool is_float(const std::string& t) { return t[0] == 'f'; }
 bool is_wide(const std::string& t) { return t.ends_with("32"); }
+bool is_int64(const std::string& t) { return t.ends_with("64"); }
 
 struct Variable {
   std::string name, type;
@@ -60,6 +62,7 @@ class Generator {
         globals_.push_back({fmt::format("g{}_{}", i, t), t});
         line(fmt::format("var {}: {} = {};", globals_.back().name, t, literal(t)));
       }
+      if (is_int64(t)) continue;
       for (const char* base : {"a", "b"})
         line(fmt::format(
             "var d{}_{} = @get_dsd(mem1d_dsd, .{{ .tensor_access = |i|{{{}}} -> {}_{}[i + {}] }});", base, t,
@@ -133,7 +136,10 @@ class Generator {
     int at16 = 0, at32 = 0;
     std::string text;
     const auto leave = [&](const Variable& v, const std::string& value) {
-      if (is_wide(v.type))
+      if (is_int64(v.type)) {
+        text += fmt::format("  out32[{}] = @as(u32, @bitcast(u64, {}));\n", at32++, value);
+        text += fmt::format("  out32[{}] = @as(u32, @bitcast(u64, {}) >> 32);\n", at32++, value);
+      } else if (is_wide(v.type))
         text += fmt::format("  out32[{}] = @bitcast(u32, {});\n", at32++, value);
       else
         text += fmt::format("  out16[{}] = @bitcast(u16, {});\n", at16++, value);
@@ -236,7 +242,7 @@ class Generator {
   }
 
   void vector() {
-    const std::string t = one_of(kTypes);
+    const std::string t = one_of(kVectorTypes);
     const std::string d = "da_" + t, a = chance(50) ? "da_" + t : "db_" + t, b = "db_" + t;
     if (t == "f32" || t == "f16") {
       const std::string s = t == "f32" ? "s" : "h";
@@ -257,7 +263,7 @@ class Generator {
   }
 
   void descriptor() {
-    const std::string t = one_of(kTypes), d = (chance(50) ? "da_" : "db_") + t;
+    const std::string t = one_of(kVectorTypes), d = (chance(50) ? "da_" : "db_") + t;
     const std::string array = (chance(50) ? "a_" : "b_") + t;
     switch (pick(3)) {
       case 0:
@@ -317,7 +323,7 @@ class Generator {
       static const std::vector<std::string> kOps{"+", "-", "*"};
       return fmt::format("({} {} {})", a, one_of(kOps), b);
     }
-    if (chance(15)) return fmt::format("({} {} {})", a, chance(50) ? "<<" : ">>", pick(is_wide(t) ? 20 : 12));
+    if (chance(15)) return fmt::format("({} {} {})", a, chance(50) ? "<<" : ">>", pick(is_int64(t) ? 50 : is_wide(t) ? 20 : 12));
     if (chance(10)) return fmt::format("({} {} {})", a, chance(50) ? "/" : "%", 1 + pick(9));
     static const std::vector<std::string> kOps{"+", "-", "*", "&", "|", "^"};
     return fmt::format("({} {} {})", a, one_of(kOps), b);
@@ -329,7 +335,9 @@ class Generator {
       return fmt::format("@bitcast(u16, {})", expression(chance(70) ? "i16" : "f16", depth - 1));
     if (t == "i32") return fmt::format("@as(i32, {})", expression("i16", depth - 1));
     if (t == "u32") return fmt::format("@as(u32, {})", expression("u16", depth - 1));
-    return fmt::format("@as({}, {})", t, expression("i16", depth - 1));
+    if (t == "i64") return fmt::format("@as(i64, {})", expression(chance(50) ? "i32" : "f32", depth - 1));
+    if (t == "u64") return fmt::format("@bitcast(u64, {})", expression("i64", depth - 1));
+    return fmt::format("@as({}, {})", t, expression(chance(80) ? "i16" : "i64", depth - 1));
   }
 
   struct Signature {

@@ -101,7 +101,10 @@ class CslRun {
     EXPECT_EQ(size_t(data_type_bytes(s->type)), sizeof(T)) << symbol;
     out.resize(s->elements);
     std::vector<uint8_t> bytes(out.size() * sizeof(T));
-    engine_.read({program_.user.x + pe.x, program_.user.y + pe.y}, s->address, bytes);
+    const Coord at{program_.user.x + pe.x, program_.user.y + pe.y};
+    std::array<uint8_t, 2> word{uint8_t(s->address), uint8_t(s->address >> 8)};
+    if (s->pointer >= 0) engine_.read(at, uint16_t(s->pointer), word);
+    engine_.read(at, uint16_t(word[0] | word[1] << 8), bytes);
     std::memcpy(out.data(), bytes.data(), bytes.size());
     return out;
   }
