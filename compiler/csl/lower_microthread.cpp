@@ -37,7 +37,8 @@ void check_clash(Evaluator& e, int microthread, uint32_t queues, SourceLoc where
   begun[microthread] = {queues, where};
 }
 
-int choose_microthread(Evaluator& e, const std::vector<isa::Dsd>& fabric, const isa::DsrConfig& config) {
+int choose_microthread(Evaluator& e, const std::vector<isa::Dsd>& fabric, uint32_t queues,
+                       const isa::DsrConfig& config) {
   if (config.microthread >= 0) return config.microthread;
   for (const isa::Dsd& d : fabric)
     if (d.microthread >= 0) return d.microthread;
@@ -46,13 +47,19 @@ int choose_microthread(Evaluator& e, const std::vector<isa::Dsd>& fabric, const 
                                   [](const isa::Dsd& d) { return d.kind == isa::DsdKind::fabout; });
     return (out != fabric.end() ? out->queue : fabric[0].queue) % e.machine().core.microthreads;
   }
-  // Automatic: in turn, from the top, among those that nobody named.
+  // Automatic: in turn, from the top, among those that nobody named. When all are given out, an operation joins one that
+  // uses a queue of its own: the two are one after the other anyway, while strangers would wait for each other.
   Unit& u = e.unit();
   std::vector<int> free;
   for (int ut = e.machine().core.microthreads - 1; ut > 0; --ut)
     if (!u.used_microthreads.contains(ut)) free.push_back(ut);
   if (free.empty()) return 0;
-  return free[size_t(u.next_microthread++) % free.size()];
+  if (size_t(u.next_microthread) >= free.size())
+    for (const auto& [ut, taken] : u.automatic_microthreads)
+      if ((taken & queues) != 0) return ut;
+  const int ut = free[size_t(u.next_microthread++) % free.size()];
+  u.automatic_microthreads.emplace_back(ut, queues);
+  return ut;
 }
 
 }  // namespace
@@ -74,7 +81,7 @@ int microthread_of(Evaluator& e, const std::vector<Value>& operands, const isa::
            "drop .async, or use a fabin_dsd or fabout_dsd");
     return -1;
   }
-  const int microthread = choose_microthread(e, fabric, config);
+  const int microthread = choose_microthread(e, fabric, queues, config);
   check_clash(e, microthread, queues, where);
   return microthread;
 }

@@ -94,6 +94,7 @@ struct Unit {
   std::set<int> used_dsrs;                                 // numbers that the program asked for
   std::map<int, int> dsr_of_microthread;                   // where a file has fewer numbers than there are microthreads
   int next_microthread = 0;
+  std::vector<std::pair<int, uint32_t>> automatic_microthreads;  // and the queues of the operation, a bit each
   // Tasks that FIFOs name before they are bound: index of the FIFO, on push or on pop, the task.
   struct FifoTask {
     size_t fifo = 0;
