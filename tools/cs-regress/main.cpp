@@ -13,6 +13,7 @@
 #include "runtime/support/progress.h"
 #include "tools/cli/tool.h"
 #include "tools/cli/child_process.h"
+#include "tools/cs-regress/corpus.h"
 #include "tools/cs-regress/golden.h"
 #include "tools/cs-regress/html.h"
 #include "tools/cs-regress/job.h"
@@ -29,7 +30,7 @@ namespace cs {
 namespace {
 
 struct Options {
-  std::string suite, onnx, golden, kgraph, group, sources,
+  std::string suite, onnx, golden, kgraph, corpus, group, sources,
       machine = "wse2", policy = "medium", work, dtype = "all", use_autogen = "off", paint, table, html;
   int64_t moves = 0;
   bool update = false, json = false;
@@ -241,10 +242,18 @@ std::vector<Result> run_work(const Options& o, Work& work, Diag& diag) {
 }
 
 int run(const Options& o, cli::Reply& reply) {
-  if (!o.suite.empty() + !o.onnx.empty() + !o.golden.empty() + !o.kgraph.empty() != 1)
-    throw cli::Usage{"give one of SUITE, --onnx DIR, --golden DIR and --kgraph DIR"};
+  const bool suite = !o.suite.empty() && o.corpus.empty();  // --corpus: another list of programs
+  if (suite + !o.onnx.empty() + !o.golden.empty() + !o.kgraph.empty() + !o.corpus.empty() != 1)
+    throw cli::Usage{"give one of SUITE, --onnx DIR, --golden DIR, --kgraph DIR and --corpus DIR"};
   reply.show_progress();
   Diag diag;
+  if (!o.corpus.empty()) {
+    std::string out;
+    const int code = corpus::run({o.corpus, o.suite, o.group, o.timeout, threads_of(o), o.json}, out, diag);
+    reply.show(diag);
+    if (!out.empty()) o.json ? reply.object(out) : reply.text(out);
+    return code;
+  }
   if (!o.kgraph.empty()) {
     std::string out;
     const int code = run_kgraphs({o.kgraph, o.paint, o.moves, o.seed, threads_of(o), o.json}, out, diag);
@@ -290,7 +299,8 @@ int main(int argc, char** argv) {
       "  cs-regress --onnx models -m wse3 --policy aggressive\n"
       "  cs-regress --onnx /usr/share/libonnx-testdata/data --table docs/onnx.md\n"
       "  cs-regress --golden tests/golden/ops --group softmax,layer_norm\n"
-      "  cs-regress --kgraph ispd2020 --paint placements\n\n"
+      "  cs-regress --kgraph ispd2020 --paint placements\n"
+      "  cs-regress --corpus ~/checkouts --group unit -j 4\n\n"
       "Exit codes: 0 all passed, 1 input error, 2 usage, 4 a row failed, 70 internal error, 130 interrupted"};
   app.add_option("SUITE", o.suite, "suite file (configs/suites/*.yaml)");
   app.add_option("--onnx", o.onnx, "run every model below this folder with its input and expected sets");
@@ -300,10 +310,14 @@ int main(int argc, char** argv) {
   app.add_option("--golden", o.golden, "run a golden-v1 collection: manifest.json and its files");
   app.add_option("--kgraph", o.kgraph,
                  "place every .kgraph (ISPD 2020) of this folder: legality, score, gap to the bound");
+  app.add_option("--corpus", o.corpus,
+                 "run public CSL programs in checkouts below this folder (owner+name or owner/name) against the built-in "
+                 "list, or against SUITE");
   app.add_option("--paint", o.paint, "--kgraph: write the placements into this folder");
   app.add_option("--moves", o.moves, "--kgraph: moves per start of the placer; 0: by the number of kernels");
   app.add_option("--group", o.group,
-                 "only rows of this group; --golden: only these groups or operations, with commas");
+                 "only rows of this group; --golden: only these groups or operations, with commas; --corpus: groups or "
+                 "repositories");
   app.add_option("--dtype", o.dtype, "--golden: fp32, fp16 (cases on that grid) or all")
       ->check(cs::cli::one_of({"fp32", "fp16", "all"}))
       ->capture_default_str();
