@@ -41,7 +41,7 @@ class Build(build_py):
     with tempfile.TemporaryDirectory() as prefix:
       subprocess.run(["cmake", "--install", built_tree(), "--prefix", prefix], check=True, stdout=subprocess.DEVNULL)
       package = os.path.join(prefix, "lib", "wafersmith", "python")
-      for name in ("wafersmith", "cerebras"):
+      for name in ("wafersmith", "cerebras", "cerebras_appliance"):
         shutil.copytree(os.path.join(package, name), os.path.join(self.build_lib, name), dirs_exist_ok=True)
       tools = os.path.join(self.build_lib, "wafersmith", "bin")
       os.makedirs(tools, exist_ok=True)
@@ -54,4 +54,4 @@ class NativeDistribution(Distribution):
     return True
 
 
-setup(version=version(), packages=["wafersmith", "cerebras"], package_dir={"": "tools/python"}, cmdclass={"build_py": Build}, distclass=NativeDistribution)
+setup(version=version(), packages=["wafersmith", "cerebras", "cerebras_appliance"], package_dir={"": "tools/python"}, cmdclass={"build_py": Build}, distclass=NativeDistribution)

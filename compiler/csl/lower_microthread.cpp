@@ -47,8 +47,8 @@ int choose_microthread(Evaluator& e, const std::vector<isa::Dsd>& fabric, uint32
                                   [](const isa::Dsd& d) { return d.kind == isa::DsdKind::fabout; });
     return (out != fabric.end() ? out->queue : fabric[0].queue) % e.machine().core.microthreads;
   }
-  // Automatic: in turn, from the top, among those that nobody named. When all are given out, an operation joins one that
-  // uses a queue of its own: the two are one after the other anyway, while strangers would wait for each other.
+  // Automatic: in turn, from the top, among those that nobody named. When all are given out, an operation joins one
+  // that uses a queue of its own: the two are one after the other anyway, while strangers would wait for each other.
   Unit& u = e.unit();
   std::vector<int> free;
   for (int ut = e.machine().core.microthreads - 1; ut > 0; --ut)

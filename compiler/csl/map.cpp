@@ -1,5 +1,5 @@
-// @map(fn, inputs…, output): a loop that takes an element of every input, calls the function and stores its result, as often
-// as its shortest operand has elements.
+// @map(fn, inputs…, output): a loop that takes an element of every input, calls the function and stores its result, as
+// often as its shortest operand has elements.
 //
 // Operands that are mem1d DSDs are walked by addresses in registers. All others (rings, several dimensions, the fabric,
 // registers that the program loaded) are DSRs that take one step per use; the loop ends when one of them is used up.

@@ -1,9 +1,9 @@
 // Integers of 33 to 64 bits in a running program.
 //
-// They lie in memory as two words, the low one first. As a value, one is an aggregate of its two halves (u32), of which
-// either may be known; both known, it is an integer. Sums, comparisons, shifts and bit operations are a few instructions
-// on the halves; products, quotients and conversions from and to floats are functions of the library <int64>, which leave
-// the upper half of their result in a variable.
+// They lie in memory as two words, the low one first. As a value, one is an aggregate of its two halves (u32), of
+// which either may be known; both known, it is an integer. Sums, comparisons, shifts and bit operations are a few
+// instructions on the halves; products, quotients and conversions from and to floats are functions of the library
+// <int64>, which leave the upper half of their result in a variable.
 #include <fmt/format.h>
 
 #include "compiler/csl/eval.h"

@@ -113,8 +113,8 @@ struct Unit {
   std::vector<Handler> handlers;
   // WSE-3: input queues whose control wavelets have a table of their own, and how far apart the tables are.
   std::map<int, int> control_tables;
-  // Machines where a queue has one color, which @initialize_queue gives: queues that have their color from a DSD alone so
-  // far, and the DSDs that name another one. By queue, outputs negative from -1 on.
+  // Machines where a queue has one color, which @initialize_queue gives: queues that have their color from a DSD alone
+  // so far, and the DSDs that name another one. By queue, outputs negative from -1 on.
   struct OtherColor {
     SourceLoc where;
     int color = 0;

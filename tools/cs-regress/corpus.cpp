@@ -1,5 +1,5 @@
-// A program runs in a copy of its checkout, so that checkouts stay as they are and programs may run side by side. The tools of
-// this installation come first on the PATH; `python` is cs_python there, so that hosts find the host API.
+// A program runs in a copy of its checkout, so that checkouts stay as they are and programs may run side by side. The
+// tools of this installation come first on the PATH; `python` is cs_python there, so that hosts find the host API.
 #include "tools/cs-regress/corpus.h"
 
 #include <fmt/format.h>

@@ -1,7 +1,8 @@
-// cs-regress --corpus DIR: public CSL programs, each with the commands of its own scripts, against a list of what they do here.
+// cs-regress --corpus DIR: public CSL programs, each with the commands of its own scripts, against a list of what they
+// do here.
 //
-// The list (configs/suites/corpus.yaml, built into the tool) names repositories, commits, programs, commands and states; the
-// sources are checkouts that the user has, in DIR/owner+name or DIR/owner/name.
+// The list (configs/suites/corpus.yaml, built into the tool) names repositories, commits, programs, commands and
+// states; the sources are checkouts that the user has, in DIR/owner+name or DIR/owner/name.
 #pragma once
 
 #include <optional>

@@ -311,8 +311,8 @@ int main(int argc, char** argv) {
   app.add_option("--kgraph", o.kgraph,
                  "place every .kgraph (ISPD 2020) of this folder: legality, score, gap to the bound");
   app.add_option("--corpus", o.corpus,
-                 "run public CSL programs in checkouts below this folder (owner+name or owner/name) against the built-in "
-                 "list, or against SUITE");
+                 "run public CSL programs in checkouts below this folder (owner+name or owner/name) against the "
+                 "built-in list, or against SUITE");
   app.add_option("--paint", o.paint, "--kgraph: write the placements into this folder");
   app.add_option("--moves", o.moves, "--kgraph: moves per start of the placer; 0: by the number of kernels");
   app.add_option("--group", o.group,

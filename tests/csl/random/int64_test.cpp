@@ -1,5 +1,5 @@
-// Integers of 64 bits against those of this machine: pairs of random numbers, near powers of two and at the ends of the range, in
-// every operator, comparison, shift and conversion.
+// Integers of 64 bits against those of this machine: pairs of random numbers, near powers of two and at the ends of the
+// range, in every operator, comparison, shift and conversion.
 #include <cmath>
 #include <random>
 

@@ -323,7 +323,8 @@ class Generator {
       static const std::vector<std::string> kOps{"+", "-", "*"};
       return fmt::format("({} {} {})", a, one_of(kOps), b);
     }
-    if (chance(15)) return fmt::format("({} {} {})", a, chance(50) ? "<<" : ">>", pick(is_int64(t) ? 50 : is_wide(t) ? 20 : 12));
+    const int places = is_int64(t) ? 50 : is_wide(t) ? 20 : 12;
+    if (chance(15)) return fmt::format("({} {} {})", a, chance(50) ? "<<" : ">>", pick(places));
     if (chance(10)) return fmt::format("({} {} {})", a, chance(50) ? "/" : "%", 1 + pick(9));
     static const std::vector<std::string> kOps{"+", "-", "*", "&", "|", "^"};
     return fmt::format("({} {} {})", a, one_of(kOps), b);
