@@ -23,8 +23,7 @@ inline float add(float a, float b) { return canonical(a + b); }
 inline float sub(float a, float b) { return canonical(a - b); }
 inline float mul(float a, float b) { return canonical(a * b); }
 inline float div(float a, float b) { return canonical(a / b); }
-inline float fma(float a, float b, float s) { return canonical(std::fma(b, s, a)); }  // a + b · s, rounded once
-inline float multiply_add(float a, float b, float s) { return canonical(a + b * s); }  // the product is rounded too
+inline float fma(float a, float b, float s) { return canonical(std::fma(b, s, a)); }  // a + b · s
 
 inline float max(float a, float b) {
   if (a != a || b != b) return from_bits(kNanBits);

@@ -156,7 +156,7 @@ CS_WIDE void wide(const uint8_t* a, const uint8_t* b, float s, uint8_t* out, uin
     if constexpr (kOp == Single::add) r = _mm512_add_ps(x, y);
     if constexpr (kOp == Single::sub) r = _mm512_sub_ps(x, y);
     if constexpr (kOp == Single::mul) r = _mm512_mul_ps(x, y);
-    if constexpr (kOp == Single::multiply_add) r = _mm512_add_ps(x, _mm512_mul_ps(y, factor));
+    if constexpr (kOp == Single::fma) r = _mm512_fmadd_ps(y, factor, x);
     const __mmask16 bad = _mm512_cmp_ps_mask(r, r, _CMP_UNORD_Q);
     _mm512_mask_storeu_ps(out + size_t(i) * 4, lanes, _mm512_mask_mov_ps(r, bad, nan));
   }
@@ -172,8 +172,8 @@ void single(Single op, const uint8_t* a, const uint8_t* b, float s, uint8_t* out
       return wide<Single::sub>(a, b, s, out, count);
     case Single::mul:
       return wide<Single::mul>(a, b, s, out, count);
-    case Single::multiply_add:
-      return wide<Single::multiply_add>(a, b, s, out, count);
+    case Single::fma:
+      return wide<Single::fma>(a, b, s, out, count);
   }
 }
 #undef CS_HALF
@@ -195,61 +195,62 @@ void single_to_half(const uint32_t*, uint16_t*, uint32_t) {}
 void single(Single, const uint8_t*, const uint8_t*, float, uint8_t*, uint32_t) {}
 #endif
 
-// ---- a + b * s, product and sum rounded: with wide vectors where the processor has them; equal bits by IEEE 754
+// ---- fused multiply-add: the processor's instruction where it has one, else the library; equal bits by IEEE
+// 754
 
 namespace {
 namespace n = numerics;
 
 // A macro, because a function would not be inlined into one with another target attribute.
-#define CS_MULTIPLY_ADD_CHUNK(a, b, s, out, count)                      \
+#define CS_FMA_CHUNK(a, b, s, out, count)                      \
   for (uint32_t i = 0; i < (count); ++i) {                     \
-    const float r = (a)[i] + (b)[i] * (s);       \
+    const float r = __builtin_fmaf((b)[i], (s), (a)[i]);       \
     (out)[i] = r != r ? std::bit_cast<float>(n::kNanBits) : r; \
   }
-#define CS_MULTIPLY_ADD_RUN(running, p, stride, s, count)                               \
+#define CS_FMA_RUN(running, p, stride, s, count)                               \
   for (uint32_t i = 0; i < (count); ++i, (p) += (stride)) {                    \
     float x;                                                                   \
     std::memcpy(&x, (p), 4);                                                   \
-    (running) += x * (s);                             \
+    (running) = __builtin_fmaf(x, (s), (running));                             \
     if ((running) != (running)) (running) = std::bit_cast<float>(n::kNanBits); \
   }
 
-void multiply_add_chunk_plain(const float* a, const float* b, float s, float* out, uint32_t count) {
-  CS_MULTIPLY_ADD_CHUNK(a, b, s, out, count)
+void fma_chunk_library(const float* a, const float* b, float s, float* out, uint32_t count) {
+  CS_FMA_CHUNK(a, b, s, out, count)
 }
-float multiply_add_run_plain(float running, const uint8_t* p, int stride, float s, uint32_t count) {
-  CS_MULTIPLY_ADD_RUN(running, p, stride, s, count)
+float fma_run_library(float running, const uint8_t* p, int stride, float s, uint32_t count) {
+  CS_FMA_RUN(running, p, stride, s, count)
   return running;
 }
 
-#if defined(__x86_64__) && !defined(__AVX2__)
-__attribute__((target("avx2"))) void multiply_add_chunk_wide(const float* a, const float* b, float s, float* out,
+#if defined(__x86_64__) && !defined(__FMA__)
+__attribute__((target("avx2,fma"))) void fma_chunk_fast(const float* a, const float* b, float s, float* out,
                                                         uint32_t count) {
-  CS_MULTIPLY_ADD_CHUNK(a, b, s, out, count)
+  CS_FMA_CHUNK(a, b, s, out, count)
 }
-__attribute__((target("avx2"))) float multiply_add_run_wide(float running, const uint8_t* p, int stride, float s,
+__attribute__((target("avx2,fma"))) float fma_run_fast(float running, const uint8_t* p, int stride, float s,
                                                        uint32_t count) {
-  CS_MULTIPLY_ADD_RUN(running, p, stride, s, count)
+  CS_FMA_RUN(running, p, stride, s, count)
   return running;
 }
-bool has_avx2() {
-  static const bool kHas = __builtin_cpu_supports("avx2");
+bool has_fma() {
+  static const bool kHas = __builtin_cpu_supports("fma") && __builtin_cpu_supports("avx2");
   return kHas && allowed >= Level::avx2;
 }
 #else
-constexpr auto multiply_add_chunk_wide = multiply_add_chunk_plain;
-constexpr auto multiply_add_run_wide = multiply_add_run_plain;
-bool has_avx2() { return true; }
+constexpr auto fma_chunk_fast = fma_chunk_library;
+constexpr auto fma_run_fast = fma_run_library;
+bool has_fma() { return true; }
 #endif
-#undef CS_MULTIPLY_ADD_CHUNK
-#undef CS_MULTIPLY_ADD_RUN
+#undef CS_FMA_CHUNK
+#undef CS_FMA_RUN
 }  // namespace
 
-void multiply_add_chunk(const float* a, const float* b, float s, float* out, uint32_t count) {
-  (has_avx2() ? multiply_add_chunk_wide : multiply_add_chunk_plain)(a, b, s, out, count);
+void fma_chunk(const float* a, const float* b, float s, float* out, uint32_t count) {
+  (has_fma() ? fma_chunk_fast : fma_chunk_library)(a, b, s, out, count);
 }
-float multiply_add_run(float running, const uint8_t* elements, int stride, float s, uint32_t count) {
-  return (has_avx2() ? multiply_add_run_wide : multiply_add_run_plain)(running, elements, stride, s, count);
+float fma_run(float running, const uint8_t* elements, int stride, float s, uint32_t count) {
+  return (has_fma() ? fma_run_fast : fma_run_library)(running, elements, stride, s, count);
 }
 
 }  // namespace cs::sim::lanes

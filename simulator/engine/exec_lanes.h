@@ -26,15 +26,15 @@ void add_mixed(const uint16_t* a, const float* b, float* out, uint32_t count);
 void fma_mixed(const float* a, const uint16_t* b, uint16_t s, float* out, uint32_t count);  // a + b * s
 void max_single(const float* a, const float* b, float* out, uint32_t count);
 
-// ---- f32 on every processor: a + b * s, the product rounded. A run keeps the sum in a register; its elements are
+// ---- f32 on every processor: a + b * s, rounded once. A run keeps the sum in a register; its elements are
 // `stride` bytes apart.
-void multiply_add_chunk(const float* a, const float* b, float s, float* out, uint32_t count);
-float multiply_add_run(float running, const uint8_t* elements, int stride, float s, uint32_t count);
+void fma_chunk(const float* a, const float* b, float s, float* out, uint32_t count);
+float fma_run(float running, const uint8_t* elements, int stride, float s, uint32_t count);
 
-// ---- f32 in place: out[i] = a[i] op b[i] (multiply_add: a[i] + b[i] * s) of elements that lie one behind the other,
+// ---- f32 in place: out[i] = a[i] op b[i] (fma: a[i] + b[i] * s) of elements that lie one behind the other,
 // any count. An element may be read before 15 elements in front of it are written.
 bool has_wide();
-enum class Single : uint8_t { add, sub, mul, multiply_add };
+enum class Single : uint8_t { add, sub, mul, fma };
 void single(Single, const uint8_t* a, const uint8_t* b, float s, uint8_t* out, uint32_t count);
 
 }  // namespace cs::sim::lanes

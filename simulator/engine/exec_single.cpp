@@ -18,7 +18,7 @@ constexpr NamedFn kFunctions[] = {
     {Op::fadds, [](U a, U b, U, U) { return u(n::add(f(a), f(b))); }, 1},
     {Op::fsubs, [](U a, U b, U, U) { return u(n::sub(f(a), f(b))); }, 1},
     {Op::fmuls, [](U a, U b, U, U) { return u(n::mul(f(a), f(b))); }, 1},
-    {Op::fmacs, [](U a, U b, U s, U) { return u(n::multiply_add(f(a), f(b), f(s))); }, 2},
+    {Op::fmacs, [](U a, U b, U s, U) { return u(n::fma(f(a), f(b), f(s))); }, 2},
     {Op::fmaxs, [](U a, U b, U, U) { return u(n::max(f(a), f(b))); }, 1},
     {Op::fmins, [](U a, U b, U, U) { return u(n::min(f(a), f(b))); }, 1},
     {Op::fabss, [](U a, U, U, U) { return n::abs_bits(a); }},

@@ -183,12 +183,12 @@ void fmacs(MemoryVector& v, uint8_t* memory) {
   const float s = n::from_bits(v.s);
   if (v.reduction && v.b.memory) {
     v.dst.bits = n::to_bits(
-        lanes::multiply_add_run(n::from_bits(v.a.bits), memory + v.b.base, v.b.stride_bytes, s, v.count));
+        lanes::fma_run(n::from_bits(v.a.bits), memory + v.b.base, v.b.stride_bytes, s, v.count));
     return;
   }
-  if (in_place(v, memory, lanes::Single::multiply_add)) return;
+  if (in_place(v, memory, lanes::Single::fma)) return;
   in_chunks<float, float, float>(v, memory, [&](const float* a, const float* b, float* out, uint32_t count) {
-    lanes::multiply_add_chunk(a, b, s, out, count);
+    lanes::fma_chunk(a, b, s, out, count);
   });
 }
 
