@@ -104,8 +104,8 @@ void add_options(CLI::App& app, SimOptions& o, LaterOptions& later) {
   app.add_flag("--json", o.json, "print stats.json to stdout, talk to stderr")->group("Results");
   app.add_flag("-q,--quiet", o.quiet, "one line instead of a summary, no progress")->group("Results");
   app.add_option("--state", o.state,
-                 "write what is inside of PEs when the run ends, by a deadlock or fault too: operations, queues, tasks,\n"
-                 "registers, variables; JSON if the name ends in .json")
+                 "write what is inside of PEs when the run ends, by a deadlock or fault too: operations, queues,\n"
+                 "tasks, registers, variables; JSON if the name ends in .json")
       ->group("Results");
   app.add_option("--state-region", o.state_region,
                  "X,Y,W,H: of these PEs (default: those with something begun and not ended, at most 64)")
