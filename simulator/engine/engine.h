@@ -18,6 +18,7 @@
 #include "runtime/host/device.h"
 #include "runtime/machine/machine.h"
 #include "runtime/program/program.h"
+#include "simulator/engine/pe_state.h"
 #include "simulator/engine/stats.h"
 #include "simulator/engine/trace.h"
 
@@ -110,6 +111,8 @@ class Engine {
   uint64_t instructions() const;
   void set_trace(TraceSink*);  // nullptr: off
   PeProbe probe(Coord) const;
+  PeState state(Coord) const;           // all that is inside (pe_state.h)
+  std::vector<Coord> waiting() const;  // PEs that have something begun and not ended
   bool running(Coord) const;  // a task or an operation on a microthread
   // Gets every line that a PE writes to the log (<simprint>), in order of cycle, row and column.
   using PrintSink = std::function<void(Cycle, Coord, const std::string&)>;
