@@ -182,8 +182,8 @@ void Core::start_function() {
   for (size_t i = 0; i < f->parameters.size() && i < launch.args.size(); ++i) {
     const Parameter& p = f->parameters[i];
     size_t bytes = size_t(data_type_bytes(p.type));
-    if (p.address + bytes > pe_.memory.size()) continue;
-    for (size_t k = 0; k < bytes; ++k) pe_.memory[p.address + k] = uint8_t(launch.args[i] >> (8 * k));
+    if (!pe_.memory.holds(p.address, int64_t(p.address + bytes))) continue;
+    for (size_t k = 0; k < bytes; ++k) *pe_.memory.at(uint32_t(p.address + k)) = uint8_t(launch.args[i] >> (8 * k));
   }
 }
 
