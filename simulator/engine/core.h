@@ -70,9 +70,11 @@ class Core {
   bool can_issue_at(Cycle t);
   bool may_run_ahead(Cycle t);
   Cycle ahead_limit() const;
+  Cycle may_act_at(const VectorOp&) const;
   Cycle memory_op_limit(const VectorOp&, bool watched) const;
   bool can_go_back() const;
-  bool is_ahead() const;
+  bool is_ahead() const { return ahead_until() > now_ + 1; }
+  Cycle ahead_until() const;
   bool is_watched() const;
   bool stream_is_taken() const { return !pe_.command_ready || pe_.next_command < pe_.commands.size(); }
   void remember();

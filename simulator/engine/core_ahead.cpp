@@ -3,7 +3,7 @@
 // Ahead: the main thread may use the cycles before the first one in which a microthread of the core could
 // touch memory or compete for the datapath. An operation that waits for wavelets cannot before one has
 // departed to the ramp (next cycle) and crossed it. A memory operation whose groups leave the datapath no gap
-// even runs to its end if all microthreads have a lower priority: they would not get the datapath anyway.
+// goes on until a microthread of no lower priority can act: the others would not get the datapath anyway.
 //
 // Back: while the host may stop the run at any cycle (World::watched), the core first notes its state and
 // logs what it overwrites; only instructions that leave nothing else behind run ahead then. At a stop,
@@ -12,7 +12,7 @@
 // A run that ends when the last command stream is given back (World::commands_watched) cannot end before a
 // core has given back its own, which it does in the very cycle: until then it needs no way back. But an
 // operation retires before its last groups: if others may see what the main thread does while they are still to
-// come, the operation is one that may have to be taken back, and the main thread waits (Decoded::seen_after).
+// come, it waits for them (Decoded::seen_after).
 
 #include <algorithm>
 #include <bit>
@@ -25,13 +25,15 @@ namespace cs::sim {
 // The first cycle in which a microthread could act.
 Cycle Core::ahead_limit() const {
   Cycle limit = is_watched() ? world_.near_horizon : world_.horizon;
-  for (uint32_t rest = pe_.active; rest != 0; rest &= rest - 1) {
-    const VectorOp& op = *pe_.ops[size_t(std::countr_zero(rest))];
-    bool starved = op.waits && op.why == Stall::input;
-    limit = std::min(
-        limit, starved ? now_ + 1 + Cycle(world_.machine.ramp.down_cycles) : std::max(op.next, now_ + 1));
-  }
+  for (uint32_t rest = pe_.active; rest != 0; rest &= rest - 1)
+    limit = std::min(limit, may_act_at(*pe_.ops[size_t(std::countr_zero(rest))]));
   return limit;
+}
+
+// Before this cycle the operation of a microthread has no group.
+Cycle Core::may_act_at(const VectorOp& op) const {
+  const bool starved = op.waits && op.why == Stall::input;
+  return starved ? now_ + 1 + Cycle(world_.machine.ramp.down_cycles) : std::max(op.next, now_ + 1);
 }
 
 bool Core::can_issue_at(Cycle t) {
@@ -78,8 +80,9 @@ bool Core::can_go_back() const {
 }
 
 // The main thread stands still until what it did ahead of time has become the present.
-bool Core::is_ahead() const {
-  return (world_.watched || world_.commands_watched) && pe_.ahead && pe_.ahead->until > now_ + 1;
+Cycle Core::ahead_until() const {
+  if (!world_.watched && !world_.commands_watched) return 0;
+  return std::max(pe_.still_until, pe_.ahead ? pe_.ahead->until : 0);
 }
 
 // What it does ahead of time may have to be taken back.
@@ -88,14 +91,16 @@ bool Core::is_watched() const { return world_.watched || logging_ || (world_.com
 // How far a memory operation of the main thread may be taken now.
 Cycle Core::memory_op_limit(const VectorOp& op, bool watched) const {
   if (!world_.run_ahead || (watched && !can_go_back())) return now_ + 1;
-  bool gaps = (op.group_cycles > 1 || op.drag != 0) && !op.holds_datapath;
+  Cycle limit = watched ? world_.near_horizon : world_.horizon;
+  if ((pe_.active & kMicrothreads) == 0) return limit;
+  // What lies before op.next or between groups is nobody's: a microthread may use the datapath there.
+  const bool gaps = (op.group_cycles > 1 || op.drag != 0) && !op.holds_datapath;
+  if (gaps || op.next > now_) return now_ + 1;
   for (uint32_t rest = pe_.active & kMicrothreads; rest != 0; rest &= rest - 1) {
     const VectorOp& other = *pe_.ops[size_t(std::countr_zero(rest))];
-    if (gaps || other.rank >= op.rank) return now_ + 1;
+    if (other.rank >= op.rank) limit = std::min(limit, may_act_at(other));
   }
-  // The groups before op.next are nobody's: a microthread may use the datapath until then.
-  if (op.next > now_ && (pe_.active & kMicrothreads)) return now_ + 1;
-  return watched ? world_.near_horizon : world_.horizon;
+  return limit;
 }
 
 void Core::remember() {

@@ -49,7 +49,7 @@ void Core::run_main() {
       if (!pe_.running) continue;  // a wavelet for nobody was taken
     }
     if (pe_.active >> kMainThread & 1) return;
-    if (pe_.waits_thread || !can_issue_at(pe_.ready)) return;
+    if (pe_.waits_thread || (!logging_ && is_ahead()) || !can_issue_at(pe_.ready)) return;
     if (!issue(pe_.ready)) return;
   }
 }

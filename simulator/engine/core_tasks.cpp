@@ -232,7 +232,7 @@ void Core::sleep() {
   }
   if (pe_.running && !(pe_.active >> kMainThread & 1) && !pe_.waits_thread) {
     if (pe_.ready != kNever)
-      next = std::min(next, std::max({pe_.ready, now_ + 1, is_ahead() ? pe_.ahead->until - 1 : 0}));
+      next = std::min(next, std::max({pe_.ready, now_ + 1, is_ahead() ? ahead_until() - 1 : 0}));
     why = int(Stall::dependency);
     thread = queue = -1;
     inst = pe_.pc;

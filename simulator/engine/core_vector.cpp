@@ -256,8 +256,8 @@ void Core::retire(int thread, Cycle last_group) {
 // Operations on memory alone: all groups up to the limit in one go.
 void Core::run_memory_op(VectorOp& op) {
   const int tail = world_.machine.core.dsd_start_cycles;  // it retires so many cycles before its last group is over
-  const bool watched =
-      is_watched() || (world_.commands_watched && pe_.tile->code[op.inst].seen_after < tail);
+  const bool watched = is_watched();
+  const bool still = !watched && world_.commands_watched && pe_.tile->code[op.inst].seen_after < tail;
   Cycle limit = memory_op_limit(op, watched);
   if (op.next >= limit || pe_.datapath_free > op.next) return;
   if (limit > now_ + 1 && watched && !logging_) remember();
@@ -274,6 +274,7 @@ void Core::run_memory_op(VectorOp& op) {
   op.why = Stall::dependency;
   if (op.holds_datapath || last > now_) pe_.datapath_free = last + 1;
   if (logging_) pe_.ahead->until = std::max(pe_.ahead->until, last + 1);
+  if (still) pe_.still_until = std::max(pe_.still_until, last + 1);
   if (op.done == op.total) retire(kMainThread, last);
 }
 

@@ -18,6 +18,7 @@
 #include "runtime/host/device.h"
 #include "runtime/machine/machine.h"
 #include "runtime/program/program.h"
+#include "simulator/engine/memory_use.h"
 #include "simulator/engine/stats.h"
 #include "simulator/engine/trace.h"
 
@@ -108,6 +109,7 @@ class Engine {
   PeStats stats(Coord) const;     // up to now(); zeros for PEs that never did anything
   uint64_t wavelet_hops() const;  // wavelets that left a router, ejections included
   uint64_t instructions() const;
+  MemoryUse memory_use() const;
   void set_trace(TraceSink*);  // nullptr: off
   PeProbe probe(Coord) const;
   bool running(Coord) const;  // a task or an operation on a microthread

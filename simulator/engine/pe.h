@@ -216,6 +216,7 @@ struct alignas(64) Pe : MainState {
   PeMemory memory;              // empty until first used
   Unwritten unwritten;          // of that memory
   Cycle free_at = 0;            // not running: a task may start
+  Cycle still_until = 0;        // commands_watched: the last groups of an operation reach this far
   std::vector<Fifo> fifos;
   bool test = true;  // the last FIFO operation of the main thread did all its elements
   // ---- tasks
