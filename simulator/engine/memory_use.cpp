@@ -34,9 +34,9 @@ uint64_t fabric_bytes(const Block& b, uint32_t pe) {
 
 void add_core(const Pe& p, MemoryUse& use) {
   use.cores += sizeof(Pe) + kMalloc;
-  use.registers += bytes_of(p.dsrs) + bytes_of(p.ready_at) + bytes_of(p.inputs) + bytes_of(p.fifos) + bytes_of(p.commands);
+  use.registers += bytes_of(p.dsrs) + bytes_of(p.ready_at) + bytes_of(p.inputs) + bytes_of(p.fifos);
   for (const InputQueue& q : p.inputs) use.registers += bytes_of(q.large);
-  use.registers += p.unwritten.bytes();
+  use.registers += p.unwritten.bytes() + bytes_of(p.commands);
   if (p.ahead)
     use.ahead += sizeof(Ahead) + kMalloc + bytes_of(p.ahead->undo) + bytes_of(p.ahead->old) +
                  bytes_of(p.ahead->main.ready_at) + bytes_of(p.ahead->main.dsrs);

@@ -156,8 +156,8 @@ bool seen_by_others(const Decoded& d, const TileImage& image) {
   }
 }
 
-// How many instructions come between each one and the next that others see, at least; `kFar` where the task ends first. Where a
-// register says how it goes on, that is 0.
+// How many instructions come between each one and the next that others see, at least; `kFar` where the task
+// ends first. Where a register says how it goes on, that is 0.
 void find_seen(const TileProgram& tile, TileImage& image) {
   constexpr uint8_t kFar = 255;
   std::vector<uint8_t> until(tile.code.size() + 1, kFar);  // from this instruction on, it included
@@ -186,7 +186,8 @@ void find_seen(const TileProgram& tile, TileImage& image) {
     for (size_t i = tile.code.size(); i-- > 0;) {
       const uint8_t rest = behind(i);
       image.code[i].seen_after = rest;
-      const uint8_t here = seen_by_others(image.code[i], image) ? 0 : rest == kFar ? kFar : uint8_t(std::min(rest + 1, 254));
+      const uint8_t more = rest == kFar ? kFar : uint8_t(std::min(rest + 1, kFar - 1));
+      const uint8_t here = seen_by_others(image.code[i], image) ? 0 : more;
       changed |= here != until[i];
       until[i] = here;
     }

@@ -53,7 +53,7 @@ struct TileImage {
   MemoryGuard guard;
   static constexpr uint8_t kNoDsr = 0xFF;
   uint8_t dsrs = 0;  // that the program uses; each has a place in Pe::dsrs
-  std::array<std::array<uint8_t, widths::kDsrs>, 3> dsr_place{};  // by file (destination, source 0, source 1) and number
+  std::array<std::array<uint8_t, widths::kDsrs>, 3> dsr_place{};  // by file (destination, a, b) and number
   // Index into TileProgram::tasks, -1: none.
   std::array<int16_t, widths::kTaskIds> data_task{}, control_task{}, local_task{};
   std::array<int8_t, widths::kTaskIds> slot{};  // of ids that become runnable at some cycle, -1: none

@@ -191,9 +191,7 @@ Json memory_json(const MemoryUse& m) {
           {"bytes_per_idle_pe", m.bytes_per_idle_pe()},
           {"data", m.data},
           {"fabric", m.fabric},
-          {"cores", m.cores},
-          {"registers", m.registers},
-          {"operations", m.operations},
+          {"cores", m.cores}, {"registers", m.registers}, {"operations", m.operations},
           {"ahead", m.ahead},
           {"growth", m.growth},
           {"shared", m.shared}};

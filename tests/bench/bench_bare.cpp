@@ -1,5 +1,6 @@
-// The engine beside bare loops that do the least the same work takes, in turn on the same core: a table of figures, the ratio
-// by the median of five. Absolute figures vary twofold from machine to machine, so the processor's name is printed.
+// The engine beside bare loops that do the least the same work takes, in turn on the same core: a table of
+// figures, the ratio by the median of five. Absolute figures vary twofold from machine to machine, so the
+// processor's name is printed.
 //   bench_bare            what engine.md's table shows
 #include <fmt/format.h>
 #include <sched.h>
@@ -35,7 +36,8 @@ std::string processor() {
   return "unknown processor";
 }
 
-void compare(const char* name, double target, const std::function<double()>& engine, const std::function<double()>& bare) {
+void compare(const std::string& name, double target, const std::function<double()>& engine,
+             const std::function<double()>& bare) {
   std::vector<double> ours, theirs, ratios;
   for (int i = 0; i < 5; ++i) {
     ours.push_back(rate(engine));
@@ -43,7 +45,8 @@ void compare(const char* name, double target, const std::function<double()>& eng
     ratios.push_back(ours.back() / theirs.back());
   }
   for (auto* v : {&ours, &theirs, &ratios}) std::sort(v->begin(), v->end());
-  fmt::print("{:44} {:9.2f} M/s {:9.2f} M/s {:6.2f}  {:5.2f}\n", name, ours[2] / 1e6, theirs[2] / 1e6, ratios[2], target);
+  fmt::print("{:44} {:9.2f} M/s {:9.2f} M/s {:6.2f}  {:5.2f}\n", name, ours[2] / 1e6, theirs[2] / 1e6, ratios[2],
+             target);
   std::fflush(stdout);
 }
 
@@ -54,7 +57,7 @@ void streams(int side) {
   engine->step(Cycle(2 * side));
   BareLanes bare(f);
   bare.run(uint32_t(2 * side));
-  compare(fmt::format("hops, streams {}x{}", side, side).c_str(), 0.5,
+  compare(fmt::format("hops, streams {}x{}", side, side), 0.5,
           [&] {
             const uint64_t before = engine->wavelet_hops();
             engine->step(engine->now() + 1000);
@@ -69,7 +72,7 @@ void flows(int side, Cycle cycles) {
   engine->step(500);
   BareLanes bare(f);
   bare.run(500);
-  compare(fmt::format("hops, contended flows with cores {}x{}", side, side).c_str(), 0.4,
+  compare(fmt::format("hops, contended flows with cores {}x{}", side, side), 0.4,
           [&] {
             const uint64_t before = engine->wavelet_hops();
             engine->step(engine->now() + cycles);
@@ -106,7 +109,7 @@ void scalars(int side) {
   const auto engine = load(f);
   engine->step(100);
   std::vector<uint16_t> memory(1024);
-  compare(fmt::format("scalar instructions, {}x{}", side, side).c_str(), 0.3,
+  compare(fmt::format("scalar instructions, {}x{}", side, side), 0.3,
           [&] {
             const uint64_t before = engine->instructions();
             engine->step(engine->now() + Cycle(4000000 / (side * side)));

@@ -109,7 +109,8 @@ inline Fabric scalar_loop(int side) {
 inline Fabric vector_loop(const std::string& operation, int elements, int bytes) {
   Tile t("vector");
   t.dsd(96, mem(1024, elements)).dsd(104, mem(1024 + 4 + elements * bytes, elements));
-  t.code("start: lddds d0, [96], {}\nlds0ds s0_0, [96], {}\nlds1ds s1_0, [104], {}\nloop: " + operation + "\njmp @loop");
+  t.code("start: lddds d0, [96], {}\nlds0ds s0_0, [96], {}\nlds1ds s1_0, [104], {}\nloop: " + operation +
+         "\njmp @loop");
   t.task(TaskKind::local, 8, "start").activated(8);
   Fabric f(wse2_machine(), 1, 1);
   f.place({0, 0, 1, 1}, t);
