@@ -33,9 +33,9 @@ Pe& Block::pe(uint32_t index) {
   p.tile = &tile;
   p.blocked = tile.blocked;
   p.threads_blocked = tile.threads_blocked;
-  p.dsrs.resize(size_t(tile.dsrs[0]) + tile.dsrs[1] + tile.dsrs[2]);
+  p.dsrs.resize(tile.dsrs);
   for (const DsrInit& d : tile.program->dsrs) {
-    Dsr& dsr = p.dsrs[tile.dsr_at(d.file, d.index)];
+    Dsr& dsr = p.dsrs[tile.dsr_place[d.file][d.index]];
     dsr.dsd = isa::decode(d.words);
     dsr.config = isa::decode_config(d.config);
   }
@@ -77,11 +77,10 @@ uint8_t Block::resolve_queue(ColorNode& n) {
 }
 
 // Memory of a PE as it is at cycle 0.
-void Block::initial_memory(uint32_t index, std::vector<uint8_t>& memory) const {
-  memory.clear();
+void Block::initial_memory(uint32_t index, PeMemory& memory) const {
   if (tile_of[index] < 0) return;
   const TileImage& tile = world.tiles[size_t(tile_of[index])];
-  memory = tile.memory;
+  memory.assign(tile.memory_low, tile.memory);
   if (!world.program.host) return;
   Coord at = coord_of(index);
   for (uint32_t c : constants) {
@@ -94,10 +93,9 @@ void Block::initial_memory(uint32_t index, std::vector<uint8_t>& memory) const {
     size_t from = constant.offset + pe_number * constant.bytes_per_pe;
     size_t n = constant.bytes_per_pe;
     if (from > world.weights.size() || n > world.weights.size() - from) continue;
-    if (memory.size() < symbol->address + n)
-      memory.resize(std::min<size_t>(symbol->address + n, size_t(world.machine.core.memory_bytes)), 0);
-    if (symbol->address + n > memory.size()) continue;
-    if (n != 0) std::memcpy(memory.data() + symbol->address, world.weights.data() + from, n);
+    if (n == 0 || symbol->address + n > size_t(world.machine.core.memory_bytes)) continue;
+    memory.cover(symbol->address, uint32_t(symbol->address + n));
+    std::memcpy(memory.at(symbol->address), world.weights.data() + from, n);
   }
 }
 

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <array>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -20,6 +21,26 @@
 #include "simulator/engine/world.h"
 
 namespace cs::sim {
+
+// Operations at work. They lie where the last ones lay, and there are no more than were ever at work at once.
+class OpPool {
+ public:
+  VectorOp* take() {
+    if (free_.empty()) return &all_.emplace_back();
+    VectorOp* op = free_.back();
+    free_.pop_back();
+    return op;
+  }
+  void give(VectorOp*& op) {
+    free_.push_back(op);
+    op = nullptr;
+  }
+  size_t size() const { return all_.size(); }
+
+ private:
+  std::deque<VectorOp> all_;
+  std::vector<VectorOp*> free_;
+};
 
 class Block {
  public:
@@ -43,7 +64,7 @@ class Block {
   Pe* find_pe(uint32_t index) { return pes[index].get(); }
   const Pe* find_pe(uint32_t index) const { return pes[index].get(); }
   void ensure_memory(Pe&);
-  void initial_memory(uint32_t index, std::vector<uint8_t>& out) const;
+  void initial_memory(uint32_t index, PeMemory& out) const;
   void wake(Pe&, Cycle at);
   uint8_t resolve_queue(ColorNode&);  // input queue of the color, made if the color has none
 
@@ -91,6 +112,7 @@ class Block {
   std::vector<PortState> ports;
   std::vector<PortLink> links;
   std::vector<std::unique_ptr<Pe>> pes;
+  OpPool ops;
   std::vector<int32_t> tile_of;     // by PE: index into World::tiles, -1: none
   std::vector<uint32_t> constants;  // indices into HostPart::constants that touch this block
   std::array<Outbox, 4> out;

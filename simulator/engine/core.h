@@ -35,12 +35,16 @@ class Core {
   void load_dsr(const isa::Inst&, const Decoded&, Cycle t);
   void print(isa::ConfigReg, uint16_t value, Cycle);
   void print_byte(char, Cycle);
+  bool is_mapped_access(const isa::Inst&, const Decoded&) const;  // of a register that is shown as memory
   Cycle operands_ready(const isa::Inst&, const Decoded&, Cycle t) const;
   void set_result(const Decoded&, Cycle ready);
   Dsr& dsr(const isa::Operand&);
   uint16_t value16(const isa::Operand& o) const { return uint16_t(operand_value(o, pe_.regs, 2)); }
   bool check_id(int id, int limit, const char* what, Cycle t);
-  bool grow_memory(size_t end);
+  bool grow_memory(uint32_t from, uint32_t to) {
+    return pe_.memory.holds(from, to) || grow_memory_slow(from, to);
+  }
+  bool grow_memory_slow(uint32_t from, uint32_t to);
 
   // ---- core_config.cpp
   void read_config(const isa::Inst&, Cycle t);
@@ -66,9 +70,13 @@ class Core {
   bool can_issue_at(Cycle t);
   bool may_run_ahead(Cycle t);
   Cycle ahead_limit() const;
-  Cycle memory_op_limit(const VectorOp&) const;
+  Cycle may_act_at(const VectorOp&) const;
+  Cycle memory_op_limit(const VectorOp&, bool watched) const;
   bool can_go_back() const;
-  bool is_ahead() const;
+  bool is_ahead() const { return ahead_until() > now_ + 1; }
+  Cycle ahead_until() const;
+  bool is_watched() const;
+  bool stream_is_taken() const { return !pe_.command_ready || pe_.next_command < pe_.commands.size(); }
   void remember();
   void log_memory(uint32_t address, uint32_t bytes);
   void log_vector(const VectorOp&, uint32_t count);
@@ -120,7 +128,7 @@ class Core {
   bool make_operands(VectorOp&, const isa::Inst&, const Decoded&);
   bool make_cursor(VectorOp&, Cursor&, const isa::Operand&, int bytes, int position);
   bool make_fabric_cursor(Cursor&, const isa::Dsd&, bool destination);
-  void advance_cursor(Cursor&, const isa::Dsd&);
+  void advance_cursor(Cursor&, const Walk&);
   bool read_element(VectorOp&, Cursor&, int position, uint32_t element, uint32_t& value);
   bool write_element(VectorOp&, uint32_t value, uint32_t element);
   Cycle landing(const Cursor&);
@@ -131,9 +139,9 @@ class Core {
 
   // ---- core_rows.cpp
   template <class Row>
-  void each_row(Cursor&, const isa::Dsd&, uint32_t count, const Row&);
-  void gather_rows(Cursor&, const isa::Dsd&, uint32_t count, uint8_t* out);
-  void scatter_rows(Cursor&, const isa::Dsd&, uint32_t count, const uint8_t* in);
+  void each_row(Cursor&, const Walk&, uint32_t count, const Row&);
+  void gather_rows(Cursor&, const Walk&, uint32_t count, uint8_t* out);
+  void scatter_rows(Cursor&, const Walk&, uint32_t count, const uint8_t* in);
   bool rows_are_plain(const VectorOp&, const Cursor&, uint32_t count, bool& rises, bool& stands);
   bool run_memory_rows(VectorOp&, uint32_t count);
   void rows_chunk(VectorOp&, uint32_t count, bool running);
@@ -166,6 +174,7 @@ class Core {
   Cycle now_;
   bool faulted_ = false;
   bool logging_ = false;  // what is overwritten goes into Pe::ahead
+  std::array<isa::Dsd, 3> dsds_;  // of the operation that issues: destination, a, b
 };
 
 // A register that is state of the core alone; false if it is no such register.

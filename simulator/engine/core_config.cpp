@@ -144,8 +144,8 @@ uint32_t Core::take_teardowns(uint32_t mask) {
 // The DSR whose extent the register is; null if the program never uses it.
 Dsr* Core::dsr_of_length(uint16_t address) {
   const int at = address - isa::kDsrLength, file = at / widths::kDsrs, index = at % widths::kDsrs;
-  if (index >= pe_.tile->dsrs[size_t(file)]) return nullptr;
-  return &pe_.dsrs[pe_.tile->dsr_at(file, index)];
+  const uint8_t place = pe_.tile->dsr_place[size_t(file)][size_t(index)];
+  return place == TileImage::kNoDsr ? nullptr : &pe_.dsrs[place];
 }
 
 void Core::write_config(const isa::Inst& inst, Cycle t) {

@@ -75,7 +75,7 @@ uint32_t Core::read_fifo(VectorOp& op, const Cursor& c) {
   uint32_t value = 0;
   for (int at = 0; at < c.bytes; at += 2) {
     if (!check_memory(op, b.address + f.head, 2)) return 0;
-    const uint8_t* m = pe_.memory.data() + b.address + f.head;
+    const uint8_t* m = pe_.memory.at(uint32_t(b.address + f.head));
     value |= uint32_t(m[0] | m[1] << 8) << (8 * at);
     f.head = uint16_t(f.head + 2 == b.bytes ? 0 : f.head + 2);
   }
@@ -89,8 +89,7 @@ void Core::write_fifo(VectorOp& op, const Cursor& c, uint32_t value) {
   for (int at = 0; at < c.bytes; at += 2) {
     const int to = b.address + (f.head + f.fill) % b.bytes;
     if (!check_memory(op, to, 2)) return;
-    pe_.memory[size_t(to)] = uint8_t(value >> (8 * at));
-    pe_.memory[size_t(to) + 1] = uint8_t(value >> (8 * at + 8));
+    store_bits(pe_.memory.at(uint32_t(to)), 2, value >> (8 * at));
     if (!pe_.unwritten.empty()) pe_.unwritten.mark(to, to + 2);
     f.fill = uint16_t(f.fill + 2);
   }

@@ -38,8 +38,7 @@ bool Core::check_memory(const VectorOp& op, int32_t address, int bytes) {
     raise("out-of-bounds", now_, op.inst, "misaligned access to address " + std::to_string(address));
     return false;
   }
-  const size_t end = size_t(address) + size_t(bytes);
-  if (end <= pe_.memory.size() || grow_memory(end)) return true;
+  if (grow_memory(uint32_t(address), uint32_t(address + bytes))) return true;
   raise("out-of-bounds", now_, op.inst,
         fmt::format("element at address {}; the memory has {} bytes", address,
                     world_.machine.core.memory_bytes));

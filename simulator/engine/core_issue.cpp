@@ -28,6 +28,10 @@ bool is_mapped(const World& world, uint32_t address) {
 
 }  // namespace
 
+bool Core::is_mapped_access(const isa::Inst& inst, const Decoded& d) const {
+  return touches_memory(d) && is_mapped(world_, address_of(inst, d.plan, pe_.regs));
+}
+
 void Core::run() {
   if (pe_.tile == nullptr) return;
   account_gap(now_, pe_.why, pe_.why_thread, pe_.why_queue, pe_.why_inst);
@@ -45,16 +49,14 @@ void Core::run_main() {
       if (!pe_.running) continue;  // a wavelet for nobody was taken
     }
     if (pe_.active >> kMainThread & 1) return;
-    if (pe_.waits_thread || !can_issue_at(pe_.ready)) return;
+    if (pe_.waits_thread || (!logging_ && is_ahead()) || !can_issue_at(pe_.ready)) return;
     if (!issue(pe_.ready)) return;
   }
 }
 
 Dsr& Core::dsr(const isa::Operand& o) {
-  size_t at = size_t(o.value);
-  if (o.kind == isa::OperandKind::src0) at += pe_.tile->dsrs[0];
-  if (o.kind == isa::OperandKind::src1) at += size_t(pe_.tile->dsrs[0]) + pe_.tile->dsrs[1];
-  return pe_.dsrs[at];
+  const size_t file = size_t(o.kind) - size_t(isa::OperandKind::dest);
+  return pe_.dsrs[pe_.tile->dsr_place[file][size_t(o.value)]];
 }
 
 Cycle Core::operands_ready(const isa::Inst& inst, const Decoded& d, Cycle t) const {
@@ -88,9 +90,7 @@ bool Core::issue(Cycle t) {
   }
   if (d.kind == InstKind::vector) return issue_vector(inst, d, t);
   // What the host may see happens at its own cycle, and what the router sees.
-  if (t > now_ && tile.reroutes != 0 && touches_memory(d) &&
-      is_mapped(world_, address_of(inst, d.plan, pe_.regs)))
-    return false;
+  if (t > now_ && tile.reroutes != 0 && is_mapped_access(inst, d)) return false;
   if (t > now_ &&
       (d.kind == InstKind::write_config || (d.kind == InstKind::read_config && sees_fabric(inst))))
     return false;
@@ -162,16 +162,14 @@ bool Core::check_id(int id, int limit, const char* what, Cycle t) {
   return false;
 }
 
-// Memory is as long as what a program declares, until it leaves that. True if it then has `end` bytes.
-bool Core::grow_memory(size_t end) {
-  constexpr size_t kStep = 256;
-  const size_t full = size_t(world_.machine.core.memory_bytes);
-  const size_t wanted = std::min(full, (end + kStep - 1) / kStep * kStep);
-  if (pe_.memory.size() < wanted) {
-    pe_.memory.reserve(wanted);  // and no more: growth is rare, and PEs are many
-    pe_.memory.resize(wanted, 0);
-  }
-  return end <= pe_.memory.size();
+// Memory is as long as what a program declares, until it leaves that. True if it then holds [from, to).
+bool Core::grow_memory_slow(uint32_t from, uint32_t to) {
+  constexpr uint32_t kStep = 256;  // and no more: growth is rare, and PEs are many
+  const uint32_t full = uint32_t(world_.machine.core.memory_bytes);
+  const uint32_t low = from < pe_.memory.low() ? from / kStep * kStep : from;
+  const uint32_t end = to > pe_.memory.end() ? (to + kStep - 1) / kStep * kStep : to;
+  if (from < full) pe_.memory.cover(low, std::min(full, end));
+  return pe_.memory.holds(from, to);
 }
 
 // A load or store of a register that is shown as memory.
@@ -193,13 +191,14 @@ void Core::issue_scalar(const isa::Inst& inst, const Decoded& d, Cycle t) {
     log_memory((value16(inst.args[0]) + uint32_t(inst.args[1].value)) & 0xFFFF, d.plan.bytes);
   if (!pe_.unwritten.empty() && d.plan.kind != ScalarPlan::Kind::value && !guard_scalar(inst, d.plan, t))
     return;
-  ScalarResult result = execute_plan(d.plan, pe_.regs, pe_.memory);
-  if (result.fault == ExecFault::out_of_bounds && d.plan.bytes == 2 && is_mapped(world_, result.address)) {
+  ScalarResult result = execute_plan(d.plan, pe_.regs, pe_.memory.view());
+  if (result.fault == ExecFault::out_of_bounds && d.plan.bytes == 2 && result.address >= pe_.memory.low() &&
+      is_mapped(world_, result.address)) {
     issue_mapped(inst, d, result.address, t);
     return;
   }
-  if (result.fault == ExecFault::out_of_bounds && grow_memory(size_t(result.address) + size_t(d.plan.bytes)))
-    result = execute_plan(d.plan, pe_.regs, pe_.memory);
+  if (result.fault == ExecFault::out_of_bounds && grow_memory(result.address, result.address + d.plan.bytes))
+    result = execute_plan(d.plan, pe_.regs, pe_.memory.view());
   if (result.fault != ExecFault::none) {
     bool bounds = result.fault == ExecFault::out_of_bounds;
     raise(bounds || result.fault == ExecFault::misaligned ? "out-of-bounds" : "illegal-instruction", t,
@@ -239,11 +238,12 @@ void Core::load_dsr(const isa::Inst& inst, const Decoded& d, Cycle t) {
       inst.args[1].kind == isa::OperandKind::imm ? uint32_t(inst.args[1].value) : value16(inst.args[1]);
   uint32_t address = (base + uint32_t(inst.args[2].value)) & 0xFFFF;
   std::array<uint16_t, isa::kDsd4dBytes / 2> words{};
-  if (address + isa::kDsd4dBytes > pe_.memory.size()) grow_memory(address + isa::kDsd4dBytes);
-  size_t have =
-      std::min<size_t>(words.size(), address < pe_.memory.size() ? (pe_.memory.size() - address) / 2 : 0);
-  for (size_t i = 0; i < have; ++i)
-    words[i] = uint16_t(pe_.memory[address + 2 * i] | pe_.memory[address + 2 * i + 1] << 8);
+  const uint32_t full = uint32_t(world_.machine.core.memory_bytes);
+  const size_t have = std::min<size_t>(words.size(), address < full ? (full - address) / 2 : 0);
+  for (size_t i = 0; i < have; ++i) {  // what memory does not hold is zero
+    const uint32_t at = address + 2 * uint32_t(i);
+    if (pe_.memory.holds(at, at + 2)) words[i] = uint16_t(load_bits(pe_.memory.at(at), 2));
+  }
   if (have * 2 < size_t(isa::kDsdBytes)) {
     raise("out-of-bounds", t, pe_.pc,
           "descriptor at address " + std::to_string(address) + " lies outside the memory");

@@ -13,13 +13,13 @@ namespace cs::sim {
 namespace {
 
 // Of the fabric output, or of the others; all ones if there is none.
-uint32_t least_extent(const VectorOp& op, const isa::Inst& inst, bool output) {
+uint32_t least_extent(const std::array<isa::Dsd, 3>& dsds, const isa::Inst& inst, bool output) {
   uint32_t least = ~0u;
   for (size_t i = 0; i < 3; ++i) {
-    const isa::DsdKind kind = op.dsds[i].kind;
-    const bool unlimited = kind == isa::DsdKind::fifo && op.dsds[i].extent[0] == 0;
+    const isa::DsdKind kind = dsds[i].kind;
+    const bool unlimited = kind == isa::DsdKind::fifo && dsds[i].extent[0] == 0;
     if (inst.args[i].is_dsr() && (kind == isa::DsdKind::fabout) == output && !unlimited)
-      least = std::min(least, op.dsds[i].elements());
+      least = std::min(least, dsds[i].elements());
   }
   return least;
 }
@@ -34,16 +34,16 @@ bool Core::make_operands(VectorOp& op, const isa::Inst& inst, const Decoded& d) 
   if (e.b_bytes != 0 && !make_cursor(op, op.b, inst.args[2], e.b_bytes, 2)) return false;
   if (e.s_bytes != 0) op.scalar = operand_value(inst.args[3], pe_.regs, e.s_bytes);
   if (d.reduction) op.dst.value = op.a.value;
-  op.total = least_extent(op, inst, false);
-  if (op.total == ~0u) op.total = least_extent(op, inst, true);
+  op.total = least_extent(dsds_, inst, false);
+  if (op.total == ~0u) op.total = least_extent(dsds_, inst, true);
   for (int8_t from : op.saves)
     if (from >= 0 && pe_.dsrs[size_t(from)].config.single_step)
       op.total = std::min({op.total, 1u, pe_.dsrs[size_t(from)].left()});
   if (op.total == ~0u) op.total = 1;
   if (op.dst.kind == Cursor::Kind::fabout) {
     if (isa::row(inst.op).cost == isa::Cost::fp) op.dst.late = uint8_t(world_.machine.ramp.fp_cycles);
-    if (op.dsds[0].zero == 1) op.a.clears = true;
-    if (op.dsds[0].zero == 2) (e.b_bytes != 0 ? op.b : op.a).clears = true;
+    if (dsds_[0].zero == 1) op.a.clears = true;
+    if (dsds_[0].zero == 2) (e.b_bytes != 0 ? op.b : op.a).clears = true;
   }
   return true;
 }
@@ -57,7 +57,8 @@ bool Core::make_cursor(VectorOp& op, Cursor& c, const isa::Operand& o, int bytes
     return true;
   }
   Dsr& source = dsr(o);
-  isa::Dsd& d = op.dsds[size_t(position)] = source.dsd;
+  isa::Dsd& d = dsds_[size_t(position)] = source.dsd;
+  op.walks[size_t(position)] = {d.kind, uint16_t(d.first), d.extent, d.stride, d.end};
   op.saves[size_t(position)] = int8_t(&source - pe_.dsrs.data());
   const int start = (d.base + (d.indexed ? 2 * pe_.next_index : 0)) & 0xFFFF;  // the index counts 16-bit words
   switch (d.kind) {
@@ -162,7 +163,7 @@ uint32_t Core::transformed(Entry e) const {
   return e & kEntryControl ? (data ^ uint32_t(pe_.transform_mask) << 16) | kTransformed : data;
 }
 
-void Core::advance_cursor(Cursor& c, const isa::Dsd& d) {
+void Core::advance_cursor(Cursor& c, const Walk& d) {
   if (c.kind == Cursor::Kind::memory) {
     c.address = (c.address + c.step) & 0xFFFF;
     return;
@@ -190,11 +191,10 @@ bool Core::read_element(VectorOp& op, Cursor& c, int position, uint32_t element,
     case Cursor::Kind::ring:
     case Cursor::Kind::memory4: {
       if (!check_access(op, c, true, element)) return false;
-      const uint8_t* m = pe_.memory.data() + c.address;
-      value = uint32_t(m[0] | m[1] << 8);
-      if (c.bytes == 4) value |= uint32_t(m[2]) << 16 | uint32_t(m[3]) << 24;
-      if (c.clears) std::fill_n(pe_.memory.data() + c.address, c.bytes, uint8_t(0));
-      advance_cursor(c, op.dsds[size_t(position)]);
+      const uint8_t* m = pe_.memory.at(uint32_t(c.address));
+      value = load_bits(m, c.bytes);
+      if (c.clears) std::fill_n(pe_.memory.at(uint32_t(c.address)), c.bytes, uint8_t(0));
+      advance_cursor(c, op.walks[size_t(position)]);
       return true;
     }
     case Cursor::Kind::fabin:
@@ -223,14 +223,8 @@ bool Core::write_element(VectorOp& op, uint32_t value, uint32_t element) {
     case Cursor::Kind::memory4: {
       if (!check_access(op, c, false, element)) return false;
       if (logging_) log_memory(uint32_t(c.address), c.bytes);
-      uint8_t* m = pe_.memory.data() + c.address;
-      m[0] = uint8_t(value);
-      m[1] = uint8_t(value >> 8);
-      if (c.bytes == 4) {
-        m[2] = uint8_t(value >> 16);
-        m[3] = uint8_t(value >> 24);
-      }
-      advance_cursor(c, op.dsds[0]);
+      store_bits(pe_.memory.at(uint32_t(c.address)), c.bytes, value);
+      advance_cursor(c, op.walks[0]);
       return true;
     }
     case Cursor::Kind::fabout:
@@ -314,15 +308,15 @@ bool Core::run_memory_fast(VectorOp& op, uint32_t count) {
   for (const Cursor* c : {&op.dst, &op.a, &op.b}) {
     if (c->kind != Cursor::Kind::memory) continue;
     const int64_t last = c->address + int64_t(c->step) * (count - 1);
-    const int64_t end = std::max<int64_t>(c->address, last) + c->bytes;
+    const int64_t low = std::min<int64_t>(c->address, last), end = std::max<int64_t>(c->address, last) + c->bytes;
     const bool wraps = last < 0 || end > 0x10000;  // then they may be anywhere
-    if (wraps || end > int64_t(pe_.memory.size())) grow_memory(wraps ? 0x10000 : size_t(end));
+    grow_memory(wraps ? 0 : uint32_t(low), wraps ? 0x10000 : uint32_t(end));
   }
   bool by_element = false;
   if (!guard_vector(op, count, by_element)) return true;
   if (by_element) return false;
   if (logging_) log_vector(op, count);
-  VectorResult result = execute_memory_vector(code, v, pe_.memory, pe_.tile->program->fp16, pe_.regs.carry);
+  VectorResult result = execute_memory_vector(code, v, pe_.memory.view(), pe_.tile->program->fp16, pe_.regs.carry);
   if (result.fault != ExecFault::none) {
     raise("out-of-bounds", op.next + result.executed / op.group * op.group_cycles, op.inst,
           "element " + std::to_string(op.done + result.executed) + " at address " +
@@ -339,9 +333,9 @@ bool Core::run_memory_fast(VectorOp& op, uint32_t count) {
 void Core::save_addresses(VectorOp& op) {
   const Cursor* cursors[3] = {&op.dst, &op.a, &op.b};
   for (size_t i = 0; i < 3; ++i) {
-    const isa::Dsd& d = op.dsds[i];
+    const Walk& d = op.walks[i];
     // Each descriptor register was loaded with its own configuration: only those that asked walk on.
-    if (op.saves[i] < 0 || !d.in_memory() || !pe_.dsrs[size_t(op.saves[i])].config.save_address) continue;
+    if (op.saves[i] < 0 || !walks_memory(d) || !pe_.dsrs[size_t(op.saves[i])].config.save_address) continue;
     int address = cursors[i]->address;
     if (d.kind == isa::DsdKind::mem4d) {  // one step of the outermost dimension behind the last element
       size_t outer = 0;

@@ -27,7 +27,7 @@ struct Reach {
   bool rises = true, stands = true;
 };
 
-Reach reach_of(const Cursor& c, const isa::Dsd& d, uint32_t count) {
+Reach reach_of(const Cursor& c, const Walk& d, uint32_t count) {
   Reach r{c.address, c.address};
   auto axis = [&](int64_t step, int64_t extent) {
     (step < 0 ? r.low : r.high) += step * (extent - 1);
@@ -51,7 +51,7 @@ Reach reach_of(const Cursor& c, const isa::Dsd& d, uint32_t count) {
   return r;
 }
 
-bool same_walk(const Cursor& a, const isa::Dsd& da, const Cursor& b, const isa::Dsd& db) {
+bool same_walk(const Cursor& a, const Walk& da, const Cursor& b, const Walk& db) {
   if (a.kind != b.kind || a.address != b.address || a.bytes != b.bytes) return false;
   if (a.kind == Cursor::Kind::memory) return a.step == b.step;
   return a.at == b.at && da.extent == db.extent && da.stride == db.stride;
@@ -61,7 +61,7 @@ bool same_walk(const Cursor& a, const isa::Dsd& da, const Cursor& b, const isa::
 
 // Calls row(address, step, n) for every row of the next `count` elements.
 template <class Row>
-void Core::each_row(Cursor& c, const isa::Dsd& d, uint32_t count, const Row& row) {
+void Core::each_row(Cursor& c, const Walk& d, uint32_t count, const Row& row) {
   while (count > 0) {
     const bool flat = c.kind == Cursor::Kind::memory;
     const uint32_t n = flat ? count : std::min<uint32_t>(count, uint32_t(d.extent[3]) - c.at[3]);
@@ -74,40 +74,40 @@ void Core::each_row(Cursor& c, const isa::Dsd& d, uint32_t count, const Row& row
   }
 }
 
-void Core::gather_rows(Cursor& c, const isa::Dsd& d, uint32_t count, uint8_t* out) {
-  const uint8_t* memory = pe_.memory.data();
+void Core::gather_rows(Cursor& c, const Walk& d, uint32_t count, uint8_t* out) {
+  const PeMemory& memory = pe_.memory;
   each_row(c, d, count, [&](int32_t address, int32_t step, uint32_t n) {
     if (step == c.bytes) {
-      std::memcpy(out, memory + address, size_t(n) * c.bytes);
+      std::memcpy(out, memory.at(uint32_t(address)), size_t(n) * c.bytes);
       out += size_t(n) * c.bytes;
       return;
     }
     for (uint32_t i = 0; i < n; ++i, address += step, out += c.bytes)
-      std::memcpy(out, memory + address, c.bytes);
+      std::memcpy(out, memory.at(uint32_t(address)), c.bytes);
   });
 }
 
-void Core::scatter_rows(Cursor& c, const isa::Dsd& d, uint32_t count, const uint8_t* in) {
-  uint8_t* memory = pe_.memory.data();
+void Core::scatter_rows(Cursor& c, const Walk& d, uint32_t count, const uint8_t* in) {
+  PeMemory& memory = pe_.memory;
   each_row(c, d, count, [&](int32_t address, int32_t step, uint32_t n) {
     if (step == c.bytes) {
-      std::memcpy(memory + address, in, size_t(n) * c.bytes);
+      std::memcpy(memory.at(uint32_t(address)), in, size_t(n) * c.bytes);
       in += size_t(n) * c.bytes;
       return;
     }
     for (uint32_t i = 0; i < n; ++i, address += step, in += c.bytes)
-      std::memcpy(memory + address, in, c.bytes);
+      std::memcpy(memory.at(uint32_t(address)), in, c.bytes);
   });
 }
 
 // Every element lies in its variable and in memory, the sources have values, the destination has had some.
 bool Core::rows_are_plain(const VectorOp& op, const Cursor& c, uint32_t count, bool& rises, bool& stands) {
-  const Reach r = reach_of(c, op.dsds[&c == &op.dst ? 0 : &c == &op.a ? 1 : 2], count);
+  const Reach r = reach_of(c, op.walks[&c == &op.dst ? 0 : &c == &op.a ? 1 : 2], count);
   rises = r.rises;
   stands = r.stands;
   if ((c.address & 1) != 0 || (c.kind == Cursor::Kind::memory && (c.step & 1) != 0)) return false;
   if (r.low < int64_t(c.low) || r.high > int64_t(c.high)) return false;
-  if (r.high > int64_t(pe_.memory.size()) && !grow_memory(size_t(r.high))) return false;
+  if (r.low < 0 || !grow_memory(uint32_t(r.low), uint32_t(r.high))) return false;
   return pe_.unwritten.empty() || !pe_.unwritten.touches(r.low, r.high) ||
          pe_.unwritten.find(r.low, r.high) < 0;
 }
@@ -118,8 +118,8 @@ bool Core::run_memory_rows(VectorOp& op, uint32_t count) {
   block_.ensure_memory(pe_);
   bool rises = false, stands = false, ignored = false;
   if (!rows_are_plain(op, op.dst, count, rises, stands)) return false;
-  const Reach dst = reach_of(op.dst, op.dsds[0], count);
-  const bool running = stands && is_walk(op.a) && same_walk(op.dst, op.dsds[0], op.a, op.dsds[1]);
+  const Reach dst = reach_of(op.dst, op.walks[0], count);
+  const bool running = stands && is_walk(op.a) && same_walk(op.dst, op.walks[0], op.a, op.walks[1]);
   if (!rises && !running) return false;
   const Cursor* sources[] = {&op.a, &op.b};
   for (size_t k = 0; k < 2; ++k) {
@@ -127,9 +127,9 @@ bool Core::run_memory_rows(VectorOp& op, uint32_t count) {
     if (c.kind == Cursor::Kind::none || c.kind == Cursor::Kind::value) continue;
     if (!is_walk(c) || c.clears || !rows_are_plain(op, c, count, ignored, ignored)) return false;
     if (k == 0 && running) continue;
-    const Reach src = reach_of(c, op.dsds[k + 1], count);
+    const Reach src = reach_of(c, op.walks[k + 1], count);
     const bool apart = src.high <= dst.low || dst.high <= src.low;
-    if (!apart && (running || !same_walk(op.dst, op.dsds[0], c, op.dsds[k + 1]))) return false;
+    if (!apart && (running || !same_walk(op.dst, op.walks[0], c, op.walks[k + 1]))) return false;
   }
   if (running && !is_walk(op.b)) return false;
   if (logging_) log_memory(uint32_t(dst.low), uint32_t(dst.high - dst.low));
@@ -147,24 +147,24 @@ void Core::rows_chunk(VectorOp& op, uint32_t count, bool running) {
   auto source = [&](Cursor& c, size_t position, VectorOperand& to) {
     to.bits = c.value;
     if (!is_walk(c)) return;
-    gather_rows(c, op.dsds[position], count, local.data() + position * kPart);
+    gather_rows(c, op.walks[position], count, local.data() + position * kPart);
     to = {true, uint16_t(position * kPart), c.bytes, 0};
   };
   source(op.b, 2, v.b);
   if (running) {
     v.reduction = true;
-    v.a.bits = load_bits(pe_.memory.data() + op.dst.address, op.dst.bytes);
+    v.a.bits = load_bits(pe_.memory.at(uint32_t(op.dst.address)), op.dst.bytes);
   } else {
     source(op.a, 1, v.a);
     v.dst = {true, 0, op.dst.bytes, 0};
   }
   const isa::Op code = pe_.tile->program->code[op.inst].op;
   execute_memory_vector(code, v, local, pe_.tile->program->fp16, pe_.regs.carry);
-  if (!running) return scatter_rows(op.dst, op.dsds[0], count, local.data());
-  store_bits(pe_.memory.data() + op.dst.address, op.dst.bytes, v.dst.bits);
+  if (!running) return scatter_rows(op.dst, op.walks[0], count, local.data());
+  store_bits(pe_.memory.at(uint32_t(op.dst.address)), op.dst.bytes, v.dst.bits);
   auto skip = [](int32_t, int32_t, uint32_t) {};
-  each_row(op.dst, op.dsds[0], count, skip);
-  each_row(op.a, op.dsds[1], count, skip);
+  each_row(op.dst, op.walks[0], count, skip);
+  each_row(op.a, op.walks[1], count, skip);
 }
 
 }  // namespace cs::sim

@@ -182,8 +182,8 @@ void Core::start_function() {
   for (size_t i = 0; i < f->parameters.size() && i < launch.args.size(); ++i) {
     const Parameter& p = f->parameters[i];
     size_t bytes = size_t(data_type_bytes(p.type));
-    if (p.address + bytes > pe_.memory.size()) continue;
-    for (size_t k = 0; k < bytes; ++k) pe_.memory[p.address + k] = uint8_t(launch.args[i] >> (8 * k));
+    if (!pe_.memory.holds(p.address, int64_t(p.address + bytes))) continue;
+    for (size_t k = 0; k < bytes; ++k) *pe_.memory.at(uint32_t(p.address + k)) = uint8_t(launch.args[i] >> (8 * k));
   }
 }
 
@@ -232,7 +232,7 @@ void Core::sleep() {
   }
   if (pe_.running && !(pe_.active >> kMainThread & 1) && !pe_.waits_thread) {
     if (pe_.ready != kNever)
-      next = std::min(next, std::max({pe_.ready, now_ + 1, is_ahead() ? pe_.ahead->until - 1 : 0}));
+      next = std::min(next, std::max({pe_.ready, now_ + 1, is_ahead() ? ahead_until() - 1 : 0}));
     why = int(Stall::dependency);
     thread = queue = -1;
     inst = pe_.pc;

@@ -10,7 +10,7 @@ namespace cs::sim {
 
 int Core::microthread_of(const VectorOp& op) const {
   if (op.config.microthread >= 0) return op.config.microthread;
-  for (const isa::Dsd& d : op.dsds)
+  for (const isa::Dsd& d : dsds_)
     if (d.kind != isa::DsdKind::none && d.microthread >= 0) return d.microthread;
   const int microthreads = world_.machine.core.microthreads;
   if (op.dst.kind == Cursor::Kind::fabout) return op.dst.queue % microthreads;
@@ -26,7 +26,7 @@ int Core::microthread_of(const VectorOp& op) const {
 uint8_t Core::rank_of(const VectorOp& op, int thread) const {
   if (thread == kMainThread) return uint8_t(3 + pe_.main_priority);
   uint8_t priority = op.config.priority;
-  for (const isa::Dsd& d : op.dsds)
+  for (const isa::Dsd& d : dsds_)
     if (priority == 0) priority = d.priority;
   for (const Cursor* c : {&op.a, &op.b})
     if (priority == 0 && c->kind == Cursor::Kind::fabin) priority = pe_.inputs[c->queue].priority;

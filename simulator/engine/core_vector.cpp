@@ -92,8 +92,8 @@ bool Core::issue_vector(const isa::Inst& inst, const Decoded& d, Cycle t) {
   ++pe_.pc;
   pe_.next_index = 0;
   pe_.ready = t + Cycle(std::max(1, world_.machine.core.issue_cycles));
-  auto& slot = pe_.ops[size_t(thread)];
-  if (!slot) slot = std::make_unique<VectorOp>();
+  VectorOp*& slot = pe_.ops[size_t(thread)];
+  if (slot == nullptr) slot = block_.ops.take();
   *slot = op;
   pe_.active |= 1u << thread;
   if (op.total == 0)
@@ -250,13 +250,17 @@ void Core::retire(int thread, Cycle last_group) {
       pe_.ready = std::max(pe_.ready, at);
     }
   }
+  block_.ops.give(pe_.ops[size_t(thread)]);
 }
 
 // Operations on memory alone: all groups up to the limit in one go.
 void Core::run_memory_op(VectorOp& op) {
-  Cycle limit = memory_op_limit(op);
+  const int tail = world_.machine.core.dsd_start_cycles;  // it retires so many cycles before its last group is over
+  const bool watched = is_watched();
+  const bool still = !watched && world_.commands_watched && pe_.tile->code[op.inst].seen_after < tail;
+  Cycle limit = memory_op_limit(op, watched);
   if (op.next >= limit || pe_.datapath_free > op.next) return;
-  if (limit > now_ + 1 && world_.watched && !logging_) remember();
+  if (limit > now_ + 1 && watched && !logging_) remember();
   uint64_t left = (op.total - op.done + op.group - 1) / op.group;
   uint64_t groups = std::min<uint64_t>(left, groups_within(op, limit - op.next));
   uint32_t count = uint32_t(std::min<uint64_t>(op.total - op.done, groups * op.group));
@@ -270,6 +274,7 @@ void Core::run_memory_op(VectorOp& op) {
   op.why = Stall::dependency;
   if (op.holds_datapath || last > now_) pe_.datapath_free = last + 1;
   if (logging_) pe_.ahead->until = std::max(pe_.ahead->until, last + 1);
+  if (still) pe_.still_until = std::max(pe_.still_until, last + 1);
   if (op.done == op.total) retire(kMainThread, last);
 }
 
@@ -325,9 +330,8 @@ int8_t Core::output_color(const Cursor& c) { return c.kind == Cursor::Kind::fabo
 
 void Core::execute_group(VectorOp& op, int thread) {
   if (!op.fabric && thread == kMainThread) {
-    op.next = now_;  // cycles that went to a microthread are lost
+    op.next = op.served = now_;  // cycles that went to a microthread are lost
     run_memory_op(op);
-    op.served = now_;
     return;
   }
   uint32_t count = fifo_limit(op, std::min(op.group, op.total - op.done));

@@ -120,7 +120,7 @@ size_t Engine::Impl::commands_pending() const {
 
 // A watched port lacks so many wavelets, of which one arrives per cycle at the most.
 Cycle Engine::Impl::earliest_stop(Cycle t) const {
-  if (commands_armed || streams_armed) return t;
+  if (streams_armed) return t;
   Cycle stop = kNever;
   for (const PortHome& home : ports) {
     if (home.block == nullptr) continue;
@@ -139,8 +139,11 @@ void Engine::Impl::look_ahead(Cycle t, Cycle to, Cycle unseen) {
   constexpr Cycle kNear = 256;
   const Cycle stop = earliest_stop(t);
   world.watched = stop < to && stop - t < kNear;
+  world.commands_watched = commands_armed;
+  world.near_horizon = to;
   world.horizon = world.watched ? to : std::min(stop, std::max(to, unseen));
-  world.run_ahead = !world.watched || world.trace == nullptr;  // a sink cannot take events back
+  // A sink cannot take events back.
+  world.run_ahead = !(world.watched || world.commands_watched) || world.trace == nullptr;
 }
 
 void Engine::Impl::step(Cycle to, bool past_end, Cycle unseen) {

@@ -18,6 +18,7 @@
 #include "runtime/host/device.h"
 #include "runtime/machine/machine.h"
 #include "runtime/program/program.h"
+#include "simulator/engine/memory_use.h"
 #include "simulator/engine/pe_state.h"
 #include "simulator/engine/stats.h"
 #include "simulator/engine/trace.h"
@@ -109,6 +110,7 @@ class Engine {
   PeStats stats(Coord) const;     // up to now(); zeros for PEs that never did anything
   uint64_t wavelet_hops() const;  // wavelets that left a router, ejections included
   uint64_t instructions() const;
+  MemoryUse memory_use() const;
   void set_trace(TraceSink*);  // nullptr: off
   PeProbe probe(Coord) const;
   PeState state(Coord) const;           // all that is inside (pe_state.h)

@@ -18,6 +18,7 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -38,6 +39,17 @@ struct Registers {
   }
 };
 
+// Memory as instructions see it: the bytes at addresses [low, end); any range of bytes is one that begins at 0.
+struct MemoryView {
+  uint8_t* bytes = nullptr;  // at `low`
+  uint32_t low = 0, end = 0;
+  MemoryView(uint8_t* b, uint32_t from, uint32_t to) : bytes(b), low(from), end(to) {}
+  template <class Bytes>
+    requires std::convertible_to<Bytes&, std::span<uint8_t>>
+  MemoryView(Bytes& range) : bytes(std::span<uint8_t>(range).data()), end(uint32_t(std::span<uint8_t>(range).size())) {}
+  uint8_t* at(uint32_t address) const { return bytes + (address - low); }
+};
+
 // The value of one element, or of a scalar instruction. Raw bits in and out; 16-bit values in the low half,
 // upper half zero (bit 16: carry, see above).
 using ElementFn = uint32_t (*)(uint32_t a, uint32_t b, uint32_t s, uint32_t dst_old);
@@ -53,7 +65,7 @@ struct ScalarResult {
 // Every row without DSR operands whose cost is alu, fp, load, store or divide. Anything else is `illegal`,
 // and so is an operand kind that the linker should have resolved. Addresses are base + offset modulo 65536;
 // accesses of 2 and 4 bytes need an even one. After a fault nothing has changed.
-ScalarResult execute_scalar(const isa::Inst&, Registers&, std::span<uint8_t> memory, Fp16Format);
+ScalarResult execute_scalar(const isa::Inst&, Registers&, MemoryView, Fp16Format);
 
 // The same in two steps, for those who run an instruction often: plan once, execute many times. An operand is
 // read as (4 bytes of the register file at `offset`) & mask | literal, so that its kind costs no branch.
@@ -71,7 +83,7 @@ struct ScalarPlan {
   ScalarOperand a, b, s;  // load: a base, b offset; store: s the value as well
 };
 ScalarPlan plan_scalar(const isa::Inst&, Fp16Format);
-ScalarResult execute_plan(const ScalarPlan&, Registers&, std::span<uint8_t> memory);
+ScalarResult execute_plan(const ScalarPlan&, Registers&, MemoryView);
 
 // Rows of cost jump: the instruction index to continue at, nullopt when the jump is not taken (or not a
 // jump). `next` is the index after this instruction: what jal and jalv store. Ends of tasks come as
@@ -125,7 +137,6 @@ struct VectorResult {
 };
 
 // Elements in order 0 … count-1; dst.bits and `carry` are updated.
-VectorResult execute_memory_vector(isa::Op, MemoryVector&, std::span<uint8_t> memory, Fp16Format,
-                                   bool& carry);
+VectorResult execute_memory_vector(isa::Op, MemoryVector&, MemoryView, Fp16Format, bool& carry);
 
 }  // namespace cs::sim

@@ -12,8 +12,8 @@ namespace cs::sim {
 static_assert(std::endian::native == std::endian::little,
               "values are copied to and from PE memory as they are");
 
-inline ExecFault check_access(uint32_t address, int bytes, size_t memory_bytes) {
-  if (address + uint32_t(bytes) > memory_bytes) return ExecFault::out_of_bounds;
+inline ExecFault check_access(uint32_t address, int bytes, const MemoryView& memory) {
+  if (address < memory.low || address + uint32_t(bytes) > memory.end) return ExecFault::out_of_bounds;
   return bytes > 1 && address % 2 != 0 ? ExecFault::misaligned : ExecFault::none;
 }
 

@@ -83,14 +83,14 @@ void write(const ScalarPlan& plan, Registers& registers, uint32_t value) {
   store_bits(reinterpret_cast<uint8_t*>(&registers) + plan.dst_offset, plan.dst_bytes == 4 ? 4 : 2, value);
 }
 
-ScalarResult access(const ScalarPlan& plan, Registers& registers, std::span<uint8_t> memory) {
+ScalarResult access(const ScalarPlan& plan, Registers& registers, MemoryView memory) {
   const uint32_t address = (read(plan.a, registers) + plan.b.literal) & 0xFFFF;
-  const ExecFault fault = check_access(address, plan.bytes, memory.size());
+  const ExecFault fault = check_access(address, plan.bytes, memory);
   if (fault != ExecFault::none) return {fault, address, 0};
   if (plan.kind == ScalarPlan::Kind::load)
-    write(plan, registers, load_bits(memory.data() + address, plan.bytes));
+    write(plan, registers, load_bits(memory.at(address), plan.bytes));
   else
-    store_bits(memory.data() + address, plan.bytes, read(plan.s, registers));
+    store_bits(memory.at(address), plan.bytes, read(plan.s, registers));
   return {};
 }
 
@@ -121,7 +121,7 @@ ScalarPlan plan_scalar(const Inst& inst, Fp16Format format) {
   return ok ? plan : ScalarPlan{};
 }
 
-ScalarResult execute_plan(const ScalarPlan& plan, Registers& registers, std::span<uint8_t> memory) {
+ScalarResult execute_plan(const ScalarPlan& plan, Registers& registers, MemoryView memory) {
   if (plan.kind == ScalarPlan::Kind::illegal) return kIllegal;
   if (plan.kind != ScalarPlan::Kind::value) return access(plan, registers, memory);
   uint32_t b = read(plan.b, registers);
@@ -132,7 +132,7 @@ ScalarResult execute_plan(const ScalarPlan& plan, Registers& registers, std::spa
   return {ExecFault::none, 0, plan.flops};
 }
 
-ScalarResult execute_scalar(const Inst& inst, Registers& registers, std::span<uint8_t> memory,
+ScalarResult execute_scalar(const Inst& inst, Registers& registers, MemoryView memory,
                             Fp16Format format) {
   return execute_plan(plan_scalar(inst, format), registers, memory);
 }

@@ -38,11 +38,11 @@ Range range_of(const VectorOperand& v, uint32_t count, int bytes) {
   return {std::min(first, last), std::max(first, last) + bytes};
 }
 
-bool inside(const VectorOperand& v, uint32_t count, int bytes, size_t memory_bytes) {
+bool inside(const VectorOperand& v, uint32_t count, int bytes, const MemoryView& memory) {
   if (!v.memory || bytes == 0) return true;
   if (bytes > 1 && (v.base | v.stride_bytes) & 1) return false;
   const Range r = range_of(v, count, bytes);
-  return r.low >= 0 && r.high <= int64_t(memory_bytes);
+  return r.low >= int64_t(memory.low) && r.high <= int64_t(memory.end);
 }
 
 // Whether reading a whole chunk of `src` before writing a chunk of `dst` gives what element order gives.
@@ -58,14 +58,14 @@ bool may_gather(const VectorOperand& src, int src_bytes, const VectorOperand& ds
 
 // ---- one by one through the element function
 
-VectorResult one_by_one(const ElementOp& op, MemoryVector& v, std::span<uint8_t> memory, bool& carry) {
+VectorResult one_by_one(const ElementOp& op, MemoryVector& v, const MemoryView& memory, bool& carry) {
   VectorResult result;
   const auto fetch = [&](const VectorOperand& x, int bytes, uint32_t i, uint32_t& bits) {
     bits = x.bits;
     if (!x.memory || bytes == 0) return true;
     result.address = uint32_t(x.base + int64_t(i) * x.stride_bytes) & 0xFFFF;
-    result.fault = check_access(result.address, bytes, memory.size());
-    if (result.fault == ExecFault::none) bits = load_bits(memory.data() + result.address, bytes);
+    result.fault = check_access(result.address, bytes, memory);
+    if (result.fault == ExecFault::none) bits = load_bits(memory.at(result.address), bytes);
     return result.fault == ExecFault::none;
   };
   uint32_t running = v.a.bits;
@@ -79,7 +79,7 @@ VectorResult one_by_one(const ElementOp& op, MemoryVector& v, std::span<uint8_t>
     if (op.sets_carry) carry = (value >> 16 & 1) != 0;
     if (op.dst_bytes == 2) value &= 0xFFFF;
     running = value;
-    if (v.dst.memory) store_bits(memory.data() + result.address, op.dst_bytes, value);
+    if (v.dst.memory) store_bits(memory.at(result.address), op.dst_bytes, value);
   }
   if (v.count > 0 && !v.dst.memory) v.dst.bits = running;
   result.address = 0;
@@ -360,20 +360,21 @@ bool fast(Op op, MemoryVector& v, uint8_t* memory, Fp16Format format) {
 
 }  // namespace
 
-VectorResult execute_memory_vector(Op code, MemoryVector& v, std::span<uint8_t> memory, Fp16Format format,
-                                   bool& carry) {
+VectorResult execute_memory_vector(Op code, MemoryVector& v, MemoryView memory, Fp16Format format, bool& carry) {
   const ElementOp& op = element_op(code, format);
   if (op.fn == nullptr || !op.vector) return {ExecFault::illegal, 0, 0};
   if (v.count == 0) return {};
-  const bool whole = inside(v.a, v.count, op.a_bytes, memory.size()) &&
-                     inside(v.b, v.count, op.b_bytes, memory.size()) &&
-                     inside(v.dst, v.count, op.dst_bytes, memory.size());
+  const bool whole = inside(v.a, v.count, op.a_bytes, memory) &&
+                     inside(v.b, v.count, op.b_bytes, memory) &&
+                     inside(v.dst, v.count, op.dst_bytes, memory);
   const bool chunks = may_gather(v.a, op.a_bytes, v.dst, op.dst_bytes, v.count) &&
                       may_gather(v.b, op.b_bytes, v.dst, op.dst_bytes, v.count);
   const bool plain = !v.reduction || (!v.dst.memory && v.b.memory);
   constexpr uint32_t kWorthwhile = 8;  // below that, setting up a chunk costs more than it saves
+  // Where address 0 would be: operands that lie in memory are found from there.
+  uint8_t* const origin = reinterpret_cast<uint8_t*>(reinterpret_cast<uintptr_t>(memory.bytes) - memory.low);
   if (whole && chunks && plain && v.count >= kWorthwhile &&
-      (fast_integer(code, v, memory.data(), carry) || fast(code, v, memory.data(), format)))
+      (fast_integer(code, v, origin, carry) || fast(code, v, origin, format)))
     return {ExecFault::none, 0, v.count};
   return one_by_one(op, v, memory, carry);
 }

@@ -51,6 +51,7 @@ class Unwritten {
   // The first byte address in [low, high) of a word without a value, or -1.
   int64_t find(int64_t low, int64_t high) const;
   void mark(int64_t low, int64_t high);  // [low, high) is written
+  uint64_t bytes() const { return bits_.capacity() * sizeof(uint64_t); }
   bool touches(int64_t low, int64_t high) const { return low < int64_t(high_) && high > int64_t(low_); }
 
  private:

@@ -32,11 +32,12 @@ void Engine::read(Coord c, uint16_t address, std::span<uint8_t> out) const {
   if (b == nullptr) return;
   uint32_t index = b->index_of(c);
   const Pe* p = b->find_pe(index);
-  std::vector<uint8_t> initial;
-  const std::vector<uint8_t>* memory = p && !p->memory.empty() ? &p->memory : &initial;
-  if (memory == &initial) b->initial_memory(index, initial);
-  if (address >= memory->size()) return;
-  std::copy_n(memory->begin() + address, std::min(out.size(), memory->size() - address), out.begin());
+  PeMemory initial;
+  const PeMemory& memory = p && !p->memory.empty() ? p->memory : initial;
+  if (&memory == &initial) b->initial_memory(index, initial);
+  const uint32_t from = std::max<uint32_t>(address, memory.low());
+  const uint32_t to = uint32_t(std::min<size_t>(address + out.size(), memory.end()));
+  if (from < to) std::copy_n(memory.at(from), to - from, out.begin() + (from - address));
 }
 
 void Engine::write(Coord c, uint16_t address, std::span<const uint8_t> in) {
@@ -46,8 +47,10 @@ void Engine::write(Coord c, uint16_t address, std::span<const uint8_t> in) {
   if (p.tile == nullptr) return;
   b->ensure_memory(p);
   size_t end = std::min(address + in.size(), size_t(impl_->world.machine.core.memory_bytes));
-  if (p.memory.size() < end) p.memory.resize(end, 0);
-  if (address < end) std::copy_n(in.begin(), end - address, p.memory.begin() + address);
+  if (address < end) {
+    p.memory.cover(address, uint32_t(end));
+    std::copy_n(in.begin(), end - address, p.memory.at(address));
+  }
   if (!p.unwritten.empty()) p.unwritten.mark(address, int64_t(end));
 }
 
@@ -152,7 +155,7 @@ PeStats Engine::stats(Coord c) const {
   uint32_t index = b->index_of(c);
   const Cycle now = impl_->now;
   if (const Pe* p = b->find_pe(index)) {
-    s = p->stats;
+    static_cast<CoreStats&>(s) = p->stats;
     s.first_arrival = p->first_arrival;
     if (p->why >= 0 && p->accounted < now) s.stalls[size_t(p->why)] += now - p->accounted;
     // The last group of several cycles may reach beyond the present.

@@ -13,6 +13,7 @@
 #include "runtime/isa/dsd.h"
 #include "simulator/engine/exec.h"
 #include "simulator/engine/fabric.h"
+#include "simulator/engine/pe_memory.h"
 #include "simulator/engine/stats.h"
 #include "simulator/engine/tile_image.h"
 
@@ -110,7 +111,20 @@ inline bool on_fabric(const Cursor& c) {
 }
 inline bool is_fifo(const Cursor& c) { return c.kind == Cursor::Kind::fifo; }
 
-struct alignas(64) VectorOp {
+// How an operand in memory walks, as its descriptor said when the operation issued.
+struct Walk {
+  isa::DsdKind kind = isa::DsdKind::none;
+  uint16_t first = 0;  // circbuf: where it begins
+  std::array<uint16_t, 4> extent{};
+  std::array<int16_t, 4> stride{};
+  uint32_t end = 0;  // circbuf
+};
+
+inline bool walks_memory(const Walk& w) {
+  return w.kind == isa::DsdKind::mem1d || w.kind == isa::DsdKind::mem4d || w.kind == isa::DsdKind::circbuf;
+}
+
+struct VectorOp {
   bool active = false;
   bool sync = false;
   bool fabric = false;          // has a fabric operand or a FIFO: every group may have to wait
@@ -140,7 +154,7 @@ struct alignas(64) VectorOp {
   // Needed at issue and retirement, and by mem4d.
   Cycle issued = 0;
   isa::DsrConfig config;
-  std::array<isa::Dsd, 3> dsds;             // of destination, a and b, as of the issue
+  std::array<Walk, 3> walks;                // of destination, a and b
   std::array<int8_t, 3> saves{-1, -1, -1};  // where they came from: index into Pe::dsrs, -1: no DSR
 };
 
@@ -161,7 +175,7 @@ struct MainState {
   Cycle last_result = 0;  // latest of reg_ready
   Cycle last_group = 0;   // cycle of the main thread's last element group
   uint64_t blocked = 0, activated = 0;
-  PeStats stats;
+  CoreStats stats;
   std::vector<Cycle> ready_at;  // of tasks, by slot
   std::vector<Dsr> dsrs;
 };
@@ -193,15 +207,16 @@ struct alignas(64) Pe : MainState {
   uint8_t wanted_thread = 0;
   bool tasks_changed = true;  // next_task is out of date
   Cycle next_task = 0;        // not running: when a task may start, kNever: none is in sight
-  std::array<std::unique_ptr<VectorOp>, kThreads> ops;
+  std::array<VectorOp*, kThreads> ops{};  // of the block's pool, null: none
   std::vector<InputQueue> inputs;
   Cycle ramp_base = 0;           // of the cycles in which something of this core lands at its router,
   uint64_t ramp_taken = 0;       // a bit each
   Cycle first_arrival = kNever;  // of a wavelet, in the past even of a core that has gone back
   // ---- main thread
-  std::vector<uint8_t> memory;  // empty until first used
+  PeMemory memory;              // empty until first used
   Unwritten unwritten;          // of that memory
   Cycle free_at = 0;            // not running: a task may start
+  Cycle still_until = 0;        // commands_watched: the last groups of an operation reach this far
   std::vector<Fifo> fifos;
   bool test = true;  // the last FIFO operation of the main thread did all its elements
   // ---- tasks

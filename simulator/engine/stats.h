@@ -22,8 +22,8 @@ enum class Stall : uint8_t {
 inline constexpr int kStalls = int(Stall::count);
 const char* stall_name(Stall);
 
-// Per PE. For any window: busy + sum(stalls) + idle = cycles of the window, exactly.
-struct PeStats {
+// What a core counts. For any window: busy + sum(stalls) + idle = cycles of the window, exactly.
+struct CoreStats {
   uint64_t busy = 0;  // cycles in which the datapath or the issue slot did work
   std::array<uint64_t, kStalls> stalls{};
   uint64_t instructions = 0;  // issued, a vector counts as one
@@ -34,11 +34,14 @@ struct PeStats {
   uint64_t tasks = 0;         // tasks started
   uint64_t launch_cycles = 0;  // first instruction of launched functions -> command stream given back
   Cycle first_task = kNever, last_task_end = 0;  // of the whole run; 0 if none
-  Cycle first_arrival = kNever;                  // departure to the core of the first wavelet that it got
-  std::array<uint64_t, kPorts> sent{};  // wavelets that left the router by port (ramp: delivered to the core)
-  std::array<uint64_t, kPorts>
-      blocked{};          // lane-cycles: a wavelet was ready for that port and could not leave
   uint64_t injected = 0;  // wavelets from the core into the router
+};
+
+// Per PE, its router included.
+struct PeStats : CoreStats {
+  Cycle first_arrival = kNever;         // departure to the core of the first wavelet that it got
+  std::array<uint64_t, kPorts> sent{};  // wavelets that left the router by port (ramp: delivered to the core)
+  std::array<uint64_t, kPorts> blocked{};  // lane-cycles: a wavelet was ready for that port and could not leave
 };
 
 }  // namespace cs::sim

@@ -99,11 +99,25 @@ Decoded decode(const isa::Inst& inst, const TileProgram& tile, const Machine& ma
   return d;
 }
 
-void count_dsrs(const isa::Inst& inst, TileImage& image) {
-  for (const isa::Operand& a : inst.args) {
-    if (!a.is_dsr()) continue;
-    size_t file = size_t(a.kind) - size_t(isa::OperandKind::dest);
-    image.dsrs[file] = std::max(image.dsrs[file], uint8_t(a.value + 1));
+// Registers may be named by the addresses of their lengths too; where that is possible, all below a used one are used.
+void place_dsrs(const TileProgram& tile, TileImage& image) {
+  std::array<std::array<bool, widths::kDsrs>, 3> used{};
+  bool lengths = false;
+  for (const isa::Inst& inst : tile.code) {
+    for (const isa::Operand& a : inst.args)
+      if (a.is_dsr()) used[size_t(a.kind) - size_t(isa::OperandKind::dest)][size_t(a.value)] = true;
+    const bool read = inst.op == isa::Op::ldcfg16, written = inst.op == isa::Op::stcfg16;
+    const isa::Operand& address = inst.args[read ? 1 : 0];
+    if (read || written)
+      lengths |= address.kind != isa::OperandKind::imm || isa::is_dsr_length(uint32_t(address.value));
+  }
+  for (const DsrInit& d : tile.dsrs) used[d.file][d.index] = true;
+  for (size_t file = 0; file < 3; ++file) {
+    image.dsr_place[file].fill(TileImage::kNoDsr);
+    size_t end = used[file].size();
+    while (end > 0 && !used[file][end - 1]) --end;
+    for (size_t i = 0; i < end; ++i)
+      if (lengths || used[file][i]) image.dsr_place[file][i] = image.dsrs++;
   }
 }
 
@@ -140,6 +154,59 @@ void find_reroutes(const isa::Inst& inst, const Machine& machine, TileImage& ima
     if (inst.args[i].kind != isa::OperandKind::imm) continue;
     const int color = mapped_color(uint16_t(inst.args[i].value));
     if (color >= 0) name(added_to_register(inst, i) ? all : 1u << color);
+  }
+}
+
+// Instructions whose own cycle matters to others than the main thread: the host, the router, microthreads.
+bool seen_by_others(const Decoded& d, const TileImage& image) {
+  switch (d.kind) {
+    case InstKind::scalar:  // a register that is shown as memory
+      return image.reroutes != 0 && d.plan.kind != ScalarPlan::Kind::value;
+    case InstKind::jump:
+    case InstKind::vector:
+    case InstKind::load_dsr:
+    case InstKind::yield:
+      return false;
+    default:
+      return true;
+  }
+}
+
+// How many instructions come between each one and the next that others see, at least; `kFar` where the task
+// ends first. Where a register says how it goes on, that is 0.
+void find_seen(const TileProgram& tile, TileImage& image) {
+  constexpr uint8_t kFar = 255;
+  std::vector<uint8_t> until(tile.code.size() + 1, kFar);  // from this instruction on, it included
+  const auto from = [&](int64_t at) {
+    if (at == isa::kReturnToScheduler) return kFar;
+    return at >= 0 && size_t(at) < tile.code.size() ? until[size_t(at)] : uint8_t(0);
+  };
+  const auto behind = [&](size_t i) {
+    const isa::Inst& inst = tile.code[i];
+    switch (inst.op) {
+      case isa::Op::jmp:
+        return from(inst.args[0].value);
+      case isa::Op::jal:
+        return from(inst.args[1].value);
+      case isa::Op::jmpt:
+      case isa::Op::jmpf:
+        return std::min(from(inst.args[1].value), from(int64_t(i) + 1));
+      case isa::Op::yield:
+        return kFar;
+      default:
+        return image.code[i].kind == InstKind::jump ? uint8_t(0) : from(int64_t(i) + 1);
+    }
+  };
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (size_t i = tile.code.size(); i-- > 0;) {
+      const uint8_t rest = behind(i);
+      image.code[i].seen_after = rest;
+      const uint8_t more = rest == kFar ? kFar : uint8_t(std::min(rest + 1, kFar - 1));
+      const uint8_t here = seen_by_others(image.code[i], image) ? 0 : more;
+      changed |= here != until[i];
+      until[i] = here;
+    }
   }
 }
 
@@ -190,18 +257,26 @@ void fill_queues(const TileProgram& tile, const Machine& machine, TileImage& ima
 }
 
 void fill_memory(const TileProgram& tile, const Machine& machine, TileImage& image) {
-  uint32_t end = 0;
-  for (const Section& s : tile.sections) end = std::max(end, s.address + s.bytes);
-  for (const Segment& s : tile.segments) end = std::max(end, s.address + uint32_t(s.bytes.size()));
-  for (const Symbol& s : tile.symbols)
-    end = std::max(end, s.address + s.elements * uint32_t(data_type_bytes(s.type)));
+  const uint32_t full = uint32_t(machine.core.memory_bytes);
+  uint32_t low = full, end = 0;
+  const auto needs = [&](uint32_t address, uint32_t bytes) {
+    if (bytes != 0) low = std::min(low, address);
+    end = std::max(end, address + bytes);
+  };
+  for (const Section& s : tile.sections) {
+    const bool data = s.kind != SectionKind::reserved && s.kind != SectionKind::code;
+    needs(data ? s.address : s.address + s.bytes, data ? s.bytes : 0);
+  }
+  for (const Segment& s : tile.segments) needs(s.address, uint32_t(s.bytes.size()));
+  for (const Symbol& s : tile.symbols) needs(s.address, s.elements * uint32_t(data_type_bytes(s.type)));
   for (const Function& f : tile.functions)
-    for (const Parameter& p : f.parameters)
-      end = std::max(end, p.address + uint32_t(data_type_bytes(p.type)));
-  image.memory.assign(std::min<uint32_t>((end + 7) & ~7u, uint32_t(machine.core.memory_bytes)), 0);
+    for (const Parameter& p : f.parameters) needs(p.address, uint32_t(data_type_bytes(p.type)));
+  end = std::min((end + 7) & ~7u, full);
+  image.memory_low = std::min(low, end) & ~7u;
+  image.memory.assign(end - image.memory_low, 0);
   for (const Segment& s : tile.segments)
-    for (size_t i = 0; i < s.bytes.size() && s.address + i < image.memory.size(); ++i)
-      image.memory[s.address + i] = s.bytes[i];
+    for (size_t i = 0; i < s.bytes.size() && s.address + i < end; ++i)
+      image.memory[s.address + i - image.memory_low] = s.bytes[i];
 }
 
 }  // namespace
@@ -212,11 +287,10 @@ TileImage make_tile_image(const TileProgram& tile, const Machine& machine) {
   image.code.reserve(tile.code.size());
   for (const isa::Inst& inst : tile.code) {
     image.code.push_back(decode(inst, tile, machine));
-    count_dsrs(inst, image);
     find_reroutes(inst, machine, image);
   }
-  for (const DsrInit& d : tile.dsrs)
-    image.dsrs[d.file] = std::max(image.dsrs[d.file], uint8_t(d.index + 1));
+  place_dsrs(tile, image);
+  find_seen(tile, image);
   fill_tasks(tile, machine, image);
   fill_queues(tile, machine, image);
   fill_memory(tile, machine, image);

@@ -2,7 +2,7 @@
 //
 // decode  every instruction gets its kind, the registers it reads and writes and its cycles on this machine
 // tables  task by data id, control entry and local id; slots for the ids that need a time; queues
-// image   memory contents at cycle 0, as long as the program needs
+// image   memory contents at cycle 0, from the first to the last byte of data; code is none
 #pragma once
 
 #include <array>
@@ -37,6 +37,7 @@ struct Decoded {
   uint32_t reads = 0, writes = 0;  // registers, a bit each
   uint16_t latency = 1;            // issue -> the result may be used
   uint16_t next = 1;               // issue -> the following instruction may issue
+  uint8_t seen_after = 0;          // so many instructions behind it come at least before one that others may see
   // vectors
   uint8_t width = 1;  // SIMD width of the mnemonic
   bool reduction = false;
@@ -47,12 +48,12 @@ struct Decoded {
 struct TileImage {
   const TileProgram* program = nullptr;
   std::vector<Decoded> code;
-  std::vector<uint8_t> memory;
+  uint32_t memory_low = 0;
+  std::vector<uint8_t> memory;  // from there on
   MemoryGuard guard;
-  std::array<uint8_t, 3> dsrs{};  // entries used of the destination, source-0 and source-1 file
-  size_t dsr_at(int file, int index) const {  // in Pe::dsrs
-    return size_t(index) + (file > 0 ? dsrs[0] : 0u) + (file > 1 ? dsrs[1] : 0u);
-  }
+  static constexpr uint8_t kNoDsr = 0xFF;
+  uint8_t dsrs = 0;  // that the program uses; each has a place in Pe::dsrs
+  std::array<std::array<uint8_t, widths::kDsrs>, 3> dsr_place{};  // by file (destination, a, b) and number
   // Index into TileProgram::tasks, -1: none.
   std::array<int16_t, widths::kTaskIds> data_task{}, control_task{}, local_task{};
   std::array<int8_t, widths::kTaskIds> slot{};  // of ids that become runnable at some cycle, -1: none

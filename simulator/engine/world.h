@@ -65,9 +65,11 @@ struct World {
   TraceSink* wavelets = nullptr;  // `trace` if it wants to hear of every wavelet
   TraceSink* details = nullptr;  // the same, if it wants details
   Cycle horizon = 0;  // cores that run ahead stop here: their state may be looked at
+  Cycle near_horizon = 0;  // those that are watched stop here
   uint8_t allowed = 0;  // a bit per Allowable
   bool run_ahead = true;
   bool watched = false;  // the host may stop the run before the horizon: cores that run ahead keep a way back
+  bool commands_watched = false;  // it does when the last command stream is given back: so do the others' cores
 };
 
 }  // namespace cs::sim

@@ -234,6 +234,7 @@ RunReport collect(const Engine& e, Cycle cycles) {
   r.cycles = cycles;
   r.wavelet_hops = e.wavelet_hops();
   r.instructions = e.instructions();
+  r.simulator.memory = e.memory_use();
   r.memory_bytes_have = e.machine().core.memory_bytes;
   for (const TileProgram& t : p.tiles) r.memory_bytes_max = std::max(r.memory_bytes_max, tile_bytes(t));
   if (p.host) {

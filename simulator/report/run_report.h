@@ -16,6 +16,7 @@
 #include "runtime/host/compare.h"
 #include "runtime/host/model_run.h"
 #include "runtime/program/program.h"
+#include "simulator/engine/memory_use.h"
 #include "simulator/engine/stats.h"
 #include "simulator/report/critical_path.h"
 #include "simulator/report/energy.h"
@@ -151,6 +152,7 @@ struct SimulatorFigures {
   double wall_s = 0;
   double peak_rss_mb = 0;
   int threads = 1;
+  MemoryUse memory;
 };
 
 // A number of every step of training.

@@ -183,6 +183,20 @@ Json check_json(const RunReport& r) {
   return out;
 }
 
+// Bytes of state, counted from the engine's tables. `data` is what the programs of working PEs declare.
+Json memory_json(const MemoryUse& m) {
+  return {{"working_pes", m.working_pes},
+          {"idle_pes", m.idle_pes},
+          {"bytes_per_working_pe", m.bytes_per_working_pe()},
+          {"bytes_per_idle_pe", m.bytes_per_idle_pe()},
+          {"data", m.data},
+          {"fabric", m.fabric},
+          {"cores", m.cores}, {"registers", m.registers}, {"operations", m.operations},
+          {"ahead", m.ahead},
+          {"growth", m.growth},
+          {"shared", m.shared}};
+}
+
 Json simulator_json(const RunReport& r) {
   const SimulatorFigures& s = r.simulator;
   const double wall = std::max(s.wall_s, 1e-9);
@@ -192,7 +206,8 @@ Json simulator_json(const RunReport& r) {
           {"wavelet_hops_per_s", double(r.wavelet_hops) / wall},
           {"tile_cycles_per_s", active / wall},
           {"peak_rss_mb", s.peak_rss_mb},
-          {"threads", s.threads}};
+          {"threads", s.threads},
+          {"memory", memory_json(s.memory)}};
 }
 
 Json host_json(const RunReport& r) {

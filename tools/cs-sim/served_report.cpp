@@ -44,7 +44,7 @@ bool ServedReport::write(SimDevice& device, Diag& diag) {
   for (const std::string_view name : sim::allowable_faults())
     if (const uint64_t count = engine.allowed(std::string(name))) report.allowed.emplace_back(name, count);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  report.simulator = {seconds, peak_memory_mb(), o_.threads};
+  report.simulator = {seconds, peak_memory_mb(), o_.threads, report.simulator.memory};
   report.config = config_text(o_, engine.machine());
   const int code = report.status.fault.empty() ? kOk : kSimulatedFailure;
   return write_report(

@@ -274,7 +274,7 @@ void Simulation::collect_figures() {
   }
   report_.status = status_;
   report_.status.now = device_->now();
-  report_.simulator = {seconds_, peak_memory_mb(), o_.threads};
+  report_.simulator = {seconds_, peak_memory_mb(), o_.threads, report_.simulator.memory};
   report_.config = config_text(o_, machine_);
 }
 

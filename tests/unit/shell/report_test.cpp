@@ -183,6 +183,28 @@ TEST(Report, insights_name_the_fault_first_and_the_busiest_link) {
   EXPECT_TRUE(link);
 }
 
+// A link is said to bound the interval above 90 %, stalls are named from 5 % on.
+TEST(Report, insights_begin_at_their_thresholds) {
+  const auto text = [](const RunReport& r) {
+    std::string all;
+    for (const Insight& i : insights(r)) all += i.title + ": " + i.advice + "\n";
+    return all;
+  };
+  RunReport r = SmallRun().report();
+  r.iterations = 2;         // 4 wavelets per sample
+  r.interval_cycles = 4.5;  // 89 %
+  EXPECT_THAT(text(r), testing::HasSubstr("It does not bound the interval"));
+  r.interval_cycles = 4.4;  // 91 %
+  EXPECT_THAT(text(r), testing::HasSubstr("It bounds the interval"));
+  r.time = {};
+  r.time.busy = 951;
+  r.time.stalls[size_t(Stall::memory)] = 49;
+  EXPECT_THAT(text(r), testing::Not(testing::HasSubstr("memory stalls")));
+  r.time.busy = 950;
+  r.time.stalls[size_t(Stall::memory)] = 50;
+  EXPECT_THAT(text(r), testing::HasSubstr("5 % of all PE cycles are memory stalls"));
+}
+
 TEST(Report, page_is_one_offline_file_with_its_data) {
   RunReport r = SmallRun().report();
   r.model = "</script><b>";

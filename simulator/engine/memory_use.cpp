@@ -1,0 +1,73 @@
+// Bytes of every table, by PE. A vector counts with its capacity, an allocation with what malloc adds.
+
+#include "simulator/engine/memory_use.h"
+
+#include <bit>
+
+#include "simulator/engine/engine_impl.h"
+
+namespace cs::sim {
+namespace {
+
+constexpr uint64_t kMalloc = 16;  // of an allocation: its size, and on average what it is rounded up by
+
+template <class T>
+uint64_t bytes_of(const std::vector<T>& v) {
+  return v.capacity() == 0 ? 0 : v.capacity() * sizeof(T) + kMalloc;
+}
+
+// Routers, colors and lanes of a PE, and its places in the tables of the block.
+uint64_t fabric_bytes(const Block& b, uint32_t pe) {
+  constexpr uint64_t kWheel = sizeof(uint32_t);  // and some bits: in the wheels
+  const Router& r = b.routers[pe];
+  uint64_t bytes = sizeof(Router) + sizeof(b.pes[pe]) + sizeof(b.tile_of[pe]) + kWheel + 16 / 8;
+  for (uint32_t i = r.first_node; i < r.first_node + r.nodes; ++i) {
+    bytes += sizeof(ColorNode);
+    const ColorNode& n = b.nodes[i];
+    for (uint32_t l = n.first_lane; l < n.first_lane + uint32_t(std::popcount(n.inputs)); ++l) {
+      bytes += sizeof(Lane) + kWheel + 1;
+      if (b.lanes[l].capacity > Lane::kInline) bytes += b.lanes[l].capacity * sizeof(Entry);
+    }
+  }
+  return bytes;
+}
+
+void add_core(const Pe& p, MemoryUse& use) {
+  use.cores += sizeof(Pe) + kMalloc;
+  use.registers += bytes_of(p.dsrs) + bytes_of(p.ready_at) + bytes_of(p.inputs) + bytes_of(p.fifos);
+  for (const InputQueue& q : p.inputs) use.registers += bytes_of(q.large);
+  use.registers += p.unwritten.bytes() + bytes_of(p.commands);
+  if (p.ahead)
+    use.ahead += sizeof(Ahead) + kMalloc + bytes_of(p.ahead->undo) + bytes_of(p.ahead->old) +
+                 bytes_of(p.ahead->main.ready_at) + bytes_of(p.ahead->main.dsrs);
+  if (p.memory.empty()) return;
+  const uint64_t declared = p.tile == nullptr ? 0 : std::min<uint64_t>(p.tile->memory.size(), p.memory.size());
+  use.data += declared;
+  use.growth += p.memory.size() - declared + kMalloc;
+}
+
+}  // namespace
+
+MemoryUse Engine::memory_use() const {
+  MemoryUse use;
+  for (const auto& b : impl_->grid.blocks) {
+    if (!b) continue;
+    for (uint32_t i = 0; i < b->pes.size(); ++i) {
+      const Pe* p = b->pes[i].get();
+      const bool works = p != nullptr && p->tile != nullptr && (p->stats.instructions != 0 || !p->memory.empty());
+      (works ? use.working_pes : use.idle_pes) += 1;
+      (works ? use.fabric : use.idle) += fabric_bytes(*b, i);
+      if (works)
+        add_core(*p, use);
+      else if (p != nullptr)
+        use.idle += sizeof(Pe) + kMalloc + bytes_of(p->inputs);
+    }
+    use.operations += b->ops.size() * sizeof(VectorOp);
+    use.shared += bytes_of(b->own_routes) + bytes_of(b->filters) + bytes_of(b->mirrors) + bytes_of(b->ports);
+  }
+  for (const TileImage& tile : impl_->world.tiles)
+    use.shared += sizeof(TileImage) + bytes_of(tile.code) + bytes_of(tile.memory) + bytes_of(tile.inputs);
+  return use;
+}
+
+}  // namespace cs::sim
