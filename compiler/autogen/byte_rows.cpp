@@ -103,9 +103,10 @@ Unpacking declare(const LoopAccess& w, int64_t rows, const StatementContext& c, 
   }
   const Machine& m = c.machine;
   constexpr double kInstruction = 8, kRow = 30;  // descriptors that are moved; what a row begins with
-  const double parts = double((pairs_of(bytes.row) + part - 1) / part), n = double(bytes.row);
+  const int64_t parts = (pairs_of(bytes.row) + part - 1) / part;
+  const auto n = double(bytes.row);
   u.cycles = double(rows) * (kRow + n / m.simd("and16") + n / m.simd("fsubs") + n / m.simd("fmuls") +
-                             (4 * parts + 1) * kInstruction);
+                             double(4 * parts + 1) * kInstruction);
   return u;
 }
 
