@@ -60,6 +60,9 @@ void LoopKey::region(const Region& r) {
     number(int64_t(list->size()));
     for (int b : *list) number(b);
   }
+  number(int64_t(r.bytes.size()));
+  for (const auto& [buffer, rows] : r.bytes)
+    for (const int64_t n : {int64_t(buffer), rows.row, rows.at_once, rows.rows}) number(n);
   number(int64_t(r.may_wait) * 2 + int64_t(r.by_library));
 }
 

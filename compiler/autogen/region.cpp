@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "compiler/autogen/byte_rows.h"
 #include "compiler/autogen/join_statements.h"
 
 namespace cs::autogen {
@@ -216,8 +217,8 @@ int64_t Region::words_out() const {
 
 bool same_region(const Region& a, const Region& b) {
   return a.operand_buffer == b.operand_buffer && a.result_buffer == b.result_buffer &&
-         a.constant_buffer == b.constant_buffer && a.states == b.states && a.may_wait == b.may_wait &&
-         a.by_library == b.by_library && a.program == b.program;
+         a.constant_buffer == b.constant_buffer && a.states == b.states && a.bytes == b.bytes &&
+         a.may_wait == b.may_wait && a.by_library == b.by_library && a.program == b.program;
 }
 
 bool build_region(const Graph& g, std::span<const NodeId> nodes, Region& region, std::string& why) {
@@ -226,6 +227,7 @@ bool build_region(const Graph& g, std::span<const NodeId> nodes, Region& region,
   region.by_library = std::any_of(nodes.begin(), nodes.end(), [&](NodeId id) {
     return g.node(id).assignment.origin == Origin::handwritten && g.op(id).kind == ops::OpKind::loops;
   });
+  find_byte_rows(g, region);
   if (region.operands.empty()) why = "all its operands are constant";
   return !region.operands.empty();
 }

@@ -15,6 +15,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <set>
 #include <span>
 #include <string>
@@ -34,11 +35,20 @@ struct KeptState {
   bool operator==(const KeptState&) const = default;
 };
 
+// A constant that PEs may keep in bytes (byte_rows.h).
+struct ByteRows {
+  int64_t row = 0;      // elements that have a scale in common; 0: it is not in bytes
+  int64_t at_once = 1;  // rows that a statement reads while its outermost loop stands still
+  int64_t rows = 0;
+  bool operator==(const ByteRows&) const = default;
+};
+
 struct Region {
   ops::LoopProgram program;
   std::vector<graph::ValueId> operands, results, constants;  // streams in, streams out, in PE memory
   std::vector<int> operand_buffer, result_buffer, constant_buffer;
   std::vector<KeptState> states;
+  std::map<int, ByteRows> bytes;  // by buffer of a constant
   bool may_wait = false;    // each of several streams until the others come (held.h)
   bool by_library = false;  // convolutions are the library's (kernels/conv.csl), not generated
   bool resident = false;    // operands and results lie on the PEs (resident_region.h)

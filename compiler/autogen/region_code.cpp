@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "compiler/autogen/byte_rows.h"
 #include "compiler/autogen/region_writer.h"
 
 namespace cs::autogen {
@@ -308,7 +309,7 @@ class Coder : StatementWriter {
 
 void append_statement(const LoopStatement& s, int64_t steps, const StatementContext& context,
                       RegionCode& code) {
-  Coder(s, steps, context, code).run();
+  if (!append_by_rows(s, steps, context, code)) Coder(s, steps, context, code).run();
 }
 
 }  // namespace cs::autogen

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "compiler/autogen/expression.h"
+#include "compiler/autogen/region.h"
 #include "runtime/ops/loops.h"
 
 namespace cs::autogen {
@@ -46,6 +47,8 @@ struct StatementContext {
   bool resident = false;    // the region's operands lie on the PEs
   int indent = 2;
   std::vector<bool> odd = {};  // by buffer: it begins 4 bytes beyond a multiple of 8; empty: none does
+  std::vector<ByteRows> bytes = {};  // by buffer: a constant in bytes; empty: none is
+  bool is_bytes(int buffer) const { return buffer >= 0 && !bytes.empty() && bytes[size_t(buffer)].row > 0; }
 };
 void append_statement(const ops::LoopStatement& s, int64_t steps, const StatementContext&, RegionCode&);
 

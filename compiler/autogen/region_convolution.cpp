@@ -25,7 +25,7 @@ class Convolution : StatementWriter {
   using StatementWriter::StatementWriter;
 
   bool run() {
-    if (steps_ != 1 || !read() || x_->buffer == s_.out.buffer || w_->buffer == s_.out.buffer) return false;
+    if (!read() || x_->buffer == s_.out.buffer || w_->buffer == s_.out.buffer) return false;
     write();
     count();
     return true;
@@ -40,6 +40,7 @@ class Convolution : StatementWriter {
   bool read() {
     x_ = &s_.loads[size_t(s_.value.nodes[size_t(root().a)].index)];
     w_ = &s_.loads[size_t(s_.value.nodes[size_t(root().b)].index)];
+    if (steps_ != 1 && (x_->step != 0 || w_->step != 0)) return false;
     for (size_t k = 0; k < s_.extents.size(); ++k) {
       if (extent(k) == 1) continue;
       const Axis axis{extent(k), s_.out.strides[k], x_->strides[k], w_->strides[k]};
@@ -51,6 +52,7 @@ class Convolution : StatementWriter {
     std::stable_sort(taps_.begin(), taps_.end(), [](const Axis& a, const Axis& b) { return a.x > b.x; });
     picture_.insert(picture_.begin(), 2 - picture_.size(), {});
     out_.resize(1);
+    if (steps_ != 1 && out_[0].extent != 1) return false;
     if (taps_.size() == 2) taps_.insert(taps_.begin() + 1, Axis{});
     taps_.resize(3);
     // A step from the last element of a window to itself would count as absent (docs/timing.md §6).
@@ -87,7 +89,9 @@ class Convolution : StatementWriter {
                     pointer(s_.out), pointer(*x_), pointer(*w_));
     for (const auto& [name, value] : numbers) text += fmt::format(",\n  .{} = {}", name, value);
     code_.declarations.push_back(text + " });");
-    line(fmt::format("s{}_conv.add_all();", number_));
+    if (steps_ == 1) return line(fmt::format("s{}_conv.add_all();", number_));
+    // A step is an output channel (byte_rows.h).
+    line(fmt::format("s{}_conv.add_one({} * step);", number_, s_.out.step));
   }
   // Constants are parameters of the module, pointers already.
   std::string pointer(const LoopAccess& a) const {
@@ -101,7 +105,7 @@ class Convolution : StatementWriter {
     const bool turns = std::any_of(taps_.begin(), taps_.end() - 1,
                                    [](const Axis& a) { return a.extent > 1 && a.x % 2 != 0; });
     const double tap = n * (turns ? (1.0 + m_.core.bank_conflict_factor) / 2 : 1) / m_.simd("fmacs") + kTap;
-    code_.cycles += double(out_[0].extent) * (kChannel + 2 * n / m_.simd("fmovs") +
+    code_.cycles += double(steps_ * out_[0].extent) * (kChannel + 2 * n / m_.simd("fmovs") +
                                               columns * (kColumn + double(taps_[0].extent) * tap));
     code_.scratch_words += int64_t(n) + 1;
   }

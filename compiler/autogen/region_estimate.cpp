@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "compiler/autogen/byte_rows.h"
+
 namespace cs::autogen {
 
 std::vector<bool> odd_buffers(const Region& r) {
@@ -42,7 +44,8 @@ RegionCode region_code(const Region& r, const RegionShare& share, const Machine&
   const std::vector<bool> odd = odd_buffers(r);
   RegionCode code;
   RegionShare local = local_share(share);
-  StatementContext outside{names, integers, constants, machine, r.by_library, r.resident, 2, odd};
+  const std::vector<ByteRows> bytes = byte_rows_of(r, share);
+  StatementContext outside{names, integers, constants, machine, r.by_library, r.resident, 2, odd, bytes};
   for (ops::LoopStatement& s : local.once) append_statement(s, 1, outside, code);
   code.once.swap(code.lines);
   code.cycles = 0;
@@ -54,7 +57,7 @@ RegionCode region_code(const Region& r, const RegionShare& share, const Machine&
       code.lines.push_back(fmt::format("    while (step < {}) : (step += 1) {{", block.steps));
     }
     StatementContext context{names,        integers,   constants,        machine,
-                             r.by_library, r.resident, repeated ? 6 : 2, odd};
+                             r.by_library, r.resident, repeated ? 6 : 2, odd, bytes};
     for (ops::LoopStatement& s : block.statements) {
       merge_axes(s);
       append_statement(s, block.steps, context, code);
@@ -72,8 +75,9 @@ RegionEstimate estimate_region(const Region& r, RegionShare share, StatementCost
   RegionEstimate e;
   size_t lines = 0, short_lines = 0;
   bool uses_math = false;
+  const std::vector<ByteRows> bytes = byte_rows_of(r, share);
   const auto add = [&](const ops::LoopStatement& s, int64_t steps, bool every_sample) {
-    const StatementCost cost = costs.of(r, s, steps);
+    const StatementCost cost = costs.of(r, s, steps, bytes);
     e.words += cost.scratch_words;
     uses_math = uses_math || cost.uses_math;
     short_lines += cost.short_lines;

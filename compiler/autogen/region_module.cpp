@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "compiler/autogen/byte_rows.h"
 #include "compiler/autogen/region_estimate.h"
 
 namespace cs::autogen {
@@ -71,8 +72,8 @@ class Writer {
     }
     for (size_t k = 0; k < r_.constants.size(); ++k) {
       if (stored(r_.constant_buffer[k]).empty()) continue;
-      out +=
-          fmt::format("param {}: [*]{};\n", buffer(r_.constant_buffer[k]).name, type(r_.constant_buffer[k]));
+      const int b = r_.constant_buffer[k];
+      out += fmt::format("param {}: [*]{};\n", buffer(b).name, in_bytes(r_, share_, b) ? "i32" : type(b));
     }
     return out +
            "param pe: [*]i32;\n"

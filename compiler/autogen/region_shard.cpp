@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "compiler/autogen/byte_rows.h"
 #include "compiler/autogen/region.h"
 
 namespace cs::autogen {
@@ -193,6 +194,13 @@ class Sharder {
     size_t b = size_t(buffer);
     if (runs.empty()) return;
     const int64_t elements = r_.program.buffers[b].type.elements();
+    if (const auto bytes = r_.bytes.find(buffer); bytes != r_.bytes.end()) {  // whole rows
+      const int64_t row = bytes->second.row;
+      int64_t first = runs.first() / row * row, last = std::min(elements - 1, runs.last() / row * row + row - 1);
+      if (!list[b].empty()) first = std::min(first, list[b].first()), last = std::max(last, list[b].last());
+      list[b] = interval(first, last);
+      return;
+    }
     // What comes in a stream, or from a table, ends with its last element; other arrays may be longer than
     // needed.
     const bool ends = r_.program.buffers[b].kind == ops::BufferKind::operand;
@@ -297,7 +305,9 @@ bool is_read_by_itself_alone(const Region& r, const KeptState& state) {
 int64_t words_stored(const Region& r, const RegionShare& share) {
   int64_t n = 0;
   for (size_t b = 0; b < share.stored.size(); ++b)
-    n += is_stored(r, share, int(b)) ? share.stored[b].words() : 0;
+    n += in_bytes(r, share, int(b))    ? words_in_bytes(r.bytes.at(int(b)), share.stored[b].words())
+         : is_stored(r, share, int(b)) ? share.stored[b].words()
+                                       : 0;
   return n;
 }
 

@@ -4,6 +4,7 @@
 #include "compiler/autogen/least_cycles.h"
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -30,10 +31,11 @@ struct RowCode {
 
 class Coder {
  public:
-  Coder(const RowGroup& group, bool in_place, const Machine& machine)
+  Coder(const RowGroup& group, bool in_place, const Machine& machine, bool pieces = false)
       : g_(group),
         e_(group.expr),
         in_place_(in_place),
+        pieces_(pieces),
         machine_(machine),
         number_(group.numbers()),
         ranges_(ranges_of(group.expr, group.largest_of())) {
@@ -129,14 +131,35 @@ class Coder {
     return p_.mul(a, b);
   }
 
+  // Of pieces: statements that make what the pieces' numbers give for the whole row, of those that node i needs and no
+  // number before it has needed.
+  std::vector<std::string> exchange(int i) {
+    if (!pieces_) return {};
+    std::vector<bool> needed(e_.nodes.size(), false);
+    needed[size_t(i)] = true;
+    std::vector<std::string> lines;
+    for (size_t j = size_t(i) + 1; j-- > 0;) {
+      const ExprNode& n = e_.nodes[j];
+      if (!needed[j]) continue;
+      for (int o : {n.a, n.b, n.c})
+        if (o >= 0) needed[size_t(o)] = true;
+      if (n.kind != ExprKind::input || g_.inputs[size_t(n.index)].of < 0) continue;
+      if (!exchanged_.insert(n.index).second) continue;
+      const char* how = g_.inputs[size_t(n.index)].kind == RowInputKind::sum ? "sum" : "largest";
+      lines.push_back(fmt::format("const {0}_all{1} = {2}_of_line({0}_r{1});", kTemporary, n.index, how));
+    }
+    return lines;
+  }
+
   // What scalars compute from reductions.
   int number(int i) {
     if (e_.nodes[size_t(i)].kind == ExprKind::constant) return p_.scalar(e_.nodes[size_t(i)].value);
     std::vector<ScalarInput> inputs;
     for (size_t k = 0; k < g_.inputs.size(); ++k) {
       const char* sign = g_.inputs[k].kind == RowInputKind::smallest ? "-" : "";
-      inputs.push_back({fmt::format("{}{}_r{}", sign, kTemporary, k), ScalarType::f32});
+      inputs.push_back({fmt::format("{}{}_{}{}", sign, kTemporary, pieces_ ? "all" : "r", k), ScalarType::f32});
     }
+    const std::vector<std::string> exchanges = exchange(i);
     Expr part = e_;
     part.root = i;
     const std::string name = fmt::format("{}_u{}", kTemporary, i);
@@ -145,7 +168,8 @@ class Coder {
     code_.uses_round = code_.uses_round || scalar.uses_round;
     code_.uses_power = code_.uses_power || scalar.uses_power;
     code_.scalars += scalar.cycles;
-    lines_.push_back(scalar.lines);
+    lines_.push_back(exchanges);
+    lines_.back().insert(lines_.back().end(), scalar.lines.begin(), scalar.lines.end());
     lines_.back().push_back(fmt::format("const {}: f32 = {};", name, scalar.value));
     names_.push_back(name);
     return p_.uniform(int(names_.size()) - 1);
@@ -153,13 +177,14 @@ class Coder {
 
   const RowGroup& g_;
   const Expr& e_;
-  bool in_place_;
+  bool in_place_, pieces_;
   const Machine& machine_;
   std::vector<bool> number_;
   std::vector<Range> ranges_;
   std::vector<int> uses_;
   std::vector<int> at_;  // node of the vector program
   std::vector<int> reductions_;
+  std::set<int> exchanged_;  // inputs
   std::vector<std::string> names_;               // of numbers
   std::vector<std::vector<std::string>> lines_;  // that make them
   VectorProgram p_;
@@ -214,7 +239,7 @@ bool row_fits(const RowGroup& g, const Machine& machine) {
 }
 
 std::string row_module(const RowGroup& g, const RowSpec& spec, const Machine& machine) {
-  const RowCode code = Coder(g, spec.in_place, machine).run();
+  const RowCode code = Coder(g, spec.in_place, machine, spec.pieces).run();
   const kernels::RowCost cost = cost_of(code, g.n);
   std::string out = fmt::format(
       "// {}\n//\n// Generated. Per row x of {} elements:\n{}"
@@ -229,6 +254,8 @@ std::string row_module(const RowGroup& g, const RowSpec& spec, const Machine& ma
       "param compute_id: local_task_id = @get_local_task_id(24);\n"
       "param start_id: local_task_id = @get_local_task_id(25);\n";
   for (size_t j = 0; j < g.constants().size(); ++j) out += fmt::format("param c{}: [*]f32;\n", j);
+  if (spec.pieces)
+    out += "param sum_of_line;  // fn (mine: f32) f32: of the whole row\nparam largest_of_line;  // likewise\n";
   out += fmt::format(
       "\nconst buffers = @import_module(\"row_buffers.csl\", .{{\n"
       "  .n = {}, .rows = rows, .x0 = x0, .x1 = x1, .resident = resident,\n  .x_color = x_color, .x_queue = x_queue,\n"

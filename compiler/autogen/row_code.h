@@ -16,6 +16,7 @@ struct RowSpec {
   std::string title;      // "Softmax_3: reduce_max+sub+exp+reduce_sum+div to f32[1, 6, 512]"
   std::string sharding;   // "3072 elements on 6 PEs, at most 512 each"
   bool in_place = false;  // rows leave together when all are done: PEs send in turns
+  bool pieces = false;    // of rows that several PEs share; what is reduced is then so by functions of all of them
 };
 
 std::string row_module(const RowGroup&, const RowSpec&, const Machine&);

@@ -18,7 +18,7 @@ constexpr size_t kMost = 10'000;  // statements that are remembered: some megaby
 
 class Numbered {
  public:
-  explicit Numbered(const Region& r) : r_(r), odd_(odd_buffers(r)) {}
+  Numbered(const Region& r, const std::vector<ByteRows>& bytes) : r_(r), odd_(odd_buffers(r)), bytes_(bytes) {}
   int of(int buffer) {
     if (buffer == ops::kCounter) return buffer;
     const auto it = std::find(buffers_.begin(), buffers_.end(), buffer);
@@ -29,11 +29,15 @@ class Numbered {
     return !data_type_is_float(r_.program.buffers[size_t(buffers_[number])].type.dtype);
   }
   bool odd(size_t number) const { return !odd_.empty() && odd_[size_t(buffers_[number])]; }
+  ByteRows bytes(size_t number) const {
+    return bytes_.empty() ? ByteRows{} : bytes_[size_t(buffers_[number])];
+  }
   size_t size() const { return buffers_.size(); }
 
  private:
   const Region& r_;
   const std::vector<bool> odd_;
+  const std::vector<ByteRows>& bytes_;
   std::vector<int> buffers_;
 };
 
@@ -43,7 +47,8 @@ std::string key_of(const ops::LoopStatement& s, int64_t steps, const Region& r, 
   key.number(steps);
   key.statement(s, [&](int buffer) { return numbered.of(buffer); });
   for (size_t b = 0; b < numbered.size(); ++b)
-    key.number(int64_t(numbered.integer(b)) + 2 * int64_t(numbered.odd(b)));
+    for (const int64_t n : {int64_t(numbered.integer(b)) + 2 * int64_t(numbered.odd(b)), numbered.bytes(b).row})
+      key.number(n);
   return key.bytes();
 }
 
@@ -53,20 +58,23 @@ StatementCost write(ops::LoopStatement s, int64_t steps, const Region& r, Number
   for (ops::LoopAccess& a : s.loads) a.buffer = numbered.of(a.buffer);
   std::vector<std::string> names;
   std::vector<bool> integers, odd, constants(numbered.size(), false);
+  std::vector<ByteRows> bytes;
   for (size_t b = 0; b < numbered.size(); ++b) {
+    bytes.push_back(numbered.bytes(b));
     names.push_back(fmt::format("b{}", b));
     integers.push_back(numbered.integer(b));
     odd.push_back(numbered.odd(b));
   }
   RegionCode code;
-  append_statement(s, steps, {names, integers, constants, machine, r.by_library, r.resident, 2, odd}, code);
+  append_statement(s, steps, {names, integers, constants, machine, r.by_library, r.resident, 2, odd, bytes}, code);
   return {code.cycles, code.scratch_words, code.lines.size(), code.short_lines, code.uses_math};
 }
 
 }  // namespace
 
-StatementCost StatementCosts::of(const Region& r, const ops::LoopStatement& s, int64_t steps) {
-  Numbered numbered(r);
+StatementCost StatementCosts::of(const Region& r, const ops::LoopStatement& s, int64_t steps,
+                                 const std::vector<ByteRows>& bytes) {
+  Numbered numbered(r, bytes);
   std::string key = key_of(s, steps, r, numbered);
   {
     const std::lock_guard lock(mutex_);

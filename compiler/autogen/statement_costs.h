@@ -21,8 +21,9 @@ struct StatementCost {
 class StatementCosts {
  public:
   explicit StatementCosts(const Machine& machine) : machine_(machine) {}
-  // Of a statement of this region in its local form, in a block of so many steps. May be called by several threads.
-  StatementCost of(const Region&, const ops::LoopStatement&, int64_t steps);
+  // Of a statement of this region in its local form, in a block of so many steps, with constants in bytes
+  // (byte_rows.h). May be called by several threads.
+  StatementCost of(const Region&, const ops::LoopStatement&, int64_t steps, const std::vector<ByteRows>&);
 
  private:
   const Machine machine_;

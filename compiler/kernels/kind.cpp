@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "compiler/kernels/resident_reduction.h"
 #include "compiler/kernels/role_parts.h"
 
 namespace cs::kernels {
@@ -26,6 +27,7 @@ std::span<const Kind* const> kinds() {
                                      resident_lookup_kind(),
                                      resident_pool_kind(),
                                      resident_sum_kind(),
+                                     resident_rows_kind(),
                                      resident_attention_kind(),
                                      resident_region_kind()};
   return list;

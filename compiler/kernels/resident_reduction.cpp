@@ -11,7 +11,7 @@ namespace cs::kernels {
 namespace {
 
 // Colours, and what each PE of the line does.
-void line_layout(const Setting& at, bool down, ResidentText& text) {
+void line_layout(const Setting& at, bool down, bool all, ResidentText& text) {
   const char* position = down ? "y" : "x";
   text.layout = fmt::format(
       "const colors = [6]color{{ @get_color(0), @get_color(1), @get_color(2), @get_color(3), "
@@ -22,30 +22,31 @@ void line_layout(const Setting& at, bool down, ResidentText& text) {
       "{} }});\n",
       at.cut.line, at.cut.group, down ? "NORTH" : "WEST", down ? "SOUTH" : "EAST");
   text.tile = fmt::format(
-      "      const role = line.configure(x, y, {0}, @as(line.algorithm, {1}), false);\n"
+      "      const role = line.configure(x, y, {0}, @as(line.algorithm, {1}), {2});\n"
       "      @set_tile_code(x, y, \"pe.csl\", .{{\n"
       "        .memcpy_params = memcpy.get_params(x), .count = role.count, .root = {0} == 0, .out_color = "
       "colors[role.out],\n"
       "        .in_colors = [6]color{{ colors[role.ins[0]], colors[role.ins[1]], colors[role.ins[2]], "
       "colors[role.ins[3]],\n"
       "                               colors[role.ins[4]], colors[role.ins[5]] }} }});\n",
-      position, int(at.cut.line_reduce));
+      position, int(at.cut.line_reduce), all);
   text.parameters =
       "param count: u16;\nparam root: bool;\nparam in_colors: [6]color;\nparam out_color: color;\n";
 }
 
-std::string line_import(int words, bool maximum) {
+// Of the first words of an array.
+std::string line_import(const char* array, int words, bool maximum, bool all) {
   return fmt::format(
       "const line = @import_module(\"reduce.csl\", .{{\n"
-      "  .n = {}, .data = @get_dsd(mem1d_dsd, .{{ .tensor_access = |i|{{{}}} -> y[i] }}), .maximum = "
-      "{},\n"
-      "  .count = count, .in_colors = in_colors, .out_color = out_color, .root = root, .all = false,\n"
+      "  .n = {0}, .data = @get_dsd(mem1d_dsd, .{{ .tensor_access = |i|{{{0}}} -> {1}[i] }}), .maximum = "
+      "{2},\n"
+      "  .count = count, .in_colors = in_colors, .out_color = out_color, .root = root, .all = {3},\n"
       "  .in_queues = [6]input_queue{{ @get_input_queue(2), @get_input_queue(3), @get_input_queue(4), "
       "@get_input_queue(5),\n"
       "                               @get_input_queue(6), @get_input_queue(7) }},\n"
-      "  .out_queue = @get_output_queue(3), .back_color = out_color, .back_in = @get_input_queue(7),\n"
+      "  .out_queue = @get_output_queue(3), .back_color = {4}, .back_in = @get_input_queue(7),\n"
       "  .back_out = @get_output_queue(4) }});\n",
-      words, words, maximum);
+      words, array, maximum, all, all ? "@get_color(6)" : "out_color");
 }
 
 // The kernel of a PE, which calls `along` when its own sums are made.
@@ -79,9 +80,17 @@ void kernel_import(const Choice& choice, const Setting& at, const LineNames& lin
 
 LineNames add_line(const Setting& at, bool down, int words, bool maximum, ResidentText& text) {
   const bool line = at.cut.line > 1;
-  if (line) line_layout(at, down, text);
-  text.import += line ? line_import(words, maximum) : "fn nothing() void {}\n";
+  if (line) line_layout(at, down, false, text);
+  text.import += line ? line_import("y", words, maximum, false) : "fn nothing() void {}\n";
   return line ? LineNames{"root", "line.reduce"} : LineNames{};
+}
+
+void add_numbers_of_line(const Setting& at, ResidentText& text) {
+  line_layout(at, false, true, text);
+  text.import += "var number = @zeros([1]f32);\n" + line_import("number", 1, false, true);
+  for (const char* what : {"sum", "largest"})
+    text.import += fmt::format(
+        "fn {0}_of_line(mine: f32) f32 {{\n  number[0] = mine;\n  line.{0}();\n  return number[0];\n}}\n", what);
 }
 
 ResidentText resident_reduction(const Choice& choice, const Setting& at, ResidentText text) {

@@ -18,5 +18,10 @@ struct LineNames {
 // rectangle or, `down`, the northernmost of each column: layout, tile, parameters and import. A line of one
 // PE has none.
 LineNames add_line(const Setting&, bool down, int words, bool maximum, ResidentText&);
+// Along rows of the rectangle: functions `sum_of_line` and `largest_of_line`, which give every PE of a row what the
+// numbers of all of them make.
+void add_numbers_of_line(const Setting&, ResidentText&);
+// Rows of which every PE has a piece (resident_rows.cpp).
+const Kind* resident_rows_kind();
 
 }  // namespace cs::kernels

@@ -92,8 +92,9 @@ bool make_region(const Graph& g, const Group& group, const autogen::HeldStreams&
     const auto state = states.find(region.constants[k]);
     const auto t = state != states.end() ? state->second->initial : g.shared_constant_of(region.constants[k]);
     if (!fits_words(g.value(region.constants[k]), *t, diag)) return false;
-    inst.constants.push_back({region.program.buffers[size_t(region.constant_buffer[k])].name,
-                              kernels::ConstantView(t), !data_type_is_float(t->type.dtype),
+    const int buffer = region.constant_buffer[k];
+    const bool words = !data_type_is_float(t->type.dtype) || region.bytes.count(buffer) > 0;
+    inst.constants.push_back({region.program.buffers[size_t(buffer)].name, kernels::ConstantView(t), words,
                               state != states.end() ? state->second->name : ""});
   }
   inst.region = std::move(region);

@@ -1,11 +1,15 @@
 // Words of weights.bin for a region: what each PE holds of its constants, its streams and its turns.
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <memory>
 
 #include <fmt/format.h>
 
+#include "compiler/autogen/byte_rows.h"
+#include "compiler/kernels/byte_weights.h"
 #include "compiler/mapping/emit.h"
+#include "runtime/support/diag.h"
 
 namespace cs::mapping {
 
@@ -41,7 +45,7 @@ class Packer {
     std::vector<autogen::Runs> written;
     uint64_t words = 0;
     const auto runs_at = [&](size_t pe) -> const autogen::Runs& { return inst_.layout.pes[pe].constants[k]; };
-    each_span([&](size_t pe) { return size_t(runs_at(pe).words()); },
+    each_span([&](size_t pe) { return size_t(words_at(pe, k)); },
               [&](size_t first, size_t pes, uint64_t per_pe) {
                 std::vector<autogen::Runs> span;
                 for (size_t pe = first; pe < first + pes; ++pe) span.push_back(runs_at(pe));
@@ -53,10 +57,42 @@ class Packer {
                 begin(inst_.constants[k].name, rect_of(first, pes), per_pe, place->second);
               });
     const size_t pes = written.size();
-    weights_.append(4 * words,
-                    source_of_words(pes, [values = all, runs = std::move(written)](size_t pe, Words& list) {
+    weights_.append(4 * words, source_of_words(pes, [values = all, runs = std::move(written),
+                                                     bytes = bytes_of(k)](size_t pe, Words& list) {
+                      if (autogen::in_bytes(bytes, runs[pe].words()))
+                        return append_bytes(values, runs[pe], bytes, list);
                       for (int64_t at : runs[pe].starts()) values.append_words(at, runs[pe].run(), list);
                     }));
+  }
+
+  autogen::ByteRows bytes_of(size_t k) const {
+    const auto it = inst_.region->bytes.find(inst_.region->constant_buffer[k]);
+    return it == inst_.region->bytes.end() ? autogen::ByteRows{} : it->second;
+  }
+  int64_t words_at(size_t pe, size_t k) const {
+    const int64_t words = inst_.layout.pes[pe].constants[k].words();
+    const autogen::ByteRows bytes = bytes_of(k);
+    return autogen::in_bytes(bytes, words) ? autogen::words_in_bytes(bytes, words) : words;
+  }
+  // As byte_rows.csl reads them.
+  static void append_bytes(const kernels::ConstantView& values, const autogen::Runs& runs,
+                           const autogen::ByteRows& bytes, Words& list) {
+    constexpr int kZero = 128;
+    const size_t n = size_t(bytes.row), end = list.size() + size_t(autogen::words_in_bytes(bytes, runs.words()));
+    std::vector<float> row(n);
+    std::vector<uint8_t> packed;
+    for (int64_t at = runs.first(); at <= runs.last(); at += bytes.row) {
+      values.copy(at, bytes.row, 1, row.data());
+      const float scale = kernels::byte_scales(row, 1, bytes.row)->front();
+      list.push_back(std::bit_cast<uint32_t>(scale));
+      for (float w : row) packed.push_back(uint8_t(kernels::byte_of(w, scale) + kZero));
+      if (n % 2 != 0) packed.push_back(kZero);
+    }
+    packed.resize(4 * ((packed.size() + 3) / 4), kZero);
+    for (size_t i = 0; i < packed.size(); i += 4)
+      list.push_back(uint32_t(packed[i]) | uint32_t(packed[i + 1]) << 8 | uint32_t(packed[i + 2]) << 16 |
+                     uint32_t(packed[i + 3]) << 24);
+    CS_CHECK(list.size() == end, "the words of bytes are counted as they are packed");
   }
 
   // Where each element is, packed as the values are: then those who read them back need not know how that is.

@@ -2,6 +2,7 @@
 // and one of all collectors. What else differs between PEs is data (region_layout.h).
 #include <fmt/format.h>
 
+#include "compiler/autogen/byte_rows.h"
 #include "compiler/autogen/region_module.h"
 #include "compiler/mapping/emit.h"
 
@@ -78,14 +79,22 @@ class Maker {
     for (size_t j = 0; j < out.size(); ++j) use.needs.push_back(queue(true, fmt::format("y{}", j), out[j]));
   }
 
-  void add_constants(const RegionShare& share, Role& role, ModuleUse& use) const {
+  void add_constants(const RegionShare& share, Role& role, ModuleUse& use) {
     for (size_t k = 0; k < inst_.constants.size(); ++k) {
-      const autogen::Runs& part = share.stored[size_t(inst_.region->constant_buffer[k])];
+      const int buffer = inst_.region->constant_buffer[k];
+      const autogen::Runs& part = share.stored[size_t(buffer)];
       if (part.empty()) continue;
       const PackedConstant& c = inst_.constants[k];
-      role.buffers.push_back({c.name, int(part.words()), true, fmt::format("{}_{}", inst_.name, c.name),
-                              "constant operand", c.integer ? "i32" : "f32"});
-      use.parameters.push_back({c.name, "&" + c.name});
+      const bool bytes = autogen::in_bytes(*inst_.region, share, buffer);
+      const int64_t words =
+          bytes ? autogen::words_in_bytes(inst_.region->bytes.at(buffer), part.words()) : part.words();
+      const char* what = bytes ? "weights as bytes, row by row, 128 added, behind their scales" : "constant operand";
+      role.buffers.push_back({c.name, int(words), true, fmt::format("{}_{}", inst_.name, c.name), what,
+                              c.integer ? "i32" : "f32"});
+      if (bytes) made_.files["byte_rows.csl"] = kernels::source("byte_rows.csl");
+      // What may be in bytes has one type on all PEs, as it is exported.
+      const bool words_of_floats = !bytes && inst_.region->bytes.count(buffer) > 0;
+      use.parameters.push_back({c.name, words_of_floats ? fmt::format("@ptrcast([*]f32, &{})", c.name) : "&" + c.name});
     }
   }
 

@@ -95,7 +95,7 @@ class Resident {
       if (form.work.loops) {
         form.work.resident = true;
         loops_.push_back(std::move(form));
-      } else {
+      } else if (form.row != nullptr || may_generate(parts_)) {
         add_form(std::move(form));
       }
     }

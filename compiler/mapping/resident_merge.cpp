@@ -11,12 +11,9 @@ namespace cs::mapping {
 
 namespace {
 
-// The policy under which nothing is generated.
-constexpr std::string_view kNothingGenerated = "disabled";
-
 bool may_be_one(const Parts& parts) {
   const auto on_host = [](const HostStep& s) { return s.kind == HostStep::Kind::op; };
-  return parts.host.policy != kNothingGenerated && parts.instances.size() > 1 &&
+  return may_generate(parts) && parts.instances.size() > 1 &&
          std::none_of(parts.host.steps.begin(), parts.host.steps.end(), on_host);
 }
 
@@ -104,6 +101,8 @@ std::vector<kernels::Choice> resident_forms(const graph::Graph& g, const graph::
   }
   return forms;
 }
+
+bool may_generate(const Parts& parts) { return parts.host.policy != "disabled"; }
 
 bool merge_resident(const graph::Graph& g, const Machine& machine, Parts& parts, std::string& why) {
   if (!may_be_one(parts)) return false;

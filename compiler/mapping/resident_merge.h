@@ -6,6 +6,9 @@
 
 namespace cs::mapping {
 
+// Whether the policy lets kernels be generated.
+bool may_generate(const Parts&);
+
 // The choices of all kinds but that of `from`, which names what is computed; `why` becomes the last reason of
 // a kind that nearly has a form.
 std::vector<kernels::Choice> resident_forms(const graph::Graph&, const graph::Group&, const Machine&,

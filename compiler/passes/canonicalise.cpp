@@ -3,9 +3,12 @@
 //   gemm with alpha, beta      the factors go into constant weights and bias
 //   cast to booleans           the comparison that it is: a PE's conversion would cut off the fraction
 //   matmul + constant vector   a gemm with a bias (also gemm without bias + constant vector)
+//   qlinear_conv, qlinear_matmul with constant weights   their parts
 //   dequantize(quantize(x))    one operator in floating point
 #include <fmt/format.h>
 
+#include "compiler/graph/expand.h"
+#include "compiler/graph/fold.h"
 #include "compiler/passes/passes.h"
 
 namespace cs::passes {
@@ -111,6 +114,27 @@ void join_quantisation(Graph& g, NodeId id) {
   g.node(id).op = "quantize_dequantize";
 }
 
+// A quantised product with constant weights becomes its parts, and what dequantises the weights is folded: kernels
+// see numbers that take a byte.
+bool take_apart(Graph& g, NodeId id, Diag& diag) {
+  constexpr size_t kWeights = 3, kZero = 5;  // operands: value, scale, zero point
+  const graph::Node& n = g.node(id);
+  for (size_t k = kWeights; k <= kZero; ++k)
+    if (k < n.inputs.size() && n.inputs[k].valid() && g.constant_of(n.inputs[k]) == nullptr) return true;
+  const size_t before = g.node_slots();
+  if (!graph::expand(g, id, diag)) return false;
+  for (size_t i = before; i < g.node_slots(); ++i) {
+    const NodeId part{int32_t(i)};
+    if (!g.node(part).alive) continue;
+    if (graph::can_fold(g, part)) {
+      if (!graph::fold_node(g, part, diag)) return false;
+    } else if (g.node(part).op == "dequantize_linear") {
+      join_quantisation(g, part);
+    }
+  }
+  return true;
+}
+
 // A sum, mean, maximum, minimum or product over no axis.
 bool reduces_nothing(const Graph& g, NodeId id) {
   const ops::OpDef& op = g.op(id);
@@ -125,7 +149,7 @@ bool casts_to_boolean(const Graph& g, NodeId id) {
 
 }  // namespace
 
-bool canonicalise(Graph& g, PassContext&) {
+bool canonicalise(Graph& g, PassContext& context) {
   for (NodeId id : g.topological()) {
     const std::string& op = g.node(id).op;
     bool whole = op == "dropout" && g.node(id).outputs.size() == 1;
@@ -142,6 +166,8 @@ bool canonicalise(Graph& g, PassContext&) {
       absorb_bias(g, id);
     } else if (op == "dequantize_linear") {
       join_quantisation(g, id);
+    } else if ((op == "qlinear_conv" || op == "qlinear_matmul") && context.policy != Policy::disabled) {
+      if (!take_apart(g, id, context.diag)) return false;
     }
   }
   g.remove_dead();

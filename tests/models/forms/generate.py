@@ -297,6 +297,28 @@ def quantised_mlp():
     return QuantisedMlp(), [randn(3, 6)]
 
 
+class QuantisedCnn(nn.Module):
+    """Convolutions with scales per channel and per tensor: all channels, depthwise, in two groups with a stride."""
+    def __init__(self):
+        super().__init__()
+        self.scales = [torch.linspace(0.002, 0.004, n) for n in (8, 8, 12, 5)]
+        self.layers = nn.ModuleList([nn.Conv2d(3, 8, 3, padding=1), nn.Conv2d(8, 8, 3, padding=1, groups=8),
+                                     nn.Conv2d(8, 12, 3, stride=2, groups=2), nn.Conv2d(12, 5, 1)])
+
+    def forward(self, x):
+        for k, layer in enumerate(self.layers):
+            zeros = torch.zeros(layer.weight.shape[0], dtype=torch.int32)
+            w = (torch.fake_quantize_per_tensor_affine(layer.weight, 0.003, 0, -128, 127) if k == 1 else
+                 torch.fake_quantize_per_channel_affine(layer.weight, self.scales[k], zeros, 0, -128, 127))
+            x = nn.functional.conv2d(x, w, layer.bias, layer.stride, layer.padding, 1, layer.groups).relu()
+        return x.mean((2, 3))
+
+
+@model()
+def quantised_cnn():
+    return QuantisedCnn(), [randn(3, 3, 9, 9)]
+
+
 # ---- written node by node: forms that the exporter has no words for
 
 def graph_model(name, nodes, inputs, outputs, initializers, feeds, expected, opset=13, args="", refused=""):
@@ -527,6 +549,26 @@ def quantise_values():
     q = np.array([[1, 3, 5, 127], [0, 2, 2, -128]], np.float32)  # by hand: -2+3, 0.5->0, 1.5->2, held
     graph_model("quantise_values", nodes, [("x", [2, 4])], [("y", [2, 4])],
                 {"scale": scale, "zero": zero, "one": np.float32(1)}, {"x": x}, {"y": q + 1})
+
+
+def windows(x, side):
+    """[samples, channels, rows, columns, side, side] of a picture that is padded already."""
+    return np.lib.stride_tricks.sliding_window_view(x, (side, side), (2, 3))
+
+
+@written
+def qlinear_conv():
+    """Bytes in and out, weights with a scale for each output channel, a bias on the grid of the products."""
+    x = np.random.randint(0, 256, (1, 3, 6, 6)).astype(np.uint8)
+    w = np.random.randint(-128, 128, (4, 3, 3, 3)).astype(np.int8)
+    scales, bias = np.array([0.01, 0.02, 0.005, 0.0125], np.float32), np.array([100, -2000, 0, 345], np.int32)
+    nodes = [helper.make_node("QLinearConv", ["x", "xs", "xz", "w", "ws", "wz", "ys", "yz", "b"], ["y"], pads=[1, 1, 1, 1])]
+    padded = np.pad(x.astype(np.int64) - 120, ((0, 0), (0, 0), (1, 1), (1, 1)))
+    sums = np.einsum("nchwij,mcij->nmhw", windows(padded, 3), w.astype(np.int64)) + bias[None, :, None, None]
+    y = np.clip(np.rint(sums * (0.05 * scales.astype(np.float64))[None, :, None, None] / 4.0) + 128, 0, 255).astype(np.uint8)
+    graph_model("qlinear_conv", nodes, [("x", [1, 3, 6, 6], TensorProto.UINT8)], [("y", [1, 4, 6, 6], TensorProto.UINT8)],
+                {"xs": np.float32(0.05), "xz": np.uint8(120), "w": w, "ws": scales, "wz": np.zeros(4, np.int8),
+                 "ys": np.float32(4.0), "yz": np.uint8(128), "b": bias}, {"x": x}, {"y": y})
 
 
 @written

@@ -77,8 +77,8 @@ TEST(StatementCosts, TellIntegersFromFloats) {
     std::string why;
     EXPECT_TRUE(autogen::build_region(g, std::span(&id, 1), r, why)) << why;
     const ops::LoopStatement& s = r.program.blocks[0].statements[0];
-    EXPECT_DOUBLE_EQ(costs.of(r, s, 1).cycles, autogen::StatementCosts(machine).of(r, s, 1).cycles);
-    return costs.of(r, s, 1).cycles;
+    EXPECT_DOUBLE_EQ(costs.of(r, s, 1, {}).cycles, autogen::StatementCosts(machine).of(r, s, 1, {}).cycles);
+    return costs.of(r, s, 1, {}).cycles;
   };
   const double floats = cycles(DataType::f32);
   EXPECT_GT(cycles(DataType::i32), 2 * floats);
