@@ -201,6 +201,7 @@ Result run_job(const Job& given, const RunOptions& options) {
   result.joins = job.joins;
   result.baseline_interval = job.baseline_interval;
   result.expect = job.expect;
+  result.error_class = job.error_class;
   result.gradients = job.gradients;
   std::string folder = job.name;
   for (char& c : folder)

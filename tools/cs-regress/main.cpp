@@ -13,6 +13,7 @@
 #include "runtime/support/progress.h"
 #include "tools/cli/tool.h"
 #include "tools/cli/child_process.h"
+#include "tools/cs-regress/classes.h"
 #include "tools/cs-regress/corpus.h"
 #include "tools/cs-regress/golden.h"
 #include "tools/cs-regress/html.h"
@@ -145,12 +146,21 @@ nlohmann::json to_json(const std::vector<Result>& results) {
                        {"gates", r.expect->gates}};
     if (r.expect && r.measured && r.expect->value != 0)
       row["expect"]["error_percent"] = 100 * (*r.measured / r.expect->value - 1);
+    if (!r.error_class.empty()) row["class"] = r.error_class;
     failed += r.ok ? 0 : 1;
     rows.push_back(std::move(row));
   }
+  nlohmann::json classes = nlohmann::json::array();
+  for (const ClassError& c : class_errors(results))
+    classes.push_back({{"class", c.name},
+                       {"rows", c.rows},
+                       {"points", c.points},
+                       {"mean_error_percent", c.mean},
+                       {"worst_error_percent", c.worst}});
   return {{"schema", "wafersmith-regress/1"},
           {"passed", results.size() - failed},
           {"failed", failed},
+          {"classes", classes},
           {"rows", rows}};
 }
 
@@ -278,7 +288,7 @@ int run(const Options& o, cli::Reply& reply) {
     reply.object(json.dump(1));
   else
     reply.text((o.golden.empty() ? figures_text(results) + network_text(results) + fidelity_text(results) +
-                                       kernel_text(results) + loss_text(results)
+                                       class_text(results) + kernel_text(results) + loss_text(results)
                                  : golden::table_text(results)) +
                fmt::format("{} passed, {} failed\n", results.size() - failed, failed));
   if (!o.table.empty()) return same ? kOk : kDiffers;

@@ -5,7 +5,10 @@
 #include <charconv>
 #include <filesystem>
 
+#include <fmt/ranges.h>
+
 #include "runtime/support/yaml.h"
+#include "tools/cs-regress/classes.h"
 #include "tools/cs-regress/expression.h"
 #include "tools/cs-regress/loss_case.h"
 
@@ -123,11 +126,17 @@ bool read_row(const YamlNode& node, const std::filesystem::path& folder, Row& ro
   if (const YamlNode* n = map.child("params")) ok = read_params(*n, row, diag) && ok;
   if (const YamlNode* n = map.child("points")) ok = read_points(*n, row, diag) && ok;
   ok = map.optional("silicon_calibration", row.job.silicon) && map.optional("checkout", row.job.checkout) &&
-       ok;
+       map.optional("class", row.job.error_class) && ok;
   ok = read_expectations(map, row, diag) && ok;
   map.finish();
   if (!row.job.allow.empty() && reason.empty()) {
     diag.error(node.loc(), "'allow' without a 'reason'", "say why the fault is acceptable in this row");
+    ok = false;
+  }
+  const auto classes = error_classes();
+  if (!row.job.error_class.empty() && std::ranges::find(classes, row.job.error_class) == classes.end()) {
+    diag.error(node.loc(), "there is no class '" + row.job.error_class + "'",
+               fmt::format("a class is one of {}", fmt::join(classes, ", ")));
     ok = false;
   }
   const auto resolve = [&](const std::string& p) {

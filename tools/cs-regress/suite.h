@@ -28,6 +28,7 @@
 //     (kernel_case.h)
 //       op: gemm
 //       cases: [{rect: [8, 8], operands: [{shape: [1, 800]}, {shape: [800, 800], constant: true}]}]
+//       class: scalar                # what the expected cycles consist of most (classes.h)
 //       checkout: owner/name         # program lies in a checkout below --sources DIR; skipped without
 //       allow: [leftover-wavelets]   # with a `reason:`
 #pragma once
@@ -77,6 +78,7 @@ struct Job {
   bool wafer_only = false;                // an operator that the host computes is a failure
   std::optional<KernelCase> kernel_case;  // rows with `op`
   std::string checkout;                   // owner/name
+  std::string error_class;                // of rows that expect a published figure (classes.h)
   std::string point;                      // "P=512 B=16" of the parameters that vary
   int gradients = 0;                      // that a golden case expects
   SourceLoc loc;
