@@ -12,6 +12,7 @@
 #include "tools/api/trace/backend_state.h"
 #include "tools/api/trace/changes.h"
 #include "tools/api/trace/explain.h"
+#include "tools/api/trace/section_state.h"
 
 namespace cs {
 
@@ -87,7 +88,11 @@ struct Step::State {
           fmt::format("{}() is traced for the backend {} and uses a model that is compiled for another "
                       "one ({})",
                       options.name, given->name, t.backend->name));
-    auto chosen = given ? given : t.backend ? t.backend : tracing::latest_backend();
+    const auto section = tracing::current_section();
+    auto chosen = given       ? given
+                  : t.backend ? t.backend
+                  : section   ? section->backend
+                              : tracing::latest_backend();
     if (!chosen)
       throw BackendError(
           fmt::format("{}() has no backend to run on: make one with cs::backend()", options.name));
@@ -97,6 +102,20 @@ struct Step::State {
     if (options.inputs.size() > arguments.size())
       throw TraceError(fmt::format("{}() has {} names of arguments and {} arguments", options.name,
                                    options.inputs.size(), arguments.size()));
+  }
+
+  // What crossed between host and wafer in this step; weights do where a program was loaded.
+  void tell_section(const std::vector<NamedArray>& inputs, const std::map<std::string, ops::Tensor>& found,
+                    bool loaded) const {
+    const auto section = tracing::current_section();
+    if (!section || section->backend != backend) return;
+    for (const NamedArray& a : inputs) section->cross(a.name, true, a.tensor);
+    if (loaded)
+      for (const auto& [id, weight] : tracer->weights)
+        section->cross(tracer->graph.value(id).name, true, weight.value());
+    for (const std::string& name : results) section->cross(name, false, found.at(name));
+    for (const auto& [tap, name] : tracer->taps)
+      if (tap->every <= 1 || iterations % tap->every == 0) section->cross(name, false, found.at(name));
   }
 
   void trace(const std::vector<Argument>& arguments, const tracing::Body& body);
@@ -175,9 +194,13 @@ std::vector<Tensor> Step::call(const std::vector<Argument>& arguments, const tra
     size_t next = 0;
     for (const Argument& a : arguments)
       if (a.tensor) inputs.push_back({s.tracer->graph.value(values[next++]).name, a.tensor->value()});
-    const std::map<std::string, ops::Tensor> results =
-        s.backend->program(s.tracer, s.lines)->run(std::move(inputs));
+    const std::vector<NamedArray> given = inputs;
+    const std::shared_ptr<tracing::GraphProgram> before = s.backend->loaded;
+    const auto program = s.backend->program(s.tracer, s.lines);
+    const std::map<std::string, ops::Tensor> results = program->run(std::move(inputs));
     for (const std::string& name : s.results) found.emplace_back(results.at(name));
+    s.tell_section(given, results, program != before);
+    for (const auto& [tap, name] : s.tracer->taps) tap->give(s.iterations, Tensor(results.at(name)));
   }
   ++s.iterations;
   return found;

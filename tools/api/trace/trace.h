@@ -9,6 +9,7 @@
 #include "tools/api/trace/layers.h"
 #include "tools/api/trace/loss.h"
 #include "tools/api/trace/optimizer.h"
+#include "tools/api/trace/section.h"
 #include "tools/api/trace/step.h"
 #include "tools/api/trace/tensor.h"
 // IWYU pragma: end_exports

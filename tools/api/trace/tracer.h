@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -22,6 +23,7 @@ class Backend;
 namespace cs::tracing {
 
 struct BackendState;
+struct TapState;
 
 // What backward() and the optimizer said meanwhile.
 struct Training {
@@ -77,6 +79,7 @@ class Tracer {
   std::vector<std::pair<graph::ValueId, Weight>> weights;  // that the graph uses
   std::vector<std::pair<graph::ValueId, Tensor>> hypers;
   std::vector<Decision> decisions;
+  std::vector<std::pair<std::shared_ptr<TapState>, std::string>> taps;  // and the names of their values
   std::shared_ptr<BackendState> backend;  // of compiled models that were called
 
  private:
