@@ -74,6 +74,9 @@ int64_t bucket_of(int64_t distance, int64_t buckets, int64_t max_distance, bool 
   return first + std::min(buckets - 1, exact + int64_t(far * double(buckets - exact)));
 }
 
+// The zoo's rate for everything stands in for those of parts.
+const std::vector<std::string> kAttentionDropout{"model.attention_dropout_rate", "model.dropout_rate"};
+
 }  // namespace
 
 ValueId attention(NetBuilder& b, const std::string& name, ValueId x, ValueId source, const Attention& a) {
@@ -89,7 +92,9 @@ ValueId attention(NetBuilder& b, const std::string& name, ValueId x, ValueId sou
   if (a.scale != 1) scores = b.op("mul", name + "_scaled", {scores, b.filled(name + "_scale", {}, a.scale)});
   if (a.score_bias.valid()) scores = b.add(name + "_biased", scores, a.score_bias);
   if (a.causal) scores = b.add(name + "_masked", scores, causal_mask(b, queries, keys));
-  const ValueId weights = b.op("softmax", name + "_softmax", {scores}, {{"axis", int64_t(-1)}});
+  const ValueId weights =
+      b.dropout(name + "_dropout", b.op("softmax", name + "_softmax", {scores}, {{"axis", int64_t(-1)}}),
+                kAttentionDropout);
   const ValueId mixed =
       b.transpose(name + "_joined", b.op("matmul", name + "_mixed", {weights, v}), {0, 2, 1, 3});
   return b.linear(name + "_output", b.reshape(name + "_flat", mixed, {1, queries, width}), b.shape(x).back(),

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "compiler/frontend/evaluation.h"
 #include "compiler/frontend/loss_config.h"
 #include "compiler/frontend/model_config_keys.h"
 #include "compiler/frontend/model_config_net.h"
@@ -60,16 +61,18 @@ std::optional<graph::Graph> build_model(ModelConfig& c, Diag& diag) {
   b.graph.name = kind->name;
   kind->build(b);
   check_run_keys(c);
-  if (!c.text("runconfig.mode", "").starts_with("train")) check_losses(c);
+  const bool evaluation = is_evaluation(c), training = is_training(c);
+  if (!training && !evaluation) check_losses(c);
   const std::string policy = c.text("runconfig.autogen_policy", "default");
   if (policy != "default" && policy != "disabled" && policy != "medium" && policy != "aggressive")
     c.error("runconfig.autogen_policy",
             "unknown policy '" + policy + "'; there are disabled, default, medium and aggressive");
-  const bool training = is_training(c);
+  if (diag.ok() && !take_checkpoint(c, b.graph, b.parameters, diag)) return std::nullopt;
   if (training && diag.ok()) {
     if (!train_as_configured(c, b.graph, b.parameters, diag)) return std::nullopt;
   } else {
     read_optimizer(c);
+    if (evaluation && diag.ok() && !evaluate_as_configured(c, b.graph, diag)) return std::nullopt;
   }
   c.report_unknown();
   if (!diag.ok()) return std::nullopt;

@@ -222,6 +222,16 @@ ValueId NetBuilder::feed_forward(const std::string& name, ValueId v, const std::
   return linear(name + "_down", h, outputs, bias);
 }
 
+ValueId NetBuilder::dropout(const std::string& name, ValueId v, const std::vector<std::string>& keys) {
+  if (!config.text("runconfig.mode", "").starts_with("train")) return v;
+  for (const std::string& key : keys) {
+    if (!config.has(key)) continue;
+    const double rate = config.real(key, 0);
+    return rate > 0 && rate < 1 ? op("dropout", name, {v}, {{"ratio", rate}}) : v;
+  }
+  return v;
+}
+
 void NetBuilder::set_output(ValueId v, const std::string& name) {
   if (!config.ok() || !v.valid()) return;
   graph.rename(v, graph.fresh_name(name));

@@ -49,6 +49,9 @@ class NetBuilder {
   ValueId feed_forward(const std::string& name, ValueId, const std::string& key, const std::string& function,
                        int64_t width, bool bias);
 
+  // Drops elements in steps of training, at the rate of the first of these keys that is there; else the value itself.
+  ValueId dropout(const std::string& name, ValueId, const std::vector<std::string>& keys);
+
   void set_output(ValueId, const std::string& name);
 
  private:

@@ -41,6 +41,12 @@ Shape shape_of(ModelConfig& c, const std::string& nonlinearity_key, const std::s
   return s;
 }
 
+// The zoo's rate for everything stands in for those of parts.
+ValueId dropped(NetBuilder& b, const std::string& name, ValueId v,
+                const std::string& key = "residual_dropout_rate") {
+  return b.dropout(name + "_dropout", v, {"model." + key, "model.dropout_rate"});
+}
+
 ValueId norm(NetBuilder& b, const std::string& name, ValueId v, const Shape& s) {
   return s.rms ? b.rms_norm(name, v, s.epsilon) : b.layer_norm(name, v, s.epsilon);
 }
@@ -110,14 +116,14 @@ void build_gpt(NetBuilder& b) {
   Attention a = attention_of(c, s, true);
   const ValueId table = b.weight("token_embedding", {s.vocabulary, s.hidden}, 0.02);
   ValueId v = rows_of(b, "tokens", table, b.input("input_ids", DataType::i32, {1, s.steps}));
-  v = with_positions(b, v, s, a);
+  v = dropped(b, "embedding", with_positions(b, v, s, a), "embedding_dropout_rate");
   for (int64_t i = 0; i < s.layers && c.ok(); ++i) {
     const std::string name = fmt::format("layer{}", i);
     const ValueId h = norm(b, name + "_norm1", v, s);
-    v = b.add(name + "_sum1", v, attention(b, name + "_attention", h, h, a));
-    v = b.add(name + "_sum2", v,
-              b.feed_forward(name + "_ffn", norm(b, name + "_norm2", v, s), s.nonlinearity_key,
-                             s.nonlinearity, s.filter, s.ffn_bias));
+    v = b.add(name + "_sum1", v, dropped(b, name + "_attended", attention(b, name + "_attention", h, h, a)));
+    const ValueId f = b.feed_forward(name + "_ffn", norm(b, name + "_norm2", v, s), s.nonlinearity_key,
+                                     s.nonlinearity, s.filter, s.ffn_bias);
+    v = b.add(name + "_sum2", v, dropped(b, name + "_ffn", f));
   }
   b.set_output(logits(b, norm(b, "final_norm", v, s), table, "lm_head", shared, bias), "logits");
 }
@@ -139,12 +145,14 @@ void build_bert(NetBuilder& b) {
   const ValueId kinds = b.weight("segment_embedding", {segments, s.hidden}, 0.02);
   v = b.add("with_segments", v,
             rows_of(b, "segments", kinds, b.input("token_type_ids", DataType::i32, {1, s.steps})));
-  v = norm(b, "embedding_norm", with_positions(b, v, s, a), s);
+  v = dropped(b, "embedding", norm(b, "embedding_norm", with_positions(b, v, s, a), s),
+              "embedding_dropout_rate");
   for (int64_t i = 0; i < s.layers && c.ok(); ++i) {
     const std::string name = fmt::format("layer{}", i);
-    v = norm(b, name + "_norm1", b.add(name + "_sum1", v, attention(b, name + "_attention", v, v, a)), s);
+    const ValueId attended = dropped(b, name + "_attended", attention(b, name + "_attention", v, v, a));
+    v = norm(b, name + "_norm1", b.add(name + "_sum1", v, attended), s);
     const ValueId f = b.feed_forward(name + "_ffn", v, key, s.nonlinearity, s.filter, s.ffn_bias);
-    v = norm(b, name + "_norm2", b.add(name + "_sum2", v, f), s);
+    v = norm(b, name + "_norm2", b.add(name + "_sum2", v, dropped(b, name + "_ffn", f)), s);
   }
   const ValueId h = b.nonlinearity(key, s.nonlinearity, "mlm_act", b.linear("mlm_dense", v, s.hidden));
   b.set_output(logits(b, norm(b, "mlm_norm", h, s), table, "mlm_head", shared, true), "mlm_logits");
@@ -189,21 +197,23 @@ void build_t5(NetBuilder& b) {
   const ValueId table = b.weight("token_embedding", {vocabulary, width}, 0.05);
   const auto embedded = [&](const std::string& name, int64_t steps) {
     const ValueId v = rows_of(b, name + "_tokens", table, b.input(name + "_ids", DataType::i32, {1, steps}));
-    return relative ? v
-                    : b.add(name + "_embedding", v, fixed_positions(b, name + "_positions", steps, width));
+    return dropped(
+        b, name,
+        relative ? v : b.add(name + "_embedding", v, fixed_positions(b, name + "_positions", steps, width)));
   };
   const auto of = [&](bool causal, ValueId score_bias) {
     return Attention{heads, depth, bias, causal, scale, score_bias, 0};
   };
   const auto self_attended = [&](const std::string& name, ValueId v, bool causal, ValueId score_bias) {
     const ValueId h = b.rms_norm(name + "_norm", v, epsilon);
-    return b.add(name + "_sum", v, attention(b, name + "_attention", h, h, of(causal, score_bias)));
+    const ValueId attended = attention(b, name + "_attention", h, h, of(causal, score_bias));
+    return b.add(name + "_sum", v, dropped(b, name + "_attended", attended));
   };
   const auto fed_forward = [&](const std::string& name, ValueId v, const std::string& k,
                                const std::string& f) {
-    return b.add(
-        name + "_sum_ffn", v,
-        b.feed_forward(name + "_ffn", b.rms_norm(name + "_norm_ffn", v, epsilon), k, f, filter, ffn_bias));
+    const ValueId h = b.rms_norm(name + "_norm_ffn", v, epsilon);
+    return b.add(name + "_sum_ffn", v,
+                 dropped(b, name + "_ffn", b.feed_forward(name + "_ffn", h, k, f, filter, ffn_bias)));
   };
 
   ValueId v = embedded("source", sources);
@@ -222,7 +232,8 @@ void build_t5(NetBuilder& b) {
     const std::string name = fmt::format("decoder{}", i);
     v = self_attended(name, v, true, behind);
     const ValueId g = b.rms_norm(name + "_norm_cross", v, epsilon);
-    v = b.add(name + "_sum_cross", v, attention(b, name + "_cross", g, memory, of(false, {})));
+    v = b.add(name + "_sum_cross", v,
+              dropped(b, name + "_crossed", attention(b, name + "_cross", g, memory, of(false, {}))));
     v = fed_forward(name, v, decoder_key, decoder_function);
   }
   const bool shared = c.flag("model.share_embedding_weights", true);

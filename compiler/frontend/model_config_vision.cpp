@@ -11,6 +11,8 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
+const std::vector<std::string> kDropout{"model.dropout", "model.dropout_rate"};  // behind hidden layers
+
 // Pictures are [H, W, C] in configurations and NCHW in the graph.
 ValueId picture(NetBuilder& b, Ints otherwise) {
   const Ints s = b.config.extents("train_input.image_shape", std::move(otherwise));
@@ -62,6 +64,7 @@ void build_mlp(NetBuilder& b) {
   for (size_t i = 0; i < sizes.size(); ++i) {
     const std::string name = fmt::format("layer{}", i);
     v = b.nonlinearity(key, function, name + "_act", b.linear(name, v, sizes[i]));
+    v = b.dropout(name + "_dropout", v, kDropout);
   }
   b.set_output(b.linear("classifier", v, c.extent("model.num_classes", 10)), "logits");
 }
@@ -80,7 +83,7 @@ void build_lenet(NetBuilder& b) {
   v = b.op("flatten", "flat", {v}, {{"axis", int64_t(1)}});
   for (size_t i = 0; i < sizes.size(); ++i) {
     const std::string name = fmt::format("dense{}", i);
-    v = activation(b, name + "_act", b.linear(name, v, sizes[i]));
+    v = b.dropout(name + "_dropout", activation(b, name + "_act", b.linear(name, v, sizes[i])), kDropout);
   }
   b.set_output(b.linear("classifier", v, classes), "logits");
 }

@@ -7,9 +7,12 @@
 #include <fmt/format.h>
 
 #include "compiler/frontend/batch_statistics.h"
+#include "compiler/frontend/dropout.h"
+#include "compiler/frontend/evaluation.h"
 #include "compiler/frontend/loss_config.h"
 #include "compiler/frontend/training_step.h"
 #include "compiler/graph/batch.h"
+#include "compiler/graph/batch_copies.h"
 #include "compiler/graph/sample.h"
 
 namespace cs::frontend {
@@ -116,25 +119,44 @@ int64_t read_batches(ModelConfig& c, TrainingPlan& plan) {
   return samples;
 }
 
-constexpr const char* kDropouts[] = {
-    "dropout_rate",       "dropout",          "attention_dropout_rate",      "embedding_dropout_rate",
-    "cls_dropout_rate",   "label_dropout_rate", "encoder_output_dropout_rate", "residual_dropout_rate",
-    "relu_dropout_rate"};
+constexpr const char* kDropouts[] = {"dropout_rate",
+                                     "dropout",
+                                     "attention_dropout_rate",
+                                     "embedding_dropout_rate",
+                                     "cls_dropout_rate",
+                                     "label_dropout_rate",
+                                     "encoder_output_dropout_rate",
+                                     "residual_dropout_rate",
+                                     "relu_dropout_rate"};
+constexpr std::string_view kNotBuilt[] = {"cls_dropout_rate", "label_dropout_rate",
+                                          "encoder_output_dropout_rate", "relu_dropout_rate"};
 
 // Nobody shall believe that a step does what it leaves out.
-void say_what_is_left_out(ModelConfig& c) {
-  for (const char* name : kDropouts) {
-    const std::string key = std::string("model.") + name;
+void check_dropout(ModelConfig& c, const Graph& g) {
+  for (const std::string_view name : kDropouts) {
+    const std::string key = "model." + std::string(name);
     const double rate = c.real(key, 0);
-    if (!(rate >= 0 && rate < 1))
-      c.error(key, fmt::format("a rate is at least 0 and below 1, got {}", rate));
-    else if (rate > 0)
-      c.warning(key, fmt::format("dropout is not built: steps drop nothing instead of {:g} %", 100 * rate),
+    if (!(rate >= 0 && rate < 1)) c.error(key, fmt::format("a rate is at least 0 and below 1, got {}", rate));
+    const bool built =
+        has_dropout(g) && std::find(std::begin(kNotBuilt), std::end(kNotBuilt), name) == std::end(kNotBuilt);
+    if (rate > 0 && rate < 1 && !built)
+      c.warning(key,
+                fmt::format("dropout is not built here: steps drop nothing instead of {:g} %", 100 * rate),
                 "set it to 0 to say so");
   }
-  if (c.text("runconfig.mode", "") == "train_and_eval")
-    c.warning("runconfig.mode", "the program has steps of training; evaluation is a program of its own",
-              "compile this file with --set runconfig.mode=eval too");
+}
+
+// Copies of the network for a batch; batch_norm needs all samples in one place.
+int64_t read_copies(ModelConfig& c, const Graph& g, int64_t batch) {
+  const std::string key = "runconfig.batch_copies";
+  const std::vector<graph::NodeId> nodes = g.nodes();
+  const bool mixes = std::any_of(nodes.begin(), nodes.end(),
+                                 [&](graph::NodeId id) { return g.node(id).op == "batch_norm"; });
+  const int64_t copies = c.extent(key, mixes ? 1 : graph::batch_copies_for(g, batch));
+  if (batch % copies == 0 && (copies == 1 || !mixes)) return copies;
+  c.error(key, mixes ? "batch_norm takes the statistics of the whole batch, so there is one network"
+                     : fmt::format("{} samples have no {} equal shares", batch, copies));
+  return 1;
 }
 
 // Tensors of a batch, where inputs are still those of a sample.
@@ -157,13 +179,20 @@ bool is_training(ModelConfig& c) {
 bool train_as_configured(ModelConfig& c, Graph& g, const std::vector<ValueId>& parameters, Diag& diag) {
   TrainingPlan plan;
   if (!read_trainer(c, plan)) return false;
-  say_what_is_left_out(c);
+  check_dropout(c, g);
   const int64_t batch = read_batches(c, plan);
-  if (!diag.ok() || !make_batch_of(g, batch, diag)) return false;
+  if (!diag.ok() || !graph::propagate_samples(g, diag)) return false;
+  const int64_t copies = read_copies(c, g, batch);
+  if (!diag.ok() || !graph::make_batch_in_copies(g, batch, copies, diag)) return false;
   use_batch_statistics(g);
+  plan.evaluates = c.text("runconfig.mode", "") == "train_and_eval";
+  if (plan.evaluates && has_dropout(g)) plan.trains = add_trains(g);
+  if (!expand_dropout(g, c.integer("runconfig.seed", 1) << 16, plan.trains, diag)) return false;
   plan.loss = add_loss(c, g, batch, diag);
   if (!plan.loss.valid() || !diag.ok()) return false;
   plan.outputs = {plan.loss};
+  if (plan.evaluates)
+    for (const ValueId v : add_metrics(c, g, diag)) plan.outputs.push_back(v);
   for (ValueId v : trainable_constants(g, plan.loss))
     if (std::find(parameters.begin(), parameters.end(), v) != parameters.end()) plan.parameters.push_back(v);
   return make_training_step(g, plan, diag);

@@ -31,6 +31,13 @@ ops::Tensor in_type(const ops::Tensor& from, DataType to) {
   return out;
 }
 
+ValueId add_scalar(Graph& g, const std::string& name, HostScalar scalar) {
+  scalar.input = g.fresh_name(name);
+  const ValueId v = g.add_input(scalar.input, {DataType::f32, {}});
+  g.scalars.push_back(std::move(scalar));
+  return v;
+}
+
 class Builder {
  public:
   Builder(Graph& g, const TrainingPlan& plan, Diag& diag) : g_(g), plan_(plan), diag_(diag) {}
@@ -116,7 +123,7 @@ class Builder {
       const ValueId used = cast(state, type, name), next = cast(s.next, kept, name + ".next");
       if (!used.valid() || !next.valid()) return false;
       g_.replace_uses(s.before, used);
-      go_on(state, next);
+      statistics_.emplace_back(state, next);
     }
     return true;
   }
@@ -237,6 +244,12 @@ class Builder {
       for (auto& [state, value] : next)
         if (!sums_.contains(state)) value = s.add("where", {last_, value, name_of(values, state)});
     }
+    for (const auto& [state, value] : statistics_) {
+      values[g_.value(state).name] = state;
+      values[g_.value(value).name] = value;
+      next.emplace_back(state, g_.value(value).name);
+    }
+    if (plan_.evaluates) keep_where_nothing_is_trained(s, values, next);
     graph::Node like;
     like.name = "optimizer";
     like.op = row_of(c).name;
@@ -266,11 +279,16 @@ class Builder {
     }
   }
 
+  // In steps of evaluation all states stay as they are.
+  void keep_where_nothing_is_trained(ops::Steps& s, std::map<std::string, ValueId>& values,
+                                     std::vector<std::pair<ValueId, std::string>>& next) {
+    values["trains"] = plan_.trains.valid() ? plan_.trains : add_trains(g_);
+    const std::string trains = s.add("is_not_zero", {"trains"});
+    for (auto& [state, value] : next) value = s.add("where", {trains, value, name_of(values, state)});
+  }
+
   ValueId scalar_input(const std::string& name, std::optional<LearningRate> rate, bool last = false) {
-    const std::string unique = g_.fresh_name(name);
-    const ValueId v = g_.add_input(unique, {DataType::f32, {}});
-    g_.scalars.push_back({unique, std::move(rate), plan_.accumulate, last});
-    return v;
+    return add_scalar(g_, name, {"", std::move(rate), plan_.accumulate, last});
   }
 
   // new_parameter, new_STATE... = row(parameter, gradient, learning_rate, [step,] STATE...)
@@ -361,6 +379,7 @@ class Builder {
   Diag& diag_;
   std::vector<Parameter> parameters_;
   std::vector<Begun> states_;
+  std::vector<std::pair<ValueId, ValueId>> statistics_;  // states and what they become
   ValueId scale_, good_steps_;
   std::set<ValueId> sums_;  // states of gradients that add up
   std::string last_;        // the step's name of whether this is the last of the batches that make an update
@@ -368,27 +387,7 @@ class Builder {
 
 }  // namespace
 
-std::vector<ValueId> trainable_constants(const Graph& g, ValueId loss) {
-  std::set<ValueId> needed{loss};
-  std::vector<ValueId> out;
-  const std::vector<NodeId> order = g.topological();
-  for (size_t i = order.size(); i-- > 0;) {
-    const graph::Node& n = g.node(order[i]);
-    if (std::none_of(n.outputs.begin(), n.outputs.end(), [&](ValueId v) { return needed.contains(v); }))
-      continue;
-    for (size_t k = 0; k < n.inputs.size(); ++k) {
-      const bool statistics = n.op == "batch_norm" && k >= 3;
-      if (n.inputs[k].valid() && !statistics) needed.insert(n.inputs[k]);
-    }
-  }
-  for (size_t i = 0; i < g.value_slots(); ++i) {
-    const ValueId v{int32_t(i)};
-    const ops::Tensor* t = g.constant_of(v);
-    if (t != nullptr && needed.contains(v) && data_type_is_float(t->type.dtype) && t->elements() > 1)
-      out.push_back(v);
-  }
-  return out;
-}
+ValueId add_trains(Graph& g) { return add_scalar(g, "trains", {"", {}, 0, true}); }
 
 bool make_training_step(Graph& g, const TrainingPlan& plan, Diag& diag) {
   return Builder(g, plan, diag).run();

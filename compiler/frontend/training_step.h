@@ -26,7 +26,12 @@ struct TrainingPlan {
   std::vector<graph::ValueId> gradients;     // that come back too, as "gradient.NAME"
   int64_t accumulate = 1;                    // batches whose gradients make one update
   bool average = true;                       // they are averaged, or else added up
+  bool evaluates = false;                    // the host may run steps that change no state
+  graph::ValueId trains;                     // the input that says so, if the graph has it already
 };
+
+// An input of one number: 1 in steps of training, 0 in those that only evaluate.
+graph::ValueId add_trains(graph::Graph&);
 
 // Constants in floating point with more than one element that the loss depends on, except running statistics.
 std::vector<graph::ValueId> trainable_constants(const graph::Graph&, graph::ValueId loss);

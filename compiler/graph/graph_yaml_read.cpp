@@ -98,6 +98,7 @@ class Reader {
   int read_sample_dim(YamlMap& m, const ops::TensorType* type) {
     int dim = -1;
     m.optional("sample_dim", dim);
+    if (dim == kStackedSamples) return dim;  // each run is a step with a value of its own
     if (dim < -1 || (dim >= 0 && type != nullptr && (dim >= type->rank() || type->shape[size_t(dim)] != 1))) {
       diag_.error(
           m.loc(),

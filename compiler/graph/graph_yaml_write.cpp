@@ -104,7 +104,7 @@ GraphText graph_text(const Graph& g, const std::string& weights_file, const Plan
   for (ValueId id : g.inputs) {
     const Value& v = g.value(id);
     out.yaml += fmt::format("  - {{name: {}, {}", yaml_quote(v.name), type_key(v));
-    if (v.sample_dim >= 0) out.yaml += fmt::format(", sample_dim: {}", v.sample_dim);
+    if (v.sample_dim != -1) out.yaml += fmt::format(", sample_dim: {}", v.sample_dim);
     out.yaml += "}\n";
   }
   if (!constants.empty()) out.yaml += "constants:\n" + constants;

@@ -52,7 +52,7 @@ class Builder {
       if (kept_.is_before(v)) continue;  // on the wafer
       HostTensor t = host_tensor(g_, v);
       const bool from_user = g_.state_of_input(t.name) == nullptr && g_.scalar_of(t.name) == nullptr;
-      if (from_user && !g_.states.empty()) t.sample_dim = kStackedSamples;
+      if (from_user && in_steps()) t.sample_dim = kStackedSamples;
       (from_user ? parts_.host.inputs : parts_.host.values).push_back(std::move(t));
       on_host_.insert(v);
     }
@@ -81,6 +81,12 @@ class Builder {
   }
 
  private:
+  // Whether each run has values of its own: steps of training, or of evaluation.
+  bool in_steps() const {
+    return !g_.states.empty() || std::any_of(g_.inputs.begin(), g_.inputs.end(), [&](ValueId v) {
+      return g_.value(v).sample_dim == kStackedSamples;
+    });
+  }
   bool from_wafer(ValueId v) const {
     if (kept_.is_before(v)) return true;
     NodeId producer = g_.value(v).producer;
@@ -209,7 +215,7 @@ class Builder {
       if (kept_.is_after(v)) continue;  // stays on the wafer
       HostTensor t = host_tensor(g_, v);
       const bool to_user = g_.state_of_output(t.name) == nullptr;
-      if (to_user && !g_.states.empty()) t.sample_dim = kStackedSamples;
+      if (to_user && in_steps()) t.sample_dim = kStackedSamples;
       std::vector<HostTensor>& list = to_user ? parts_.host.outputs : parts_.host.values;
       if (std::find(list.begin(), list.end(), t) == list.end()) list.push_back(t);
       ValueId source = graph::source_of(g_, v);

@@ -6,9 +6,19 @@
 
 #include <fmt/format.h>
 
+#include "runtime/host/model_run.h"
 #include "runtime/host/samples.h"
+#include "runtime/host/training_data.h"
 
 namespace cs {
+
+namespace {
+
+bool evaluates(const ModelRunOptions& options, int sample) {
+  return size_t(sample) < options.evaluates.size() && options.evaluates[size_t(sample)];
+}
+
+}  // namespace
 
 void Operands::wait_for(const Ready& r) {
   at_host = std::max(at_host, r.at_host);
@@ -24,7 +34,7 @@ HostValues::HostValues(const HostPart& host, int samples, int batch, Diag& diag)
 }
 
 bool HostValues::start(std::span<const uint8_t> weights, const std::vector<NamedArray>& inputs,
-                       int64_t before) {
+                       const ModelRunOptions& options) {
   for (const HostConstant& c : host_.host_constants) {
     ops::Tensor t(tensor_type(c.tensor));
     if (c.offset > weights.size() || c.bytes > weights.size() - c.offset || c.bytes != t.bytes.size()) {
@@ -35,13 +45,26 @@ bool HostValues::start(std::span<const uint8_t> weights, const std::vector<Named
     if (!t.bytes.empty()) std::memcpy(t.bytes.data(), weights.data() + c.offset, t.bytes.size());
     constants_[c.tensor.name] = std::move(t);
   }
+  start_inputs(inputs, options);
+  start_scalars(options);
+  return start_states(weights);
+}
+
+// Samples that evaluate take slices of their own arrays, the others go on where they were.
+void HostValues::start_inputs(const std::vector<NamedArray>& inputs, const ModelRunOptions& options) {
   for (const HostTensor& t : host_.inputs) {
     const NamedArray* array = find_array(inputs, t.name);
-    for (int s = 0; s < samples_; ++s)
-      put(s, t.name, {sample_of(t, array->tensor, int((before + s) % batch_), batch_), 0, 0});
+    const NamedArray* other = options.evaluation != nullptr ? find_array(*options.evaluation, t.name) : nullptr;
+    int64_t trained = options.steps_before, evaluated = 0;
+    for (int s = 0; s < samples_; ++s) {
+      if (other != nullptr && evaluates(options, s)) {
+        const auto given = int(t.sample_dim == -1 ? 1 : other->tensor.type.shape[size_t(std::max(0, t.sample_dim))]);
+        put(s, t.name, {sample_of(t, other->tensor, int(evaluated++ % given), given), 0, 0});
+      } else {
+        put(s, t.name, {sample_of(t, array->tensor, int(trained++ % batch_), batch_), 0, 0});
+      }
+    }
   }
-  start_scalars(before);
-  return start_states(weights);
 }
 
 bool HostValues::start_states(std::span<const uint8_t> weights) {
@@ -60,13 +83,17 @@ bool HostValues::start_states(std::span<const uint8_t> weights) {
   return true;
 }
 
-void HostValues::start_scalars(int64_t first) {
-  for (const HostScalar& scalar : host_.scalars)
+void HostValues::start_scalars(const ModelRunOptions& options) {
+  for (const HostScalar& scalar : host_.scalars) {
+    int64_t trained = options.steps_before;
     for (int s = 0; s < samples_; ++s) {
+      const bool training = !evaluates(options, s);
       ops::Tensor t(tensor_type(type_of(scalar.input)));
-      t.set(0, scalar.value(first + s));
+      t.set(0, says_whether_it_trains(scalar) ? double(training) : scalar.value(trained));
       put(s, scalar.input, {std::move(t), 0, 0});
+      trained += int(training);
     }
+  }
 }
 
 bool HostValues::set_states(const std::vector<NamedArray>& states) {

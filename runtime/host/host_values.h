@@ -17,6 +17,8 @@
 
 namespace cs {
 
+struct ModelRunOptions;
+
 // A tensor, and from when on it is at either end of the way between host and wafer.
 struct Ready {
   ops::Tensor tensor;
@@ -36,9 +38,9 @@ class HostValues {
  public:
   HostValues(const HostPart&, int samples, int batch, Diag&);
 
-  // Constants of host operators and the inputs; false (reported) if weights.bin does not hold them.
-  // `before`: samples that other runs had; inputs and numbers of samples go on from there.
-  bool start(std::span<const uint8_t> weights, const std::vector<NamedArray>& inputs, int64_t before = 0);
+  // Constants of host operators and the inputs; false (reported) if weights.bin does not hold them. Inputs and
+  // numbers of samples go on from those that other runs had.
+  bool start(std::span<const uint8_t> weights, const std::vector<NamedArray>& inputs, const ModelRunOptions&);
   // The host's states begin as the arrays of their names, the others as they are; false (reported): one is of
   // another type.
   bool set_states(const std::vector<NamedArray>& states);
@@ -62,7 +64,8 @@ class HostValues {
 
  private:
   bool start_states(std::span<const uint8_t> weights);
-  void start_scalars(int64_t first);
+  void start_inputs(const std::vector<NamedArray>& inputs, const ModelRunOptions&);
+  void start_scalars(const ModelRunOptions&);
   bool add_whole(const std::string& name, int first, Operands&) const;
   bool publish_whole(const HostTensor&, int first, ops::Tensor result, Cycle at_host, Cycle at_edge);
   bool is(const HostTensor&, const ops::TensorType&, const ops::Tensor& result);

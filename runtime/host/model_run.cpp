@@ -56,7 +56,7 @@ class Pipeline {
   bool start(std::span<const uint8_t> weights, const std::vector<NamedArray>& inputs,
              const ModelRunOptions& o) {
     weights_ = weights;
-    return values_.start(weights, inputs, o.steps_before) &&
+    return values_.start(weights, inputs, o) &&
            (o.states == nullptr ||
             (values_.set_states(*o.states) && write_states(device_, weights, *o.states, diag_)));
   }

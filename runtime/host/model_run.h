@@ -22,6 +22,9 @@ struct ModelRunOptions {
   // Training: what its states begin with instead of the program's own values, and how many steps were before.
   const std::vector<NamedArray>* states = nullptr;
   int64_t steps_before = 0;
+  // Samples that only evaluate (empty: none), and their inputs. Steps are counted without them.
+  std::vector<bool> evaluates = {};
+  const std::vector<NamedArray>* evaluation = nullptr;
   Cycle max_cycles = kNever;
   Cycle progress_cycles = kNever;        // calls `progress` about every so many cycles; false interrupts the run
   std::function<bool(Cycle now, int samples_done)> progress;

@@ -72,6 +72,15 @@ ops::Tensor repeated(const ops::Tensor& slice, int64_t times) {
 
 }  // namespace
 
+bool runs_in_steps(const HostPart& host) {
+  const auto stacked = [](const HostTensor& t) { return t.sample_dim == kStackedSamples; };
+  return has_states(host) || std::any_of(host.outputs.begin(), host.outputs.end(), stacked);
+}
+
+bool can_evaluate(const HostPart& host) {
+  return std::any_of(host.scalars.begin(), host.scalars.end(), says_whether_it_trains);
+}
+
 bool slice_data(const HostPart& host, std::vector<NamedArray>& arrays, Diag& diag) {
   int64_t steps = 1;
   for (const HostTensor& t : host.inputs) {

@@ -12,6 +12,12 @@
 
 namespace cs {
 
+// Whether each run is a step with inputs of its own, be it of training or of evaluation.
+bool runs_in_steps(const HostPart&);
+// A scalar that is 1 in steps of training and 0 in those of evaluation, which leave all states as they are.
+inline bool says_whether_it_trains(const HostScalar& s) { return s.last && s.samples == 0; }
+bool can_evaluate(const HostPart&);
+
 // Every array becomes [steps, ...the input's shape] in the input's type. It may come as that; with the first
 // dimension of all steps as one, [steps * batch, ...]; with all batches of an update as one, [updates,
 // batches * batch, ...]; or as one slice that is the same for all. Numbers are converted where none changes

@@ -108,6 +108,85 @@ bool loops_range(const ShapeContext& c, std::span<const TensorType> outputs, Loo
   return true;
 }
 
+// ---- which elements dropout keeps
+//
+// Whole numbers below kPrime are exact in f32 with all that is made of them here, so every backend keeps the
+// same elements. Column and row of an element are the halves u and v of a Feistel network, whose rounds add
+// the square of the other half, a constant of the seed and a digit of the step's number, modulo kPrime:
+// elements of one step get different pairs (as long as there are at most kPrime rows and columns), steps and
+// seeds other permutations of them. An element is kept if u * kPrime + v is at least ratio * kPrime^2.
+
+constexpr int64_t kPrime = 1021;
+constexpr int kRounds = 6;
+constexpr const char* kModulo = "x0 - 1021 * floor((x0 + 0.5) * 0.0009794319294809011)";
+constexpr const char* kDigit = "floor((x0 + 0.5) * 0.0009794319294809011)";
+
+bool shape_dropout_mask(const ShapeContext& c, std::vector<TensorType>& outputs, std::string& error) {
+  const Shape shape = attr_ints(c.op, c.attrs, "shape");
+  const double ratio = attr_real(c.op, c.attrs, "ratio");
+  if (!(ratio >= 0 && ratio < 1))
+    return fail(error, fmt::format("a ratio is at least 0 and below 1, got {}", ratio));
+  const auto n = checked_elements(shape);
+  const int64_t columns = shape.empty() ? 1 : std::max<int64_t>(1, shape.back());
+  if (!n || columns > kPrime * kPrime || *n / columns > kPrime * kPrime)
+    return fail(error, fmt::format("shape {}: at most {} rows of as many elements", dims_text(shape),
+                                   kPrime * kPrime));
+  for (size_t k = 0; k < c.inputs.size(); ++k)
+    if (c.inputs[k] != nullptr && c.inputs[k]->elements() != 1)
+      return fail(error, fmt::format("'{}' is one number", c.op.operands[k]));
+  outputs = {{DataType::f32, shape}};
+  return true;
+}
+
+int64_t constant_of_round(int64_t seed, int round) {  // splitmix64
+  uint64_t z = uint64_t(seed) * 0x9E3779B97F4A7C15ull + uint64_t(round + 1) * 0xBF58476D1CE4E5B9ull;
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
+  return int64_t((z ^ (z >> 31)) % uint64_t(kPrime));
+}
+
+bool loops_dropout_mask(const ShapeContext& c, std::span<const TensorType> outputs, LoopProgram& p,
+                        std::string&) {
+  LoopBuilder b(p, c.inputs, outputs);
+  const LoopView y = b.result();
+  const Shape& s = y.shape;
+  if (y.shape.empty() || outputs[0].elements() == 0) return true;
+  const auto number = [&](const char* name) { return b.temporary(name, DataType::f32, {1}); };
+  const LoopView low = number("low"), rest = number("rest"), high = number("high");
+  const LoopView step = b.operand(0).with_shape({1});
+  b.elementwise(low, {step}, kModulo);
+  b.elementwise(rest, {step}, kDigit);
+  b.elementwise(high, {rest}, kModulo);
+  std::vector<int64_t> column(s.size(), 0), row(s.size(), 0);
+  column.back() = 1;
+  int64_t rows = 1;
+  for (size_t d = s.size() - 1; d-- > 0; rows *= s[d]) row[d] = rows;
+  const LoopView u = b.temporary("u", DataType::f32, s), v = b.temporary("v", DataType::f32, s),
+                 far = b.temporary("far", DataType::f32, s);
+  b.statement(s, u.access(), {counter(0, column)}, kModulo);
+  b.statement(s, v.access(), {counter(0, row)}, kModulo);
+  b.statement(s, far.access(), {counter(0, column), counter(0, row)},
+              "floor((x0 + 0.5) * 0.0009794319294809011) + 31 * floor((x1 + 0.5) * 0.0009794319294809011)");
+  const int64_t seed = attr_int(c.op, c.attrs, "seed");
+  const LoopView sum = b.temporary("sum", DataType::f32, s);
+  for (int r = 0; r < kRounds; ++r) {
+    const LoopView &to = r % 2 == 0 ? u : v, &from = r % 2 == 0 ? v : u;
+    const LoopView& key = r % 3 == 0 ? low : r % 3 == 1 ? high : far;
+    b.elementwise(sum, {to, from, key}, fmt::format("x0 + x1 * x1 + x2 + {}", constant_of_round(seed, r)));
+    b.elementwise(to, {sum}, kModulo);
+  }
+  const double ratio = attr_real(c.op, c.attrs, "ratio");
+  const auto least = int64_t(std::llround(ratio * double(kPrime * kPrime)));
+  const std::string kept =
+      fmt::format("select(x0 * {} + x1 >= {}, {:.17g}, 0)", kPrime, least, 1 / (1 - ratio));
+  if (b.has_operand(1)) {
+    b.elementwise(y, {u, v, b.operand(1).with_shape({1})}, "select(x2 != 0, " + kept + ", 1)");
+  } else {
+    b.elementwise(y, {u, v}, kept);
+  }
+  return true;
+}
+
 }  // namespace
 
 void add_sources(Rows& t) {
@@ -133,6 +212,11 @@ void add_sources(Rows& t) {
       by_loops(kSource, "range", {"Range"}, {"start", "limit", "delta"}, 0, {}, shape_range, loops_range);
   range.constant_operands = {0, 1, 2};
   t.push_back(range);
+  OpDef mask = by_loops(OpKind::loops, "dropout_mask", {}, {"step", "trains"}, 1,
+                        {integers("shape", true), real("ratio", 0.5), integer("seed", 0)}, shape_dropout_mask,
+                        loops_dropout_mask);
+  mask.no_gradient = "a mask jumps with the number of the step";
+  t.push_back(noted(mask, "0 where an element is dropped, else 1 / (1 - ratio); 1 where nothing is trained"));
 }
 
 }  // namespace cs::ops

@@ -152,7 +152,7 @@ struct HostScalar {
   std::string input;                 // among HostPart::values, one element
   std::optional<LearningRate> rate;  // none: the number of the step, from 1 on
   int64_t samples = 1;               // that make one step; the value is the same for all of them
-  bool last = false;                 // instead of both: 1 for the last sample of a step, 0 for the others
+  bool last = false;                 // instead of both: 1 for the last sample, 0 for others; samples 0: 1 if it trains
   double value(int64_t sample) const {
     if (last) return (sample + 1) % samples == 0 ? 1 : 0;
     const int64_t step = sample / samples;

@@ -193,7 +193,9 @@ void read_scalar(YamlMap& map, HostScalar& s, Diag& diag) {
   if (s.rate) map.optional("steps_restart", s.rate->steps_restart);
   map.optional("samples", s.samples);
   map.optional("last", s.last);
-  if (s.samples < 1) diag.error(map.loc(), fmt::format("a step has at least one sample, not {}", s.samples));
+  // Without samples it says whether a step trains.
+  if (s.samples < (s.last ? 0 : 1))
+    diag.error(map.loc(), fmt::format("a step has at least one sample, not {}", s.samples));
   if (s.rate && s.last)
     diag.error(map.loc(), "a scalar is a rate or says which sample is the last, not both");
 }

@@ -257,7 +257,8 @@ void add_model_run(RunReport& r, const HostPart& host, const Machine& machine, c
   r.sample_end = run.sample_end;
   r.training = has_states(host);
   for (const NamedArray& a : run.outputs)
-    if (r.training && a.tensor.elements() == run.samples && data_type_is_float(a.tensor.type.dtype))
+    if (r.training && !a.name.starts_with("eval.") && a.tensor.type.rank() > 0 &&
+        a.tensor.elements() == a.tensor.type.shape[0] && data_type_is_float(a.tensor.type.dtype))
       r.curves.push_back({a.name, to_doubles(a)});
   r.launches = run.launches;
   r.host_call_seconds = run.host_seconds;

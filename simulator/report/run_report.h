@@ -161,6 +161,13 @@ struct Curve {
   std::vector<double> values;
 };
 
+// A round of evaluation: means over its batches of the loss and the metrics.
+struct Evaluation {
+  int64_t after_steps = 0;  // of training
+  int64_t batches = 0;
+  std::vector<std::pair<std::string, double>> means;
+};
+
 struct RunReport {
   std::string program, model, policy, dtype, machine;
   int fabric_width = 0, fabric_height = 0;
@@ -176,6 +183,7 @@ struct RunReport {
   std::vector<Cycle> sample_end;
   bool training = false;             // samples are steps
   std::vector<Curve> curves;         // of training: outputs of one number, the loss among them
+  std::vector<Evaluation> evaluations;
   TrainingFigures steps;             // of training
   std::vector<LaunchSpan> launches;  // in order; a streamed network launches nothing
   // Cycles in which a launch was under way.

@@ -267,6 +267,7 @@ Json stats(const RunReport& r) {
            {"samples_per_second", or_null(r.samples_per_second)},
            {"sample_end", r.sample_end},
            {"curves", curves_json(r)},
+           {"evaluations", evaluations_json(r)},
            {"training", training_json(r)},
            {"flops", r.flops},
            {"utilisation", r.utilisation},

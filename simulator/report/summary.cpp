@@ -38,6 +38,17 @@ std::string curves_text(const RunReport& r) {
   return out;
 }
 
+std::string evaluations_text(const RunReport& r) {
+  std::string out;
+  for (const Evaluation& e : r.evaluations) {
+    std::string means;
+    for (const auto& [name, mean] : e.means) means += fmt::format("{}{} {:.6g}", means.empty() ? "" : ", ", name, mean);
+    out += fmt::format("  {:13} {}{} (mean of {} batches)\n", "evaluation",
+                       r.training ? fmt::format("after {} steps: ", e.after_steps) : "", means, e.batches);
+  }
+  return out;
+}
+
 // What a step consists of, where its bytes are, what of it crosses the edge.
 std::string training_text(const RunReport& r) {
   if (!r.training) return "";
@@ -239,7 +250,7 @@ std::string one_line(const RunReport& r) {
 }
 
 std::string summary(const RunReport& r) {
-  std::string out = head(r) + curves_text(r) + figures(r) + training_text(r) + host_text(r);
+  std::string out = head(r) + curves_text(r) + evaluations_text(r) + figures(r) + training_text(r) + host_text(r);
   if (r.check) out += "  check         " + check_text(r) + "\n";
   for (const auto& [fault, count] : r.allowed)
     out += fmt::format("  allowed       {} ({} times)\n", fault, count);

@@ -20,6 +20,18 @@ Json curves_json(const RunReport& r) {
   return out;
 }
 
+// Null for runs that evaluate nothing.
+Json evaluations_json(const RunReport& r) {
+  if (r.evaluations.empty()) return nullptr;
+  Json out = Json::array();
+  for (const Evaluation& e : r.evaluations) {
+    Json round = {{"after_steps", e.after_steps}, {"batches", e.batches}};
+    for (const auto& [name, mean] : e.means) round[name] = std::isfinite(mean) ? Json(mean) : Json(nullptr);
+    out.push_back(std::move(round));
+  }
+  return out;
+}
+
 Json training_json(const RunReport& r) {
   if (!r.training) return nullptr;
   const double steps = std::max(1, r.iterations);

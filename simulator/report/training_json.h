@@ -8,6 +8,7 @@
 namespace cs::sim {
 
 nlohmann::ordered_json curves_json(const RunReport&);
+nlohmann::ordered_json evaluations_json(const RunReport&);
 nlohmann::ordered_json training_json(const RunReport&);
 
 }  // namespace cs::sim

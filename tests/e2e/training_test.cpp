@@ -308,6 +308,44 @@ TEST_F(Training, BatchNormTakesTheStatisticsOfTheBatch) {
   EXPECT_EQ(text.out.find("tensor: variance"), std::string::npos);
 }
 
+// The same elements go on the wafer and on the host, step by step, and in a run that is resumed.
+TEST_F(Training, DropoutDropsWhatTheHostDrops) {
+  const std::vector<std::string> rate{"--set", "model.dropout=0.25"};
+  std::vector<std::string> on_host = rate;
+  on_host.insert(on_host.end(), {"--autogen-policy", "disabled"});
+  compile("mlp", on_host);
+  train("mlp", 3, file("mlp.start.npz"), path("host.npz"));
+  const auto host = numbers(arrays_of(path("out.npz")), "loss");
+  std::vector<std::string> on_wafer = rate;
+  on_wafer.insert(on_wafer.end(), {"--host-ops", "forbid"});
+  compile("mlp", on_wafer);
+  train("mlp", 3, file("mlp.start.npz"), path("three.npz"));
+  const auto wafer = numbers(arrays_of(path("out.npz")), "loss");
+  ASSERT_EQ(wafer.size(), 3u);
+  for (size_t i = 0; i < 3; ++i) EXPECT_NEAR(wafer[i], host[i], 1e-5 * host[i]) << i;
+  for (const char* w : {"layer0_w", "classifier_w"})
+    EXPECT_LT(distance(numbers(arrays_of(path("three.npz")), w), numbers(arrays_of(path("host.npz")), w)), 1e-6) << w;
+  // Without dropout the losses are others.
+  const auto expected = numbers(arrays_of(file("mlp.expected.npz")), "loss");
+  EXPECT_GT(std::abs(wafer[0] - expected[0]), 1e-3);
+  train("mlp", 1, file("mlp.start.npz"), path("one.npz"));
+  train("mlp", 2, path("one.npz"), path("resumed.npz"));
+  EXPECT_EQ(slurp(path("resumed.npz")), slurp(path("three.npz")));
+}
+
+// Copies of the network for shares of a batch compute what one network does.
+TEST_F(Training, CopiesForSharesOfABatchAreOneStep) {
+  compile("mlp", {"--set", "runconfig.batch_copies=4"});
+  train("mlp", 5, file("mlp.start.npz"), path("state.npz"));
+  expect_as_pytorch("mlp", 5, 1e-5);
+  const ChildResult r = run("cs-objdump", {path("step.csp"), "--text"});
+  EXPECT_THAT(r.out, HasSubstr("layer0_copy3"));
+  const ChildResult uneven =
+      run("cs-compile", {file("mlp.yaml"), "--set", "runconfig.batch_copies=3", "-o", path("a.csp")});
+  EXPECT_EQ(uneven.exit_code, 1);
+  EXPECT_THAT(uneven.err, HasSubstr("16 samples have no 3 equal shares"));
+}
+
 TEST_F(Training, SaysWhatIsMissing) {
   const std::string model = file("mlp.yaml");
   const auto refused = [&](std::vector<std::string> set, const std::string& why) {

@@ -74,6 +74,19 @@ bool has_baselines(const CompileOptions& options) {
   return options.baselines && !options.only_mapping && !options.only_passes;
 }
 
+// A step of training whose batch is in several copies of the network may have no room on a small fabric where one
+// network has; false: it is one already.
+bool take_one_copy(const CompileOptions& options, graph::Graph& model) {
+  if (model.states.empty()) return false;
+  std::vector<std::string> config = options.set_config;
+  config.emplace_back("runconfig.batch_copies=1");
+  Diag ignored;
+  auto other = frontend::load_model(options.input, {options.dims, config}, ignored);
+  if (!other || other->nodes().size() == model.nodes().size()) return false;
+  model = std::move(*other);
+  return true;
+}
+
 // The graph half and the CSL half, as often as something does not fit, in the form that is best.
 bool compile_kernels(const CompileOptions& given, Compiled& out, passes::Fallbacks& fallbacks, Diag& diag) {
   CompileOptions options = given;
@@ -96,6 +109,10 @@ bool compile_kernels(const CompileOptions& given, Compiled& out, passes::Fallbac
   {
     const progress::Within joined(0, choose ? kJoined : 1);
     ok = compile_form(options, pipeline, start, f);
+    if (!ok && take_one_copy(options, *model)) {
+      f = begin_form(f.form, start, out.machine);
+      ok = compile_form(options, pipeline, start, f);
+    }
   }
   const progress::Within rest(choose ? kJoined : 0, 1);
   if (ok && choose) take_best_form(options, pipeline, start, f);

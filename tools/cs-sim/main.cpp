@@ -77,8 +77,16 @@ void add_options(CLI::App& app, SimOptions& o, LaterOptions& later) {
       ->group("Data");
   app.add_option(
          "--data", o.data,
-         "npz for a program that trains: step i takes slice i of every array, again from the start when\n"
+         "npz for a program that trains or evaluates: step i takes slice i of every array, again from the start when\n"
          "they are used up; arrays are [steps, ...] or [steps * batch, ...]")
+      ->group("Training");
+  app.add_option("--eval-data", o.eval_data,
+                 "npz for a program of mode train_and_eval: after the last step all slices are evaluated; without "
+                 "--data nothing is trained")
+      ->group("Training");
+  app.add_option("--eval-every", o.eval_every, "evaluate after every so many steps too")
+      ->check(CLI::Range(1, 1'000'000))
+      ->needs("--eval-data")
       ->group("Training");
   app.add_option("--state-in", o.state_in,
                  "npz with weights and optimizer state to go on from (default: as compiled)")

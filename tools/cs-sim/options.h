@@ -14,6 +14,8 @@ struct SimOptions {
   std::string program, machine;
   std::string inputs, expect, outputs;
   std::string data, state_in, state_out;  // training
+  std::string eval_data;                  // for steps that only evaluate
+  int eval_every = 0;                     // steps of training between two evaluations; 0: one at the end
   int iterations = 0;  // 0: as many samples as the inputs hold (8 with --report)
   std::vector<std::string> launch;
   std::string against, report;

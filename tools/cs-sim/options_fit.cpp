@@ -1,6 +1,8 @@
 // --launch is for CSL; --data and states are for training.
 #include "tools/cs-sim/options_fit.h"
 
+#include "runtime/host/training_data.h"
+
 namespace cs {
 
 bool options_fit(const SimOptions& o, const Program& p, Diag& diag) {
@@ -10,16 +12,18 @@ bool options_fit(const SimOptions& o, const Program& p, Diag& diag) {
                   "give its inputs with --inputs");
     return false;
   }
-  const bool trains = runs_by_itself(p) && has_states(*p.host);
-  if (!trains && !(o.data.empty() && o.state_in.empty() && o.state_out.empty())) {
-    diag.error_at(!o.data.empty()       ? "--data"
-                  : !o.state_in.empty() ? "--state-in"
-                                        : "--state-out",
-                  "is for programs that train; this one has no state that goes on from step to step",
-                  "give what a model infers from with --inputs");
+  const bool steps = runs_by_itself(p) && runs_in_steps(*p.host), trains = steps && has_states(*p.host);
+  const std::string states = !o.state_in.empty() ? "--state-in" : !o.state_out.empty() ? "--state-out" : "";
+  if (steps && !trains && !states.empty()) {
+    diag.error_at(states, "is for programs that train; this one evaluates with the weights that it was compiled with",
+                  "runconfig.checkpoint_path names a file of others");
     return false;
   }
-  return true;
+  if (steps || (o.data.empty() && o.eval_data.empty() && states.empty())) return true;
+  diag.error_at(!o.data.empty() ? "--data" : !o.eval_data.empty() ? "--eval-data" : states,
+                "is for programs that train; this one has no state that goes on from step to step",
+                "give what a model infers from with --inputs");
+  return false;
 }
 
 }  // namespace cs

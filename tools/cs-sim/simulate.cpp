@@ -33,6 +33,7 @@
 #include "tools/cs-sim/baselines.h"
 #include "tools/cs-sim/check.h"
 #include "tools/cs-sim/child.h"
+#include "tools/cs-sim/evaluation.h"
 #include "tools/cs-sim/launch_run.h"
 #include "tools/cs-sim/options_fit.h"
 #include "tools/cs-sim/progress.h"
@@ -88,7 +89,7 @@ class Simulation {
   bool read_inputs();
   bool build_device();
   bool is_model() const { return runs_by_itself(loaded_.program); }
-  bool run_program();
+  bool run_program() { return is_model() ? run_network() : run_exports(); }
   bool run_network();
   bool run_exports();
   void collect_figures();
@@ -114,7 +115,8 @@ class Simulation {
   Diag diag_;
   LoadedProgram loaded_;
   Machine machine_;
-  std::vector<NamedArray> inputs_, outputs_;
+  std::vector<NamedArray> inputs_, evaluation_, outputs_;
+  std::vector<bool> evaluates_;  // each step: whether it trains nothing
   std::optional<std::vector<NamedArray>> expected_;
   std::unique_ptr<SimDevice> device_;
   std::unique_ptr<sim::TimelineSampler> sampler_;
@@ -156,16 +158,17 @@ bool Simulation::read_inputs() {
     auto arrays = read_npz(file, diag_);
     if (!arrays) return false;
     inputs_ = std::move(*arrays);
-    if (is_model() && has_states(*loaded_.program.host) && !slice_data(*loaded_.program.host, inputs_, diag_))
+    if (is_model() && runs_in_steps(*loaded_.program.host) && !slice_data(*loaded_.program.host, inputs_, diag_))
       return false;
-  } else if (is_model()) {
+  }
+  if (!o_.eval_data.empty() && !read_evaluation(o_, *loaded_.program.host, evaluation_, diag_)) return false;
+  if (o_.data.empty() && !o_.eval_data.empty()) {
+    inputs_ = evaluation_;
+  } else if (o_.data.empty() && o_.inputs.empty() && is_model()) {
     inputs_ = random_inputs(*loaded_.program.host, std::max(1, iterations()), o_.seed);
   }
-  if (!o_.expect.empty()) {
-    expected_ = read_npz(o_.expect, diag_);
-    if (!expected_) return false;
-  }
-  return true;
+  if (!o_.expect.empty()) expected_ = read_npz(o_.expect, diag_);
+  return o_.expect.empty() || expected_;
 }
 
 // 0: as many samples as the inputs hold.
@@ -177,7 +180,11 @@ int Simulation::iterations() const {
 
 int Simulation::samples_to_run() {
   Diag later;  // what is wrong with the inputs is reported by the run
-  return iterations() > 0 ? iterations() : samples_in(*loaded_.program.host, inputs_, later);
+  const HostPart& host = *loaded_.program.host;
+  const int steps = iterations() > 0 ? iterations() : samples_in(host, inputs_, later);
+  if (o_.eval_data.empty()) return steps;
+  evaluates_ = evaluating_steps(o_.data.empty() ? 0 : steps, samples_in(host, evaluation_, later), o_.eval_every);
+  return int(evaluates_.size());
 }
 
 bool Simulation::build_device() {
@@ -215,19 +222,15 @@ bool Simulation::build_device() {
   return true;
 }
 
-bool Simulation::run_program() { return is_model() ? run_network() : run_exports(); }
-
 bool Simulation::run_network() {
-  ModelRunOptions options;
-  options.samples = iterations();
-  if (!o_.state_in.empty()) options.states = &checkpoint_.states;
-  options.steps_before = checkpoint_.steps;
+  const ModelRunOptions options{.samples = o_.eval_data.empty() ? iterations() : samples_to_run(),
+                                .states = o_.state_in.empty() ? nullptr : &checkpoint_.states,
+                                .steps_before = checkpoint_.steps,
+                                .evaluates = evaluates_,
+                                .evaluation = &evaluation_};
   network_ = run_model(*device_, loaded_.weights, inputs_, options, diag_);
-  if (!network_) return false;
-  status_ = network_->status;
-  outputs_ = network_->outputs;
-  checkpoint_ = {network_->states, checkpoint_.steps + network_->samples};
-  return true;
+  if (network_) status_ = network_->status;
+  return network_.has_value();
 }
 
 bool Simulation::run_exports() {
@@ -252,7 +255,11 @@ void Simulation::collect_figures() {
   sim::Timeline timeline = std::move(report_.timeline);
   report_ = sim::collect(device_->engine(), std::max(device_->now(), network_ ? network_->cycles : 0));
   report_.timeline = std::move(timeline);
-  if (network_) sim::add_model_run(report_, *loaded_.program.host, machine_, *network_);
+  if (network_) {
+    report_.evaluations = tell_apart(*loaded_.program.host, *network_, evaluates_, checkpoint_);
+    outputs_ = network_->outputs;
+    sim::add_model_run(report_, *loaded_.program.host, machine_, *network_);
+  }
   if (profile_) {
     profile_->end();
     sim::add_profile(report_, *profile_);
