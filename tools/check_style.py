@@ -23,7 +23,7 @@ RUNTIME_ORDER = ["support", "machine", "numerics", "isa", "program", "ops", "hos
 # Third-party headers and the only places that may include them.
 HOMES = [
     (r"yaml-cpp/", ["runtime/support/"]),
-    (r"systemc|tlm", ["simulator/systemc/", "tools/cs-sim/"]),
+    (r"systemc|tlm", ["simulator/systemc/", "tools/cs-sim/", "tools/api/wafersmith/systemc"]),
     (r"boost/", ["compiler/algo/"]),
     (r"(onnx|google/protobuf)/", ["compiler/frontend/"]),
     (r"Eigen/", ["runtime/ops/"]),

@@ -18,6 +18,7 @@
 #include "runtime/host/device.h"
 #include "runtime/machine/machine.h"
 #include "runtime/program/program.h"
+#include "simulator/engine/pe_state.h"
 #include "simulator/engine/stats.h"
 #include "simulator/engine/trace.h"
 
@@ -26,7 +27,7 @@ namespace cs::sim {
 struct EngineOptions {
   int block_width = 32, block_height = 32;
   int threads = 1;
-  int parallel_work = 1500;  // lanes and cores per cycle below which one thread does them all
+  int parallel_work = 1500;        // lanes and cores per cycle below which one thread does them all
   std::vector<std::string> allow;  // faults that are counted instead of ending the run (allowable_faults())
 };
 
@@ -58,8 +59,8 @@ class Engine {
   Cycle next_event() const;  // earliest cycle >= now() in which something can happen; kNever if none
   // Runs all cycles in [now(), to). Stops early (now() < to) after a fault, or at the end of the cycle in
   // which an armed watch fired. With `past_end` false the clock also stays behind the last event when nothing
-  // can happen before or after `to`. If nobody looks at PEs before the cycle `unseen`, cores may have run ahead
-  // of `to` when it returns: their state is then that of a later cycle.
+  // can happen before or after `to`. If nobody looks at PEs before the cycle `unseen`, cores may have run
+  // ahead of `to` when it returns: their state is then that of a later cycle.
   void step(Cycle to, bool past_end = true, Cycle unseen = 0);
   // Nothing can happen without the host; `blocked` tells a deadlock (work is waiting) from a clean end.
   bool idle() const { return next_event() == kNever; }
@@ -68,7 +69,7 @@ class Engine {
   // Wavelets left in lanes and queues, one line per place ("PE (3, 0): input queue 2, color 5: 3 wavelets").
   std::vector<std::string> leftovers() const;
   bool faulted() const;
-  const RunStatus& fault() const;  // fault name, cycle, PE, source line
+  const RunStatus& fault() const;                    // fault name, cycle, PE, source line
   uint64_t allowed(const std::string& fault) const;  // how often it happened and was let pass
 
   // ---- blocks, for the SystemC shell
@@ -83,7 +84,14 @@ class Engine {
   std::vector<LaunchSpan> launches() const;  // every launch so far, whether it is over or not
   size_t commands_pending() const;  // launches not started plus PEs whose command stream is not ready again
   void send(int port, std::span<const uint32_t> data, Cycle not_before);
+  // A control wavelet enters as data does.
+  void send_control(int port, uint32_t data, Cycle not_before);
   const std::vector<PortEvent>& received(int port) const;
+  // An output port takes so many wavelets in all since load; beyond them the fabric waits. Before the first
+  // call it takes any.
+  void accept(int port, size_t total);
+  // An output port also receives the control wavelets that reach it; else they end there unseen.
+  void keep_controls(int port);
   Cycle entered(int port, size_t i) const;
   void watch(int port, size_t count);
   // Host streams at the ramps of a rectangle; false (reported) if a PE has none of this color and direction.
@@ -103,6 +111,8 @@ class Engine {
   uint64_t instructions() const;
   void set_trace(TraceSink*);  // nullptr: off
   PeProbe probe(Coord) const;
+  PeState state(Coord) const;           // all that is inside (pe_state.h)
+  std::vector<Coord> waiting() const;  // PEs that have something begun and not ended
   bool running(Coord) const;  // a task or an operation on a microthread
   // Gets every line that a PE writes to the log (<simprint>), in order of cycle, row and column.
   using PrintSink = std::function<void(Cycle, Coord, const std::string&)>;

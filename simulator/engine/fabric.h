@@ -166,12 +166,14 @@ struct PortState {
   struct Chunk {
     std::vector<uint32_t> data;
     Cycle not_before = 0;
+    bool control = false;
   };
   std::vector<Chunk> chunks;  // input: what is still to be sent, from (chunk, offset)
   size_t chunk = 0, offset = 0;
   uint32_t link = 0;        // of the block's links
   size_t limit = SIZE_MAX;  // output: wavelets that the host has asked for
   size_t taken = 0;         // output of a stream: of `received`, handed to the host
+  bool controls = false;    // output: control wavelets are received too
   bool waits_for_room = false;
   std::vector<Cycle> entered;  // input: departure onto the edge link
   std::vector<PortEvent> received;

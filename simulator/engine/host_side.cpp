@@ -106,6 +106,29 @@ void Engine::send(int port, std::span<const uint32_t> data, Cycle not_before) {
   impl_->refresh(*home.block);
 }
 
+void Engine::send_control(int port, uint32_t data, Cycle not_before) {
+  PortHome& home = impl_->ports.at(size_t(port));
+  home.block->ports[home.index].chunks.push_back({{data}, not_before, true});
+  home.block->port_wheel.push(std::max(impl_->now, not_before), home.index);
+  impl_->refresh(*home.block);
+}
+
+void Engine::keep_controls(int port) {
+  PortHome& home = impl_->ports.at(size_t(port));
+  home.block->ports[home.index].controls = true;
+}
+
+void Engine::accept(int port, size_t total) {
+  PortHome& home = impl_->ports.at(size_t(port));
+  PortState& p = home.block->ports[home.index];
+  if (total == p.limit) return;
+  p.limit = total;
+  if (p.received.size() >= total) return;
+  p.waits_for_room = true;
+  home.block->port_wheel.push(impl_->now, home.index);
+  impl_->refresh(*home.block);
+}
+
 const std::vector<PortEvent>& Engine::received(int port) const {
   const PortHome& home = impl_->ports.at(size_t(port));
   return home.block->ports[home.index].received;

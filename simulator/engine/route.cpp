@@ -358,9 +358,9 @@ inline void Block::deliver(ColorNode& n, int port, Entry e, Cycle now) {
 void Block::deliver_to_host(PortState& p, Entry e, Cycle now, Cycle arrives) {
   PortLink& link = links[p.link];
   link.next_free = std::max(link.next_free, double(now)) + link.period;
-  // A control wavelet ends here: its commands were for the routers on the way, the host takes data.
-  if (e & kEntryControl) return;
-  p.received.push_back({entry_data(e), arrives, false});
+  // A control wavelet ends here: its commands were for the routers on the way, unless a model goes on with them.
+  if ((e & kEntryControl) && !p.controls) return;
+  p.received.push_back({entry_data(e), arrives, (e & kEntryControl) != 0});
   if (p.watch != 0 && p.received.size() >= p.watch) watch_fired = true;
   if (p.program_port < 0) --stream_words;
 }

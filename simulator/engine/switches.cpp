@@ -147,7 +147,8 @@ void Block::push_sources(Cycle now) {
   for (uint32_t index : sources_) {
     PortState& p = ports[index];
     Cycle lands = now + Cycle(world.machine.router.hop_cycles);
-    push_lane(p.lane, make_entry(p.chunks[p.chunk].data[p.offset++], 0, lands), lands);
+    const PortState::Chunk& chunk = p.chunks[p.chunk];
+    push_lane(p.lane, make_entry(chunk.data[p.offset++], chunk.control ? kEntryControl : 0, lands), lands);
     p.entered.push_back(now);
     PortLink& link = links[p.link];
     link.next_free = std::max(link.next_free, double(now)) + link.period;

@@ -1,14 +1,11 @@
-// Shell: sets SystemC up once (reports to stderr, no banner) and forwards to the wafer module.
+// Shell: sets SystemC up once (reports to stderr, no banner) and forwards to the wafer.
 #include "simulator/systemc/shell.h"
 
 #include <cstdlib>
 #include <iostream>
 #include <systemc>
 
-#include "simulator/systemc/wafer_module.h"
-
-// The shared library asks for this symbol. Our tools have a main of their own and drive sc_start themselves.
-int sc_main(int, char**) { return 0; }
+#include "simulator/systemc/driven_wafer.h"
 
 namespace cs::sim {
 namespace {
@@ -29,7 +26,7 @@ void set_up_systemc() {
 
 Shell::Shell(Engine& engine, const ShellOptions& options) {
   set_up_systemc();
-  wafer_ = std::make_unique<WaferModule>("wafer", engine, options);
+  wafer_ = std::make_unique<DrivenWafer>("wafer", engine, options);
 }
 
 Shell::~Shell() = default;
@@ -41,5 +38,7 @@ void Shell::set_sampler(Cycle first, std::function<Cycle()> sampler) {
 }
 
 void Shell::close_waveform() { wafer_->close_waveform(); }
+
+WaferModule& Shell::wafer() { return *wafer_; }
 
 }  // namespace cs::sim

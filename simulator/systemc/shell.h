@@ -1,7 +1,9 @@
-// Shell: the engine under SystemC, for those who do not include SystemC themselves (the tools).
+// Shell: the engine under SystemC, for those who do not include SystemC themselves (the tools). It drives
+// sc_start: each run ends when its request is fulfilled.
 //
 // SystemC allows one elaboration per process, so there is one Shell per process, built after Engine::load.
-// What SystemC wants to say goes to stderr; stdout belongs to the tool.
+// What SystemC wants to say goes to stderr; stdout belongs to the tool. One cycle is 1 ns here, whatever the
+// machine's clock, so that a waveform reads in cycles.
 #pragma once
 
 #include <functional>
@@ -13,6 +15,7 @@
 
 namespace cs::sim {
 
+class DrivenWafer;
 class WaferModule;
 
 struct ShellOptions {
@@ -41,10 +44,10 @@ class Shell {
   // Calls `sampler` when the clock is at `first`, and then at the cycle that it returned each time.
   void set_sampler(Cycle first, std::function<Cycle()> sampler);
   void close_waveform();
-  WaferModule& wafer() { return *wafer_; }
+  WaferModule& wafer();
 
  private:
-  std::unique_ptr<WaferModule> wafer_;
+  std::unique_ptr<DrivenWafer> wafer_;
 };
 
 }  // namespace cs::sim

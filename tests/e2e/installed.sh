@@ -36,6 +36,19 @@ run cs_python static_graphs/run_snippet.py retrace
 "$cmake" --build consumer >>consumer.log
 net="$source/models/mnist_mlp"
 consumer/consumer "$net/model.onnx" "$net/inputs_0.npz" "$net/expected_0.npz" sim/chain_layout.csl
+# Models around an installed wafer: a bench that holds wavelets up, a DMA engine over TLM, wafers joined at an edge.
+"$cmake" -S "$source/tests/installed/systemc" -B models -G Ninja -DCMAKE_BUILD_TYPE=Release "-DCMAKE_PREFIX_PATH=$prefix" >models.log
+"$cmake" --build models >>models.log
+cp "$source"/tests/installed/systemc/chain_* .
+chain() { run cs-compile chain_layout.csl --host chain_streams.yaml --params=width:8 -q "$@"; }
+chain -m wse2 -o chain_wse2.csp
+chain -m wse3 --set machine.clock_mhz=1100 -o chain_wse3.csp
+run cs-compile sim/chain_layout.csl --params=P:4,B:8,buffered:false -m wse2 -q -o sum.csp
+models/bench chain_wse2.csp 0
+models/bench chain_wse3.csp 50
+models/dma sum.csp
+models/two_wafers chain_wse2.csp chain_wse3.csp
+
 pc=$(find "$prefix" -name wafersmith.pc -printf %h)
 flags=$(PKG_CONFIG_PATH="$pc" pkg-config --cflags --libs wafersmith)
 eval "c++ -std=c++20 -O1 '$source/tests/installed/main.cpp' -o by_pkg_config $flags"

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "runtime/host/child_device.h"
+#include "runtime/host/exports.h"
 #include "runtime/host/session.h"
 
 namespace py = pybind11;
@@ -191,6 +192,10 @@ py::dict Simulation::describe() const {
     d["function"] = e.is_function;
     d["type"] = std::string(data_type_name(e.type));
     d["parameters"] = parameters;
+    if (const auto extent = e.is_function ? std::nullopt : extent_of_export(p, e.name)) {
+      d["rect"] = py::make_tuple(extent->rect.x, extent->rect.y, extent->rect.w, extent->rect.h);
+      d["elements"] = extent->elements;
+    }
     exports.append(d);
   }
   for (const HostPort& port : p.ports) {

@@ -280,8 +280,48 @@ TEST(FabricTiming, host_ports_keep_order_rate_and_cycles) {
   }
 }
 
-// Two streams that enter at one place, and two that leave at one place, share a link of one wavelet per cycle: they
-// take turns. The same two at places of their own do not.
+// A port that takes two in all, then three more from cycle 100 on. Routers at 11 to 14: the third one would
+// leave the last router in cycle 16; there is room for it in 100, so it leaves in 101 and is outside at 102.
+TEST(FabricTiming, an_output_takes_as_many_as_it_is_told) {
+  Fabric f(wse2(), 4, 1);
+  f.route({0, 0, 4, 1}, 5, {"W>E"});
+  int in = f.port("in", true, Port::west, 0, 5), out = f.port("out", false, Port::east, 0, 5);
+  Simulation run(f);
+  run.engine.accept(out, 2);
+  run.engine.send(in, std::vector<uint32_t>{1, 2, 3, 4, 5}, 10);
+  run.engine.step(100);
+  EXPECT_EQ(run.engine.received(out).size(), 2u);
+  EXPECT_TRUE(run.engine.idle());
+  run.engine.accept(out, 5);
+  run.finish();
+  ASSERT_EQ(run.engine.received(out).size(), 5u);
+  for (size_t i = 0; i < 5; ++i) EXPECT_EQ(run.engine.received(out)[i].cycle, i < 2 ? 15 + i : 100 + i);
+}
+
+// Control wavelets travel as data do, and end at the edge unless they are asked for.
+TEST(FabricTiming, control_wavelets_cross_the_edges_on_request) {
+  for (const bool kept : {false, true}) {
+    Fabric f(wse2(), 4, 1);
+    f.route({0, 0, 4, 1}, 5, {"W>E"});
+    int in = f.port("in", true, Port::west, 0, 5), out = f.port("out", false, Port::east, 0, 5);
+    Simulation run(f);
+    if (kept) run.engine.keep_controls(out);
+    run.engine.send(in, std::vector<uint32_t>{1}, 10);
+    run.engine.send_control(in, 7U << 16, 10);
+    run.engine.send(in, std::vector<uint32_t>{3}, 10);
+    run.finish();
+    const auto& got = run.engine.received(out);
+    ASSERT_EQ(got.size(), kept ? 3u : 2u);
+    EXPECT_EQ(got.back().cycle, 17u);
+    if (kept) {
+      EXPECT_TRUE(got[1].control);
+      EXPECT_EQ(got[1].cycle, 16u);
+    }
+  }
+}
+
+// Two streams that enter at one place, and two that leave at one place, share a link of one wavelet per
+// cycle: they take turns. The same two at places of their own do not.
 TEST(FabricTiming, streams_at_one_place_share_the_host_port) {
   for (const bool shared : {true, false}) {
     Fabric f(wse2(), 4, 2);
@@ -297,7 +337,8 @@ TEST(FabricTiming, streams_at_one_place_share_the_host_port) {
       const auto& got = run.engine.received(out[k]);
       ASSERT_EQ(got.size(), 4u);
       for (size_t i = 0; i < 4; ++i) {
-        // Alone: a wavelet per cycle from 10 on, outside after five hops. Shared: every second cycle, b behind a.
+        // Alone: a wavelet per cycle from 10 on, outside after five hops. Shared: every second cycle, b
+        // behind a.
         const Cycle entered = shared ? 10 + 2 * i + k : 10 + i;
         EXPECT_EQ(run.engine.entered(in[k], i), entered) << shared << " " << k;
         EXPECT_EQ(got[i].cycle, entered + 5) << shared << " " << k;

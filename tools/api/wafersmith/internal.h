@@ -10,6 +10,11 @@
 #include "wafersmith/array.h"
 #include "wafersmith/error.h"
 #include "wafersmith/program.h"
+#include "wafersmith/session.h"
+
+namespace cs::sim {
+struct RunReport;
+}
 
 namespace wafersmith {
 
@@ -22,6 +27,9 @@ struct Program::Data {
 std::vector<Message> messages_of(const cs::Diag&);
 // Throws Error with everything that the diagnostics say.
 [[noreturn]] void refuse(const cs::Diag&);
+
+// The public figures of a report.
+Statistics figures_of(const cs::sim::RunReport&);
 
 cs::NamedArray to_named(const Array&);
 Array from_named(const cs::NamedArray&);

@@ -195,23 +195,7 @@ Statistics Session::statistics() const {
     report.launches = s.device.launches();
     report.host_call_seconds = s.host.host_seconds();
   }
-  Statistics out;
-  out.cycles = report.cycles;
-  out.wavelet_hops = report.wavelet_hops;
-  out.instructions = report.instructions;
-  out.flops = report.flops;
-  out.pes_used = report.pes_used;
-  out.utilisation = report.utilisation;
-  out.latency_cycles = report.latency_cycles;
-  out.interval_cycles = report.interval_cycles;
-  out.samples_per_second = report.samples_per_second;
-  for (const cs::sim::KernelReport& k : report.kernels)
-    out.kernels.push_back({k.row.name, k.row.op, std::string(cs::origin_name(k.row.origin)), k.time.busy,
-                           k.time.total() - k.time.busy - k.time.idle, k.time.idle, k.flops});
-  for (const cs::LaunchSpan& l : report.launches)
-    if (l.done()) out.launches.push_back({l.function, l.begin, l.end, l.pes});
-  out.json = cs::sim::stats_json(report);
-  return out;
+  return figures_of(report);
 }
 
 }  // namespace wafersmith

@@ -1,4 +1,4 @@
-"""Static graphs traced from Python, and what lies below the vendor-named host modules: layouts, tools, artefacts.
+"""Models and CSL programs from Python, static graphs traced from it, and what lies below the vendor-named host modules: layouts, tools, artefacts.
 
     import wafersmith as ws
 
@@ -15,8 +15,9 @@ _HOMES = {
     "compilation": ("compile", "CompiledModel"),
     "evaluation": ("evaluate", "Evaluation"),
     "losses": ("autogen_loss",),
+    "library": ("compile_model", "compile_layout", "Program", "Result", "Report", "Session"),
     "errors": ("WafersmithError", "StaticGraphError", "GraphChanged", "CompileError", "OperatorError", "ReloadError",
-               "BackendError", "TraceWarning"),
+               "BackendError", "SimulationError", "TraceWarning"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 _MODULES = ("nn", "losses", "optim", "schedules", "functions")

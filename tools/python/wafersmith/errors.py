@@ -33,6 +33,14 @@ class OperatorError(CompileError):
   """An operator has no kernel on the wafer, and the host must not compute it."""
 
 
+class SimulationError(WafersmithError):
+  """The simulated program failed; `fault` is its name, such as "deadlock" or "out-of-bounds"."""
+
+  def __init__(self, message, fault=""):
+    super().__init__(message)
+    self.fault = fault
+
+
 class ReloadError(WafersmithError):
   """A second program for a wafer that runs one, without reload=True."""
 

@@ -2,6 +2,7 @@
 import os
 import shutil
 import subprocess
+import sys
 
 
 def find(name):
@@ -29,3 +30,9 @@ def run(command, folder=None):
   if result.stderr:
     print(result.stderr, end="", flush=True)
   return result.stdout
+
+
+def main():
+  """What the commands of an installed wheel run: the tool of their own name."""
+  tool = find(os.path.basename(sys.argv[0]))
+  os.execv(tool, [tool, *sys.argv[1:]])
