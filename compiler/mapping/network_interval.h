@@ -35,8 +35,8 @@ struct NetworkInterval {
 };
 
 // What plans of kernels are made of. Of those by formulas, which are of code as it is written, a PE sends its
-// share of a result behind its interval, as fast as it is taken. Those that were walked (refine.cpp) contain that share, and no
-// sender waits for words that its taker or the routers on the way have room for.
+// share of a result behind its interval, as fast as it is taken. Those that were walked (refine.cpp) contain
+// that share, and no sender waits for words that its taker or the routers on the way have room for.
 enum class PlansBy : uint8_t { formulas, walks };
 // Instances have plans; `placed` says that they have places too. `late`: results take so many times as long as
 // estimated. Nothing if a sample waits for itself.
