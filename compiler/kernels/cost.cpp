@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "compiler/kernels/kind.h"
+#include "compiler/kernels/measured.h"
 
 namespace cs::kernels {
 
@@ -134,24 +135,30 @@ std::optional<Cut> cut_work(const Work& work, int w, int h) {
   return cut;
 }
 
-std::optional<Plan> plan_kernel(const Work& work, int w, int h, const Machine& machine) {
-  std::optional<Cut> cut = cut_work(work, w, h);
-  if (!cut) return std::nullopt;
+Plan plan_measured(const Work& work, const Cut& cut, const PeRound& pe, const Machine& machine) {
+  const int w = cut.w, h = cut.h;
   Plan plan;
-  plan.cut = *cut;
-  plan.memory = memory_of(work, *cut);
-  const PeCycles pe = work.kind->pe_cycles(work, *cut, machine);
-  double feed = shared_feed_cycles(work, *cut, feed_cycles(work, *cut, machine), pe.alone());
-  feed = summed_feed_cycles(work, *cut, feed, pe.alone());
+  plan.cut = cut;
+  plan.memory = memory_of(work, cut);
+  double feed = pe.feed > 0 ? pe.feed : feed_cycles(work, cut, machine);
+  feed = shared_feed_cycles(work, cut, feed, pe.alone);
+  feed = summed_feed_cycles(work, cut, feed, pe.alone);
   double out = double(work.m) + (w * h > 1 ? h : 0);
-  double row = std::max({feed, pe.steady(work.kind->words_kept(work, *cut)), out});
+  double row = std::max({feed, pe.steady, out});
   plan.interval_cycles = double(work.rows) * row;
   double stage = machine.ramp.up_cycles + machine.ramp.fp_cycles + machine.ramp.down_cycles + 1 +
                  machine.router.hop_cycles;
   plan.latency_cycles = double(work.rows - 1) * row +
-                        work.kind->last_row_cycles(work, *cut, feed, pe.alone(), machine) + stage * (w - 1) +
+                        work.kind->last_row_cycles(work, cut, feed, pe.alone, machine) + stage * (w - 1) +
                         machine.router.hop_cycles * (h - 1);
   return plan;
+}
+
+std::optional<Plan> plan_kernel(const Work& work, int w, int h, const Machine& machine) {
+  const std::optional<Cut> cut = cut_work(work, w, h);
+  if (!cut) return std::nullopt;
+  const PeCycles pe = work.kind->pe_cycles(work, *cut, machine);
+  return plan_measured(work, *cut, {pe.alone(), pe.steady(work.kind->words_kept(work, *cut))}, machine);
 }
 
 double Bound::cycles() const { return std::max({compute, memory, ramp, link}) + hops; }

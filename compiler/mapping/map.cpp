@@ -16,12 +16,10 @@
 
 namespace cs::mapping {
 
-namespace {
-
-NetworkEstimate estimate_network(const Placed& placed, const Machine& machine) {
+NetworkEstimate estimate_network(const Placed& placed, const Machine& machine, PlansBy plans) {
   const Parts& parts = placed.parts;
   NetworkEstimate e;
-  const auto interval = network_interval(parts, {}, machine, true);
+  const auto interval = network_interval(parts, {}, machine, true, 1, plans);
   if (!interval || interval->slowest_instance < 0) return e;
   e.interval_cycles = interval->cycles;
   e.slowest_cycles = interval->slowest;
@@ -35,6 +33,8 @@ NetworkEstimate estimate_network(const Placed& placed, const Machine& machine) {
   }
   return e;
 }
+
+namespace {
 
 // What PE files and generated modules import from the library.
 void add_library(Mapped& mapped) {
@@ -193,10 +193,12 @@ std::optional<Mapped> map_strips(const graph::Graph& g, const Machine& machine, 
   std::optional<Placed> placed = place_network(parts, plans, options, machine, diag, misfits);
   if (!placed) return std::nullopt;
   mapped.figures = placed->figures;
-  mapped.estimate = estimate_network(*placed, machine);
+  mapped.estimate = estimate_network(*placed, machine, PlansBy::formulas);
   if (!place_copies(*placed, options, machine, mapped, diag)) return std::nullopt;
+  mapped.estimate.planned_cycles = mapped.estimate.interval_cycles;
   times.mark("place and route", mapped.seconds);
   if (!emit(g, *placed, machine, mapped, diag, misfits)) return std::nullopt;
+  if (options.copies.count == 1) mapped.placed = std::make_shared<Placed>(std::move(*placed));
   times.mark("emit", mapped.seconds);
   return mapped;
 }

@@ -96,6 +96,7 @@ struct PlacementFigures {
 // where paths meet again (network_interval.h); of several copies, what they do together.
 struct NetworkEstimate {
   double interval_cycles = 0;
+  double planned_cycles = 0;  // the same by the formulas with which kernels were chosen, before there was code
   double host_cycles = 0;     // no interval is shorter, however many copies there are: the host's network
   double slowest_cycles = 0;  // of the slowest kernel alone
   std::string slowest;
@@ -107,6 +108,8 @@ struct FlowReport {
   int color = 0;
   int hops = 0;
 };
+
+struct Placed;  // place_network.h
 
 struct Mapped {
   bool too_slow = false;                     // by MapOptions::too_slow; there is nothing else then
@@ -121,6 +124,7 @@ struct Mapped {
   std::vector<Placement> placement;
   PlacementFigures figures;
   NetworkEstimate estimate;
+  std::shared_ptr<Placed> placed;  // what it is an estimate of; null of operands on PEs and of several copies
   std::vector<FlowReport> flows;
   std::string floorplan;                                // ASCII picture
   std::string fit;                                      // memory by kernel, for --explain fit
@@ -134,6 +138,10 @@ std::optional<Mapped> map_graph(const graph::Graph&, const Machine&, const MapOp
 
 // Attaches host part and ports to a machine part that compile_csl made from `mapped.files`.
 void attach(const Mapped&, Program&);
+
+// The estimate of the network, and the intervals of its kernels in `placement`, by walks over the tile code that they
+// became (compiler/csl/walk.h) instead of the formulas of their kinds. What kernels wait for stays as it was.
+void refine_estimate(Mapped&, const Program&, const Machine&, int threads);
 
 // A generated kernel alone and its counterpart: same operators, shapes, dtype and rectangle. Several bases take
 // turns on it.

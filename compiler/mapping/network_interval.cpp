@@ -16,8 +16,8 @@ constexpr double kHopsUnplaced = 8;  // of a stream between neighbours
 
 class Events {
  public:
-  Events(const Parts& parts, const Slack& slack, const Machine& machine, bool placed, double late)
-      : parts_(parts), machine_(machine), placed_(placed), skews_(skews_of(parts)) {
+  Events(const Parts& parts, const Slack& slack, const Machine& machine, bool placed, double late, PlansBy plans)
+      : parts_(parts), machine_(machine), placed_(placed), walked_(plans == PlansBy::walks), skews_(skews_of(parts)) {
     for (Skew& k : skews_) k.until_first *= late, k.until_last *= late, k.again *= late;
     for (const Instance& inst : parts.instances) {
       takes_.emplace_back(size_t(inst.work.operands));
@@ -25,6 +25,7 @@ class Events {
       sends_.emplace_back(std::max<size_t>(1, inst.results.size()));
       sent_words_.emplace_back(sends_.back().size(), 0);
       sending_.emplace_back(sends_.back().size());
+      room_.emplace_back(sends_.back().size());
     }
     for (size_t s = 0; s < parts.streams.size(); ++s) made_by(s);
     for (size_t s = 0; s < parts.streams.size(); ++s) taken_by(s, slack);
@@ -88,6 +89,7 @@ class Events {
     if (stream.initial) sends_before_[size_t(stream.producer)] = 1;
     sent_words_[size_t(stream.producer)][size_t(stream.result)] = stream.words;
     sending_[size_t(stream.producer)][size_t(stream.result)] = pace(stream);
+    room_[size_t(stream.producer)][size_t(stream.result)] = room(stream);
   }
 
   // Cycles from the first word to the last one, as the slowest taker takes them. A buffer takes them at once, and
@@ -99,6 +101,25 @@ class Events {
         cycles = std::max(cycles, skews_[size_t(t.instance)].taking);
     }
     return cycles;
+  }
+  // Words that a taker, or the way to it, has room for when a sample begins.
+  double room(const Stream& stream) const {
+    auto least = double(stream.words);
+    for (const Taker& t : stream.takers) {
+      if (t.instance < 0 || parts_.instances[size_t(t.instance)].slack > 0) continue;
+      const Skew& k = skews_[size_t(t.instance)];
+      const double held = k.whole ? 0 : double(k.holds[size_t(t.operand)]);
+      least = std::min(least, held + on_the_way(stream, t));
+    }
+    return least;
+  }
+  double on_the_way(const Stream& stream, const Taker& t) const {
+    return walked_ && placed_ && stream.producer >= 0 ? way_of(stream, t) * machine_.router.lane_depth_wavelets : 0;
+  }
+  // From the first word of a stream to its last one, as the sender sees it.
+  double leaving(const Stream& stream, const Taker& t, double taking) const {
+    const auto words = double(std::max<int64_t>(1, stream.words));
+    return std::max(words, taking * (1 - on_the_way(stream, t) / words));
   }
 
   void taken_by(size_t s, const Slack& slack) {
@@ -113,7 +134,8 @@ class Events {
       // A taker that takes slowly could have the words from a buffer that took them at once.
       const double taking = skews_[size_t(t.instance)].taking;
       const bool slow = taking > double(stream.words);
-      after(w.last, w.first, taking, 0, slow ? std::pair{t.instance, t.operand} : std::pair{-1, -1});
+      const std::pair<int, int> wait = slow ? std::pair{t.instance, t.operand} : std::pair{-1, -1};
+      after(w.last, w.first, leaving(stream, t, taking), 0, wait);
     }
   }
 
@@ -137,14 +159,14 @@ class Events {
   double stage() const {
     return machine_.ramp.up_cycles + machine_.ramp.down_cycles + 1 + machine_.router.hop_cycles;
   }
+  double way_of(const Stream& s, const Taker& t) const {
+    if (!placed_ || s.producer < 0) return kHopsUnplaced;
+    const Coord from = parts_.instances[size_t(s.producer)].exit(),
+                to = parts_.instances[size_t(t.instance)].entry(t.operand);
+    return std::abs(from.x - to.x) + std::abs(from.y - to.y);
+  }
   double hops(const Stream& s, const Taker& t) const {
-    double way = kHopsUnplaced;
-    if (placed_ && s.producer >= 0) {
-      const Coord from = parts_.instances[size_t(s.producer)].exit(),
-                  to = parts_.instances[size_t(t.instance)].entry(t.operand);
-      way = std::abs(from.x - to.x) + std::abs(from.y - to.y);
-    }
-    return stage() + way * machine_.router.hop_cycles;
+    return stage() + way_of(s, t) * machine_.router.hop_cycles;
   }
 
   // ---- kernels
@@ -230,13 +252,27 @@ class Events {
     const std::vector<Way>& out = sends_[size_t(i)];
     const int before = 1 - sends_before_[size_t(i)];
     if (k.busy_sending == 1) return after(begin, out.back().last, 0, before);
-    const double own = std::min(k.until_first, k.interval);
+    const double own = std::min(k.until_first, walked_ ? k.interval - own_share(i) : k.interval);
     double shares = 0;
     for (size_t r = 0; r < out.size(); ++r) {
-      const double share = sending_[size_t(i)][r] * k.busy_sending;
+      const double share = share_of_sending(i, r);
       after(begin, out[r].first, share + own - k.until_first, before);
       after(out[r].last, out.back().last, own + (shares += share), 1);
     }
+  }
+
+  // Words that a PE sends of all results.
+  double own_share(int i) const {
+    const std::vector<int64_t>& words = sent_words_[size_t(i)];
+    const auto all = double(std::accumulate(words.begin(), words.end(), int64_t(0)));
+    return std::min(skews_[size_t(i)].interval, all * skews_[size_t(i)].busy_sending);
+  }
+  // Cycles in which a PE sends its share of a result: what nobody has room for, as it is taken.
+  double share_of_sending(int i, size_t r) const {
+    const double share = skews_[size_t(i)].busy_sending;
+    if (!walked_) return sending_[size_t(i)][r] * share;
+    const auto words = double(std::max<int64_t>(1, sent_words_[size_t(i)][r]));
+    return std::max(words * share, (words * share - room_[size_t(i)][r]) * sending_[size_t(i)][r] / words);
   }
 
   void in_parts(int i) {
@@ -279,7 +315,7 @@ class Events {
 
   const Parts& parts_;
   const Machine& machine_;
-  bool placed_;
+  bool placed_, walked_;
   size_t vertices_ = 0;
   std::vector<int> instance_of_;  // by event
   std::vector<algo::TimedEdge> edges_;
@@ -291,13 +327,14 @@ class Events {
   std::vector<int> sends_before_;  // by instance: 1 if what it makes of a sample is sent in the next one
   std::vector<std::vector<int64_t>> sent_words_;  // the same
   std::vector<std::vector<double>> sending_;  // by instance, by result: its cycles, as it is taken
+  std::vector<std::vector<double>> room_;     // the same: words
 };
 
 }  // namespace
 
-std::optional<NetworkInterval> network_interval(const Parts& parts, const Slack& slack,
-                                                const Machine& machine, bool placed, double late) {
-  return Events(parts, slack, machine, placed, late).run();
+std::optional<NetworkInterval> network_interval(const Parts& parts, const Slack& slack, const Machine& machine,
+                                                bool placed, double late, PlansBy plans) {
+  return Events(parts, slack, machine, placed, late, plans).run();
 }
 
 }  // namespace cs::mapping

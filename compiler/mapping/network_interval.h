@@ -8,6 +8,7 @@
 // circles.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <utility>
@@ -33,9 +34,13 @@ struct NetworkInterval {
   std::vector<int> instances;              // that the circle passes
 };
 
+// What plans of kernels are made of. Of those by formulas, which are of code as it is written, a PE sends its
+// share of a result behind its interval, as fast as it is taken. Those that were walked (refine.cpp) contain
+// that share, and no sender waits for words that its taker or the routers on the way have room for.
+enum class PlansBy : uint8_t { formulas, walks };
 // Instances have plans; `placed` says that they have places too. `late`: results take so many times as long as
 // estimated. Nothing if a sample waits for itself.
 std::optional<NetworkInterval> network_interval(const Parts&, const Slack&, const Machine&, bool placed,
-                                                double late = 1);
+                                                double late = 1, PlansBy plans = PlansBy::formulas);
 
 }  // namespace cs::mapping

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "compiler/mapping/mapping.h"
+#include "compiler/mapping/network_interval.h"
 #include "compiler/mapping/plan.h"
 
 namespace cs::mapping {
@@ -22,6 +23,9 @@ struct Placed {
 // be smaller in misfits.
 std::optional<Placed> place_network(const Parts&, const PlanLists&, const MapOptions&, const Machine&, Diag&,
                                     std::vector<Misfit>& misfits);
+
+// What it is expected to do in steady state, by the plans of its instances.
+NetworkEstimate estimate_network(const Placed&, const Machine&, PlansBy);
 
 // Errors of an attempt that are errors after all; with `help`, instead of theirs.
 void pass_on(const Diag& from, Diag& to, const std::string& help = {});

@@ -36,6 +36,7 @@ struct Busiest {
   double compute = 0, runs_out = 0;
   std::vector<double> gaps_in;  // between runs that it keeps, by operand
   double asking = 0;            // cycles for operands whose words come at once
+  double overhead = 0;          // of tasks, calls and turns
   bool in_steps = false;        // some operand comes in runs that it keeps and words that it lets pass
   double span = 0;              // cycles_within_span
   bool whole = false;  // it keeps words from the beginning of an operand to its end
@@ -108,6 +109,9 @@ class Kept {
   std::map<std::pair<int, int>, std::vector<Runs>> known_;  // by PE, by operand
 };
 
+// Of a PE that waits for the words of its operands.
+double overhead_in(const Region& r) { return 40.0 + 20.0 * double(r.operands.size()); }
+
 // Finds the busiest PE of those that are looked at.
 class Busy {
  public:
@@ -117,6 +121,8 @@ class Busy {
 
   Busiest run(Look look) {
     for (auto [x, y] : places_of(r_, cut_, look)) pe(x, y);
+    b_.overhead = 20 + overhead_in(r_) + kRunCycles / 2 * b_.runs_out;
+    b_.asking = std::max(0.0, b_.asking - overhead_in(r_));
     return b_;
   }
 
@@ -270,9 +276,6 @@ bool feeders_stop(const Region& r, const RegionCut& cut, const RowStreams& strea
 
 namespace {
 
-// Of a PE that waits for the words of its operands.
-double overhead_in(const Region& r) { return 40.0 + 20.0 * double(r.operands.size()); }
-
 // Cycles beside computing in which a PE waits and sends.
 //
 //   own       from the first word that it keeps to the last one, or as long as it takes to ask for all
@@ -290,7 +293,7 @@ double overhead_in(const Region& r) { return 40.0 + 20.0 * double(r.operands.siz
 double waiting(const Region& r, const RegionCut& cut, const Busiest& b, double in, double stops,
                double shared, double sending) {
   const double out = double(r.words_out());
-  const double words = std::max(b.span, b.asking - overhead_in(r));
+  const double words = std::max(b.span, b.asking);
   const double own = words + stops + out / (double(cut.w()) * cut.h()) + shared;
   if (b.in_steps && cut.h() == 1 && cut.w() > 1) return std::max({own, in + sending, words + sending});
   if (b.runs_out > 1 || (b.whole && cut.h() > 1)) return std::max(own, (in + sending) / 2);
@@ -308,11 +311,10 @@ RegionPlan plan_with(const Region& r, const RegionCut& cut, const Busiest& b, Co
   p.plan.memory.users = {{"tensors", b.bytes}, {"code", b.code}};
   p.plan.memory.total = b.bytes + b.code;
   const double out = double(r.words_out()), in = stops + cycles_in(r, coming);
-  const double overhead = 20 + overhead_in(r) + kRunCycles / 2 * b.runs_out;
   const double sending = std::max(out, (out + kCollectorCycles * turns) / cut.h());
-  p.plan.interval_cycles = std::max({b.compute + waiting(r, cut, b, in, stops, shared, sending) + overhead,
+  p.plan.interval_cycles = std::max({b.compute + waiting(r, cut, b, in, stops, shared, sending) + b.overhead,
                                      in, sending, out + kTurnCycles * turns});
-  p.plan.latency_cycles = in + b.compute + out + overhead + b.runs_out * p.plan.cut.w;
+  p.plan.latency_cycles = in + b.compute + out + b.overhead + b.runs_out * p.plan.cut.w;
   return p;
 }
 
@@ -327,10 +329,12 @@ RegionPlan plan_unlaid(const Region& r, const RegionCut& cut, StatementCosts& co
                    0, 0);
 }
 
-RegionPlan plan_cut(const Region& r, const RegionCut& cut, StatementCosts& costs, Look look) {
+RegionPlan plan_cut(const Region& r, const RegionCut& cut, StatementCosts& costs, Look look,
+                    const PeSample* measured) {
   Kept kept(r, cut);
   const RowStreams row = row_streams(r, cut, kept);
-  const Busiest b = Busy(r, cut, coming_to(cut), row, kept, costs).run(look);
+  Busiest b = Busy(r, cut, coming_to(cut), row, kept, costs).run(look);
+  if (measured != nullptr) b.compute = measured->compute, b.asking = measured->asking, b.overhead = 0;
   const std::vector<double> runs = feeder_runs(r, cut, row);
   const double stops = stops_of(cut, b, runs, kept), out = double(r.words_out());
   // While a PE waits others send over the same links. In some row results leave at any time, by the links

@@ -8,7 +8,14 @@
 namespace cs::mapping {
 
 // The plan of a region that is cut like this: memory of the PE that holds most, cycles of one round.
-RegionPlan plan_cut(const autogen::Region&, const autogen::RegionCut&, autogen::StatementCosts&, Look);
+// `measured`: what the busiest PE's code takes, instead of what is estimated of it.
+struct PeSample {
+  double compute = 0;  // of a sample: from the first instruction behind its last word to the last one, without the
+                       // words that it sends
+  double asking = 0;   // for the next one, if all its words come at once
+};
+RegionPlan plan_cut(const autogen::Region&, const autogen::RegionCut&, autogen::StatementCosts&, Look,
+                    const PeSample* measured = nullptr);
 // The same of what will be laid over a rectangle whose rows are so short that their links do not matter.
 RegionPlan plan_unlaid(const autogen::Region&, const autogen::RegionCut&, autogen::StatementCosts&);
 

@@ -67,13 +67,13 @@ void take_best_form(const CompileOptions& options, const passes::PipelineOptions
     from += 0.25;
     std::optional<Formed> f = estimate_form(options, form, too_slow, start, taken.out.machine);
     if (!f) return std::nullopt;
-    const double cycles = f->out.mapped->estimate.interval_cycles;
+    const double cycles = f->out.mapped->estimate.planned_cycles;
     if (cycles < too_slow) best = std::move(f);
     return cycles;
   };
   const std::optional<mapping::Mapped>& mapped = taken.out.mapped;
   const std::optional<double> joined = !mapped               ? estimate(passes::Form::joined, options.too_slow)
-                                       : tries_forms(*mapped) ? std::optional(mapped->estimate.interval_cycles)
+                                       : tries_forms(*mapped) ? std::optional(mapped->estimate.planned_cycles)
                                                               : std::nullopt;
   if (!joined) return;
   const FormChoice choice = choose_form(*joined, estimate);

@@ -71,6 +71,7 @@ bool build_model(const CompileOptions& options, Formed& f, bool& again) {
   std::vector<csl::TileFailure> failures;
   out.program = build_program(*out.mapped, out.machine, options.threads, options.csl.opt_level, f.diag, &failures);
   out.passes.push_back({"csl", watch.seconds()});
+  if (out.program) mapping::refine_estimate(*out.mapped, *out.program, out.machine, options.threads);
   if (!out.program)
     again = f.fallbacks.step_down(*out.graph, misfits_of(*out.mapped, failures, out.machine), f.unrolled);
   return out.program.has_value();

@@ -72,7 +72,7 @@ Json summary_json(const Input& in) {
               {"route_runs", p.routes.size()},
               {"ports", ports},
               {"exports", exports},
-              {"weights_bytes", in.weights_bytes}};
+              {"weights_bytes", in.weights.size()}};
   if (!p.host) return out;
   Json kernels = Json::array();
   for (const KernelRow& k : p.host->kernels) {

@@ -139,7 +139,7 @@ std::string summary_text(const Input& in) {
   for (const ExportedName& e : p.exports) {
     text += fmt::format("export      {:<20} {}\n", e.name, e.is_function ? "function" : data_type_name(e.type));
   }
-  text += fmt::format("weights     {} bytes\n", in.weights_bytes);
+  text += fmt::format("weights     {} bytes\n", in.weights.size());
   return p.host ? text + host_text(*p.host) : text;
 }
 

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
 #include "runtime/program/program.h"
 
@@ -11,7 +12,7 @@ namespace cs::objdump {
 struct Input {
   Program program;
   Machine machine;
-  size_t weights_bytes = 0;
+  std::vector<uint8_t> weights;
 };
 
 // How many PEs run each tile program.

@@ -143,6 +143,35 @@ TEST(NetworkInterval, OfARegionWhosePesTakeTheirPartsOneByOne) {
   layout.pes.resize(2);
   for (mapping::RegionPe& pe : layout.pes) pe.filters = {{.first = 0, .keep = 5, .period = 10}};
   EXPECT_DOUBLE_EQ(network_interval(parts, {}, m, false)->cycles, 100 + 5);
+  // An interval that was walked contains them.
+  const auto walked = network_interval(parts, {}, m, false, 1, mapping::PlansBy::walks);
+  EXPECT_DOUBLE_EQ(walked->cycles, 95 + 5);
+}
+
+// As above, taken by a product that takes its ten words in five rows of two, 20 cycles each: it holds two, so
+// 100 - 2 x (20 - 2) = 64 cycles pass from the first word to the last one. A PE that sends five of them has room for
+// the four that the product holds: the fifth takes 6.4 cycles, the sending of all five no less than 5.
+TEST(NetworkInterval, OfWordsThatATakerHasRoomFor) {
+  const Machine m = machine("wse2");
+  Instance region = kernel("region", 1, 10, 100, 400), product = kernel("product", 1, 2, 100, 100);
+  region.work.kind = kernels::region_kind();
+  region.region.emplace().program.buffers.resize(1);
+  region.region->program.buffers[0].type = {DataType::f32, {10}};
+  region.region->operand_buffer = {0};
+  region.plan.cut.w = 2;
+  region.layout.w = 2;
+  region.layout.pes.resize(2);
+  for (mapping::RegionPe& pe : region.layout.pes) pe.filters = {{.first = 0, .keep = 5, .period = 10}};
+  product.work.kind = kernels::contraction_kind();
+  product.work.rows = 5;
+  Parts parts;
+  parts.instances = {region, product};
+  parts.streams = {stream(-1, 10, {{0, 0}}), stream(0, 10, {{1, 0}}), stream(1, 10, {{-1, 0}})};
+  ASSERT_DOUBLE_EQ(mapping::skew_of(product).taking, 64);
+  const auto walked = network_interval(parts, {}, m, false, 1, mapping::PlansBy::walks);
+  EXPECT_DOUBLE_EQ(walked->cycles, 95 + 6.4);
+  // By formulas, all five behind the interval as the product takes them.
+  EXPECT_DOUBLE_EQ(network_interval(parts, {}, m, false)->cycles, 100 + 32);
 }
 
 TEST(Slack, IsWhatTheSlowestKernelNeedsAndNoMore) {

@@ -1,0 +1,128 @@
+// Estimates of kernels by walks over the tile code that they became.
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "compiler/csl/walk.h"
+#include "compiler/kernels/measured.h"
+#include "compiler/mapping/place_network.h"
+#include "compiler/mapping/region_traffic.h"
+#include "runtime/support/parallel.h"
+
+namespace cs::mapping {
+
+namespace {
+
+constexpr uint64_t kMostInstructions = 2'000'000;      // of a walk: then the formulas have to do
+constexpr uint64_t kMostWeights = uint64_t(64) << 20;  // that are made for it
+// A task that is no round of the work counts what the formula does not.
+constexpr double kLeast = 0.4, kMost = 1.6;
+
+// What a PE does for a round.
+struct Round {
+  double all = 0;      // until the next one, words being there at once
+  double compute = 0;  // of the task that takes longest
+  double tasks = 0;    // of all
+};
+
+// The tile programs of kernels, each on the first of its PEs.
+struct Walks {
+  std::map<uint32_t, Coord> first;   // by tile program
+  std::map<uint32_t, Round> rounds;  // those that could be walked
+};
+
+bool overlap(const Rect& a, const Rect& b) {
+  return a.x < b.x + b.w && b.x < a.x + a.w && a.y < b.y + b.h && b.y < a.y + a.h;
+}
+
+std::optional<Round> round_of(const csl::Walked& w) {
+  if (!w.ended || !w.repeats) return std::nullopt;
+  Round r;
+  const auto rounds = double(w.rounds);
+  r.all = double(w.cycles) / rounds;
+  for (const csl::WalkedTask& t : w.tasks) {
+    r.compute = std::max(r.compute, double(t.cycles) / rounds);
+    r.tasks += double(t.cycles) / rounds;
+  }
+  return r;
+}
+
+Walks walk_kernels(const Mapped& mapped, const Program& program, const Machine& machine, int threads) {
+  Walks walks;
+  for (const Instance& inst : mapped.placed->parts.instances)
+    for (const TileRect& t : program.rects)
+      if (overlap(t.rect, inst.rect) || (inst.feeders() > 0 && overlap(t.rect, inst.feeders_of(0))))
+        walks.first.emplace(t.tile, Coord{t.rect.x, t.rect.y});
+  const std::vector<uint8_t> weights =
+      mapped.weights.size() <= kMostWeights ? mapped.weights.bytes() : std::vector<uint8_t>();
+  const std::vector<std::pair<uint32_t, Coord>> list(walks.first.begin(), walks.first.end());
+  std::vector<std::optional<Round>> made(list.size());
+  Workers(threads).for_each(list.size(), [&](size_t i) {
+    const TileProgram& tile = program.tiles[list[i].first];
+    csl::WalkOptions options = csl::walk_options(program, tile, list[i].second, weights);
+    options.most_instructions = kMostInstructions;
+    made[i] = round_of(csl::walk_tile(tile, machine, options));
+  });
+  for (size_t i = 0; i < list.size(); ++i)
+    if (made[i]) walks.rounds.emplace(list[i].first, *made[i]);
+  return walks;
+}
+
+// The slowest PE's round; nothing if one of them could not be walked.
+std::optional<Round> slowest(const Rect& rect, const Program& program, const Walks& walks) {
+  std::optional<Round> most;
+  for (const TileRect& t : program.rects) {
+    if (!overlap(t.rect, rect)) continue;
+    const auto found = walks.rounds.find(t.tile);
+    if (found == walks.rounds.end()) return std::nullopt;
+    if (!most || found->second.all > most->all) most = found->second;
+  }
+  return most;
+}
+
+kernels::Plan region_plan(const Instance& inst, const Round& round, autogen::StatementCosts& costs) {
+  // What it sends is waited for elsewhere, at so many words for each PE.
+  const double sent = double(inst.work.m) / (double(inst.plan.cut.w) * inst.plan.cut.h);
+  const PeSample pe{std::max(0.0, round.compute - sent), std::max(0.0, round.all - round.compute)};
+  kernels::Plan plan = plan_cut(*inst.region, inst.cut, costs, Look::few, &pe).plan;
+  plan.latency_cycles += plan.interval_cycles * double(inst.work.rows - 1);
+  plan.interval_cycles *= double(inst.work.rows);
+  return plan;
+}
+
+// `feeder`: of kernels that are no regions.
+void refine(Instance& inst, const Round& round, double feeder, autogen::StatementCosts& costs,
+            const Machine& machine) {
+  const kernels::Plan plan = inst.region ? region_plan(inst, round, costs)
+                                         : kernels::plan_measured(inst.work, inst.plan.cut,
+                                                                  {round.tasks, round.all, feeder}, machine);
+  const double ratio = plan.interval_cycles / std::max(1.0, inst.plan.interval_cycles);
+  if (ratio < kLeast || ratio > kMost) return;
+  inst.plan.interval_cycles = plan.interval_cycles;
+  inst.plan.latency_cycles = plan.latency_cycles;
+}
+
+}  // namespace
+
+void refine_estimate(Mapped& mapped, const Program& program, const Machine& machine, int threads) {
+  if (!mapped.placed || !program.host) return;
+  Placed& placed = *mapped.placed;
+  const Walks walks = walk_kernels(mapped, program, machine, threads);
+  autogen::StatementCosts costs(machine);
+  for (Instance& inst : placed.parts.instances) {
+    if (inst.infrastructure) continue;
+    const auto round = slowest(inst.rect, program, walks);
+    if (!round) continue;
+    const auto feeder = inst.feeders() > 0 ? slowest(inst.feeders_of(0), program, walks) : std::nullopt;
+    refine(inst, *round, feeder ? feeder->all : 0, costs, machine);
+  }
+  NetworkEstimate refined = estimate_network(placed, machine, PlansBy::walks);
+  refined.planned_cycles = mapped.estimate.planned_cycles;
+  refined.host_cycles = mapped.estimate.host_cycles;
+  mapped.estimate = std::move(refined);
+  for (Placement& p : mapped.placement)
+    for (const Instance& inst : placed.parts.instances)
+      if (p.name == inst.name && p.role == "kernel") p.interval_cycles = inst.plan.interval_cycles;
+}
+
+}  // namespace cs::mapping
