@@ -17,23 +17,13 @@
 #include <set>
 
 #include "simulator/engine/engine_impl.h"
+#include "simulator/engine/waiting.h"
 
 namespace cs::sim {
 namespace {
 
 constexpr size_t kMaxLines = 12;
 constexpr size_t kMaxSteps = 4096;  // of a route that is followed
-
-std::string pe_name(Coord c) { return fmt::format("PE ({}, {})", c.x, c.y); }
-
-struct Waiter {
-  Coord pe;
-  std::string text;
-  std::vector<Coord> on;  // PEs that would have to act
-};
-
-using Key = std::pair<int, int>;  // (y, x)
-Key key(Coord c) { return {c.y, c.x}; }
 
 class Report {
  public:
@@ -50,22 +40,20 @@ class Report {
     std::stable_sort(waiters_.begin(), waiters_.end(),
                      [](const Waiter& a, const Waiter& b) { return key(a.pe) < key(b.pe); });
     std::string out = fmt::format("nothing can happen after cycle {}\n", m_.now == 0 ? 0 : m_.now - 1);
-    std::vector<Coord> cycle = find_cycle();
-    if (!cycle.empty()) {
-      out += "cycle of waiting: ";
-      for (Coord c : cycle) out += pe_name(c) + " -> ";
-      out += pe_name(cycle.front()) + "\n";
-    }
+    const std::vector<Coord> cycle = find_cycle();
+    if (!cycle.empty()) out += circle(cycle);
     add_ports();
     std::set<Key> first;
     for (Coord c : cycle) first.insert(key(c));
-    size_t lines = 0;
-    for (int pass = 0; pass < 2; ++pass)
-      for (const Waiter& w : waiters_) {
-        if (first.count(key(w.pe)) != (pass == 0 ? 1u : 0u)) continue;
-        if (++lines <= kMaxLines) out += "  " + w.text + "\n";
-      }
-    if (lines > kMaxLines) out += fmt::format("  and {} more\n", lines - kMaxLines);
+    const std::vector<Alike> groups = alike(waiters_, first);
+    size_t others = 0;
+    for (size_t i = 0; i < groups.size(); ++i) {
+      if (i < kMaxLines)
+        out += "  " + groups[i].first->text + others_like(groups[i]) + "\n";
+      else
+        others += groups[i].count;
+    }
+    if (others > 0) out += fmt::format("  and {} more\n", others);
     return out;
   }
 
@@ -100,14 +88,6 @@ class Report {
     return fmt::format(" '{}'", p.tile->program->functions[size_t(p.launched)].name);
   }
 
-  std::string thread_name(const Pe& p, int thread) const {
-    if (thread < kMainThread) return fmt::format("microthread {}", thread);
-    const TileProgram& program = *p.tile->program;
-    if (p.task >= 0) return fmt::format("task '{}'", program.tasks[size_t(p.task)].name);
-    if (p.function >= 0) return fmt::format("function '{}'", program.functions[size_t(p.function)].name);
-    return "main thread";
-  }
-
   Waiter operation(const Block& b, const Pe& p, const VectorOp& op, int thread) {
     Waiter w{p.at, {}, {}};
     std::string where = p.tile->program->where(op.inst);
@@ -129,11 +109,7 @@ class Report {
       w.text = head + fmt::format("waits for room on color {} ({} wavelets wait at its router); {}", color,
                                   l.count, end);
     } else {
-      const Cursor& c = op.a.kind == Cursor::Kind::fabin &&
-                                (op.b.kind != Cursor::Kind::fabin || p.inputs[op.a.queue].count == 0)
-                            ? op.a
-                            : op.b;
-      const InputQueue& q = p.inputs[c.queue];
+      const InputQueue& q = p.inputs[awaited(p, op).queue];
       w.on = upstream(p.at, q.color);
       w.text =
           head + fmt::format("waits for wavelets of color {}{} ({} of {} words)", q.color,

@@ -19,6 +19,7 @@
 #include "runtime/machine/machine.h"
 #include "runtime/program/program.h"
 #include "simulator/engine/memory_use.h"
+#include "simulator/engine/pe_state.h"
 #include "simulator/engine/stats.h"
 #include "simulator/engine/trace.h"
 
@@ -112,6 +113,8 @@ class Engine {
   MemoryUse memory_use() const;
   void set_trace(TraceSink*);  // nullptr: off
   PeProbe probe(Coord) const;
+  PeState state(Coord) const;           // all that is inside (pe_state.h)
+  std::vector<Coord> waiting() const;  // PEs that have something begun and not ended
   bool running(Coord) const;  // a task or an operation on a microthread
   // Gets every line that a PE writes to the log (<simprint>), in order of cycle, row and column.
   using PrintSink = std::function<void(Cycle, Coord, const std::string&)>;

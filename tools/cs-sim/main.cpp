@@ -103,6 +103,13 @@ void add_options(CLI::App& app, SimOptions& o, LaterOptions& later) {
       ->group("Results");
   app.add_flag("--json", o.json, "print stats.json to stdout, talk to stderr")->group("Results");
   app.add_flag("-q,--quiet", o.quiet, "one line instead of a summary, no progress")->group("Results");
+  app.add_option("--state", o.state,
+                 "write what is inside of PEs when the run ends, by a deadlock or fault too: operations, queues,\n"
+                 "tasks, registers, variables; JSON if the name ends in .json")
+      ->group("Results");
+  app.add_option("--state-region", o.state_region,
+                 "X,Y,W,H: of these PEs (default: those with something begun and not ended, at most 64)")
+      ->group("Results");
   app.add_option("--print", o.print, "File for the lines that PEs print with <simprint>; default stderr");
   app.add_option("--trace", o.traces,
                  "KIND=FILE, KIND chrome (.json or .json.gz), perfetto, simlog or vcd; may be repeated")

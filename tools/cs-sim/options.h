@@ -25,6 +25,7 @@ struct SimOptions {
   std::string trace_level = "normal", trace_bytes = "1G";
   std::vector<std::string> trace_kinds;  // instead of a level
   uint64_t trace_events = 0;             // 0: no limit
+  std::string state, state_region;  // file for the state of PEs at the end
   std::string print;  // file for what PEs print, empty: stderr
   std::string block = "32x32";
   int block_width = 32, block_height = 32;

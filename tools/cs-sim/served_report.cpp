@@ -4,6 +4,7 @@
 #include "simulator/report/collect.h"
 #include "simulator/report/launches.h"
 #include "tools/cs-sim/report_files.h"
+#include "tools/cs-sim/state_file.h"
 
 namespace cs {
 namespace {
@@ -31,6 +32,7 @@ void ServedReport::attach(SimDevice& device, Traces& traces) {
 }
 
 bool ServedReport::write(SimDevice& device, Diag& diag) {
+  if (!write_state(o_, device.engine(), diag)) return false;
   if (o_.report.empty()) return true;
   const sim::Engine& engine = device.engine();
   sim::RunReport report = sim::collect(engine, engine.now());

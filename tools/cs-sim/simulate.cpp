@@ -39,6 +39,7 @@
 #include "tools/cs-sim/report_files.h"
 #include "tools/cs-sim/run_machine.h"
 #include "tools/cs-sim/sim_device.h"
+#include "tools/cs-sim/state_file.h"
 #include "tools/cs-sim/traces.h"
 
 namespace cs {
@@ -52,6 +53,7 @@ class Simulation {
       : o_(o), command_(command), reply_(reply), traces_(o, usage_error_), print_(o.print) {}
 
   int run() {
+    if (usage_error_.empty()) usage_error_ = check_state_options(o_);
     if (!usage_error_.empty()) throw cli::Usage{usage_error_};
     if (!o_.quiet) reply_.show_progress();
     const auto start = std::chrono::steady_clock::now();
@@ -66,7 +68,7 @@ class Simulation {
     judge_leftovers();
     CS_CHECK(!ended_well() || report_.utilisation <= 1,
              "PEs did more work than their peak rate allows in these cycles");
-    if (!keep_outputs() || !write_traces()) return fail();
+    if (!keep_outputs() || !write_traces() || !write_state(o_, device_->engine(), diag_)) return fail();
     if (ended_well() && (!add_other_runs() || cli::interrupted())) return fail();
     if (network_) sim::add_training(report_, device_->engine());
     reply_.end_progress();
