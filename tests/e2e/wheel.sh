@@ -13,11 +13,11 @@ cp "$source/pyproject.toml" "$source/setup.py" "$source/README.md" "$source/CMak
 mkdir "$work/source/tools"
 cp -r "$source/tools/python" "$work/source/tools"
 /usr/bin/python3 -m venv --system-site-packages "$work/env"
-WAFERSMITH_BUILD="$build" "$work/env/bin/pip" install --no-build-isolation --no-index --no-deps -q "$work/source"
+WAFERSMITH_BUILD="$build" "$work/env/bin/python" -m pip install --no-build-isolation --no-index --no-deps -q "$work/source"
 cp -r "$source/tests/sim" "$work/desk"
 cd "$work/desk"
 run() { env -i "PATH=$work/env/bin:/usr/bin:/bin" "HOME=$work" "$@"; }
 run cs-compile --version
 run python "$source/tests/e2e/wheel_use.py" "$source/models/mnist_mlp"
-run pip uninstall -q -y wafersmith
+run python -m pip uninstall -q -y wafersmith
 if run python -c 'import wafersmith' 2>/dev/null; then echo "uninstalling leaves the package" >&2; exit 1; fi
