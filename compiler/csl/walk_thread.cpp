@@ -4,23 +4,13 @@
 #include <algorithm>
 #include <span>
 
+#include "runtime/isa/dsr_merge.h"
+
 namespace cs::csl {
 
 namespace {
 
 using isa::DsdKind;
-
-// The destination's word wins over source 0 over 1.
-isa::DsrConfig merge(isa::DsrConfig c, const isa::DsrConfig& second) {
-  c.async |= second.async;
-  c.save_address |= second.save_address;
-  c.single_step |= second.single_step;
-  if (c.activate < 0) c.activate = second.activate;
-  if (c.unblock < 0) c.unblock = second.unblock;
-  if (c.microthread < 0) c.microthread = second.microthread;
-  if (c.priority == 0) c.priority = second.priority;
-  return c;
-}
 
 struct Operands {
   std::array<const WalkDsr*, 3> dsr{};  // destination, sources; null: a register or literal
@@ -214,7 +204,7 @@ WalkVector walk_vector(const isa::Inst& inst, WalkRegisters& registers, const Ti
   bool first = true;
   for (size_t k = 0; k < o.count; ++k) {
     if (o.dsr[k] == nullptr) continue;
-    v.config = first ? o.dsr[k]->config : merge(v.config, o.dsr[k]->config);
+    v.config = first ? o.dsr[k]->config : isa::merge(v.config, o.dsr[k]->config);
     v.known = v.known && o.dsr[k]->known && o.dsr[k]->dsd.kind != DsdKind::none;
     first = false;
   }

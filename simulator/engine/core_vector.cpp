@@ -12,27 +12,11 @@
 #include <algorithm>
 #include <bit>
 
+#include "runtime/isa/dsr_merge.h"
 #include "simulator/engine/core.h"
 
 namespace cs::sim {
 namespace {
-
-// What the DSR loads said; the destination's word wins over source 0 over source 1.
-isa::DsrConfig merge(const isa::DsrConfig& first, const isa::DsrConfig& second) {
-  isa::DsrConfig c = first;
-  c.async |= second.async;
-  c.save_address |= second.save_address;
-  c.single_step |= second.single_step;
-  if (c.activate < 0) c.activate = second.activate;
-  if (c.unblock < 0) c.unblock = second.unblock;
-  if (c.microthread < 0) c.microthread = second.microthread;
-  if (c.priority == 0) c.priority = second.priority;
-  if (c.on_control == isa::DsrConfig::OnControl::none) {
-    c.on_control = second.on_control;
-    c.on_control_task = second.on_control_task;
-  }
-  return c;
-}
 
 // Cycles that the next `groups` groups take.
 uint64_t span_of(const VectorOp& op, uint64_t groups) {
@@ -68,7 +52,7 @@ bool Core::issue_vector(const isa::Inst& inst, const Decoded& d, Cycle t) {
   for (size_t i = 0; i < 3; ++i) {
     if (!inst.args[i].is_dsr()) continue;
     const isa::DsrConfig& config = dsr(inst.args[i]).config;
-    op.config = first ? config : merge(op.config, config);
+    op.config = first ? config : isa::merge(op.config, config);
     first = false;
   }
   if (!make_operands(op, inst, d)) return false;

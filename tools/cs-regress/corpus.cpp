@@ -1,6 +1,7 @@
 // A program runs in a copy of its checkout, so that checkouts stay as they are and programs may run side by side. The
 // tools of this installation come first on the PATH; `python` is cs_python there, so that hosts find the host API.
 #include "tools/cs-regress/corpus.h"
+#include "tools/cs-regress/names.h"
 
 #include <fmt/format.h>
 
@@ -207,14 +208,6 @@ nlohmann::json json_of(const std::vector<Row>& rows, const std::vector<std::stri
           {"differ", differ},                {"absent", absent},        {"rows", list}};
 }
 
-std::set<std::string> split(const std::string& list) {
-  std::set<std::string> names;
-  std::istringstream in(list);
-  for (std::string name; std::getline(in, name, ',');)
-    if (!name.empty()) names.insert(name);
-  return names;
-}
-
 std::optional<std::vector<Repository>> load(const Options& o, Diag& diag) {
   if (o.list.empty()) return read_list(std::string(embedded_corpus_list().at(0).second), "corpus.yaml", diag);
   const auto text = read_file(o.list, diag, 1 << 24);
@@ -262,7 +255,7 @@ std::optional<std::vector<Repository>> read_list(const std::string& text, const 
 int run(const Options& o, std::string& out, Diag& diag) {
   const auto list = load(o, diag);
   if (!list) return 1;
-  const std::set<std::string> groups = split(o.group);
+  const std::set<std::string> groups = split_names(o.group);
   std::vector<Row> rows;
   std::vector<std::string> absent;
   for (const Repository& r : *list) {

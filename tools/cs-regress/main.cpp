@@ -22,6 +22,7 @@
 #include "tools/cs-regress/kgraph.h"
 #include "tools/cs-regress/loss_table.h"
 #include "tools/cs-regress/model_dir.h"
+#include "tools/cs-regress/names.h"
 #include "tools/cs-regress/network_table.h"
 #include "tools/cs-regress/onnx_table.h"
 #include "tools/cs-regress/suite.h"
@@ -164,18 +165,9 @@ nlohmann::json to_json(const std::vector<Result>& results) {
           {"rows", rows}};
 }
 
-// "norm,softmax" -> {"norm", "softmax"}
-std::set<std::string> split(const std::string& list) {
-  std::set<std::string> names;
-  std::istringstream in(list);
-  for (std::string name; std::getline(in, name, ',');)
-    if (!name.empty()) names.insert(name);
-  return names;
-}
-
 std::optional<std::vector<Job>> collect_jobs(const Options& o, Diag& diag) {
   if (!o.golden.empty()) {
-    const golden::Selection selection{split(o.group), o.dtype != "fp16", o.dtype != "fp32",
+    const golden::Selection selection{split_names(o.group), o.dtype != "fp16", o.dtype != "fp32",
                                       o.use_autogen == "on"};
     return golden::find_jobs(o.golden, selection, o.machine, o.policy, diag);
   }
