@@ -20,6 +20,10 @@ MAY_INCLUDE = {
 # Inside runtime: lower layers know nothing of higher ones.
 RUNTIME_ORDER = ["support", "machine", "numerics", "isa", "program", "ops", "host"]
 
+# Inside the compiler: mapping knows kernels by their contract alone, and no kernel by name.
+CONTRACT = {f"compiler/kernels/{name}.h" for name in ("choice", "kernels", "kind", "measured", "roles", "skew")}
+KERNEL_NAME = re.compile(r'"dtg-')
+
 # Third-party headers and the only places that may include them.
 HOMES = [
     (r"yaml-cpp/", ["runtime/support/"]),
@@ -57,6 +61,9 @@ def check_own_include(path, target):
         if here in RUNTIME_ORDER and there in RUNTIME_ORDER:
             if RUNTIME_ORDER.index(there) > RUNTIME_ORDER.index(here):
                 return f"runtime/{here} must not include runtime/{there}"
+    if path.startswith("compiler/mapping/") and target not in CONTRACT:
+        if target.startswith(("compiler/kernels/", "compiler/autogen/")):
+            return f"mapping knows kernels by their contract, not by {target}"
     return None
 
 
@@ -77,6 +84,8 @@ def check_file(root, path):
             problems.append((number, "trailing white space"))
         if path.endswith(".h") and re.match(r"\s*using namespace", line):
             problems.append((number, "using namespace in a header"))
+        if KERNEL_NAME.search(line) and path.startswith("compiler/") and not path.startswith("compiler/kernels/"):
+            problems.append((number, "the name of a kernel stands in the file of its kind alone"))
         include = re.match(r'\s*#include\s+["<]([^">]+)[">]', line)
         if not include:
             continue

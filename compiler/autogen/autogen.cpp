@@ -7,7 +7,7 @@
 
 #include "compiler/autogen/expression.h"
 #include "compiler/autogen/region.h"
-#include "compiler/kernels/kernels.h"
+#include "compiler/kernels/kind.h"
 
 namespace cs::autogen {
 
@@ -114,18 +114,17 @@ bool is_reduction(const Graph& g, NodeId id, std::string& why) {
 
 }  // namespace
 
-std::string generator_for(const Graph& g, NodeId id, std::string& why) {
+const kernels::Kind* generator_for(const Graph& g, NodeId id, std::string& why) {
   const ops::OpDef& op = g.op(id);
-  if (op.kind == ops::OpKind::elementwise && is_chain(g, id, false, why)) return "dtg-elementwise";
-  if (op.kind == ops::OpKind::contraction && kernels::work_of(g, id, why)) return "dtg-contraction";
-  if (op.kind == ops::OpKind::reduction && is_reduction(g, id, why)) return std::string(kReductionKernel);
+  if (op.kind == ops::OpKind::elementwise && is_chain(g, id, false, why)) return kernels::elementwise_kind();
+  if (op.kind == ops::OpKind::contraction && kernels::work_of(g, id, why)) return kernels::contraction_kind();
+  if (op.kind == ops::OpKind::reduction && is_reduction(g, id, why)) return kernels::reduction_kind();
   if (op.kind == ops::OpKind::source) {
     why = fmt::format("no generator for operators of kind {}", ops::op_kind_name(op.kind));
-    return {};
+    return nullptr;
   }
   Region region;
-  if (!make_region(g, std::span(&id, 1), region, why)) return {};
-  return std::string(kRegionKernel);
+  return make_region(g, std::span(&id, 1), region, why) ? kernels::region_kind() : nullptr;
 }
 
 bool can_fuse(const Graph& g, std::span<const NodeId> group, NodeId next, std::string& why) {
@@ -134,9 +133,9 @@ bool can_fuse(const Graph& g, std::span<const NodeId> group, NodeId next, std::s
     if (why.empty()) why = "only elementwise operators can join a kernel";
     return false;
   }
-  const std::string& kernel = g.node(group.front()).assignment.kernel;
-  if (kernel == kRegionKernel || kernel == kRowsKernel) {
-    why = fmt::format("its operand comes from a kernel of {}", kernel);
+  if (kernels::writes_groups(g, group.front())) {
+    why =
+        fmt::format("its operand comes from a kernel of {}", g.node(group.front()).assignment.kernel.name());
     return false;
   }
   const graph::Node& last = g.node(group.back());

@@ -8,20 +8,19 @@
 
 #include <span>
 #include <string>
-#include <string_view>
 
 #include "compiler/autogen/region.h"
 #include "compiler/graph/graph.h"
 
+namespace cs::kernels {
+class Kind;
+}
+
 namespace cs::autogen {
 
-inline constexpr std::string_view kRegionKernel = "dtg-region", kRowsKernel = "dtg-rows",
-                                  kReductionKernel = "dtg-reduction";
-
-// The generator that makes a kernel of this one node: "dtg-elementwise", "dtg-contraction",
-// "dtg-reduction", "dtg-region".
-// Empty if none does; `why` is then one clause for the user.
-std::string generator_for(const graph::Graph&, graph::NodeId, std::string& why);
+// The kind of which a kernel is generated for this one node: elementwise, a contraction, a reduction or a region.
+// Null if none is; `why` is then one clause for the user.
+const kernels::Kind* generator_for(const graph::Graph&, graph::NodeId, std::string& why);
 
 // The region that these nodes (topological order) form, if the generator takes it.
 bool make_region(const graph::Graph&, std::span<const graph::NodeId> nodes, Region&, std::string& why);

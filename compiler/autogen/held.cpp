@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "compiler/autogen/autogen.h"
+#include "compiler/kernels/kind.h"
 
 namespace cs::autogen {
 
@@ -26,7 +27,7 @@ bool HeldStreams::held(ValueId stream) const {
   // What sends several results sends one after the other.
   if (!build_region(g_, group, r, why) || r.results.size() != 1) return false;
   if (std::all_of(r.operands.begin(), r.operands.end(), [&](ValueId v) { return held(v); })) return true;
-  return g_.node(producer).assignment.kernel == kRegionKernel && slice_region(r) == 1;
+  return kernels::from_loops(g_, producer) && slice_region(r) == 1;
 }
 
 void HeldStreams::add_takers(ValueId v, std::vector<NodeId>& takers, bool& output) const {

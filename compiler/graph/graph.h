@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "compiler/graph/ids.h"
+#include "compiler/graph/kernel_id.h"
 #include "runtime/ops/ops.h"
 #include "runtime/program/host_part.h"
 #include "runtime/support/diag.h"
@@ -51,7 +52,7 @@ struct Value {
 // What policy, fusion and mapping decided; keys of the plan form.
 struct Assignment {
   std::optional<Origin> origin;  // none: not decided
-  std::string kernel;            // row that makes it: "gemv", "dtg-elementwise", "dtg-contraction", "host"
+  KernelId kernel;               // that makes it
   std::string reason;            // why this origin, one sentence
   std::string group;             // kernel instance it belongs to; nodes with equal group are one kernel
   std::optional<Rect> rect;      // where its kernel instance was placed

@@ -243,7 +243,7 @@ class Reader {
 
   void read_assignment(YamlMap& m, Node& n) {
     Assignment& a = n.assignment;
-    std::string origin;
+    std::string origin, kernel;
     m.optional("origin", origin);
     if (!origin.empty()) {
       a.origin = origin_from_name(origin);
@@ -252,7 +252,8 @@ class Reader {
                     "handwritten, autogen, primitive or host");
       }
     }
-    m.optional("kernel", a.kernel);
+    m.optional("kernel", kernel);
+    a.kernel = KernelId(kernel);
     m.optional("group", a.group);
     m.optional("whole", a.whole);
     m.optional("reason", a.reason);

@@ -49,7 +49,7 @@ std::string node_line(const Graph& g, const Node& n) {
   if (n.outputs.size() == 1 && g.value(n.outputs[0]).typed) s += ", " + type_key(g.value(n.outputs[0]));
   const Assignment& a = n.assignment;
   if (a.origin) s += fmt::format(", origin: {}", origin_name(*a.origin));
-  if (!a.kernel.empty()) s += ", kernel: " + yaml_quote(a.kernel);
+  if (!a.kernel.empty()) s += ", kernel: " + yaml_quote(a.kernel.name());
   if (!a.group.empty()) s += ", group: " + yaml_quote(a.group);
   if (a.whole) s += ", whole: true";
   if (a.rect) s += fmt::format(", at: [{}, {}, {}, {}]", a.rect->x, a.rect->y, a.rect->w, a.rect->h);

@@ -12,6 +12,7 @@
 
 #include "compiler/autogen/region.h"
 #include "compiler/autogen/row_group.h"
+#include "compiler/autogen/stream_filter.h"
 #include "compiler/kernels/constant_view.h"
 #include "compiler/kernels/kind.h"
 #include "compiler/kernels/roles.h"
@@ -65,6 +66,24 @@ struct Choice {
 Choice broadcast_choice(int64_t elements, int64_t copies);
 Choice relay_choice(int64_t words);
 
+using autogen::StreamFilter;
+// What PEs of a rectangle have that is not the same for all of a role; its kind knows more of it.
+class Layout {
+ public:
+  Layout() = default;
+  Layout(const Layout&) = default;
+  Layout& operator=(const Layout&) = default;
+  virtual ~Layout() = default;
+  // What of an operand's stream the router of a PE rejects; of a row's feeder, x is -1.
+  virtual StreamFilter filter(size_t operand, int x, int y) const = 0;
+};
+
+// An array of PEs below the instance's name, of i32 or f32.
+struct Exported {
+  std::string name;
+  bool integer = false;
+};
+
 // Where a choice lies: its name, rectangle and cut, and the colours of its ports.
 struct Setting {
   std::string name;
@@ -75,6 +94,9 @@ struct Setting {
   int out = 0;
   int chain[2] = {0, 0};  // partial sums, by parity of the sending column
   const Machine& machine;
+  // Of a rectangle in rows with collectors: colours to them, by result; and those on which all results leave.
+  std::vector<int> gathered = {}, leaving = {};
+  const Layout* layout = nullptr;
 };
 
 // An array of the PEs of a rectangle, the tile of a tensor, whose elements in C order are the rows of a
@@ -110,6 +132,9 @@ struct ResidentText {
   bool gives_back = false;  // the command stream, when its tasks are done; else what is called has then ended
   std::map<std::string, std::string> files;
 };
+// What the chain of a choice costs where its operands lie on the PEs.
+void count_resident_chain(Choice&, const Machine&);
+
 // What a kernel that gives the command stream back calls to do so. Before it the result becomes what the host
 // has.
 inline std::string_view give_back(const Choice& choice) {
@@ -119,11 +144,13 @@ inline std::string_view give_back(const Choice& choice) {
 // A rectangle of PEs that hold a constant in slices of so many bytes.
 struct PackedPart {
   std::string constant;
-  Rect rect;  // within the kernel's rectangle
+  Rect rect;  // from the kernel's rectangle on, beyond it of feeders and collectors
   uint32_t bytes_per_pe = 0;
   // Appends the words of a PE, by its number row by row. It is called when the weights are written: it keeps
   // what it needs.
   std::function<void(size_t pe, std::vector<uint32_t>&)> append;
+  std::optional<size_t> as = {};  // the words are those of an earlier part, by its number
+  std::string state = {};  // numbers of the elements of a state, so that others find them without knowing the kind
 };
 
 }  // namespace cs::kernels

@@ -16,6 +16,7 @@ namespace {
 class Contraction final : public Kind {
  public:
   std::string_view name() const override { return "contraction"; }
+  std::string_view generated() const override { return "dtg-contraction"; }
 
   std::span<const Row> library() const override {
     static const Row list[] = {
@@ -146,7 +147,7 @@ class Contraction final : public Kind {
     choice.constants.push_back({"b", bias_of(g, node, choice.work.m)});
     const bool library_kernel = node.assignment.origin == Origin::handwritten;
     if (library_kernel) choice.row = &library()[choice.work.rows > 1 ? 1 : 0];
-    choice.kernel = library_kernel ? std::string(choice.row->name) : "dtg-contraction";
+    choice.kernel = library_kernel ? choice.row->name : generated();
     if (group.nodes.size() == 1) return;
     attach_expression(g, group, std::span(group.nodes).subspan(1), true, machine, choice);
     const graph::Assignment& next = g.node(group.nodes[1]).assignment;
@@ -154,12 +155,13 @@ class Contraction final : public Kind {
     if (library_kernel && group.nodes.size() == 2 && row != nullptr && !row->epilogue.empty())
       choice.epilogue = row;
     if (library_kernel)
-      choice.kernel += "+" + std::string(choice.epilogue != nullptr ? row->name : "dtg-elementwise");
+      choice.kernel +=
+          "+" + std::string(choice.epilogue != nullptr ? row->name : elementwise_kind()->generated());
   }
   void write_roles(const Choice& choice, const Setting& at, InstanceRoles& out) const override {
     contraction_roles(choice, at, out);
   }
-  std::vector<PackedPart> pack(const Choice& choice, const Cut& cut) const override {
+  std::vector<PackedPart> pack(const Choice& choice, const Cut& cut, const Layout*) const override {
     return pack_contraction(choice, cut);
   }
   std::string sharding(const Work& work, const Cut& cut) const override {

@@ -158,7 +158,8 @@ std::optional<Plan> plan_kernel(const Work& work, int w, int h, const Machine& m
   const std::optional<Cut> cut = cut_work(work, w, h);
   if (!cut) return std::nullopt;
   const PeCycles pe = work.kind->pe_cycles(work, *cut, machine);
-  return plan_measured(work, *cut, {pe.alone(), pe.steady(work.kind->words_kept(work, *cut))}, machine);
+  const double steady = pe.steady(work.kind->words_kept(work, *cut));
+  return plan_measured(work, *cut, {.alone = pe.alone(), .steady = steady}, machine);
 }
 
 double Bound::cycles() const { return std::max({compute, memory, ramp, link}) + hops; }

@@ -30,6 +30,8 @@ class Elementwise final : public Kind {
     return list;
   }
 
+  std::string_view generated() const override { return "dtg-elementwise"; }
+
   // ---- match
 
   bool takes(const graph::Graph& g, graph::NodeId id) const override {
@@ -68,6 +70,17 @@ class Elementwise final : public Kind {
   }
 
   bool may_become_region() const override { return true; }
+  const Row* stand_in() const override { return &library()[0]; }
+
+  // A PE alone sends part by part where the last instruction sends.
+  Skew skew(const Choice& choice, const Plan& plan, const Layout*) const override {
+    const Work& work = choice.work;
+    const int part = part_of(plan.cut.n_slice);
+    const bool by_parts = plan.cut.w * plan.cut.h == 1 && work.chain.to_fabric;
+    Skew s = whole_samples(choice, plan, by_parts ? (work.n + part - 1) / part : 1);
+    if (work.through) pass_words(s, plan.latency_cycles);
+    return s;
+  }
 
   // ---- footprints
 
@@ -181,7 +194,7 @@ class Elementwise final : public Kind {
     const graph::Node& node = g.node(group.nodes.front());
     const bool alone = node.assignment.origin == Origin::handwritten && group.nodes.size() == 1;
     choice.row = alone ? row_for(node.op) : nullptr;
-    choice.kernel = alone ? choice.row->name : "dtg-elementwise";
+    choice.kernel = alone ? choice.row->name : generated();
   }
 
   void write_roles(const Choice& choice, const Setting& at, InstanceRoles& out) const override {
@@ -191,7 +204,7 @@ class Elementwise final : public Kind {
     row_roles(choice, at, at.cut.w > 1, out, module);
   }
 
-  std::vector<PackedPart> pack(const Choice& choice, const Cut& cut) const override {
+  std::vector<PackedPart> pack(const Choice& choice, const Cut& cut, const Layout*) const override {
     std::vector<PackedPart> list;
     for (const PackedConstant& c : choice.constants) pack_per_element(c, cut, list);
     return list;

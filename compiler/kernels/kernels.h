@@ -22,9 +22,12 @@
 
 #include "compiler/graph/graph.h"
 #include "runtime/machine/machine.h"
+#include "runtime/support/geometry.h"
 
 namespace cs::autogen {
-struct Region;  // region.h
+struct Region;         // region.h
+struct RegionCut;      // region_cut.h
+class StatementCosts;  // statement_costs.h
 }
 
 namespace cs::kernels {
@@ -146,8 +149,15 @@ struct Cut {
   // Of a region on the PEs: words of its arrays and temporaries, bytes of code, cycles.
   int64_t words = 0, code_bytes = 0;
   double cycles = 0;
+  std::shared_ptr<const autogen::RegionCut> loops = {};  // of a region of streams: which loops are cut
   bool operator==(const Cut&) const = default;
 };
+struct Extent {
+  int width = 0, height = 0;
+  bool contains(Coord c) const { return c.x >= 0 && c.y >= 0 && c.x < width && c.y < height; }
+};
+// Extents that cut n elements differently, up to a limit: 1, 2, 3, … while ceil(n / k) changes.
+std::vector<int> extents(int64_t n, int limit);
 // The cut with exactly this rectangle, nothing if a column or row would be empty.
 std::optional<Cut> cut_work(const Work&, int w, int h);
 
@@ -162,6 +172,22 @@ struct Plan {
   double interval_cycles = 0;  // one sample to the next, in steady state
   double latency_cycles = 0;   // first wavelet in to last wavelet out
 };
+// What a kernel is expected to cost on the best of some rectangles: its interval, infinite if it fits none; and the
+// fewest PEs that come near it.
+struct Cost {
+  double interval_cycles = 0, pes = 0;
+  double latency_cycles = 0;  // on those PEs
+};
+// Of these plans.
+Cost least_cost(const std::vector<Plan>&, const Machine&);
+using CodeCosts = autogen::StatementCosts;
+// By what code that is not written yet is estimated: the memory of PEs, and what statements are known to cost on
+// machines like this one.
+struct Costing {
+  const Machine& machine;
+  CodeCosts& statements;
+};
+std::shared_ptr<CodeCosts> statement_costs(const Machine&);
 // Cycles of a reduce of n words along P PEs by the model of HPDC'24 (reduce.csl), and the quickest way.
 struct LineCost {
   LineReduce how = LineReduce::chain;

@@ -1,10 +1,13 @@
 // The kinds in their order, and what most of them do alike.
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 
+#include "compiler/autogen/autogen.h"
 #include "compiler/kernels/resident_reduction.h"
 #include "compiler/kernels/role_parts.h"
+#include "runtime/support/diag.h"
 
 namespace cs::kernels {
 
@@ -33,6 +36,112 @@ std::span<const Kind* const> kinds() {
   return list;
 }
 
+namespace {
+
+// Who prints names; names are interned, so that they are looked up by address.
+const std::map<const std::string*, KernelRef>& kernel_refs() {
+  static const std::map<const std::string*, KernelRef> all = [] {
+    std::map<const std::string*, KernelRef> list;
+    const auto add = [&](std::string_view name, KernelRef kernel) {
+      const bool fresh = list.emplace(&graph::KernelId(name).name(), kernel).second;
+      CS_CHECK(fresh, "kernels have names of their own");
+    };
+    for (const Kind* kind : kinds()) {
+      for (const Row& row : kind->library()) add(row.name, {kind, &row});
+      if (!kind->generated().empty()) add(kind->generated(), {kind, nullptr});
+    }
+    return list;
+  }();
+  return all;
+}
+
+std::optional<Work> first_work(const graph::Graph& g, std::span<const graph::NodeId> nodes,
+                               const Machine& machine, std::string& why) {
+  std::optional<Work> work = work_of(g, nodes.front(), why);
+  if (work) work->kind->add_nodes(g, nodes, machine, *work);
+  return work;
+}
+
+// A kernel of its first node, by the kind that takes that.
+bool take_first(const graph::Graph& g, const graph::Group& group, const Taking& by, Choice& choice,
+                Diag& diag) {
+  const graph::NodeId front = group.nodes.front();
+  std::string why;
+  const std::optional<Work> work = work_of(g, front, why);
+  if (!work) return refuse(g, front, why, diag);
+  if (group.outputs.size() != 1 && group.nodes.size() > 1)
+    return refuse(g, front, "its group has more than one result", diag);
+  choice.work = *work;
+  choice.operands = {graph::source_of(g, g.node(front).inputs[0])};
+  choice.results = {g.node(group.nodes.back()).outputs[0]};
+  work->kind->fill(g, group, by.machine, choice);
+  return true;
+}
+
+}  // namespace
+
+KernelRef kernel_of(graph::KernelId id) {
+  const auto found = kernel_refs().find(&id.name());
+  return found == kernel_refs().end() ? KernelRef{} : found->second;
+}
+
+KernelRef kernel_of(const graph::Graph& g, graph::NodeId id) {
+  return kernel_of(g.node(id).assignment.kernel);
+}
+
+graph::KernelId generated_id(const Kind& kind) { return graph::KernelId(kind.generated()); }
+
+graph::KernelId library_id(const Row& row) {
+  return row.kind->generated_layout() ? generated_id(*row.kind) : graph::KernelId(row.name);
+}
+
+bool from_loops(const graph::Graph& g, graph::NodeId id) {
+  const Kind* kind = kernel_of(g, id).kind;
+  return kind != nullptr && kind->from_loops();
+}
+
+bool writes_groups(const graph::Graph& g, graph::NodeId id) {
+  const Kind* kind = kernel_of(g, id).kind;
+  return kind != nullptr && kind->writes_groups();
+}
+
+std::optional<Work> work_of_group(const graph::Graph& g, std::span<const graph::NodeId> nodes,
+                                  const Machine& machine, std::string& why) {
+  const Kind* kind = kernel_of(g, nodes.front()).kind;
+  return kind != nullptr ? kind->work_of_group(g, nodes, machine, why) : first_work(g, nodes, machine, why);
+}
+
+bool refuse(const graph::Graph& g, graph::NodeId id, const std::string& why, Diag& diag) {
+  diag.error_at(g.node(id).where, fmt::format("{} cannot be placed on the wafer: {}", g.node(id).op, why));
+  return false;
+}
+
+bool take_group(const graph::Graph& g, const graph::Group& group, const Taking& by, Choice& choice,
+                Diag& diag) {
+  const Kind* kind = kernel_of(g, group.nodes.front()).kind;
+  return kind != nullptr ? kind->take(g, group, by, choice, diag) : take_first(g, group, by, choice, diag);
+}
+
+const Kind* generator_for(const graph::Graph& g, graph::NodeId id, std::string& why) {
+  return autogen::generator_for(g, id, why);
+}
+
+const Row* stand_in_for(const graph::Graph& g, graph::NodeId id) {
+  for (const Kind* kind : kinds())
+    if (kind->stand_in() != nullptr && kind->takes(g, id)) return kind->stand_in();
+  return nullptr;
+}
+
+bool Kind::take(const graph::Graph& g, const graph::Group& group, const Taking& by, Choice& choice,
+                Diag& diag) const {
+  return take_first(g, group, by, choice, diag);
+}
+
+std::optional<Work> Kind::work_of_group(const graph::Graph& g, std::span<const graph::NodeId> nodes,
+                                        const Machine& machine, std::string& why) const {
+  return first_work(g, nodes, machine, why);
+}
+
 std::optional<Work> Kind::match(const graph::Graph&, graph::NodeId, std::string& why) const {
   why = "no node is a " + std::string(name());
   return std::nullopt;
@@ -51,7 +160,23 @@ const Row* Kind::choose(const graph::Graph& g, graph::NodeId id, std::string& wh
   return nullptr;
 }
 
-std::vector<PackedPart> Kind::pack(const Choice&, const Cut&) const { return {}; }
+std::vector<PackedPart> Kind::pack(const Choice&, const Cut&, const Layout*) const { return {}; }
+
+std::vector<Exported> Kind::exported(const Choice& choice, const Layout*) const {
+  std::vector<Exported> list;
+  for (const PackedConstant& c : choice.constants) list.push_back({c.name, c.integer});
+  return list;
+}
+
+int64_t Kind::operand_words(const Choice& choice, int) const { return choice.work.rows * choice.work.n; }
+
+int64_t Kind::turns(const Choice& choice, const Cut& cut, int) const {
+  return choice.work.rows * (footprint(choice.work, cut).out.front().down ? cut.h : cut.w);
+}
+
+Plan Kind::plan_by_walk(const Choice& choice, const Cut& cut, const PeRound& round, const Costing& by) const {
+  return plan_measured(choice.work, cut, round, by.machine);
+}
 
 ResidentText Kind::write_resident(const Choice&, const Setting&) const {
   ResidentText text;

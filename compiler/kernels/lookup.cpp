@@ -91,7 +91,7 @@ class Lookup final : public Kind {
         {"table", int(work.m) * work.constants, true, at.name + "_table", "rows of the table"}};
   }
 
-  std::vector<PackedPart> pack(const Choice& choice, const Cut&) const override {
+  std::vector<PackedPart> pack(const Choice& choice, const Cut&, const Layout*) const override {
     const PackedConstant& table = choice.constants[0];
     const auto all = [values = table.values](size_t, std::vector<uint32_t>& words) {
       values.append_floats(0, values.size(), 1, words);

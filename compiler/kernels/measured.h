@@ -8,6 +8,7 @@ namespace cs::kernels {
 // A PE's cycles for one round of its kernel, its words being there at once (compiler/csl/walk.h).
 struct PeRound {
   double alone = 0;   // of computing and sending
+  double longest = 0;  // of the task that takes longest
   double steady = 0;  // from one round to the next
   double feed = 0;    // of a feeder, from one round to the next; 0: there is none
 };

@@ -19,6 +19,11 @@ class Broadcast final : public Kind {
     return list;
   }
   bool several_columns() const override { return false; }
+  Skew skew(const Choice& choice, const Plan& plan, const Layout*) const override {
+    Skew s = whole_samples(choice, plan, 1);
+    pass_words(s, s.interval);
+    return s;
+  }
   PeCycles pe_cycles(const Work& work, const Cut&, const Machine& m) const override {
     return {m.core.task_start_cycles + 8 + vector_cycles(double(work.m), 1, m), 0};
   }
@@ -33,6 +38,13 @@ class Broadcast final : public Kind {
 class Relay final : public Kind {
  public:
   std::string_view name() const override { return "relay"; }
+  bool passes_any() const override { return true; }
+  Skew skew(const Choice& choice, const Plan& plan, const Layout*) const override {
+    Skew s = whole_samples(choice, plan, 1);
+    s.interval = double(s.words.front());
+    pass_words(s, s.interval + 8);
+    return s;
+  }
   bool several_columns() const override { return false; }
   PeCycles pe_cycles(const Work& work, const Cut&, const Machine& m) const override {
     return {m.core.task_start_cycles + 8 + vector_cycles(double(work.n), 1, m), 0};

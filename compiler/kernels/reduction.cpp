@@ -50,6 +50,7 @@ double tail_cycles(const Machine& m) {
 class Reduction final : public Kind {
  public:
   std::string_view name() const override { return "reduction"; }
+  std::string_view generated() const override { return "dtg-reduction"; }
 
   std::span<const Row> library() const override {
     static const Row list[] = {{"row_reduce",
@@ -187,7 +188,7 @@ class Reduction final : public Kind {
   void fill(const graph::Graph& g, const graph::Group& group, const Machine&, Choice& choice) const override {
     const graph::Node& node = g.node(group.nodes.front());
     if (node.assignment.origin == Origin::handwritten) choice.row = &library()[0];
-    choice.kernel = choice.row != nullptr ? choice.row->name : autogen::kReductionKernel;
+    choice.kernel = choice.row != nullptr ? choice.row->name : generated();
     choice.maximum = choice.work.maximum = node.op == "reduce_max";
     choice.scale = node.op == "reduce_mean" ? 1.0F / float(choice.work.n) : 1.0F;
   }

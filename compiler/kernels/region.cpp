@@ -2,12 +2,17 @@
 // library's part is the convolution of conv.csl, a module in what is otherwise laid out like all regions. Cut
 // and planned from its code.
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 
 #include "compiler/autogen/autogen.h"
+#include "compiler/autogen/held.h"
+#include "compiler/autogen/region_module.h"
 #include "compiler/kernels/choice.h"
 #include "compiler/kernels/match_parts.h"
+#include "compiler/kernels/region_parts.h"
+#include "compiler/kernels/region_traffic.h"
 
 namespace cs::kernels {
 
@@ -27,7 +32,11 @@ class Region final : public Kind {
     return list;
   }
 
+  std::string_view generated() const override { return "dtg-region"; }
   bool generated_layout() const override { return true; }
+  bool from_loops() const override { return true; }
+  bool writes_groups() const override { return true; }
+  bool keeps_states() const override { return true; }
 
   // A picture and a constant kernel, which moves by one row or column at a time.
   const Row* choose(const graph::Graph& g, graph::NodeId id, std::string& why) const override {
@@ -51,6 +60,37 @@ class Region final : public Kind {
     return why.empty() ? &library()[0] : nullptr;
   }
 
+  bool take(const graph::Graph& g, const graph::Group& group, const Taking& by, Choice& choice,
+            Diag& diag) const override {
+    const graph::NodeId front = group.nodes.front();
+    autogen::Region region;
+    std::string why;
+    if (!autogen::build_region(g, group.nodes, region, why)) return refuse(g, front, why, diag);
+    std::map<graph::ValueId, const graph::State*> states;
+    for (const graph::State* s : by.states) {
+      const graph::ValueId before = *g.find_value(s->input);
+      if (!autogen::keep_state(region, before, *g.find_value(s->output)))
+        return refuse(g, front, fmt::format("state '{}' cannot stay on its PEs", s->name), diag);
+      states[before] = s;
+    }
+    region.may_wait = autogen::HeldStreams(g, by.group_of).may_wait(region);
+    choice.work.kind = this;
+    choice.work.rows = autogen::slice_region(region);
+    for (size_t k = 0; k < region.constants.size(); ++k) {
+      const auto state = states.find(region.constants[k]);
+      const auto t =
+          state != states.end() ? state->second->initial : g.shared_constant_of(region.constants[k]);
+      if (!fits_words(g.value(region.constants[k]), *t, diag)) return false;
+      const int buffer = region.constant_buffer[k];
+      const bool words = !data_type_is_float(t->type.dtype) || region.bytes.count(buffer) > 0;
+      choice.constants.push_back({region.program.buffers[size_t(buffer)].name, ConstantView(t), words,
+                                  state != states.end() ? state->second->name : ""});
+    }
+    choice.region = std::move(region);
+    fill(g, group, by.machine, choice);
+    return true;
+  }
+
   // ---- footprints
 
   bool several_rows() const override { return true; }
@@ -67,15 +107,86 @@ class Region final : public Kind {
     return f;
   }
 
+  int64_t operand_words(const Choice& choice, int k) const override {
+    const autogen::Region& r = *choice.region;
+    return choice.work.rows * r.elements(r.operand_buffer[size_t(k)]);
+  }
+
+  // Of its PEs, or of the collectors of its rows.
+  int64_t turns(const Choice& choice, const Cut& cut, int result) const override {
+    const autogen::Region& r = *choice.region;
+    const int64_t elements = r.elements(r.result_buffer[size_t(result)]);
+    autogen::Turns t;
+    const bool known = autogen::turns_of(elements, *cut.loops, cut.h > 1, 0, 0, t) && t.words > 0;
+    return known ? choice.work.rows * elements / t.words : 0;
+  }
+
+  Skew skew(const Choice& choice, const Plan& plan, const Layout* layout) const override {
+    Skew s = whole_samples(choice, plan, 1);
+    s.again = std::max(0.0, s.until_first);
+    s.sends_first = !autogen::asks_before_sending(*choice.region);
+    s.one_by_one = plan.cut.w * plan.cut.h > 1 && takes_one_by_one(layout, s.words);
+    if (choice.work.rows > 1) take_in_parts(s, choice.work.rows, 1, plan.latency_cycles);
+    return s;
+  }
+
+  std::optional<std::vector<Plan>> plans(const Choice& choice, const Extent& limit, const Extent& forced,
+                                         const Costing& by) const override {
+    return region_plans(*choice.region, choice.work.rows, limit, forced, by);
+  }
+  bool plans_alike(const Choice& a, const Choice& b) const override {
+    return autogen::same_region(*a.region, *b.region);
+  }
+
+  Plan plan_by_walk(const Choice& choice, const Cut& cut, const PeRound& round,
+                    const Costing& by) const override {
+    // What it sends is waited for elsewhere, at so many words for each PE.
+    const double sent = double(choice.work.m) / (double(cut.w) * cut.h);
+    const PeSample pe{std::max(0.0, round.longest - sent), std::max(0.0, round.steady - round.longest)};
+    Plan plan = plan_cut(*choice.region, *cut.loops, by.statements, Look::few, &pe).plan;
+    plan.latency_cycles += plan.interval_cycles * double(choice.work.rows - 1);
+    plan.interval_cycles *= double(choice.work.rows);
+    return plan;
+  }
+
+  void keep_results(const std::set<graph::ValueId>& taken, Choice& choice) const override {
+    autogen::keep_results(*choice.region, taken);
+    choice.results = choice.region->results;
+    choice.work.m = choice.region->words_out();
+  }
+
   // ---- text
+
+  std::shared_ptr<const Layout> lay_out(const Choice& choice, const Cut& cut) const override {
+    return std::make_shared<const RegionLayout>(kernels::lay_out(*choice.region, *cut.loops));
+  }
+  void write_roles(const Choice& choice, const Setting& at, InstanceRoles& out) const override {
+    region_roles(choice, at, static_cast<const RegionLayout&>(*at.layout), out);
+  }
+  std::vector<PackedPart> pack(const Choice& choice, const Cut&, const Layout* layout) const override {
+    return pack_region(choice, static_cast<const RegionLayout&>(*layout));
+  }
+  // Constants of which no PE needs anything are nowhere.
+  std::vector<Exported> exported(const Choice& choice, const Layout* layout) const override {
+    const auto& l = static_cast<const RegionLayout&>(*layout);
+    std::vector<Exported> list;
+    for (const std::string& symbol : region_symbols(choice, l)) list.push_back({symbol, true});
+    for (size_t k = 0; k < choice.constants.size(); ++k) {
+      const auto needs = [&](const RegionPe& pe) { return !pe.constants[k].empty(); };
+      if (std::any_of(l.pes.begin(), l.pes.end(), needs))
+        list.push_back({choice.constants[k].name, choice.constants[k].integer});
+    }
+    return list;
+  }
 
   // Of its region, which was built and sliced.
   void fill(const graph::Graph& g, const graph::Group& group, const Machine&, Choice& choice) const override {
     const autogen::Region& region = *choice.region;
-    choice.kernel = autogen::kRegionKernel;
+    choice.kernel = generated();
     if (region.by_library) {
       choice.row = &library()[0];
-      choice.kernel = std::string(choice.row->name) + (group.nodes.size() > 1 ? "+dtg-region" : "");
+      choice.kernel =
+          std::string(choice.row->name) + (group.nodes.size() > 1 ? fmt::format("+{}", generated()) : "");
     }
     choice.operands = region.operands;
     choice.results = region.results;
@@ -92,6 +203,31 @@ class Region final : public Kind {
 
   int64_t flops(const Work& work) const override {
     return int64_t(double(work.rows * work.m) * work.flops_per_element);
+  }
+
+ private:
+  // 64-bit integers are computed in 32 bits; what does not fit is refused here.
+  static bool fits_words(const graph::Value& value, const ops::Tensor& t, Diag& diag) {
+    if (data_type_is_float(t.type.dtype)) return true;
+    for (int64_t i = 0; i < t.elements(); ++i) {
+      const int64_t v = t.get_int(i);
+      if (v == int64_t(int32_t(v))) continue;
+      diag.error_at(value.name, fmt::format("element {} is {}, PEs compute integers in 32 bits", i, v));
+      return false;
+    }
+    return true;
+  }
+
+  // No PE takes words from the beginning of an operand to its end: routers reject what comes before and
+  // behind its own. Not assumed before there is a layout, since buffers are planned for the worse.
+  static bool takes_one_by_one(const Layout* layout, const std::vector<int64_t>& words) {
+    if (layout == nullptr) return false;
+    const auto& l = static_cast<const RegionLayout&>(*layout);
+    return l.in_rows() || std::all_of(l.pes.begin(), l.pes.end(), [&](const RegionPe& pe) {
+             for (size_t k = 0; k < words.size(); ++k)
+               if (!pe.filters[k].used() || pe.filters[k].period < words[k]) return false;
+             return true;
+           });
   }
 };
 

@@ -26,8 +26,16 @@ bool add_resident_chain(const graph::Graph& g, const graph::Group& group, const 
   choice.work.constants = constants;
   if (choice.expr->inputs() > 1)
     why = fmt::format("what is behind '{}' needs other operands", g.node(group.nodes.front()).name);
-  choice.kernel += "+dtg-elementwise";
+  choice.kernel += fmt::format("+{}", elementwise_kind()->generated());
   return why.empty();
+}
+
+void count_resident_chain(Choice& choice, const Machine& machine) {
+  if (!choice.expr) return;
+  std::vector<int> phases;
+  for (size_t k = 0; k < choice.operands.size(); ++k) phases.push_back(autogen::operand_phase(int(k)));
+  phases.resize(size_t(std::max(1, choice.expr->inputs())), autogen::kConstantPhase);
+  choice.work.chain = autogen::chain_cost(*choice.expr, phases, machine, true);
 }
 
 std::string write_resident_chain(const Choice& choice, const Setting& at, int n,

@@ -20,6 +20,8 @@ class ResidentRegion final : public Kind {
 
   // ---- choice
 
+  bool from_loops() const override { return true; }
+
   bool has_resident_form() const override { return true; }
 
   bool take_resident(const Graph& g, const graph::Group& group, const Machine& machine, Choice& choice,

@@ -40,7 +40,7 @@ class ResidentRows final : public ResidentKind {
     const auto exchanged = std::count_if(rows.inputs.begin(), rows.inputs.end(),
                                          [](const autogen::RowInput& in) { return in.of >= 0; });
     if (exchanged == 0) return false;
-    take_group(g, group, work_of_rows(rows, exchanged, machine), choice, autogen::kRowsKernel);
+    take_group(g, group, work_of_rows(rows, exchanged, machine), choice, rows_kind()->generated());
     choice.work.half = from->value(rows.result).type.dtype != DataType::f32;
     if (from == &g) choice.operands = {graph::source_of(g, rows.operand)};
     for (graph::ValueId v : rows.constants())

@@ -59,7 +59,7 @@ class ResidentSum final : public Kind {
     choice.work.kind = this;
     choice.work.through = false;
     choice.work.flops_per_element = double(flops) / double(work->rows * work->n);
-    choice.kernel = "dtg-elementwise+dtg-reduction";
+    choice.kernel = fmt::format("{}+{}", elementwise_kind()->generated(), reduction_kind()->generated());
     choice.maximum = choice.work.maximum = g.node(last).op == "reduce_max";
     choice.scale = g.node(last).op == "reduce_mean" ? 1.0F / float(work->n) : 1.0F;
     return true;

@@ -137,4 +137,42 @@ uint32_t control_wavelet(std::initializer_list<int> commands) {
   return word;
 }
 
+std::vector<Run> runs_of(const std::vector<Coord>& pes) {
+  std::map<int, std::vector<int>> rows;
+  for (const Coord& k : pes) rows[k.y].push_back(k.x);
+  std::vector<Run> open, done;
+  for (auto& [y, xs] : rows) {
+    std::vector<Run> here;
+    for (size_t i = 0; i < xs.size();) {
+      int step = i + 1 < xs.size() && xs[i + 1] - xs[i] <= 2 ? xs[i + 1] - xs[i] : 1;
+      size_t j = i + 1;
+      while (j < xs.size() && xs[j] - xs[j - 1] == step) ++j;
+      here.push_back({xs[i], y, int(j - i), step, 1});
+      i = j;
+    }
+    // A run of the row above with the same columns grows by one row.
+    std::vector<Run> next;
+    for (Run run : here) {
+      for (Run& above : open) {
+        bool same = above.x == run.x && above.count == run.count && above.step == run.step && above.h > 0;
+        if (same && above.y + above.h == y) {
+          run.y = above.y;
+          run.h = above.h + 1;
+          above.h = 0;
+          break;
+        }
+      }
+      next.push_back(run);
+    }
+    for (const Run& run : open) {
+      if (run.h > 0) done.push_back(run);
+    }
+    open = next;
+  }
+  done.insert(done.end(), open.begin(), open.end());
+  std::sort(done.begin(), done.end(),
+            [](const Run& a, const Run& b) { return std::pair(a.y, a.x) < std::pair(b.y, b.x); });
+  return done;
+}
+
 }  // namespace cs::kernels

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "runtime/support/geometry.h"
+
 namespace cs::kernels {
 
 enum class Resource : uint8_t { input_queue, output_queue, local_task };
@@ -26,6 +28,9 @@ struct Run {  // PEs (x, y), (x + step, y) … in rows y … y + h - 1
 struct Parameter {
   std::string name, value;
 };
+
+// Sets of PEs as few loops: runs of a row with step 1 or 2, rows with equal runs together.
+std::vector<Run> runs_of(const std::vector<Coord>& pes);
 
 // One kernel module in a role: which file, with which parameters (resources are added from the needs).
 struct ModuleUse {

@@ -43,6 +43,9 @@ class Rows final : public Kind {
     return list;
   }
 
+  std::string_view generated() const override { return "dtg-rows"; }
+  bool writes_groups() const override { return true; }
+
   // ---- match
 
   bool takes(const graph::Graph& g, graph::NodeId id) const override {
@@ -99,7 +102,36 @@ class Rows final : public Kind {
     work.row_cost = library_row_cost(g.node(nodes.front()).op, machine);
   }
 
+  bool take(const graph::Graph& g, const graph::Group& group, const Taking& by, Choice& choice,
+            Diag& diag) const override {
+    const graph::NodeId front = group.nodes.front();
+    if (kernel_of(g, front).row != nullptr) return Kind::take(g, group, by, choice, diag);
+    autogen::RowGroup rows;
+    std::string why;
+    if (!autogen::make_row_group(g, group.nodes, rows, why)) return refuse(g, front, why, diag);
+    choice.results = {g.node(group.nodes.back()).outputs[0]};
+    take_rows(g, std::move(rows), by.machine, choice);
+    return true;
+  }
+  // Of the library's kernels, or of rows that are generated.
+  std::optional<Work> work_of_group(const graph::Graph& g, std::span<const graph::NodeId> nodes,
+                                    const Machine& machine, std::string& why) const override {
+    if (kernel_of(g, nodes.front()).row != nullptr) return Kind::work_of_group(g, nodes, machine, why);
+    autogen::RowGroup rows;
+    if (!autogen::make_row_group(g, nodes, rows, why)) return std::nullopt;
+    return rows.work(autogen::row_cost(rows, machine));
+  }
+
   // ---- footprints
+
+  // A PE alone sends row by row what it has computed of a sample.
+  Skew skew(const Choice& choice, const Plan& plan, const Layout*) const override {
+    const Work& work = choice.work;
+    const bool by_rows = plan.cut.w * plan.cut.h == 1 && !work.half;
+    Skew s = whole_samples(choice, plan, by_rows ? work.n / work.row : 1);
+    if (work.rows > 1) take_in_parts(s, work.rows, 2, plan.latency_cycles);
+    return s;
+  }
 
   bool rounds() const override { return true; }
   bool same_slices() const override { return true; }
@@ -220,7 +252,7 @@ class Rows final : public Kind {
   }
 
   // The same values on every PE.
-  std::vector<PackedPart> pack(const Choice& choice, const Cut& cut) const override {
+  std::vector<PackedPart> pack(const Choice& choice, const Cut& cut, const Layout*) const override {
     std::vector<PackedPart> list;
     for (const PackedConstant& c : choice.constants) {
       const auto same = [values = c.values](size_t, std::vector<uint32_t>& words) {
@@ -245,7 +277,7 @@ class Rows final : public Kind {
                         Choice& choice) {
     choice.work = rows.work(autogen::row_cost(rows, machine));
     choice.work.half = g.value(rows.result).type.dtype != DataType::f32;
-    choice.kernel = autogen::kRowsKernel;
+    choice.kernel = rows_kind()->generated();
     choice.operands = {rows.operand};
     for (graph::ValueId v : rows.constants())
       choice.constants.push_back(

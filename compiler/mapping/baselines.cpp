@@ -15,7 +15,6 @@
 
 #include <fmt/format.h>
 
-#include "compiler/autogen/autogen.h"
 #include "compiler/graph/expand.h"
 #include "compiler/graph/graph_yaml.h"
 #include "compiler/kernels/kind.h"
@@ -136,11 +135,11 @@ class Copier {
     for (ValueId v : from.outputs)
       result_[v] = typed(out_.add_result(made, name(g_.value(v).name)), g_.value(v));
     std::string why;
-    if (form_.kind == Form::Kind::alone)
-      out_.node(made).assignment.kernel = autogen::generator_for(out_, made, why);
+    const kernels::Kind* generator =
+        form_.kind == Form::Kind::alone ? kernels::generator_for(out_, made, why) : nullptr;
+    if (generator != nullptr) out_.node(made).assignment.kernel = kernels::generated_id(*generator);
     if (const kernels::Row* row = library ? kernels::match_handwritten(out_, made, why) : nullptr)
-      out_.node(made).assignment.kernel =
-          row->kind->generated_layout() ? autogen::kRegionKernel : std::string(row->name);
+      out_.node(made).assignment.kernel = kernels::library_id(*row);
     return result_[from.outputs[0]];
   }
 
@@ -195,8 +194,7 @@ size_t streams_of(const Graph& g, const std::vector<NodeId>& nodes, bool& equal)
 
 // The library's elementwise kernel, which stands for all of its kind.
 const kernels::Row* stand_in(const Graph& g, NodeId id) {
-  const std::span<const kernels::Row> library = kernels::elementwise_kind()->library();
-  return g.op(id).kind == ops::OpKind::elementwise && !library.empty() ? &library.front() : nullptr;
+  return g.op(id).kind == ops::OpKind::elementwise ? kernels::stand_in_for(g, id) : nullptr;
 }
 
 Part by_stand_in(const kernels::Row& row, const std::vector<NodeId>& nodes) {
@@ -212,7 +210,7 @@ Counterpart one_by_one(const Graph& g, const std::vector<NodeId>& nodes) {
     std::string why;
     if (const kernels::Row* row = kernels::match_handwritten(g, id, why))
       parts.push_back({std::string(row->name), {Form::Kind::library, {}}, {id}});
-    else if (!autogen::generator_for(g, id, why).empty())
+    else if (kernels::generator_for(g, id, why) != nullptr)
       parts.push_back({g.node(id).op, {Form::Kind::alone, {}}, {id}});
     else
       return {};
@@ -246,8 +244,7 @@ Counterpart product_by_hand(const Graph& g, const std::vector<NodeId>& nodes) {
 }
 
 Counterpart counterpart(const Graph& g, const std::vector<NodeId>& nodes) {
-  const std::string& kernel = g.node(nodes.front()).assignment.kernel;
-  if (kernel == autogen::kRegionKernel || kernel == autogen::kRowsKernel) {
+  if (kernels::writes_groups(g, nodes.front())) {
     Counterpart parts = one_by_one(g, nodes);
     return parts.empty() && nodes.size() == 1 ? by_primitives(g, nodes[0]) : parts;
   }

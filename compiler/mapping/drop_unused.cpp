@@ -12,12 +12,6 @@ using graph::Graph;
 using graph::NodeId;
 using graph::ValueId;
 
-void keep_results(Instance& inst, const std::set<ValueId>& taken) {
-  autogen::keep_results(*inst.region, taken);
-  inst.results = inst.region->results;
-  inst.work.m = inst.region->words_out();
-}
-
 // Whether a node that is none of these takes the value, or the value in another shape.
 bool used_beside(const Graph& g, ValueId v, const std::vector<NodeId>& nodes) {
   const std::vector<NodeId>& users = g.value(v).users;
@@ -56,13 +50,14 @@ void drop_unused(const Graph& g, const std::vector<graph::Group>& groups, const 
       continue;
     }
     Instance& inst = found->second;
-    const bool keeps = inst.region && !inst.region->states.empty();
+    const auto is_state = [](const kernels::PackedConstant& c) { return !c.state.empty(); };
+    const bool keeps = std::any_of(inst.constants.begin(), inst.constants.end(), is_state);
     const auto is_taken = [&](ValueId v) { return taken.count(v) > 0; };
     if (!keeps && std::none_of(inst.results.begin(), inst.results.end(), is_taken)) {
       made.erase(found);
       continue;
     }
-    if (inst.region) keep_results(inst, taken);
+    inst.work.kind->keep_results(taken, inst);
     for (ValueId v : inst.operands) taken.insert(graph::source_of(g, v));
   }
 }

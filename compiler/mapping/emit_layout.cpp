@@ -76,11 +76,11 @@ std::string loops(const Run& r, const std::string& call) {
 }
 
 std::string flow_text(const Flow& f) {
-  std::map<std::string, std::vector<RouterKey>> by_config;
-  for (const auto& [key, config] : f.routers) by_config[config_text(config)].push_back(key);
+  std::map<std::string, std::vector<Coord>> by_config;
+  for (const auto& [key, config] : f.routers) by_config[config_text(config)].push_back({key.x, key.y});
   std::vector<std::pair<Run, std::string>> lines;
   for (const auto& [config, pes] : by_config) {
-    for (const Run& run : runs_of(pes)) lines.emplace_back(run, config);
+    for (const Run& run : kernels::runs_of(pes)) lines.emplace_back(run, config);
   }
   std::stable_sort(lines.begin(), lines.end(), [](const auto& a, const auto& b) {
     return std::pair(a.first.y, a.first.x) < std::pair(b.first.y, b.first.x);
@@ -94,44 +94,6 @@ std::string flow_text(const Flow& f) {
 
 }  // namespace
 
-std::vector<Run> runs_of(const std::vector<RouterKey>& pes) {
-  std::map<int, std::vector<int>> rows;
-  for (const RouterKey& k : pes) rows[k.y].push_back(k.x);
-  std::vector<Run> open, done;
-  for (auto& [y, xs] : rows) {
-    std::vector<Run> here;
-    for (size_t i = 0; i < xs.size();) {
-      int step = i + 1 < xs.size() && xs[i + 1] - xs[i] <= 2 ? xs[i + 1] - xs[i] : 1;
-      size_t j = i + 1;
-      while (j < xs.size() && xs[j] - xs[j - 1] == step) ++j;
-      here.push_back({xs[i], y, int(j - i), step, 1});
-      i = j;
-    }
-    // A run of the row above with the same columns grows by one row.
-    std::vector<Run> next;
-    for (Run run : here) {
-      for (Run& above : open) {
-        bool same = above.x == run.x && above.count == run.count && above.step == run.step && above.h > 0;
-        if (same && above.y + above.h == y) {
-          run.y = above.y;
-          run.h = above.h + 1;
-          above.h = 0;
-          break;
-        }
-      }
-      next.push_back(run);
-    }
-    for (const Run& run : open) {
-      if (run.h > 0) done.push_back(run);
-    }
-    open = next;
-  }
-  done.insert(done.end(), open.begin(), open.end());
-  std::sort(done.begin(), done.end(),
-            [](const Run& a, const Run& b) { return std::pair(a.y, a.x) < std::pair(b.y, b.x); });
-  return done;
-}
-
 // The names that the host may use, each once with its type.
 static std::string export_text(const Parts& parts, const SharedRoles& shared) {
   std::set<std::string> known;
@@ -141,17 +103,8 @@ static std::string export_text(const Parts& parts, const SharedRoles& shared) {
     if (known.insert(name).second) out += fmt::format("  @export_name(\"{}\", [*]{}, true);\n", name, type);
   };
   for (const Instance& inst : parts.instances) {
-    if (inst.region)
-      for (const std::string& symbol : region_symbols(inst)) add(inst.name + "_" + symbol, "i32");
-    for (size_t k = 0; k < inst.constants.size(); ++k) {
-      const PackedConstant& c = inst.constants[k];
-      // Of a region's constant, the parts of no PE may need anything.
-      const std::vector<RegionPe>& pes = inst.layout.pes;
-      if (inst.region &&
-          std::all_of(pes.begin(), pes.end(), [&](const RegionPe& p) { return p.constants[k].empty(); }))
-        continue;
-      add(inst.name + "_" + c.name, c.integer ? "i32" : "f32");
-    }
+    for (const kernels::Exported& e : inst.work.kind->exported(inst, inst.layout.get()))
+      add(inst.name + "_" + e.name, e.integer ? "i32" : "f32");
   }
   return out;
 }

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "compiler/autogen/autogen.h"
+#include "compiler/kernels/kind.h"
 
 namespace cs::mapping {
 
@@ -30,7 +30,8 @@ bool fits_words(const ops::TensorType& type) {
 
 std::vector<const graph::State*> held_states(const Graph& g, std::span<const NodeId> nodes) {
   std::vector<const graph::State*> held;
-  if (nodes.empty() || g.node(nodes.front()).assignment.kernel != autogen::kRegionKernel) return held;
+  const kernels::Kind* kind = nodes.empty() ? nullptr : kernels::kernel_of(g, nodes.front()).kind;
+  if (kind == nullptr || !kind->keeps_states()) return held;
   const auto inside = [&](NodeId id) { return std::find(nodes.begin(), nodes.end(), id) != nodes.end(); };
   for (const graph::State& s : g.states) {
     const ValueId before = *g.find_value(s.input), after = *g.find_value(s.output);

@@ -11,9 +11,12 @@ namespace {
 int color(const FlowPlan& plan, int flow) { return flow < 0 ? 0 : plan.flows[size_t(flow)].color; }
 
 kernels::Setting setting_of(const Instance& inst, const InstanceFlows& flows,
-                            const std::vector<int>& arriving, int out, const FlowPlan& plan,
-                            const Machine& machine) {
-  kernels::Setting at{inst.name, inst.rect, inst.plan.cut, arriving, arriving, out, {}, machine};
+                            const std::vector<int>& arriving, const std::vector<int>& leaving,
+                            const FlowPlan& plan, const Machine& machine) {
+  kernels::Setting at{inst.name, inst.rect, inst.plan.cut, arriving, arriving, leaving.front(), {}, machine};
+  at.leaving = leaving;
+  at.layout = inst.layout.get();
+  for (int flow : flows.gather) at.gathered.push_back(color(plan, flow));
   for (size_t k = 0; k < flows.scatter.size(); ++k) at.in[k] = color(plan, flows.scatter[k]);
   for (int parity : {0, 1}) at.chain[parity] = color(plan, flows.chain[parity]);
   return at;
@@ -42,10 +45,9 @@ Role feeder(const Instance& inst, int k, const kernels::Setting& at) {
 InstanceRoles roles_of(const Instance& inst, const InstanceFlows& flows, const std::vector<int>& in_colors,
                        const std::vector<int>& out_colors, const FlowPlan& plan, const Machine& machine) {
   if (inst.slack > 0) return slack_roles(inst, flows, in_colors, out_colors, plan);
-  if (inst.region) return region_roles(inst, flows, in_colors, out_colors, plan, machine);
-  const kernels::Setting at = setting_of(inst, flows, in_colors, out_colors.front(), plan, machine);
+  const kernels::Setting at = setting_of(inst, flows, in_colors, out_colors, plan, machine);
   InstanceRoles roles;
-  for (int k = 0; k < inst.feeders(); ++k) roles.roles.push_back(feeder(inst, k, at));
+  for (int k = 0; !inst.in_rows() && k < inst.feeders(); ++k) roles.roles.push_back(feeder(inst, k, at));
   inst.work.kind->write_roles(inst, at, roles);
   return roles;
 }

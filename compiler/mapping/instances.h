@@ -11,15 +11,13 @@
 // 4. Everything else becomes host steps, in an order that satisfies their dependences.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "compiler/autogen/autogen.h"
-#include "compiler/autogen/held.h"
 #include "compiler/graph/graph.h"
 #include "compiler/kernels/choice.h"
 #include "compiler/mapping/mapping.h"
-#include "compiler/mapping/region_layout.h"
 
 namespace cs::mapping {
 
@@ -32,8 +30,7 @@ struct Instance : kernels::Choice {
   int copy = 0;                 // of the network: which one it is a part of
   std::vector<graph::NodeId> nodes;
   std::vector<std::string> node_names;  // as many
-  autogen::RegionCut cut;  // of a region; set by sizing
-  RegionLayout layout;     // of a region; made when everything is placed
+  std::shared_ptr<const kernels::Layout> layout;  // made when everything is placed
   // Filled by sizing and placing.
   kernels::Plan plan;
   Rect rect;  // the kernel's PEs; feeders lie west of it
@@ -52,8 +49,11 @@ struct Instance : kernels::Choice {
   Coord exit() const { return {rect.x + rect.w - 1 + collectors(), rect.y + rect.h - 1}; }
   // Where operand k's stream has to arrive.
   Coord entry(int operand) const { return {rect.x - (feeders() > 0 ? 1 + operand : 0), rect.y}; }
-  // The PEs that all words of operand k of a region pass: a column of feeders has one stream, so that the
+  // Its PEs listen to all words of operand k, which pass these: a column of feeders has one stream, so that the
   // streams of several operands do not share its links.
+  bool has_line(int operand) const {
+    return footprint().in[size_t(operand)].distribution == kernels::Distribution::selected;
+  }
   Rect line(int operand) const { return in_rows() ? feeders_of(operand) : rect; }
   Rect feeders_of(int operand) const { return {entry(operand).x, rect.y, 1, in_rows() ? rect.h : 1}; }
 };
@@ -89,8 +89,7 @@ bool build_parts(const graph::Graph&, const MapOptions&, const Machine&, Parts&,
 // ---- pieces, also for tests
 // A name that CSL accepts, unique among `taken` (which it joins).
 std::string csl_name(const std::string& wanted, std::vector<std::string>& taken);
-bool make_instance(const graph::Graph&, const graph::Group&, const autogen::HeldStreams&, const Machine&,
-                   Instance&, Diag&);
+bool make_instance(const graph::Graph&, const graph::Group&, const kernels::Taking&, Instance&, Diag&);
 HostTensor host_tensor(const graph::Graph&, graph::ValueId);
 
 }  // namespace cs::mapping

@@ -25,12 +25,7 @@ bool takes(const Flow& f, Coord from, Port link) {
 // Turns of a sample in which the PEs of an instance, or the collectors of its rows, send a result.
 int64_t turns_of_sample(const Instance& inst, int result) {
   if (!inst.in_turns()) return 0;
-  if (!inst.region) return inst.work.rows * (inst.footprint().out.front().down ? inst.rect.h : inst.rect.w);
-  const int buffer = inst.region->result_buffer[size_t(result)];
-  const int64_t elements = inst.region->elements(buffer);
-  autogen::Turns t;
-  const bool known = autogen::turns_of(elements, inst.cut, inst.in_rows(), 0, 0, t) && t.words > 0;
-  return known ? inst.work.rows * elements / t.words : 0;
+  return inst.work.kind->turns(inst, inst.plan.cut, result);
 }
 
 }  // namespace

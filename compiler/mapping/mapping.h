@@ -26,10 +26,6 @@
 #include "runtime/program/weights.h"
 #include "runtime/support/diag.h"
 
-namespace cs::autogen {
-class StatementCosts;
-}
-
 namespace cs::mapping {
 
 // The network so many times, to take the samples in turn: each copy on a strip of the fabric from edge to edge, all of
@@ -65,8 +61,8 @@ struct MapOptions {
   // estimate.
   std::map<std::string, uint32_t> more_bytes;
   int threads = 1;                        // never change the result
-  // What statements of regions are known to cost on this machine; nobody's: found again.
-  std::shared_ptr<autogen::StatementCosts> statements;
+  // What statements of generated code are known to cost on this machine; nobody's: found again.
+  std::shared_ptr<kernels::CodeCosts> statements;
 };
 
 // A kernel that has no place as it stands: no rectangle holds it, or its text does not compile.

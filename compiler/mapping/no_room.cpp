@@ -81,7 +81,7 @@ std::string largest_kernels(const Parts& parts, const PlanLists& plans) {
   std::vector<Alike> list;
   for (size_t i = 0; i < plans.size(); ++i) {
     Alike one{parts.instances[i].op, parts.instances[i].name, std::numeric_limits<int64_t>::max(), 1};
-    for (const RegionPlan& p : plans[i]) one.pes = std::min(one.pes, int64_t(p.plan.cut.w) * p.plan.cut.h);
+    for (const SizedPlan& p : plans[i]) one.pes = std::min(one.pes, int64_t(p.plan.cut.w) * p.plan.cut.h);
     const auto known = std::find_if(list.begin(), list.end(),
                                     [&](const Alike& a) { return a.op == one.op && a.pes == one.pes; });
     if (known == list.end()) {
@@ -125,7 +125,7 @@ std::vector<Misfit> too_large_together(const Parts& parts, const PlanLists& plan
   int64_t rest = least_area(parts, plans);
   for (size_t i = 0; i < plans.size(); ++i) {
     int64_t pes = std::numeric_limits<int64_t>::max();
-    for (const RegionPlan& p : plans[i]) pes = std::min(pes, int64_t(p.plan.cut.w) * p.plan.cut.h);
+    for (const SizedPlan& p : plans[i]) pes = std::min(pes, int64_t(p.plan.cut.w) * p.plan.cut.h);
     if (!parts.instances[i].infrastructure) kernels.emplace_back(pes, i);
   }
   std::stable_sort(kernels.begin(), kernels.end(),

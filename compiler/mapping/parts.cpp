@@ -35,8 +35,7 @@ class Builder {
         diag_(diag),
         groups_(graph::groups(g)),
         phases_(g),
-        kept_(g, groups_),
-        held_(g, [this](NodeId id) { return groups_[group_of_.at(id)].nodes; }) {
+        kept_(g, groups_) {
     for (size_t i = 0; i < groups_.size(); ++i)
       for (NodeId id : groups_[i].nodes) group_of_[id] = i;
     parts_.host.model = g.name;
@@ -335,7 +334,9 @@ class Builder {
   void make(const Group& group) {
     Instance inst;
     const size_t before = diag_.all().size();
-    if (!make_instance(g_, group, held_, machine_, inst, diag_)) {
+    const kernels::Taking by{machine_, [this](NodeId id) { return groups_[group_of_.at(id)].nodes; },
+                             held_states(g_, group.nodes)};
+    if (!make_instance(g_, group, by, inst, diag_)) {
       Misfit m{group.name, {}, diag_.all().size() > before ? diag_.all()[before].message : "", 0};
       for (NodeId id : group.nodes) m.nodes.push_back(g_.node(id).name);
       parts_.misfits.push_back(std::move(m));
@@ -347,10 +348,10 @@ class Builder {
   void wafer_group(const Group& group, Instance inst) {
     inst.name = csl_name(group.name, names_);
     std::vector<int> streams;
-    for (ValueId v : inst.operands) {
-      int64_t have = g_.value(v).type.elements(), need = inst.work.rows * inst.work.n;
-      bool whole = have == need || inst.region;
-      streams.push_back(whole ? need_stream(v, phase_of(group))
+    for (size_t k = 0; k < inst.operands.size(); ++k) {
+      const ValueId v = inst.operands[k];
+      const int64_t have = g_.value(v).type.elements(), need = inst.work.kind->operand_words(inst, int(k));
+      streams.push_back(have == need ? need_stream(v, phase_of(group))
                               : repeated(v, need / std::max<int64_t>(1, have), phase_of(group)));
     }
     parts_.instances.push_back(inst);
@@ -378,7 +379,6 @@ class Builder {
   const KeptStates kept_;
   std::map<NodeId, size_t> group_of_;
   std::map<size_t, Instance> made_;  // of groups that are no host's
-  const autogen::HeldStreams held_;
   std::set<ValueId> on_host_, received_as_view_;
   std::map<ValueId, int> stream_of_;
   std::map<std::tuple<ValueId, int64_t, int>, int> broadcast_of_;

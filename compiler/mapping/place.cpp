@@ -101,7 +101,7 @@ class Placer {
     for (size_t i = 0; i < parts.instances.size(); ++i) {
       const Instance& inst = parts.instances[i];
       auto& kind = problem_.kinds.emplace_back();
-      for (const auto& [p, cut, rounds] : plans[i]) {
+      for (const auto& [p, rounds] : plans[i]) {
         const int east = inst.collectors(p.cut) + (inst.in_turns(p.cut) ? relays[i] : 0);
         kind.push_back({inst.feeders(p.cut) + p.cut.w + east, p.cut.h, p.interval_cycles});
       }
@@ -171,9 +171,9 @@ class Placer {
   }
 
   // Of the plans for the rectangle that was chosen.
-  const RegionPlan& fastest(size_t i, const PlacedKernel& k) const {
-    const RegionPlan* best = &plans_[i][size_t(k.alternative)];
-    for (const RegionPlan& p : plans_[i]) {
+  const SizedPlan& fastest(size_t i, const PlacedKernel& k) const {
+    const SizedPlan* best = &plans_[i][size_t(k.alternative)];
+    for (const SizedPlan& p : plans_[i]) {
       const bool same = p.plan.cut.w == best->plan.cut.w && p.plan.cut.h == best->plan.cut.h;
       if (same && p.plan.interval_cycles < best->plan.interval_cycles) best = &p;
     }
@@ -278,9 +278,8 @@ bool place_instances(Parts& parts, const PlanLists& plans, const Extent& limit, 
   for (size_t i = 0; i < parts.instances.size(); ++i) {
     Instance& inst = parts.instances[i];
     const Rect& block = plan->kernels[i].rect;
-    const RegionPlan& chosen = placer.fastest(i, plan->kernels[i]);
+    const SizedPlan& chosen = placer.fastest(i, plan->kernels[i]);
     inst.plan = chosen.plan;
-    inst.cut = chosen.cut;
     inst.work = inst.work.in_rounds(chosen.rounds);
     inst.rect = {block.x + inst.feeders(), block.y, inst.plan.cut.w, inst.plan.cut.h};
     used.width = std::max(used.width, block.x + block.w);

@@ -56,7 +56,7 @@ bool place_and_route(Parts& parts, const PlanLists& plans, const MapOptions& opt
     Extent used;
     if (!place_instances(placed, plans, limit, attempt, options.threads, used, figures)) continue;
     for (Instance& inst : placed.instances)
-      if (inst.region) inst.layout = lay_out(*inst.region, inst.cut);
+      inst.layout = inst.work.kind->lay_out(inst, inst.plan.cut);
     add_relays(placed);
     fabric = options.fabric_width > 0 ? limit : used;
     last = {};
@@ -77,7 +77,7 @@ PlanLists plans_of(const Parts& placed, const Parts& parts) {
   PlanLists lists;
   for (size_t i = 0; i < parts.instances.size(); ++i) {
     const Instance& inst = placed.instances[i];
-    lists.push_back({{inst.plan, inst.cut, inst.work.rows / parts.instances[i].work.rows}});
+    lists.push_back({{inst.plan, inst.work.rows / parts.instances[i].work.rows}});
   }
   return lists;
 }

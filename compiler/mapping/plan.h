@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "compiler/autogen/statement_costs.h"
 #include "compiler/mapping/instances.h"
 #include "runtime/program/program.h"
 
@@ -16,54 +15,26 @@ namespace cs::mapping {
 
 // ---- sizing
 
-// Extents that cut n elements differently, up to a limit: 1, 2, 3, … while ceil(n / k) changes.
-std::vector<int> extents(int64_t n, int limit);
-struct Extent {
-  int width = 0, height = 0;
-  bool contains(Coord c) const { return c.x >= 0 && c.y >= 0 && c.x < width && c.y < height; }
-};
-struct RegionPlan {
+using kernels::Cost;
+using kernels::Extent;
+struct SizedPlan {
   kernels::Plan plan;
-  autogen::RegionCut cut;  // of a region; other work is cut by its plan
-  int64_t rounds = 1;      // of the work in a sample (Work::in_rounds)
+  int64_t rounds = 1;  // of the work in a sample (Work::in_rounds)
 };
 // By instance: plans for every rectangle that cuts its work differently and fits the memory of a PE.
-using PlanLists = std::vector<std::vector<RegionPlan>>;
+using PlanLists = std::vector<std::vector<SizedPlan>>;
 // Those that have none are in `without`, with need, have and largest users.
 void list_plans(const std::vector<Instance>&, const MapOptions&, const Machine&, PlanLists&,
                 std::vector<Misfit>& without);
 // Interval of the fastest of them, infinite of none.
-double fastest_interval(const std::vector<RegionPlan>&);
+double fastest_interval(const std::vector<SizedPlan>&);
 // Of the network, wherever its kernels are placed: the slowest one's on its fastest rectangle.
 double least_interval(const PlanLists&);
 // Takes away the plans that are slower than `pace` times the slowest kernel's best one, if a kernel has others.
 // False if there were none.
 bool keep_pace(PlanLists&, double pace);
-// What regions are estimated by: the memory of PEs, and what statements cost on machines like this one.
-struct Costing {
-  const Machine& machine;
-  autogen::StatementCosts& statements;
-};
-// Plans of a region: rows with the best axis for each number of PEs, then rectangles; of a size that is
-// forced, just that. A sample is `rounds` rounds of the region.
-std::vector<RegionPlan> region_plans(const autogen::Region&, int64_t rounds, const Extent& limit,
-                                     const Extent& forced, const Costing&);
-// Estimated interval of a region on the best of a few numbers of PEs, infinite if it fits none; and the
-// fewest PEs that come near it.
-struct RegionCost {
-  double interval_cycles = 0, pes = 0;
-  double latency_cycles = 0;  // on those PEs
-};
-struct RegionCosts {
-  RegionCost row;                 // on the best row of PEs
-  std::optional<RegionCost> any;  // on the best rectangle; not looked for where a row is enough
-};
-// An interval up to `enough` is as good as any other: then a row will do.
-RegionCosts region_costs(const autogen::Region&, const Costing&, double enough);
-// The same of other work.
-RegionCost work_cost(const kernels::Work&, const Machine&);
-// The same of any plans, for samples of so many rounds each.
-RegionCost least_cost(const std::vector<RegionPlan>&, int64_t rounds, const Machine&);
+// What this work costs on the best of all rectangles.
+Cost work_cost(const kernels::Work&, const Machine&);
 // Streams that are sent in turns pass a relay before they leave for the host; adds the relays, east of the
 // exit.
 void add_relays(Parts&);
@@ -102,7 +73,7 @@ struct Flow {  // wavelets of one color, from one source to all its sinks
 };
 struct InstanceFlows {
   std::vector<int> scatter;  // feeder to columns, by operand; empty if the stream arrives directly
-  std::vector<int> gather;   // rows of a region to their collectors, by result
+  std::vector<int> gather;   // rows of PEs to their collectors, by result
   int chain[2] = {-1, -1};   // partial sums, by parity of the sending column
 };
 struct FlowPlan {

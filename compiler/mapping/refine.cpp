@@ -4,9 +4,7 @@
 #include <optional>
 
 #include "compiler/csl/walk.h"
-#include "compiler/kernels/measured.h"
 #include "compiler/mapping/place_network.h"
-#include "compiler/mapping/region_traffic.h"
 #include "runtime/support/parallel.h"
 
 namespace cs::mapping {
@@ -80,22 +78,11 @@ std::optional<Round> slowest(const Rect& rect, const Program& program, const Wal
   return most;
 }
 
-kernels::Plan region_plan(const Instance& inst, const Round& round, autogen::StatementCosts& costs) {
-  // What it sends is waited for elsewhere, at so many words for each PE.
-  const double sent = double(inst.work.m) / (double(inst.plan.cut.w) * inst.plan.cut.h);
-  const PeSample pe{std::max(0.0, round.compute - sent), std::max(0.0, round.all - round.compute)};
-  kernels::Plan plan = plan_cut(*inst.region, inst.cut, costs, Look::few, &pe).plan;
-  plan.latency_cycles += plan.interval_cycles * double(inst.work.rows - 1);
-  plan.interval_cycles *= double(inst.work.rows);
-  return plan;
-}
-
-// `feeder`: of kernels that are no regions.
-void refine(Instance& inst, const Round& round, double feeder, autogen::StatementCosts& costs,
-            const Machine& machine) {
-  const kernels::Plan plan = inst.region ? region_plan(inst, round, costs)
-                                         : kernels::plan_measured(inst.work, inst.plan.cut,
-                                                                  {round.tasks, round.all, feeder}, machine);
+// `feeder`: of kernels that have one for all their rows.
+void refine(Instance& inst, const Round& round, double feeder, const kernels::Costing& by) {
+  const kernels::PeRound pe{
+      .alone = round.tasks, .longest = round.compute, .steady = round.all, .feed = feeder};
+  const kernels::Plan plan = inst.work.kind->plan_by_walk(inst, inst.plan.cut, pe, by);
   const double ratio = plan.interval_cycles / std::max(1.0, inst.plan.interval_cycles);
   if (ratio < kLeast || ratio > kMost) return;
   inst.plan.interval_cycles = plan.interval_cycles;
@@ -108,13 +95,13 @@ void refine_estimate(Mapped& mapped, const Program& program, const Machine& mach
   if (!mapped.placed || !program.host) return;
   Placed& placed = *mapped.placed;
   const Walks walks = walk_kernels(mapped, program, machine, threads);
-  autogen::StatementCosts costs(machine);
+  const auto statements = kernels::statement_costs(machine);
   for (Instance& inst : placed.parts.instances) {
     if (inst.infrastructure) continue;
     const auto round = slowest(inst.rect, program, walks);
     if (!round) continue;
     const auto feeder = inst.feeders() > 0 ? slowest(inst.feeders_of(0), program, walks) : std::nullopt;
-    refine(inst, *round, feeder ? feeder->all : 0, costs, machine);
+    refine(inst, *round, feeder ? feeder->all : 0, {machine, *statements});
   }
   NetworkEstimate refined = estimate_network(placed, machine, PlansBy::walks);
   refined.planned_cycles = mapped.estimate.planned_cycles;

@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "compiler/autogen/elementwise.h"
 #include "compiler/mapping/emit.h"
 #include "compiler/mapping/plan.h"
 #include "compiler/mapping/resident.h"
@@ -92,7 +91,7 @@ class Resident {
     const bool own = inst().work.kind->has_resident_form();
     if (own && holds_operands(g, inst())) add_form(inst());
     for (kernels::Choice& form : resident_forms(g, group_of(g), machine_, inst(), why)) {
-      if (form.work.loops) {
+      if (form.work.kind->from_loops()) {
         form.work.resident = true;
         loops_.push_back(std::move(form));
       } else if (form.row != nullptr || may_generate(parts_)) {
@@ -121,12 +120,7 @@ class Resident {
   }
   void add_form(kernels::Choice choice) {
     choice.work.resident = true;
-    if (choice.expr) {
-      std::vector<int> phases;
-      for (size_t k = 0; k < choice.operands.size(); ++k) phases.push_back(autogen::operand_phase(int(k)));
-      phases.resize(size_t(std::max(1, choice.expr->inputs())), autogen::kConstantPhase);
-      choice.work.chain = autogen::chain_cost(*choice.expr, phases, machine_, true);
-    }
+    kernels::count_resident_chain(choice, machine_);
     forms_.push_back(std::move(choice));
   }
   graph::Group group_of(const graph::Graph& g) {
@@ -187,7 +181,7 @@ class Resident {
       const bool first = id == inst().nodes.front();
       const kernels::Row* library = first || !inst().expr ? inst().row : nullptr;
       const graph::Assignment& a = g.node(id).assignment;
-      if (library != nullptr ? a.kernel == library->name : a.origin == Origin::autogen) continue;
+      if (library != nullptr ? kernels::kernel_of(a.kernel).row == library : a.origin == Origin::autogen) continue;
       const std::string why = library != nullptr
                                   ? fmt::format("library kernel '{}', for operands on the PEs", library->name)
                                   : "generated, for operands on the PEs";

@@ -31,9 +31,6 @@ std::string role_text(const Role&);
 InstanceRoles roles_of(const Instance&, const InstanceFlows&, const std::vector<int>& in_colors,
                        const std::vector<int>& out_colors, const FlowPlan&, const Machine&);
 
-InstanceRoles region_roles(const Instance&, const InstanceFlows&, const std::vector<int>& in_colors,
-                           const std::vector<int>& out_colors, const FlowPlan&, const Machine&);
-
 InstanceRoles slack_roles(const Instance&, const InstanceFlows&, const std::vector<int>& in_colors,
                           const std::vector<int>& out_colors, const FlowPlan&);
 

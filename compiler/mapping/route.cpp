@@ -86,7 +86,7 @@ class Inside {
     return f;
   }
 
-  // A region in rows: each has a feeder for every operand that all its PEs listen to, and a collector to
+  // PEs in rows: each has a feeder for every operand that all its PEs listen to, and a collector to
   // which they send in turns.
   void rows(const Instance& inst, InstanceFlows& flows) {
     for (int k = 0; k < inst.work.operands; ++k) {
@@ -130,7 +130,7 @@ class Inside {
   FlowPlan& plan_;
 };
 
-// What a region's cores do not take of a stream, their routers reject: those of its feeders and then those
+// What cores that listen to all words do not take, their routers reject: those of its feeders and then those
 // of its rows, or those of its only row.
 class Filters {
  public:
@@ -144,22 +144,20 @@ class Filters {
   Flow& flow(int f) { return plan_.flows[size_t(f)]; }
   void filters(const Stream& s, int f) {
     for (const Taker& t : s.takers) {
-      if (t.instance < 0 || !parts_.instances[size_t(t.instance)].region) continue;
+      if (t.instance < 0 || !parts_.instances[size_t(t.instance)].layout) continue;
       const Instance& inst = parts_.instances[size_t(t.instance)];
-      const RegionLayout& layout = inst.layout;
+      const kernels::Layout& layout = *inst.layout;
       const size_t k = size_t(t.operand);
-      Flow& row = layout.in_rows() ? flow(plan_.of_instance[size_t(t.instance)].scatter[k]) : flow(f);
-      for (int y = 0; y < layout.h; ++y) {
-        if (layout.in_rows())
-          filter(flow(f), {inst.entry(t.operand).x, inst.rect.y + y}, layout.feeder_filters[size_t(y)][k]);
-        for (int x = 0; x < layout.w; ++x) {
-          const RegionPe& pe = layout.pes[size_t(y) * size_t(layout.w) + size_t(x)];
-          filter(row, {inst.rect.x + x, inst.rect.y + y}, pe.filters[k]);
-        }
+      Flow& row = inst.in_rows() ? flow(plan_.of_instance[size_t(t.instance)].scatter[k]) : flow(f);
+      for (int y = 0; y < inst.rect.h; ++y) {
+        if (inst.in_rows())
+          filter(flow(f), {inst.entry(t.operand).x, inst.rect.y + y}, layout.filter(k, -1, y));
+        for (int x = 0; x < inst.rect.w; ++x)
+          filter(row, {inst.rect.x + x, inst.rect.y + y}, layout.filter(k, x, y));
       }
     }
   }
-  static void filter(Flow& f, Coord at, const autogen::StreamFilter& filter) {
+  static void filter(Flow& f, Coord at, const kernels::StreamFilter& filter) {
     if (!filter.used()) return;
     FilterConfig& c = f.routers.at({at.y, at.x}).filter;
     c.kind = FilterKind::counter;

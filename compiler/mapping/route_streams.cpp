@@ -124,13 +124,11 @@ class Router {
     return s.producer >= 0 ? from_instance(s) : from_host(s);
   }
 
-  bool has_line(const Instance& taker) const { return taker.region && taker.rect.w * taker.rect.h > 1; }
-
   bool to_instances(const Stream& s, Flow& f, Coord from) const {
     return std::all_of(s.takers.begin(), s.takers.end(), [&](const Taker& t) {
       if (t.instance < 0) return true;
       const Instance& taker = parts_.instances[size_t(t.instance)];
-      return has_line(taker) ? paths_.to_line(f, from, taker.line(t.operand))
+      return taker.has_line(t.operand) ? paths_.to_line(f, from, taker.line(t.operand))
                              : paths_.to_pe(f, from, taker.entry(t.operand));
     });
   }
@@ -143,7 +141,7 @@ class Router {
       const Instance& taker = parts_.instances[size_t(t.instance)];
       const Coord entry = taker.entry(t.operand);
       leading.push_back(
-          paths_.leading_to(has_line(taker) ? taker.line(t.operand) : Rect{entry.x, entry.y, 1, 1}));
+          paths_.leading_to(taker.has_line(t.operand) ? taker.line(t.operand) : Rect{entry.x, entry.y, 1, 1}));
     }
     return leading;
   }

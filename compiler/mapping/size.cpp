@@ -16,13 +16,13 @@ namespace {
 constexpr int64_t kMaxRelayWords = 16384;  // what one vector instruction passes on
 
 // A row for every PE, and again until the sample is done: PEs need memory for no more.
-void add_rounds(const kernels::Work& work, int max_w, const Machine& machine, std::vector<RegionPlan>& list) {
+void add_rounds(const kernels::Work& work, int max_w, const Machine& machine, std::vector<SizedPlan>& list) {
   const int64_t rows = work.n / work.row;
   for (int64_t w = 1; w <= max_w && w < rows; ++w) {
     if (rows % w != 0) continue;
     const int64_t rounds = rows / w;
     if (const auto plan = kernels::plan_kernel(work.in_rounds(rounds), int(w), 1, machine))
-      list.push_back({*plan, {}, rounds});
+      list.push_back({*plan, rounds});
   }
 }
 
@@ -30,7 +30,8 @@ bool fits(const kernels::Plan& plan, const Machine& machine) {
   return plan.memory.total <= uint32_t(machine.core.memory_bytes);
 }
 
-std::vector<RegionPlan> candidates(const Instance& inst, const MapOptions& options, const Costing& by) {
+std::vector<SizedPlan> candidates(const Instance& inst, const MapOptions& options,
+                                  const kernels::Costing& by) {
   const Machine& machine = by.machine;
   Extent limit = fabric_limit(options, machine);
   int max_w = limit.width - inst.work.operands - 1;
@@ -38,12 +39,15 @@ std::vector<RegionPlan> candidates(const Instance& inst, const MapOptions& optio
     limit = {std::min(limit.width, options.most_width), std::min(limit.height, options.most_height)};
     max_w = std::min(max_w, limit.width);
   }
-  if (inst.region)
-    return region_plans(*inst.region, inst.work.rows, limit, {options.force_width, options.force_height}, by);
-  std::vector<RegionPlan> list;
-  std::vector<int> widths = extents(inst.work.n / inst.work.row, std::max(1, max_w));
+  std::vector<SizedPlan> list;
+  const Extent asked{options.force_width, options.force_height};
+  if (const auto own = inst.work.kind->plans(inst, limit, asked, by)) {
+    for (const kernels::Plan& plan : *own) list.push_back({plan, 1});
+    return list;
+  }
+  std::vector<int> widths = kernels::extents(inst.work.n / inst.work.row, std::max(1, max_w));
   std::vector<int> heights =
-      inst.work.kind->several_rows() ? extents(inst.work.m, limit.height) : std::vector<int>{1};
+      inst.work.kind->several_rows() ? kernels::extents(inst.work.m, limit.height) : std::vector<int>{1};
   bool forced = options.force_width > 0 && !inst.infrastructure;
   if (forced) widths = {options.force_width}, heights = {std::max(1, options.force_height)};
   if (!forced && inst.work.kind->rounds()) add_rounds(inst.work, max_w, machine, list);
@@ -54,17 +58,17 @@ std::vector<RegionPlan> candidates(const Instance& inst, const MapOptions& optio
       for (int h : heights) {
         if (int64_t(w) * h <= before || (!forced && int64_t(w) * h > most)) continue;
         std::optional<kernels::Plan> plan = kernels::plan_kernel(inst.work, w, h, machine);
-        if (plan) list.push_back({*plan, {}, 1});
+        if (plan) list.push_back({*plan, 1});
       }
     }
     if (most >= int64_t(limit.width) * limit.height) return list;
-    if (std::any_of(list.begin(), list.end(), [&](const RegionPlan& p) { return fits(p.plan, machine); }))
+    if (std::any_of(list.begin(), list.end(), [&](const SizedPlan& p) { return fits(p.plan, machine); }))
       return list;
   }
 }
 
 // The least that any of these plans needs.
-std::string memory_text(const std::vector<RegionPlan>& plans, const Machine& machine) {
+std::string memory_text(const std::vector<SizedPlan>& plans, const Machine& machine) {
   if (plans.empty()) return "no rectangle of the fabric can hold this kernel";
   auto less = [](const auto& a, const auto& b) { return a.plan.memory.total < b.plan.memory.total; };
   const kernels::Plan* least = &std::min_element(plans.begin(), plans.end(), less)->plan;
@@ -78,18 +82,6 @@ std::string memory_text(const std::vector<RegionPlan>& plans, const Machine& mac
 }
 
 }  // namespace
-
-std::vector<int> extents(int64_t n, int limit) {
-  std::vector<int> list;
-  int64_t top = std::min<int64_t>(n, limit);
-  for (int64_t k = 1; k <= top;) {
-    list.push_back(int(k));
-    int64_t slice = (n + k - 1) / k;
-    if (slice == 1) break;
-    k = std::max(k + 1, (n + slice - 2) / (slice - 1));
-  }
-  return list;
-}
 
 Extent whole_fabric(const MapOptions& options, const Machine& machine) {
   Extent e;
@@ -108,9 +100,9 @@ Extent fabric_limit(const MapOptions& options, const Machine& machine) {
 namespace {
 
 // A rectangle that is given is for kernels that can be cut so. Beside others a kernel may lie within it.
-std::vector<RegionPlan> all_plans(const Instance& inst, const MapOptions& options, const Costing& by,
-                                  bool alone) {
-  std::vector<RegionPlan> list = candidates(inst, options, by);
+std::vector<SizedPlan> all_plans(const Instance& inst, const MapOptions& options, const kernels::Costing& by,
+                                 bool alone) {
+  std::vector<SizedPlan> list = candidates(inst, options, by);
   if (!list.empty() || alone || options.force_width == 0) return list;
   MapOptions within = options;
   within.most_width = options.force_width;
@@ -135,10 +127,7 @@ size_t first_like(const std::vector<Instance>& instances, const std::vector<size
   for (size_t k : firsts) {
     const Instance &a = instances[k], &b = instances[i];
     if (memory[k] != memory[i]) continue;
-    if (a.work != b.work || a.infrastructure != b.infrastructure ||
-        a.region.has_value() != b.region.has_value())
-      continue;
-    if (!a.region || autogen::same_region(*a.region, *b.region)) return k;
+    if (a.work == b.work && a.infrastructure == b.infrastructure && a.work.kind->plans_alike(a, b)) return k;
   }
   return i;
 }
@@ -152,8 +141,7 @@ void list_plans(const std::vector<Instance>& instances, const MapOptions& option
   std::vector<std::string> why;  // by instance, where it has no plan
   std::vector<size_t> firsts;
   for (const Instance& inst : instances) memory.push_back(memory_for(inst, options, machine));
-  const auto made = options.statements ? nullptr : std::make_unique<autogen::StatementCosts>(machine);
-  autogen::StatementCosts& statements = made ? *made : *options.statements;
+  const auto statements = options.statements ? options.statements : kernels::statement_costs(machine);
   const auto kernels =
       std::count_if(instances.begin(), instances.end(), [](const Instance& i) { return !i.infrastructure; });
   progress::round("map");
@@ -162,31 +150,31 @@ void list_plans(const std::vector<Instance>& instances, const MapOptions& option
     const Instance& inst = instances[i];
     const size_t twin = first_like(instances, firsts, memory, i);
     if (twin < i) {  // also in what does not fit
-      plans.push_back(std::vector<RegionPlan>(plans[twin]));
+      plans.push_back(std::vector<SizedPlan>(plans[twin]));
       why.push_back(std::string(why[twin]));
     } else {
       firsts.push_back(i);
       Machine own = machine;
       own.core.memory_bytes = int(memory[i]);
-      const std::vector<RegionPlan> all = all_plans(inst, options, {own, statements}, kernels == 1);
+      const std::vector<SizedPlan> all = all_plans(inst, options, {own, *statements}, kernels == 1);
       auto& fitting = plans.emplace_back();
       std::copy_if(all.begin(), all.end(), std::back_inserter(fitting),
-                   [&](const RegionPlan& p) { return fits(p.plan, own); });
+                   [&](const SizedPlan& p) { return fits(p.plan, own); });
       why.push_back(fitting.empty() ? memory_text(all, own) : "");
     }
     if (plans.back().empty()) without.push_back({inst.name, inst.node_names, why.back(), 0});
   }
 }
 
-double fastest_interval(const std::vector<RegionPlan>& plans) {
+double fastest_interval(const std::vector<SizedPlan>& plans) {
   double best = std::numeric_limits<double>::infinity();
-  for (const RegionPlan& p : plans) best = std::min(best, p.plan.interval_cycles);
+  for (const SizedPlan& p : plans) best = std::min(best, p.plan.interval_cycles);
   return best;
 }
 
 double least_interval(const PlanLists& plans) {
   double slowest = 0;
-  for (const std::vector<RegionPlan>& list : plans) slowest = std::max(slowest, fastest_interval(list));
+  for (const std::vector<SizedPlan>& list : plans) slowest = std::max(slowest, fastest_interval(list));
   return slowest;
 }
 
@@ -195,19 +183,21 @@ bool keep_pace(PlanLists& plans, double pace) {
   if (pace >= 1) return false;
   bool fewer = false;
   const double goal = least_interval(plans) * pace;
-  for (std::vector<RegionPlan>& list : plans) {
+  for (std::vector<SizedPlan>& list : plans) {
     const double most = std::max(goal, fastest_interval(list) * kNear);
     fewer =
-        std::erase_if(list, [&](const RegionPlan& p) { return p.plan.interval_cycles > most; }) > 0 || fewer;
+        std::erase_if(list, [&](const SizedPlan& p) { return p.plan.interval_cycles > most; }) > 0 || fewer;
   }
   return fewer;
 }
 
-RegionCost work_cost(const kernels::Work& work, const Machine& machine) {
+Cost work_cost(const kernels::Work& work, const Machine& machine) {
   Instance inst;
   inst.work = work;
-  autogen::StatementCosts none(machine);
-  return least_cost(candidates(inst, {}, {machine, none}), 1, machine);
+  std::vector<kernels::Plan> plans;
+  for (SizedPlan& p : candidates(inst, {}, {machine, *kernels::statement_costs(machine)}))
+    plans.push_back(std::move(p.plan));
+  return kernels::least_cost(plans, machine);
 }
 
 void add_relays(Parts& parts) {

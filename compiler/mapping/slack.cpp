@@ -37,16 +37,15 @@ Parts with_plans(const Parts& parts, const PlanLists& plans) {
   const double goal = least_interval(plans) * kSlower;
   for (size_t i = 0; i < plans.size(); ++i) {
     Instance& inst = planned.instances[i];
-    const RegionPlan* chosen = nullptr;
-    auto cost = [&](const RegionPlan& p) {
+    const SizedPlan* chosen = nullptr;
+    auto cost = [&](const SizedPlan& p) {
       const kernels::Cut& c = p.plan.cut;
       return std::pair(int64_t(inst.feeders(c) + c.w + inst.collectors(c)) * c.h, p.plan.interval_cycles);
     };
-    for (const RegionPlan& p : plans[i]) {
+    for (const SizedPlan& p : plans[i]) {
       if (p.plan.interval_cycles <= goal && (chosen == nullptr || cost(p) < cost(*chosen))) chosen = &p;
     }
     inst.plan = chosen->plan;
-    inst.cut = chosen->cut;
     inst.work = inst.work.in_rounds(chosen->rounds);
   }
   return planned;
@@ -139,21 +138,18 @@ class Slackener {
 };
 
 Instance buffer(const std::string& name, int64_t words, int64_t size) {
-  Instance b;
+  Instance b{kernels::relay_choice(std::min(words, kMostWords))};
   b.name = name;
   b.title = name;
   b.op = b.kernel = "slack";
-  b.origin = Origin::handwritten;
   b.reason = fmt::format("holds {} words until the other operand is there", size);
   b.infrastructure = true;
   b.slack = size;
-  b.work.kind = kernels::relay_kind();
-  b.work.n = b.work.m = std::min(words, kMostWords);
   return b;
 }
 
-RegionPlan plan_of(const Instance& b, int64_t words, const Machine& machine) {
-  RegionPlan p;
+SizedPlan plan_of(const Instance& b, int64_t words, const Machine& machine) {
+  SizedPlan p;
   p.plan.cut.w = int((b.slack + words_per_pe(machine) - 1) / words_per_pe(machine));
   p.plan.memory.users = {{"buffer", uint32_t(4 * ((b.slack + p.plan.cut.w - 1) / p.plan.cut.w))},
                          {"code", uint32_t(kCodeBytes)}};

@@ -18,27 +18,25 @@ Candidate by_hand(graph::Graph& g, graph::NodeId id, PassContext& context, Group
   Candidate c{"library", {}, context.fallbacks.refused(g.node(id).name, Origin::handwritten)};
   const kernels::Row* row = c.note.empty() ? kernels::match_handwritten(g, id, c.note) : nullptr;
   if (row == nullptr) return c;
-  const std::string kernel =
-      row->kind->generated_layout() ? std::string(autogen::kRegionKernel) : std::string(row->name);
   c.what = fmt::format("library ({})", row->name);
-  c.cost = cost_as(g, id, {Origin::handwritten, kernel, "", "", {}}, costs);
+  c.cost = cost_as(g, id, {Origin::handwritten, kernels::library_id(*row), "", "", {}}, costs);
   return c;
 }
 
 Candidate generated(graph::Graph& g, graph::NodeId id, PassContext& context, GroupCosts& costs) {
   Candidate c{"generated", {}, context.fallbacks.refused(g.node(id).name, Origin::autogen)};
   if (context.policy == Policy::disabled) c.note = "policy disabled generates none";
-  const std::string kernel = c.note.empty() ? autogen::generator_for(g, id, c.note) : "";
-  if (kernel.empty()) return c;
-  c.what = fmt::format("generated ({})", kernel);
-  c.cost = cost_as(g, id, {Origin::autogen, kernel, "", "", {}}, costs);
+  const kernels::Kind* kind = c.note.empty() ? autogen::generator_for(g, id, c.note) : nullptr;
+  if (kind == nullptr) return c;
+  c.what = fmt::format("generated ({})", kind->generated());
+  c.cost = cost_as(g, id, {Origin::autogen, kernels::generated_id(*kind), "", "", {}}, costs);
   return c;
 }
 
 }  // namespace
 
-mapping::RegionCost apart(const mapping::RegionCost& a, const mapping::RegionCost& b) {
-  mapping::RegionCost both = a;
+kernels::Cost apart(const kernels::Cost& a, const kernels::Cost& b) {
+  kernels::Cost both = a;
   both.interval_cycles = std::max(a.interval_cycles, b.interval_cycles);
   both.pes += b.pes;
   both.latency_cycles += b.latency_cycles;

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "compiler/graph/graph.h"
-#include "compiler/mapping/plan.h"
+#include "compiler/kernels/kernels.h"
 
 namespace cs::passes {
 
@@ -17,7 +17,7 @@ struct PassContext;
 
 struct Candidate {
   std::string what;
-  std::optional<mapping::RegionCost> cost;  // nothing: it is not possible, or nobody estimates it
+  std::optional<kernels::Cost> cost;  // nothing: it is not possible, or nobody estimates it
   std::string note;                         // why not
 };
 struct Choice {
@@ -27,7 +27,7 @@ struct Choice {
 };
 
 // Two kernels beside each other: the interval of the slower one, the PEs and the latency of both.
-mapping::RegionCost apart(const mapping::RegionCost&, const mapping::RegionCost&);
+kernels::Cost apart(const kernels::Cost&, const kernels::Cost&);
 // Between two ways of which both have a cost.
 void note_choice(const PassContext&, std::string_view pass, std::string subject, Candidate first, Candidate second,
                  bool second_taken);

@@ -23,7 +23,7 @@ using graph::Graph;
 using graph::NodeId;
 
 // All its primitives make one kernel of whole rows (fuse_rows.cpp); what that costs.
-std::optional<mapping::RegionCost> row_kernel(const Graph& g, NodeId id, PassContext& context,
+std::optional<kernels::Cost> row_kernel(const Graph& g, NodeId id, PassContext& context,
                                               GroupCosts& costs) {
   Graph trial;
   const std::optional<NodeId> node = graph::alone(g, id, trial, context.diag);
@@ -36,18 +36,18 @@ std::optional<mapping::RegionCost> row_kernel(const Graph& g, NodeId id, PassCon
   if (nodes.size() < 2 || !autogen::make_row_group(trial, nodes, group, why) ||
       !autogen::row_fits(group, context.machine))
     return std::nullopt;
-  trial.node(nodes.front()).assignment.kernel = autogen::kRowsKernel;
+  trial.node(nodes.front()).assignment.kernel = kernels::generated_id(*kernels::rows_kind());
   return costs.of(trial, nodes);
 }
 
 // A library kernel gives way to rows that are faster; what is generated, to any rows.
 bool becomes_rows(Graph& g, NodeId id, const graph::Assignment& whole, PassContext& context,
                   GroupCosts& costs) {
-  const std::optional<mapping::RegionCost> rows = row_kernel(g, id, context, costs);
+  const std::optional<kernels::Cost> rows = row_kernel(g, id, context, costs);
   if (!rows) return false;
   if (whole.origin != Origin::handwritten) return true;
   if (!context.weighs()) return false;
-  const mapping::RegionCost by_hand = cost_as(g, id, whole, costs);
+  const kernels::Cost by_hand = cost_as(g, id, whole, costs);
   const bool faster = is_faster(*rows, by_hand);
   note_choice(context, "decompose", g.node(id).name, {whole.reason, by_hand, ""}, {"its primitives in rows", *rows, ""},
               faster);
@@ -74,7 +74,8 @@ bool parts_fit(const Graph& g, NodeId id, PassContext& context, std::string& why
     // What generated kernels would do on many PEs is not given to one, only because it is there.
     const bool on_one_pe =
         context.policy != Policy::disabled && library != nullptr && !library->kind->several_columns();
-    if (on_one_pe || (a.kernel == autogen::kRegionKernel && library == nullptr)) {
+    const kernels::Kind* kind = kernels::kernel_of(a.kernel).kind;
+    if (on_one_pe || (library == nullptr && kind != nullptr && kind->from_loops())) {
       why = fmt::format("its part {} would be a region of its own", trial.node(part).op);
       return false;
     }
@@ -96,7 +97,7 @@ bool decompose_compounds(Graph& g, PassContext& context) {
     const std::string& refused = context.fallbacks.refused(g.node(id).name, Origin::autogen);
     if (no_parts && !refused.empty() && !g.node(id).assignment.origin) {
       g.node(id).assignment = {
-          Origin::host, "host", "no routes between its parts, and as one kernel: " + refused, "", {}};
+          Origin::host, graph::KernelId::host(), "no routes between its parts, and as one kernel: " + refused, "", {}};
       continue;
     }
     if (!refused.empty()) {
@@ -120,7 +121,7 @@ bool decompose_compounds(Graph& g, PassContext& context) {
     if (parts_fit(g, id, context, why)) {
       if (!graph::expand(g, id, context.diag)) return false;
     } else if (whole.origin == Origin::host) {
-      g.node(id).assignment = {Origin::host, "host", "no kernel of its own; " + why, "", {}};
+      g.node(id).assignment = {Origin::host, graph::KernelId::host(), "no kernel of its own; " + why, "", {}};
     }
   }
   return graph::propagate_samples(g, context.diag);

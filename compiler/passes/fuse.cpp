@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "compiler/autogen/autogen.h"
+#include "compiler/kernels/kind.h"
 #include "compiler/passes/group_cost.h"
 #include "compiler/passes/losses.h"
 #include "compiler/passes/passes.h"
@@ -57,17 +58,16 @@ void name_origins(Graph& g, const std::vector<NodeId>& nodes) {
   std::string why;
   graph::Assignment& head = g.node(front).assignment;
   if (g.op(front).kind == ops::OpKind::contraction && head.origin == Origin::handwritten) {
-    const std::string generator = autogen::generator_for(g, front, why);
-    if (!generator.empty()) {
+    if (const kernels::Kind* generator = autogen::generator_for(g, front, why)) {
       head.origin = Origin::autogen;
-      head.kernel = generator;
+      head.kernel = kernels::generated_id(*generator);
       head.reason = fmt::format("beneficial: generated with its epilogue {}", g.node(nodes.back()).name);
     }
   }
   for (NodeId id : nodes) {
     if (g.op(id).kind != ops::OpKind::elementwise) continue;
     g.node(id).assignment.origin = Origin::autogen;
-    g.node(id).assignment.kernel = "dtg-elementwise";
+    g.node(id).assignment.kernel = kernels::generated_id(*kernels::elementwise_kind());
   }
 }
 
@@ -78,8 +78,8 @@ void add_reason(graph::Assignment& a, const std::string& more) {
 }
 
 // What is saved, if anything is: two kernels may work on two samples at a time, one has no way between them.
-std::string fusion_text(const mapping::RegionCost& first, const mapping::RegionCost& second,
-                        const mapping::RegionCost& both, double slowest, const std::string& with) {
+std::string fusion_text(const kernels::Cost& first, const kernels::Cost& second, const kernels::Cost& both,
+                        double slowest, const std::string& with) {
   const double apart = std::max(first.interval_cycles, second.interval_cycles);
   const double saved = first.latency_cycles + second.latency_cycles - both.latency_cycles;
   if (!std::isfinite(apart)) return fmt::format("one kernel with {}, no estimate of them apart", with);
@@ -98,9 +98,9 @@ bool pays(const Graph& g, const std::vector<NodeId>& group, NodeId id, double sl
           GroupCosts& costs, PassContext& context, std::string& reason) {
   std::vector<NodeId> all = group;
   all.push_back(id);
-  const mapping::RegionCost first = costs.of(g, group), second = costs.of(g, std::span(&id, 1)),
-                            both = costs.of(g, all);
-  const mapping::RegionCost two = apart(first, second);
+  const kernels::Cost first = costs.of(g, group), second = costs.of(g, std::span(&id, 1)),
+                      both = costs.of(g, all);
+  const kernels::Cost two = apart(first, second);
   reason = fusion_text(first, second, both, slowest, g.node(group.front()).name);
   const double nodes_alone =
       std::max(group.size() == 1 ? first.interval_cycles : alone, second.interval_cycles);

@@ -29,7 +29,6 @@ using graph::ValueId;
 constexpr int64_t kSmallWords = 6000;  // half of a PE's memory
 constexpr double kSlower = 1.1, kMorePes = 2;
 constexpr double kFaster = 1.05;  // as a rectangle, than in a row: for its PEs
-constexpr std::string_view kRegion = autogen::kRegionKernel, kChain = "dtg-elementwise";
 
 class Fuser {
  public:
@@ -62,26 +61,24 @@ class Fuser {
   }
 
  private:
-  std::string_view kernel(const std::vector<NodeId>& nodes) const {
-    return g_.node(nodes.front()).assignment.kernel;
+  bool is_region(const std::vector<NodeId>& nodes) const { return kernels::from_loops(g_, nodes.front()); }
+  // What may become a region: generated, or the library's.
+  bool could_be_region(const std::vector<NodeId>& nodes, bool by_library) const {
+    const kernels::KernelRef maker = kernels::kernel_of(g_, nodes.front());
+    return maker.kind != nullptr && maker.kind->may_become_region() && (maker.row == nullptr || by_library);
   }
-  bool is_chain(const std::vector<NodeId>& nodes) const {
-    const kernels::Row* library = generate_ ? kernels::find_row(kernel(nodes)) : nullptr;
-    return kernel(nodes) == kChain ||
-           (library != nullptr && library->kind->may_become_region());
-  }
+  bool is_chain(const std::vector<NodeId>& nodes) const { return could_be_region(nodes, generate_); }
   bool is_elementwise(const std::vector<NodeId>& nodes) const {
     return is_chain(nodes) && g_.op(nodes.front()).kind == ops::OpKind::elementwise;
   }
   bool joins(const std::vector<NodeId>& nodes) const {
-    return (kernel(nodes) == kRegion || is_chain(nodes)) &&
+    return (is_region(nodes) || is_chain(nodes)) &&
            std::none_of(nodes.begin(), nodes.end(),
                         [&](NodeId id) { return fallbacks_.apart(g_.node(id).name) || is_of_loss(g_, id); });
   }
   // A chain of which no row of PEs can hold the slices becomes a region, which may lie on a rectangle.
   void leave_the_row(const std::vector<NodeId>& nodes) {
-    const kernels::Row* library = kernels::find_row(kernel(nodes));
-    bool chain = kernel(nodes) == kChain || (library && library->kind->may_become_region());
+    const bool chain = could_be_region(nodes, true);
     std::string why;
     std::optional<kernels::Work> work = chain ? kernels::work_of(g_, nodes.front(), why) : std::nullopt;
     if (!work) return;
@@ -98,7 +95,7 @@ class Fuser {
     for (NodeId id : nodes) {
       graph::Assignment& a = g_.node(id).assignment;
       a.origin = Origin::autogen;
-      a.kernel = kRegion;
+      a.kernel = kernels::generated_id(*kernels::region_kind());
       a.reason = reason;
     }
   }
@@ -107,11 +104,11 @@ class Fuser {
   // share the links of one row with its results. On a rectangle that is given there is no other row.
   void leave_if_slowest(const std::vector<NodeId>& nodes) {
     if (apart_ || !generate_ || !sized_ || !is_chain(nodes) || !joins(nodes)) return;
-    const mapping::RegionCost there = costs_.of(g_, nodes, slowest_);
+    const kernels::Cost there = costs_.of(g_, nodes, slowest_);
     std::string why;
     autogen::Region region;
     if (there.interval_cycles < slowest_ || !autogen::make_region(g_, nodes, region, why)) return;
-    const mapping::RegionCost made = costs_.of(region);
+    const kernels::Cost made = costs_.of(region);
     const bool faster = made.interval_cycles * kFaster < there.interval_cycles;
     note_choice(context_, "regions", names_of(g_, nodes), {"a row", there, ""}, {"a rectangle", made, ""}, faster);
     if (faster)
@@ -197,7 +194,7 @@ class Fuser {
     for (autogen::Region* r : {&first, &second, &both}) r->may_wait = held_.may_wait(*r);
     if (!keeps_accuracy(both)) {
       if (apart_) return false;
-      const mapping::RegionCost a = cost(to, first), b = cost(group_of_.at(nodes.front()), second),
+      const kernels::Cost a = cost(to, first), b = cost(group_of_.at(nodes.front()), second),
                                 one = costs_.of(both, slowest_);
       const bool good = pays(a, b, one);
       note_choice(context_, "regions", names_of(g_, joined), {"apart", apart(a, b), ""}, {"one region", one, ""}, good);
@@ -206,10 +203,11 @@ class Fuser {
     members_[size_t(to)] = std::move(joined);
     for (NodeId id : members_[size_t(to)]) {
       graph::Assignment& a = g_.node(id).assignment;
+      if (kernels::from_loops(g_, id)) continue;
       const bool function = g_.op(id).kind == ops::OpKind::elementwise;
-      if (function && a.origin == Origin::handwritten && a.kernel != kRegion) ended_.insert(to);
-      if (a.kernel != kRegion) a.origin = Origin::autogen;
-      a.kernel = kRegion;
+      if (function && a.origin == Origin::handwritten) ended_.insert(to);
+      a.origin = Origin::autogen;
+      a.kernel = kernels::generated_id(*kernels::region_kind());
     }
     return true;
   }
@@ -225,22 +223,22 @@ class Fuser {
   }
   // No slower than the slower of them, or than the slowest kernel of the network; and on about as many PEs as
   // both: what PEs compute more than once costs PEs.
-  bool pays(const mapping::RegionCost& a, const mapping::RegionCost& b,
-            const mapping::RegionCost& both) const {
+  bool pays(const kernels::Cost& a, const kernels::Cost& b,
+            const kernels::Cost& both) const {
     return std::isfinite(both.interval_cycles) &&
            both.interval_cycles <=
                std::max(slowest_, kSlower * std::max(a.interval_cycles, b.interval_cycles)) &&
            both.pes <= kMorePes * (a.pes + b.pes);
   }
   // Of a group as the kernel that it is; `region` is what it would be as one.
-  mapping::RegionCost cost(int number, const autogen::Region& region) {
+  kernels::Cost cost(int number, const autogen::Region& region) {
     const std::vector<NodeId>& nodes = members_[size_t(number)];
-    return kernel(nodes) == kRegion ? costs_.of(region, slowest_) : costs_.of(g_, nodes, slowest_);
+    return is_region(nodes) ? costs_.of(region, slowest_) : costs_.of(g_, nodes, slowest_);
   }
 
   void name_groups() {
     for (const std::vector<NodeId>& nodes : members_) {
-      if (nodes.size() < 2 || kernel(nodes) != kRegion) continue;
+      if (nodes.size() < 2 || !is_region(nodes)) continue;
       std::string name = g_.node(nodes.front()).name;
       for (NodeId id : nodes) {
         graph::Assignment& a = g_.node(id).assignment;

@@ -15,6 +15,7 @@
 
 #include "compiler/autogen/autogen.h"
 #include "compiler/autogen/row_code.h"
+#include "compiler/kernels/kind.h"
 #include "compiler/passes/losses.h"
 #include "compiler/passes/passes.h"
 
@@ -144,7 +145,7 @@ class Fuser {
       for (NodeId id : nodes) {
         graph::Assignment& a = g_.node(id).assignment;
         a.origin = Origin::autogen;
-        a.kernel = autogen::kRowsKernel;
+        a.kernel = kernels::generated_id(*kernels::rows_kind());
         a.group = name;
         const auto benefit = context_.benefits.find(g_.node(id).from);
         a.reason = fmt::format("{}whole rows of {} elements, one after another",

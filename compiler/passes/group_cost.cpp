@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "compiler/autogen/autogen.h"
-#include "compiler/autogen/row_code.h"
 #include "compiler/kernels/kind.h"
 
 namespace cs::passes {
@@ -16,30 +15,16 @@ namespace {
 using graph::Graph;
 using graph::NodeId;
 using graph::ValueId;
-using mapping::RegionCost;
+using kernels::Cost;
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-constexpr RegionCost kNone{kNever, kNever, kNever};
+constexpr Cost kNone{kNever, kNever, kNever};
 // Intervals whose estimates differ by no more are the same, and so are latencies.
 constexpr double kAlike = 1.02, kAlikeLatency = 1.1;
 
-std::optional<kernels::Work> work_of(const Graph& g, std::span<const NodeId> nodes, const Machine& machine) {
-  const NodeId front = nodes.front();
-  std::string why;
-  if (g.node(front).assignment.kernel == autogen::kRowsKernel) {
-    autogen::RowGroup rows;
-    if (!autogen::make_row_group(g, nodes, rows, why)) return std::nullopt;
-    return rows.work(autogen::row_cost(rows, machine));
-  }
-  std::optional<kernels::Work> work = kernels::work_of(g, front, why);
-  if (!work) return work;
-  work->kind->add_nodes(g, nodes, machine, *work);
-  return work;
-}
-
 }  // namespace
 
-RegionCost GroupCosts::of(const autogen::Region& r, double enough) {
+Cost GroupCosts::of(const autogen::Region& r, double enough) {
   KnownCosts::OfRegion& region = known_.find(r);
   Answer& answer = regions_.try_emplace(&region, Answer{kNone, kNever}).first->second;
   // More than what was enough was the least there is.
@@ -49,15 +34,15 @@ RegionCost GroupCosts::of(const autogen::Region& r, double enough) {
   return answer.cost;
 }
 
-RegionCost GroupCosts::of(const Graph& g, std::span<const NodeId> nodes, double enough) {
-  if (g.node(nodes.front()).assignment.kernel == autogen::kRegionKernel) {
+Cost GroupCosts::of(const Graph& g, std::span<const NodeId> nodes, double enough) {
+  std::string why;
+  if (kernels::from_loops(g, nodes.front())) {
     autogen::Region region;
-    std::string why;
     return autogen::make_region(g, nodes, region, why) ? of(region, enough) : kNone;
   }
-  const std::optional<kernels::Work> work = work_of(g, nodes, known_.machine());
+  const std::optional<kernels::Work> work = kernels::work_of_group(g, nodes, known_.machine(), why);
   if (!work) return kNone;
-  RegionCost cost = known_.of(*work);
+  Cost cost = known_.of(*work);
   if (g.node(nodes.front()).assignment.origin != Origin::handwritten) return cost;
   const double more = work->kind->library_cycles(*work, cost.pes > 1);
   cost.interval_cycles += more;
@@ -65,13 +50,13 @@ RegionCost GroupCosts::of(const Graph& g, std::span<const NodeId> nodes, double 
   return cost;
 }
 
-bool is_faster(const RegionCost& made, const RegionCost& there) {
+bool is_faster(const Cost& made, const Cost& there) {
   if (made.interval_cycles * kAlike < there.interval_cycles) return true;
   return made.interval_cycles <= there.interval_cycles * kAlike &&
          made.latency_cycles * kAlikeLatency < there.latency_cycles;
 }
 
-std::string benefit_text(const RegionCost& made, const RegionCost& there, std::string_view what) {
+std::string benefit_text(const Cost& made, const Cost& there, std::string_view what) {
   if (there.interval_cycles == kNever)
     return fmt::format("beneficial: {:.0f} cycles, and no estimate of the {}", made.interval_cycles, what);
   if (made.interval_cycles * kAlike < there.interval_cycles)
@@ -93,9 +78,9 @@ double GroupCosts::slowest(const Graph& g) {
   return slowest;
 }
 
-RegionCost cost_as(Graph& g, NodeId id, graph::Assignment assignment, GroupCosts& costs) {
+Cost cost_as(Graph& g, NodeId id, graph::Assignment assignment, GroupCosts& costs) {
   std::swap(g.node(id).assignment, assignment);
-  const RegionCost cost = costs.of(g, std::span(&id, 1));
+  const Cost cost = costs.of(g, std::span(&id, 1));
   std::swap(g.node(id).assignment, assignment);
   return cost;
 }

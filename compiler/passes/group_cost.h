@@ -11,7 +11,7 @@
 
 #include "compiler/autogen/region.h"
 #include "compiler/graph/graph.h"
-#include "compiler/mapping/plan.h"
+#include "compiler/kernels/kernels.h"
 #include "compiler/passes/known_costs.h"
 #include "runtime/machine/machine.h"
 
@@ -24,8 +24,8 @@ class GroupCosts {
   // Of the nodes (topological order) as the kernel that the assignment of the first one names; infinite if
   // that is none, or fits nowhere.
   // Nobody asks for less than `enough` cycles.
-  mapping::RegionCost of(const graph::Graph&, std::span<const graph::NodeId>, double enough = 0);
-  mapping::RegionCost of(const autogen::Region&, double enough = 0);
+  kernels::Cost of(const graph::Graph&, std::span<const graph::NodeId>, double enough = 0);
+  kernels::Cost of(const autogen::Region&, double enough = 0);
   // Interval of the slowest of these kernels on the wafer, as far as they fit.
   double slowest(const graph::Graph&);
 
@@ -33,19 +33,19 @@ class GroupCosts {
   KnownCosts& known_;
   // The answers so far: who asks again, with no smaller interval that is enough, hears the same.
   struct Answer {
-    mapping::RegionCost cost;
+    kernels::Cost cost;
     double enough = 0;  // what it was asked for
   };
   std::unordered_map<const KnownCosts::OfRegion*, Answer> regions_;
 };
 
 // Is a kernel faster than the one that is there? By its interval; by its latency if the intervals are alike.
-bool is_faster(const mapping::RegionCost& made, const mapping::RegionCost& there);
+bool is_faster(const kernels::Cost& made, const kernels::Cost& there);
 // Why it takes the place of that one, which is `what`.
-std::string benefit_text(const mapping::RegionCost& made, const mapping::RegionCost& there,
+std::string benefit_text(const kernels::Cost& made, const kernels::Cost& there,
                          std::string_view what);
 
 // The same for one node with another assignment than it has, or a copy of its own.
-mapping::RegionCost cost_as(graph::Graph&, graph::NodeId, graph::Assignment, GroupCosts&);
+kernels::Cost cost_as(graph::Graph&, graph::NodeId, graph::Assignment, GroupCosts&);
 
 }  // namespace cs::passes

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "compiler/autogen/loop_key.h"
+#include "compiler/mapping/plan.h"
 
 namespace cs::passes {
 
@@ -14,27 +15,27 @@ KnownCosts::OfRegion& KnownCosts::find(const autogen::Region& r) {
   return regions_[key.bytes()];
 }
 
-mapping::RegionCost KnownCosts::of(const autogen::Region& r, OfRegion& known, double enough) {
-  std::optional<mapping::RegionCosts> costs;
+kernels::Cost KnownCosts::of(const autogen::Region& r, OfRegion& known, double enough) {
+  std::optional<kernels::RegionCosts> costs;
   {
     const std::lock_guard lock(mutex_);
     costs = known.costs;
   }
   if (!costs || (costs->row.interval_cycles > enough && !costs->any)) {
-    costs = mapping::region_costs(r, {machine_, *statements_}, enough);
+    costs = kernels::region_costs(r, {machine_, *statements_}, enough);
     const std::lock_guard lock(mutex_);
     if (!known.costs || costs->any) known.costs = costs;
   }
   return costs->row.interval_cycles <= enough ? costs->row : *costs->any;
 }
 
-mapping::RegionCost KnownCosts::of(const kernels::Work& work) {
+kernels::Cost KnownCosts::of(const kernels::Work& work) {
   {
     const std::lock_guard lock(mutex_);
     const auto known = std::find_if(works_.begin(), works_.end(), [&](const auto& w) { return w.first == work; });
     if (known != works_.end()) return known->second;
   }
-  const mapping::RegionCost cost = mapping::work_cost(work, machine_);
+  const kernels::Cost cost = mapping::work_cost(work, machine_);
   const std::lock_guard lock(mutex_);
   works_.emplace_back(work, cost);
   return cost;

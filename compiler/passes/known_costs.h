@@ -13,8 +13,7 @@
 
 #include "compiler/autogen/region.h"
 #include "compiler/autogen/statement_costs.h"
-#include "compiler/kernels/kernels.h"
-#include "compiler/mapping/plan.h"
+#include "compiler/kernels/region_parts.h"
 #include "runtime/machine/machine.h"
 
 namespace cs::passes {
@@ -29,19 +28,19 @@ class KnownCosts {
 
   // What is known of regions that compute the same as this one; it stays where it is.
   struct OfRegion {
-    std::optional<mapping::RegionCosts> costs;
+    std::optional<kernels::RegionCosts> costs;
   };
   OfRegion& find(const autogen::Region&);
   // On a row of PEs if its interval is enough, else on any rectangle; `known` is what find() returned.
-  mapping::RegionCost of(const autogen::Region&, OfRegion& known, double enough);
-  mapping::RegionCost of(const kernels::Work&);
+  kernels::Cost of(const autogen::Region&, OfRegion& known, double enough);
+  kernels::Cost of(const kernels::Work&);
 
  private:
   const Machine machine_;
   const std::shared_ptr<autogen::StatementCosts> statements_;
   std::mutex mutex_;
   std::unordered_map<std::string, OfRegion> regions_;  // by LoopKey
-  std::vector<std::pair<kernels::Work, mapping::RegionCost>> works_;
+  std::vector<std::pair<kernels::Work, kernels::Cost>> works_;
 };
 
 }  // namespace cs::passes

@@ -11,6 +11,7 @@
 
 #include "compiler/autogen/autogen.h"
 #include "compiler/graph/expand.h"
+#include "compiler/kernels/kind.h"
 #include "compiler/passes/split.h"
 
 namespace cs::passes {
@@ -130,7 +131,7 @@ class Cutter {
     for (NodeId id : piece.nodes) {
       const std::string group = piece.nodes.size() > 1 ? g_.node(piece.nodes.front()).name : "";
       g_.node(id).assignment = {
-          Origin::autogen, std::string(autogen::kRegionKernel), reason_, group, {}, true};
+          Origin::autogen, kernels::generated_id(*kernels::region_kind()), reason_, group, {}, true};
     }
     if (!piece.nodes.empty()) pieces_.push_back(std::move(piece));
     // Only now: what this piece itself reads it computes.

@@ -16,6 +16,7 @@
 #include "compiler/autogen/autogen.h"
 #include "compiler/graph/expand.h"
 #include "compiler/graph/whole_batch.h"
+#include "compiler/kernels/kind.h"
 #include "compiler/passes/group_cost.h"
 #include "compiler/passes/loss_pieces.h"
 #include "runtime/ops/losses.h"
@@ -70,7 +71,7 @@ class Lowering {
         take_whole("one kernel: " + why);
       } else {
         g_.node(id_).assignment = {
-            Origin::host, "host", why + "; as one kernel: " + one_kernel_refused(), "", {}};
+            Origin::host, graph::KernelId::host(), why + "; as one kernel: " + one_kernel_refused(), "", {}};
       }
       return true;
     }
@@ -144,8 +145,9 @@ class Lowering {
 
   double whole_latency(bool possible) {
     std::string why;
-    if (!possible || autogen::generator_for(g_, id_, why) != autogen::kRegionKernel) return kNever;
-    return cost_as(g_, id_, {Origin::autogen, std::string(autogen::kRegionKernel), "", "", {}}, costs_)
+    if (!possible || autogen::generator_for(g_, id_, why) != kernels::region_kind()) return kNever;
+    return cost_as(g_, id_, {Origin::autogen, kernels::generated_id(*kernels::region_kind()), "", "", {}},
+                   costs_)
         .latency_cycles;
   }
 

@@ -34,12 +34,12 @@ void place_views(Graph& g) {
     for (graph::ValueId v : g.node(id).outputs) {
       NodeId producer = g.value(graph::source_of(g, v)).producer;
       if (g.value(v).is_output && (!producer.valid() || g.node(producer).assignment.origin == Origin::host)) {
-        g.node(id).assignment = {Origin::host, "host", "no wafer kernel makes this output", "", {}};
+        g.node(id).assignment = {Origin::host, graph::KernelId::host(), "no wafer kernel makes this output", "", {}};
       }
       for (NodeId user : g.value(v).users) {
         if (g.node(user).assignment.origin == Origin::host) {
           g.node(id).assignment = {Origin::host,
-                                   "host",
+                                   graph::KernelId::host(),
                                    fmt::format("the host step {} needs this shape", g.node(user).name),
                                    "",
                                    {}};
@@ -56,7 +56,7 @@ void note_unrolled(const PassContext& context, graph::Node& node) {
     node.assignment.reason += fmt::format("; a step of {}: {}", node.from, found->second);
 }
 
-std::string cycles_text(const mapping::RegionCost& cost) {
+std::string cycles_text(const kernels::Cost& cost) {
   return std::isfinite(cost.interval_cycles) ? fmt::format("{:.0f} cycles", cost.interval_cycles)
                                              : std::string("has no estimate");
 }
@@ -65,13 +65,13 @@ std::string cycles_text(const mapping::RegionCost& cost) {
 void take_faster(Graph& g, NodeId id, GroupCosts& costs) {
   Assignment& own = g.node(id).assignment;
   std::string why;
-  const std::string generator = autogen::generator_for(g, id, why);
-  if (generator.empty()) {
+  const kernels::Kind* generator = autogen::generator_for(g, id, why);
+  if (generator == nullptr) {
     own.reason = fmt::format("kept: {}; not generated: {}", own.reason, why);
     return;
   }
-  Assignment generated{Origin::autogen, generator, "", "", {}};
-  const mapping::RegionCost by_hand = cost_as(g, id, own, costs), made = cost_as(g, id, generated, costs);
+  Assignment generated{Origin::autogen, kernels::generated_id(*generator), "", "", {}};
+  const kernels::Cost by_hand = cost_as(g, id, own, costs), made = cost_as(g, id, generated, costs);
   if (!is_faster(made, by_hand)) {
     own.reason = fmt::format("kept: {}, {}; generated {}", own.reason, cycles_text(by_hand), cycles_text(made));
     return;
@@ -141,29 +141,29 @@ std::string_view form_name(Form f) {
 
 Assignment choose_origin(const Graph& g, NodeId id, Policy policy, const Fallbacks& fallbacks) {
   if (graph::is_whole_batch(g.node(id)))
-    return {Origin::host, "host", "needed: it takes all samples of the batch together", "", {}};
+    return {Origin::host, graph::KernelId::host(), "needed: it takes all samples of the batch together", "", {}};
   std::string no_library = fallbacks.refused(g.node(id).name, Origin::handwritten);
   std::string no_generator = fallbacks.refused(g.node(id).name, Origin::autogen);
   const bool may_generate = no_generator.empty();
   const kernels::Row* library = no_library.empty() ? kernels::match_handwritten(g, id, no_library) : nullptr;
   bool generate = policy != Policy::disabled && (library == nullptr || policy == Policy::aggressive);
-  std::string generator = generate && may_generate ? autogen::generator_for(g, id, no_generator) : "";
+  const kernels::Kind* generator =
+      generate && may_generate ? autogen::generator_for(g, id, no_generator) : nullptr;
   Assignment a;
-  if (!generator.empty()) {
+  if (generator != nullptr) {
     a.origin = Origin::autogen;
-    a.kernel = generator;
+    a.kernel = kernels::generated_id(*generator);
     a.reason = library != nullptr
                    ? fmt::format("generated throughout, though the library has '{}'", library->name)
                    : fmt::format("needed: {}", no_library);
   } else if (library != nullptr) {
     a.origin = Origin::handwritten;
-    // The library's part of a region is a module in what is otherwise laid out like all regions.
-    a.kernel = library->kind->generated_layout() ? autogen::kRegionKernel : library->name;
+    a.kernel = kernels::library_id(*library);
     a.reason = generate ? fmt::format("library kernel '{}'; not generated: {}", library->name, no_generator)
                         : fmt::format("library kernel '{}'", library->name);
   } else {
     a.origin = Origin::host;
-    a.kernel = "host";
+    a.kernel = graph::KernelId::host();
     a.reason = "needed: " + no_library +
                (generate ? "; not generated: " + no_generator : "; policy disabled generates none");
   }

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "compiler/graph/sample.h"
+#include "compiler/mapping/plan.h"
 #include "compiler/passes/group_cost.h"
 #include "compiler/passes/unroll.h"
 
@@ -61,7 +62,7 @@ std::optional<Trial> try_graph(Graph g, const std::set<std::string>& names, cons
       ++trial.on_host;
       continue;
     }
-    const mapping::RegionCost cost = costs.of(g, group.nodes);
+    const kernels::Cost cost = costs.of(g, group.nodes);
     trial.pes += std::isfinite(cost.pes) ? cost.pes : 0;
     bool recurrent = false;
     for (NodeId id : group.nodes) {

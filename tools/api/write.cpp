@@ -68,7 +68,7 @@ Json choice_json(const passes::Choice& choice) {
   Json row{{"pass", choice.pass}, {"operators", choice.subject}, {"taken", choice.taken}};
   const auto number = [](double v) { return std::isfinite(v) ? Json(v) : Json(nullptr); };
   for (const passes::Candidate& one : choice.candidates) {
-    const mapping::RegionCost cost = one.cost.value_or(mapping::RegionCost{HUGE_VAL, HUGE_VAL, HUGE_VAL});
+    const kernels::Cost cost = one.cost.value_or(kernels::Cost{HUGE_VAL, HUGE_VAL, HUGE_VAL});
     row["candidates"].push_back({{"what", one.what},
                                  {"interval_cycles", number(cost.interval_cycles)},
                                  {"latency_cycles", number(cost.latency_cycles)},

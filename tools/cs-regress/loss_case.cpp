@@ -57,7 +57,7 @@ bool expand_losses(Graph& g, std::string& error) {
     for (size_t k = before; k < g.node_slots(); ++k) {
       graph::Node& n = g.node(NodeId{int32_t(k)});
       if (n.alive && g.op(NodeId{int32_t(k)}).kind != ops::OpKind::view)
-        n.assignment = {Origin::autogen, "", "", name, {}};
+        n.assignment = {Origin::autogen, {}, "", name, {}};
     }
   }
   return true;

@@ -75,8 +75,8 @@ TEST(Graph, ReplacingAnOutputKeepsItsName) {
 
 TEST(Graph, TextFormReadsBackToTheSameText) {
   Graph g = parse(kChain);
-  g.node(*g.find_node("h")).assignment = {Origin::handwritten, "gemv", "library kernel 'gemv', with: a colon",
-                                          "h", Rect{1, 2, 3, 4}};
+  g.node(*g.find_node("h")).assignment = {Origin::handwritten, graph::KernelId("gemv"),
+                                          "library kernel 'gemv', with: a colon", "h", Rect{1, 2, 3, 4}};
   ops::Tensor big(ops::TensorType{DataType::f32, {3, 100}});
   for (int64_t i = 0; i < 300; ++i) big.set(i, double(i) / 7);
   ValueId c = g.add_constant("big", big);

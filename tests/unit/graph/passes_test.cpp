@@ -115,7 +115,7 @@ TEST(Decompose, ALibraryKernelKeepsACompoundWhole) {
     ASSERT_TRUE(s.run(decompose_compounds)) << s.diag.to_string();
     ASSERT_TRUE(s.run(choose_origins)) << s.diag.to_string();
     ASSERT_EQ(s.g.nodes().size(), 1u);
-    EXPECT_EQ(s.g.node(s.g.nodes()[0]).assignment.kernel, "softmax");
+    EXPECT_EQ(s.g.node(s.g.nodes()[0]).assignment.kernel.name(), "softmax");
   }
 }
 

@@ -23,7 +23,7 @@ std::vector<std::string> rows_of(const std::string& text, Policy policy) {
       << diag.to_string();
   std::vector<std::string> list;
   for (graph::NodeId id : g->topological()) {
-    if (g->node(id).assignment.kernel == "dtg-rows") list.push_back(g->node(id).name);
+    if (g->node(id).assignment.kernel.name() == "dtg-rows") list.push_back(g->node(id).name);
   }
   return list;
 }

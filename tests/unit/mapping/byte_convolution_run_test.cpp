@@ -60,7 +60,7 @@ graph::Graph graph_of(const Picture& p, const Weights& w, Origin origin) {
                                        {"pads", list(p.pad, 4)},
                                        {"group", int64_t(p.groups)}};
   g.set_output(y);
-  g.node(g.value(y).producer).assignment.kernel = "dtg-region";
+  g.node(g.value(y).producer).assignment.kernel = graph::KernelId("dtg-region");
   Diag diag;
   EXPECT_TRUE(graph::fold_node(g, g.value(real).producer, diag)) << diag.to_string();
   return g;

@@ -21,7 +21,7 @@ ValueId region(Graph& g, const char* name, const char* op, const std::vector<Val
   const ValueId v = add_op(g, name, op, inputs, std::move(shape), Origin::autogen);
   graph::Node& node = g.node(*g.find_node(name));
   node.attrs = std::move(attrs);
-  node.assignment.kernel = autogen::kRegionKernel;
+  node.assignment.kernel = graph::KernelId("dtg-region");
   return v;
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "compiler/algo/cycle_ratio.h"
+#include "compiler/kernels/region_layout.h"
 #include "compiler/mapping/network_interval.h"
 #include "compiler/mapping/slack.h"
 #include "tests/unit/mapping/harness.h"
@@ -120,6 +121,15 @@ TEST(NetworkInterval, OfAProductWhoseTakerTakesNothingWhileItComputes) {
   EXPECT_DOUBLE_EQ(network_interval(parts, {}, m, false)->cycles, 300 + 3 * 50);
 }
 
+// Each of two PEs takes five of ten words.
+std::shared_ptr<const kernels::Layout> two_pes_take_half() {
+  kernels::RegionLayout layout;
+  layout.w = 2;
+  layout.pes.resize(2);
+  for (kernels::RegionPe& pe : layout.pes) pe.filters = {{.first = 0, .keep = 5, .period = 10}};
+  return std::make_shared<const kernels::RegionLayout>(std::move(layout));
+}
+
 // A region on two PEs takes 10 words and sends the first result 380 cycles after the last of them; its
 // interval is 100. Of 10 words of results it asks for the next sample only when they are sent, which ends 400
 // - 10 cycles after the last word.
@@ -138,10 +148,7 @@ TEST(NetworkInterval, OfARegionWhosePesTakeTheirPartsOneByOne) {
   EXPECT_DOUBLE_EQ(network_interval(parts, {}, m, false)->cycles, 10 + 390);
   // Each takes five of the ten: the interval is the region's, and the five words that a PE sends while it
   // does nothing else.
-  mapping::RegionLayout& layout = parts.instances[0].layout;
-  layout.w = 2;
-  layout.pes.resize(2);
-  for (mapping::RegionPe& pe : layout.pes) pe.filters = {{.first = 0, .keep = 5, .period = 10}};
+  parts.instances[0].layout = two_pes_take_half();
   EXPECT_DOUBLE_EQ(network_interval(parts, {}, m, false)->cycles, 100 + 5);
   // An interval that was walked contains them.
   const auto walked = network_interval(parts, {}, m, false, 1, mapping::PlansBy::walks);
@@ -159,9 +166,7 @@ TEST(NetworkInterval, OfWordsThatATakerHasRoomFor) {
   region.region->program.buffers[0].type = {DataType::f32, {10}};
   region.region->operand_buffer = {0};
   region.plan.cut.w = 2;
-  region.layout.w = 2;
-  region.layout.pes.resize(2);
-  for (mapping::RegionPe& pe : region.layout.pes) pe.filters = {{.first = 0, .keep = 5, .period = 10}};
+  region.layout = two_pes_take_half();
   product.work.kind = kernels::contraction_kind();
   product.work.rows = 5;
   Parts parts;
@@ -186,7 +191,7 @@ TEST(Slack, IsWhatTheSlowestKernelNeedsAndNoMore) {
   parts.streams.push_back(stream(-1, 10, {{0, 0}, {kDeep, 1}}));
   for (int i = 0; i < kDeep; ++i) parts.streams.push_back(stream(i, 10, {{i + 1, 0}}));
   parts.streams.push_back(stream(kDeep, 10, {{-1, 0}}));
-  for (const Instance& inst : parts.instances) plans.push_back({mapping::RegionPlan{inst.plan, {}, 1}});
+  for (const Instance& inst : parts.instances) plans.push_back({mapping::SizedPlan{inst.plan, 1}});
 
   const double before = network_interval(parts, {}, m, false)->cycles;
   EXPECT_GT(before, 500);
@@ -220,7 +225,7 @@ TEST(Slack, IsThereForEachOfTwoEqualCircles) {
   }
   parts.streams.push_back(stream(kDeep, 10, {{kNext, 0}, {kNext + kDeep, 1}}));
   parts.streams.push_back(stream(kNext + kDeep, 10, {{-1, 0}}));
-  for (const Instance& inst : parts.instances) plans.push_back({mapping::RegionPlan{inst.plan, {}, 1}});
+  for (const Instance& inst : parts.instances) plans.push_back({mapping::SizedPlan{inst.plan, 1}});
   EXPECT_GT(network_interval(parts, {}, m, false)->cycles, 400);
   const mapping::Slack slack = mapping::plan_slack(parts, plans, m);
   EXPECT_EQ(slack.count({kDeep, 1}), 1U);
@@ -241,7 +246,7 @@ TEST(Slack, IsInTheHostWhereABufferWouldBeBusy) {
   send.tensor = "x";
   parts.host.steps = {send};
   mapping::PlanLists plans;
-  for (const Instance& inst : parts.instances) plans.push_back({mapping::RegionPlan{inst.plan, {}, 1}});
+  for (const Instance& inst : parts.instances) plans.push_back({mapping::SizedPlan{inst.plan, 1}});
   const mapping::Slack slack = plan_slack(parts, plans, m);
   EXPECT_EQ(slack, (mapping::Slack{{{1, 1}, mapping::kSentAgain}}));
   EXPECT_DOUBLE_EQ(network_interval(parts, slack, m, false)->cycles, 100);
@@ -334,7 +339,7 @@ TEST(Slack, IsThereWhereTheNetworkWouldStop) {
   const Machine m = machine("wse2");
   Parts parts = in_step(false);
   mapping::PlanLists plans;
-  for (const Instance& inst : parts.instances) plans.push_back({mapping::RegionPlan{inst.plan, {}, 1}});
+  for (const Instance& inst : parts.instances) plans.push_back({mapping::SizedPlan{inst.plan, 1}});
   const mapping::Slack slack = least_slack(parts, plans, m);
   EXPECT_EQ(slack, (mapping::Slack{{{1, 1}, 1}}));
   EXPECT_GE(plan_slack(parts, plans, m).at({1, 1}), 1);

@@ -124,9 +124,9 @@ TEST(Sizing, KernelsKeepPace) {
   mapping::PlanLists same = plans;
   mapping::keep_pace(same, 1);
   mapping::keep_pace(plans, 0.5);
-  const auto intervals = [](const std::vector<mapping::RegionPlan>& list) {
+  const auto intervals = [](const std::vector<mapping::SizedPlan>& list) {
     std::vector<double> out;
-    for (const mapping::RegionPlan& p : list) out.push_back(p.plan.interval_cycles);
+    for (const mapping::SizedPlan& p : list) out.push_back(p.plan.interval_cycles);
     return out;
   };
   for (size_t i = 0; i < cycles.size(); ++i) EXPECT_EQ(intervals(same[i]), cycles[i]);

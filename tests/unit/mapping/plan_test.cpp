@@ -95,17 +95,17 @@ TEST(Roles, ControlWaveletsByHand) {
 
 TEST(Emit, RunsCoverExactlyThePes) {
   // A 3 x 2 block, a row with step 2, and one PE alone.
-  std::vector<mapping::RouterKey> pes = {{0, 1}, {0, 2}, {0, 3}, {1, 1}, {1, 2},
-                                         {1, 3}, {4, 0}, {4, 2}, {4, 4}, {6, 5}};
-  std::set<mapping::RouterKey> covered;
-  std::vector<mapping::Run> runs = mapping::runs_of(pes);
+  const std::vector<Coord> pes = {{1, 0}, {2, 0}, {3, 0}, {1, 1}, {2, 1}, {3, 1}, {0, 4}, {2, 4}, {4, 4}, {5, 6}};
+  std::set<std::pair<int, int>> covered, all;
+  for (const Coord& c : pes) all.insert({c.y, c.x});
+  std::vector<mapping::Run> runs = kernels::runs_of(pes);
   EXPECT_EQ(runs.size(), 3U);
   for (const mapping::Run& r : runs) {
     for (int y = r.y; y < r.y + r.h; ++y) {
       for (int i = 0; i < r.count; ++i) EXPECT_TRUE(covered.insert({y, r.x + i * r.step}).second);
     }
   }
-  EXPECT_EQ(covered, std::set<mapping::RouterKey>(pes.begin(), pes.end()));
+  EXPECT_EQ(covered, all);
 }
 
 struct Planned {

@@ -4,7 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "compiler/autogen/region.h"
-#include "compiler/mapping/plan.h"
+#include "compiler/autogen/statement_costs.h"
+#include "compiler/kernels/region_parts.h"
 #include "tests/unit/mapping/harness.h"
 
 namespace cs::test {
@@ -109,7 +110,7 @@ TEST_P(Regions, ComputeWhatTheHostDoes) {
   node.name = "op";
   node.op = c.op;
   node.attrs = c.attrs;
-  node.assignment = {c.origin, "dtg-region", "test", "", {}};
+  node.assignment = {c.origin, graph::KernelId("dtg-region"), "test", "", {}};
   std::map<std::string, std::vector<float>> inputs;
   std::vector<ops::Tensor> tensors;
   for (size_t k = 0; k < c.operands.size(); ++k) {
@@ -208,7 +209,7 @@ TEST(RegionPlan, CutsThreeAxesWhereMemoryIsShort) {
   node.name = "op";
   node.op = "conv";
   node.attrs = {{"kernel_shape", std::vector<int64_t>{3, 3}}, {"pads", std::vector<int64_t>{1, 1, 1, 1}}};
-  node.assignment = {Origin::autogen, "dtg-region", "test", "", {}};
+  node.assignment = {Origin::autogen, graph::KernelId("dtg-region"), "test", "", {}};
   node.inputs = {g.add_input("x", {DataType::f32, {1, kChannels, kSide, kSide}}),
                  g.add_constant("w", ops::Tensor::from_floats({kChannels, kChannels, 3, 3}, weights))};
   NodeId id = g.add_node(node);
@@ -222,9 +223,9 @@ TEST(RegionPlan, CutsThreeAxesWhereMemoryIsShort) {
   ASSERT_TRUE(autogen::build_region(g, std::span(&id, 1), region, why)) << why;
   bool three = false;
   autogen::StatementCosts statements(small);
-  for (const mapping::RegionPlan& p : mapping::region_plans(region, 1, {100, 100}, {}, {small, statements})) {
-    bool fits = p.plan.memory.total <= uint32_t(small.core.memory_bytes);
-    three = three || (fits && p.plan.cut.h > 1 && p.cut.axes.size() >= 3);
+  for (const kernels::Plan& p : kernels::region_plans(region, 1, {100, 100}, {}, {small, statements})) {
+    bool fits = p.memory.total <= uint32_t(small.core.memory_bytes);
+    three = three || (fits && p.cut.h > 1 && p.cut.loops->axes.size() >= 3);
   }
   EXPECT_TRUE(three);
   RunResult result = run_graph(g, small, {}, {{"x", picture}}, kSamples);
@@ -262,8 +263,8 @@ TEST(RegionPlan, RectanglesNeedAFeederThatCanPassAllOperandsOn) {
     small.core.memory_bytes = 4000;
     bool any = false;
     autogen::StatementCosts statements(small);
-    for (const mapping::RegionPlan& p : mapping::region_plans(region, 1, {300, 300}, {}, {small, statements}))
-      any = any || p.plan.cut.h > 1;
+    for (const kernels::Plan& p : kernels::region_plans(region, 1, {300, 300}, {}, {small, statements}))
+      any = any || p.cut.h > 1;
     EXPECT_EQ(any, rectangles) << streams;
   }
 }

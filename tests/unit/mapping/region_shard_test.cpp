@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "compiler/autogen/region.h"
-#include "compiler/mapping/region_layout.h"
+#include "compiler/kernels/region_layout.h"
 #include "tests/unit/mapping/harness.h"
 
 namespace cs::test {
@@ -189,7 +189,7 @@ TEST(RegionLayout, EdgesWithEquallyManyWordsAreDifferentPrograms) {
   r.operands.resize(1);
   r.results.resize(1);
   const RegionCut cut{{{{96, 96}, 3, 32, false}, {{1, 96}, 3, 32, true}}};
-  mapping::RegionLayout l = mapping::lay_out(r, cut);
+  kernels::RegionLayout l = kernels::lay_out(r, cut);
   ASSERT_EQ(l.pes.size(), 9u);
   auto extents = [&](size_t pe) {
     std::vector<int64_t> list;

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "compiler/mapping/region_places.h"
+#include "compiler/kernels/region_places.h"
 #include "tests/unit/mapping/harness.h"
 
 namespace cs::test {
@@ -34,7 +34,7 @@ graph::Graph convolution(const std::vector<int64_t>& shape, int64_t out, int64_t
   node.op = "conv";
   node.attrs = {{"kernel_shape", std::vector<int64_t>(dimensions, window)},
                 {"pads", std::vector<int64_t>(2 * dimensions, window / 2)}};
-  node.assignment = {Origin::autogen, "dtg-region", "test", "", {}};
+  node.assignment = {Origin::autogen, graph::KernelId("dtg-region"), "test", "", {}};
   node.inputs = {g.add_input("x", {DataType::f32, in}),
                  g.add_constant("w", ops::Tensor::from_floats(kernel, numbers(size_t(type.elements()), 3)))};
   const graph::NodeId id = g.add_node(node);
@@ -136,7 +136,7 @@ TEST(RegionOperands, TakeLongerThanTheirWords) {
   g.set_output(add_op(g, "joined", "concat", operands, {1, 32}, Origin::autogen));
   graph::Node& joined = g.node(*g.find_node("joined"));
   joined.attrs = {{"axis", int64_t(1)}};
-  joined.assignment.kernel = "dtg-region";
+  joined.assignment.kernel = graph::KernelId("dtg-region");
   const auto [estimated, interval] = measure(g, 1, 1, inputs);
   EXPECT_NEAR(interval, 8 * (75 + 5 + 2) + 32 + 40, 40);
   EXPECT_NEAR(estimated, interval, 0.05 * interval);
@@ -149,7 +149,7 @@ TEST(RegionOperands, OfRowsComeBesideEachOther) {
   const graph::ValueId a = g.add_input("a", {DataType::f32, {1, 2048}}, 0),
                        b = g.add_input("b", {DataType::f32, {1, 2048}}, 0);
   g.set_output(add_op(g, "sum", "add", {a, b}, {1, 2048}, Origin::autogen));
-  g.node(*g.find_node("sum")).assignment.kernel = "dtg-region";
+  g.node(*g.find_node("sum")).assignment.kernel = graph::KernelId("dtg-region");
   const std::vector<float> x = numbers(size_t(2048 * kSamples), 1), y = numbers(size_t(2048 * kSamples), 2);
   const auto [estimated, interval] = measure(g, 4, 4, {{"a", x}, {"b", y}});
   EXPECT_LT(interval, 1.3 * 2048);
@@ -165,7 +165,7 @@ TEST(RegionResults, OfFourStreamsMeetNowhere) {
     node.name = "parts";
     node.op = "split";
     node.attrs = {{"axis", int64_t(1)}, {"split", std::vector<int64_t>{1, 1, 4, 2}}};
-    node.assignment = {Origin::autogen, "dtg-region", "test", "", {}};
+    node.assignment = {Origin::autogen, graph::KernelId("dtg-region"), "test", "", {}};
     node.inputs = {g.add_input("x", {DataType::f32, {5, 8, 46}}, 0)};
     const graph::NodeId id = g.add_node(node);
     for (int k = 0; k < 4; ++k) g.set_output(g.add_result(id, "y" + std::to_string(k)));
@@ -201,7 +201,7 @@ TEST(RegionPlaces, AreTheFirstAndTheLastOfTheMostCutOnes) {
   for (const autogen::ShardAxis& axis : autogen::shard_axes({1, 16, 5, 5}))
     if (axis.extent == 80) cut = autogen::in_row(axis, 40);
   ASSERT_EQ(cut.w(), 40);
-  const mapping::Places places = mapping::places_of(region, cut, mapping::Look::few);
+  const kernels::Places places = kernels::places_of(region, cut, kernels::Look::few);
   for (int x : {2, 37}) EXPECT_EQ(std::count(places.begin(), places.end(), std::pair(x, 0)), 1) << x;
 }
 

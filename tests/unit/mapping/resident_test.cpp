@@ -242,12 +242,12 @@ TEST(Resident, WhatHasNoSuchFormIsRefusedWithTheReason) {
   graph::Graph turned;
   const graph::ValueId t = turned.add_input("x", {DataType::f32, {4, 6}}, 0);
   turned.set_output(test::add_op(turned, "a", "transpose", {t}, {6, 4}, Origin::autogen));
-  turned.node(turned.value(turned.outputs[0]).producer).assignment.kernel = "dtg-region";
+  turned.node(turned.value(turned.outputs[0]).producer).assignment.kernel = graph::KernelId("dtg-region");
   EXPECT_THAT(refusal(turned), HasSubstr("has no cut for 2 x 1 PEs: one matrix takes a square"));
   graph::Graph sorted;
   const graph::ValueId u = sorted.add_input("x", {DataType::f32, {4, 6}}, 0);
   sorted.set_output(test::add_op(sorted, "a", "cum_sum", {u}, {4, 6}, Origin::autogen));
-  sorted.node(sorted.value(sorted.outputs[0]).producer).assignment.kernel = "dtg-region";
+  sorted.node(sorted.value(sorted.outputs[0]).producer).assignment.kernel = graph::KernelId("dtg-region");
   EXPECT_THAT(refusal(sorted), HasSubstr("the kernel is a region (dtg-region)"));
   graph::Graph two;
   const graph::ValueId x = two.add_input("x", {DataType::f32, {4, 6}}, 0);

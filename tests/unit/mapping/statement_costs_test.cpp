@@ -132,7 +132,7 @@ TEST(KnownCosts, AreThoseThatAreFoundAlone) {
   const double row = alone(kNever).interval_cycles;
   passes::KnownCosts known(machine);
   for (const double enough : {kNever, 0.0, row, row - 1, kNever}) {
-    const mapping::RegionCost now = known.of(r, known.find(r), enough), want = alone(enough);
+    const kernels::Cost now = known.of(r, known.find(r), enough), want = alone(enough);
     EXPECT_EQ(now.interval_cycles, want.interval_cycles) << enough;
     EXPECT_EQ(now.pes, want.pes) << enough;
     EXPECT_EQ(now.latency_cycles, want.latency_cycles) << enough;

@@ -8,10 +8,10 @@
 #include <cmath>
 #include <limits>
 
-#include "compiler/mapping/region_layout.h"
-#include "compiler/mapping/region_traffic.h"
+#include "compiler/kernels/region_parts.h"
+#include "compiler/kernels/region_traffic.h"
 
-namespace cs::mapping {
+namespace cs::kernels {
 
 namespace {
 
@@ -22,8 +22,7 @@ using autogen::ShardAxis;
 
 constexpr int kLongRow = 64;  // PEs that every word of a stream may pass
 constexpr size_t kMaxAxes = 3;
-constexpr size_t kFolds = 6;       // of an axis that are looked at
-constexpr double kNear = 1.25;     // intervals that are about the same
+constexpr size_t kFolds = 6;  // of an axis that are looked at
 
 bool fits(const RegionPlan& p, const Machine& machine) {
   return p.plan.memory.total > 0 && p.plan.memory.total <= uint32_t(machine.core.memory_bytes);
@@ -197,7 +196,8 @@ void add_rectangles(const Region& r, const Extent& limit, const Costing& by, boo
     if (!best || gain(*best, now, by) < 1.02) return;
     now = *best;
     std::optional<RegionPlan> row;
-    if (now.plan.cut.w <= kLongRow && turns_work(r, now.cut)) row = plan_cut(r, now.cut, by.statements, Look::few);
+    if (now.plan.cut.w <= kLongRow && turns_work(r, now.cut))
+      row = plan_cut(r, now.cut, by.statements, Look::few);
     if (row && (now.cut.axes.size() > 1 || fine)) list.push_back(*row);
     if (row && row->plan.interval_cycles < now.plan.interval_cycles * kHeldUp) continue;
     if (std::optional<RegionPlan> laid = arrange(r, limit, now.cut, by)) list.push_back(*laid);
@@ -218,7 +218,8 @@ bool streams_suffice(const Region& r, const Machine& machine) {
 void add_larger(const Region& r, const Extent& limit, const Costing& by, std::vector<RegionPlan>& list) {
   for (bool fine : {false, true}) {
     if (streams_suffice(r, by.machine)) add_rectangles(r, limit, by, fine, list);
-    if (std::any_of(list.begin(), list.end(), [&](const RegionPlan& p) { return fits(p, by.machine); })) return;
+    if (std::any_of(list.begin(), list.end(), [&](const RegionPlan& p) { return fits(p, by.machine); }))
+      return;
   }
 }
 
@@ -293,10 +294,22 @@ void add_sized(const Region& r, const Extent& limit, const Extent& forced, const
   }
 }
 
+// With their cuts, of samples that are so many rounds.
+std::vector<Plan> of_rounds(const std::vector<RegionPlan>& list, int64_t rounds) {
+  std::vector<Plan> plans;
+  for (const RegionPlan& p : list) {
+    Plan& plan = plans.emplace_back(p.plan);
+    plan.cut.loops = std::make_shared<const RegionCut>(p.cut);
+    plan.latency_cycles += plan.interval_cycles * double(rounds - 1);
+    plan.interval_cycles *= double(rounds);
+  }
+  return plans;
+}
+
 }  // namespace
 
-std::vector<RegionPlan> region_plans(const Region& r, int64_t rounds, const Extent& limit,
-                                     const Extent& forced, const Costing& by) {
+std::vector<Plan> region_plans(const Region& r, int64_t rounds, const Extent& limit, const Extent& forced,
+                               const Costing& by) {
   std::vector<RegionPlan> list;
   if (forced.height > 1) {
     if (streams_suffice(r, by.machine)) add_forced(r, forced.width, forced.height, by, list);
@@ -319,11 +332,7 @@ std::vector<RegionPlan> region_plans(const Region& r, int64_t rounds, const Exte
     add_larger(r, limit, by, list);
   }
   look_again(r, by, list);
-  for (RegionPlan& p : list) {
-    p.plan.latency_cycles += p.plan.interval_cycles * double(rounds - 1);
-    p.plan.interval_cycles *= double(rounds);
-  }
-  return list;
+  return of_rounds(list, rounds);
 }
 
 RegionCosts region_costs(const Region& whole, const Costing& by, double enough) {
@@ -334,29 +343,12 @@ RegionCosts region_costs(const Region& whole, const Costing& by, double enough) 
     if (std::optional<RegionPlan> p = best_row(r, w, by)) list.push_back(*p);
   }
   look_at_best(r, by, list);
-  RegionCosts costs{least_cost(list, rounds, by.machine), {}};
+  RegionCosts costs{least_cost(of_rounds(list, rounds), by.machine), {}};
   if (costs.row.interval_cycles <= enough) return costs;
   add_larger(r, {by.machine.fabric.user_width, by.machine.fabric.user_height}, by, list);
   look_at_best(r, by, list);
-  costs.any = least_cost(list, rounds, by.machine);
+  costs.any = least_cost(of_rounds(list, rounds), by.machine);
   return costs;
 }
 
-RegionCost least_cost(const std::vector<RegionPlan>& plans, int64_t rounds, const Machine& machine) {
-  constexpr double kNone = std::numeric_limits<double>::infinity();
-  RegionCost best{kNone, kNone, kNone};
-  for (const RegionPlan& p : plans) {
-    if (fits(p, machine))
-      best.interval_cycles = std::min(best.interval_cycles, p.plan.interval_cycles * double(rounds));
-  }
-  for (const RegionPlan& p : plans) {
-    const bool near = p.plan.interval_cycles * double(rounds) <= kNear * best.interval_cycles;
-    const double pes = double(p.plan.cut.w) * p.plan.cut.h;
-    if (!fits(p, machine) || !near || pes >= best.pes) continue;
-    best.pes = pes;
-    best.latency_cycles = p.plan.latency_cycles + p.plan.interval_cycles * double(rounds - 1);
-  }
-  return best;
-}
-
-}  // namespace cs::mapping
+}  // namespace cs::kernels

@@ -1,12 +1,12 @@
 // Shares of all PEs, those with equal programs found, and the parts of the streams that rows get.
-#include "compiler/mapping/region_layout.h"
+#include "compiler/kernels/region_layout.h"
 
 #include <algorithm>
 
 #include "compiler/autogen/region_module.h"
-#include "compiler/mapping/roles.h"
+#include "compiler/kernels/roles.h"
 
-namespace cs::mapping {
+namespace cs::kernels {
 
 namespace {
 
@@ -150,4 +150,4 @@ class LayOut {
 
 RegionLayout lay_out(const Region& r, const RegionCut& cut) { return LayOut(r, cut).run(); }
 
-}  // namespace cs::mapping
+}  // namespace cs::kernels

@@ -1,5 +1,5 @@
 // What a cut of a region costs: how long its PEs wait for words, compute and send, and what they hold.
-#include "compiler/mapping/region_traffic.h"
+#include "compiler/kernels/region_traffic.h"
 
 #include <algorithm>
 #include <limits>
@@ -9,9 +9,9 @@
 
 #include "compiler/autogen/region_estimate.h"
 #include "compiler/autogen/stream_filter.h"
-#include "compiler/mapping/region_places.h"
+#include "compiler/kernels/region_places.h"
 
-namespace cs::mapping {
+namespace cs::kernels {
 
 namespace {
 
@@ -22,14 +22,14 @@ using autogen::Runs;
 using autogen::StatementCosts;
 using autogen::Walk;
 
-constexpr double kRunCycles = 40;  // of a PE between two runs that it keeps or sends
-constexpr double kTurnCycles = 5;  // between the last word of a collector and the next one's first
+constexpr double kRunCycles = 40;        // of a PE between two runs that it keeps or sends
+constexpr double kTurnCycles = 5;        // between the last word of a collector and the next one's first
 constexpr double kCollectorCycles = 53;  // of a collector itself for a turn, beside the words
-constexpr double kFeederCycles = 250;  // of a feeder for a run and the gap behind it
+constexpr double kFeederCycles = 250;    // of a feeder for a run and the gap behind it
 constexpr double kShared = 0.5;  // of the results' words that a stream waits for where it shares their links
 constexpr double kOperandCycles = 75;  // of a PE that asks for an operand and hears that it has come
-constexpr int64_t kQueued = 4;  // words on their way to a PE that does not take them yet
-constexpr size_t kFilters = 3;  // operands of a PE that are filtered
+constexpr int64_t kQueued = 4;         // words on their way to a PE that does not take them yet
+constexpr size_t kFilters = 3;         // operands of a PE that are filtered
 
 // What the busiest PE takes and holds.
 struct Busiest {
@@ -39,7 +39,7 @@ struct Busiest {
   double overhead = 0;          // of tasks, calls and turns
   bool in_steps = false;        // some operand comes in runs that it keeps and words that it lets pass
   double span = 0;              // cycles_within_span
-  bool whole = false;  // it keeps words from the beginning of an operand to its end
+  bool whole = false;           // it keeps words from the beginning of an operand to its end
   uint32_t bytes = 0, code = 0;
 };
 
@@ -287,9 +287,9 @@ namespace {
 //             others. Two samples on, the first one has waited for the turns and for the words once, so half
 //             of that comes to each.
 //
-// One that sends several runs waits for the turns of all in any case, `sending` cycles; so do rows that all take some
-// operand to its end, whatever lies of the others between. And where an operand
-// comes in several steps nothing comes while a PE of a row sends: it takes the next step when it has sent.
+// One that sends several runs waits for the turns of all in any case, `sending` cycles; so do rows that all
+// take some operand to its end, whatever lies of the others between. And where an operand comes in several
+// steps nothing comes while a PE of a row sends: it takes the next step when it has sent.
 double waiting(const Region& r, const RegionCut& cut, const Busiest& b, double in, double stops,
                double shared, double sending) {
   const double out = double(r.words_out());
@@ -346,4 +346,4 @@ RegionPlan plan_cut(const Region& r, const RegionCut& cut, StatementCosts& costs
   return p;
 }
 
-}  // namespace cs::mapping
+}  // namespace cs::kernels

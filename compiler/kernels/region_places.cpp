@@ -1,10 +1,10 @@
 // Which PEs of a region are looked at: the corners, some of the middle, and where most is cut.
-#include "compiler/mapping/region_places.h"
+#include "compiler/kernels/region_places.h"
 
 #include <algorithm>
 #include <limits>
 
-namespace cs::mapping {
+namespace cs::kernels {
 
 namespace {
 
@@ -72,4 +72,4 @@ Places places_of(const Region& r, const RegionCut& cut, Look look) {
   return list;
 }
 
-}  // namespace cs::mapping
+}  // namespace cs::kernels

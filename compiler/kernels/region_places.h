@@ -10,7 +10,7 @@
 
 #include "compiler/autogen/region.h"
 
-namespace cs::mapping {
+namespace cs::kernels {
 
 enum class Look { few, many };  // PEs
 
@@ -19,4 +19,4 @@ enum class Look { few, many };  // PEs
 using Places = std::vector<std::pair<int, int>>;
 Places places_of(const autogen::Region&, const autogen::RegionCut&, Look);
 
-}  // namespace cs::mapping
+}  // namespace cs::kernels

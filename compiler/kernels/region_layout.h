@@ -6,8 +6,9 @@
 
 #include "compiler/autogen/region.h"
 #include "compiler/autogen/stream_filter.h"
+#include "compiler/kernels/choice.h"
 
-namespace cs::mapping {
+namespace cs::kernels {
 
 // Which PEs there are: the region's own, and for several rows a feeder west and a collector east of each.
 struct RegionPe {
@@ -19,15 +20,19 @@ struct RegionPe {
 using StreamWords =
     std::vector<std::vector<uint32_t>>;  // by stream: what row_feeder.csl or row_collector.csl reads
 
-struct RegionLayout {
+struct RegionLayout : Layout {
   int w = 1, h = 1;
   std::vector<autogen::RegionShare> kinds;                         // one for each different program
   std::vector<RegionPe> pes;                                       // row by row
   std::vector<StreamWords> feeders, collectors;                    // by row; none in a region of one row
   std::vector<std::vector<autogen::StreamFilter>> feeder_filters;  // by row, by operand
   bool in_rows() const { return h > 1; }
+  const RegionPe& pe(int x, int y) const { return pes[size_t(y) * size_t(w) + size_t(x)]; }
+  StreamFilter filter(size_t operand, int x, int y) const override {
+    return x < 0 ? feeder_filters[size_t(y)][operand] : pe(x, y).filters[operand];
+  }
 };
 
 RegionLayout lay_out(const autogen::Region&, const autogen::RegionCut&);
 
-}  // namespace cs::mapping
+}  // namespace cs::kernels
