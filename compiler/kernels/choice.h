@@ -58,6 +58,7 @@ struct Choice {
   float epsilon = 0;                      // layer_norm
   bool maximum = false;                   // reduction
   bool keys_by_columns = false;           // attention: a head's keys are a matrix with a column each
+  int64_t slack = 0;                      // of a buffer: words on all its PEs; 0: it is none
   std::vector<Joined> joined;             // concat: operands and constants in order
 };
 
@@ -65,6 +66,10 @@ struct Choice {
 // behind.
 Choice broadcast_choice(int64_t elements, int64_t copies);
 Choice relay_choice(int64_t words);
+// A buffer of `size` words for a stream of so many, on a row of PEs.
+Choice slack_choice(int64_t words, int64_t size);
+int64_t slack_words_per_pe(const Machine&);
+Plan slack_plan(const Choice&, int64_t words, const Machine&);
 
 using autogen::StreamFilter;
 // What PEs of a rectangle have that is not the same for all of a role; its kind knows more of it.
@@ -98,6 +103,9 @@ struct Setting {
   std::vector<int> gathered = {}, leaving = {};
   const Layout* layout = nullptr;
 };
+
+// The PE, there, that hands out operand k slice by slice (Footprint::feeders).
+Role slice_feeder(const Choice&, const Setting&, int k, Coord there);
 
 // An array of the PEs of a rectangle, the tile of a tensor, whose elements in C order are the rows of a
 // matrix. Beyond its end are zeros.

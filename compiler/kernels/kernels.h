@@ -41,6 +41,7 @@ const Kind* rows_kind();         // n elements on a row of PEs, `row` of them be
 const Kind* reduction_kind();    // rows × (n elements to 1)
 const Kind* broadcast_kind();    // rows × (1 element to n copies)
 const Kind* relay_kind();        // n elements pass one PE (control wavelets stay behind)
+const Kind* slack_kind();        // n elements wait on a row of PEs
 const Kind* region_kind();       // any loops, generated (autogen/region.h)
 const Kind* walk_kind();         // n elements in another order, or the largest of windows
 const Kind* lookup_kind();       // rows × (1 number to m elements of a table)

@@ -21,6 +21,7 @@ std::span<const Kind* const> kinds() {
                                      lookup_kind(),
                                      broadcast_kind(),
                                      relay_kind(),
+                                     slack_kind(),
                                      resident_product_kind(),
                                      resident_shift_kind(),
                                      resident_gemv_kind(),

@@ -137,6 +137,21 @@ uint32_t control_wavelet(std::initializer_list<int> commands) {
   return word;
 }
 
+Role slice_feeder(const Choice& choice, const Setting& at, int k, Coord here) {
+  Role role;
+  role.name = fmt::format("{}_feeder{}", at.name, k > 0 ? std::to_string(k) : "");
+  role.what =
+      fmt::format("{}: feeder of operand {}, {} elements to {} columns", at.name, k, choice.work.n, at.cut.w);
+  role.runs = {{here.x, here.y, 1, 1, 1}};
+  ModuleUse use{"feeder.csl", "feeder", {}, {}};
+  use.parameters = {
+      {"slices", number(at.cut.w)}, {"slice", number(at.cut.n_slice)}, {"last_slice", number(at.cut.n_last)}};
+  use.needs = {queue(false, "in", at.arriving[size_t(k)]), queue(true, "out", at.in[size_t(k)])};
+  add_tasks(use, {"send"});
+  role.modules.push_back(use);
+  return role;
+}
+
 std::vector<Run> runs_of(const std::vector<Coord>& pes) {
   std::map<int, std::vector<int>> rows;
   for (const Coord& k : pes) rows[k.y].push_back(k.x);

@@ -1,7 +1,5 @@
 // The roles of an instance: feeders, one PE per operand west of kernels that cut their operands into slices,
 // and what the kernel itself says of its rectangle.
-#include <fmt/format.h>
-
 #include "compiler/mapping/roles.h"
 
 namespace cs::mapping {
@@ -22,32 +20,14 @@ kernels::Setting setting_of(const Instance& inst, const InstanceFlows& flows,
   return at;
 }
 
-Role feeder(const Instance& inst, int k, const kernels::Setting& at) {
-  Role role;
-  role.name = fmt::format("{}_feeder{}", inst.name, k > 0 ? std::to_string(k) : "");
-  role.what =
-      fmt::format("{}: feeder of operand {}, {} elements to {} columns", inst.name, k, inst.work.n, at.cut.w);
-  const Coord here = inst.entry(k);
-  role.runs = {{here.x, here.y, 1, 1, 1}};
-  ModuleUse use{"feeder.csl", "feeder", {}, {}};
-  use.parameters = {{"slices", std::to_string(at.cut.w)},
-                    {"slice", std::to_string(at.cut.n_slice)},
-                    {"last_slice", std::to_string(at.cut.n_last)}};
-  use.needs = {{Resource::input_queue, "in", at.arriving[size_t(k)], -1},
-               {Resource::output_queue, "out", at.in[size_t(k)], -1},
-               {Resource::local_task, "send", -1, -1}};
-  role.modules.push_back(use);
-  return role;
-}
-
 }  // namespace
 
 InstanceRoles roles_of(const Instance& inst, const InstanceFlows& flows, const std::vector<int>& in_colors,
                        const std::vector<int>& out_colors, const FlowPlan& plan, const Machine& machine) {
-  if (inst.slack > 0) return slack_roles(inst, flows, in_colors, out_colors, plan);
   const kernels::Setting at = setting_of(inst, flows, in_colors, out_colors, plan, machine);
   InstanceRoles roles;
-  for (int k = 0; !inst.in_rows() && k < inst.feeders(); ++k) roles.roles.push_back(feeder(inst, k, at));
+  for (int k = 0; !inst.in_rows() && k < inst.feeders(); ++k)
+    roles.roles.push_back(kernels::slice_feeder(inst, at, k, inst.entry(k)));
   inst.work.kind->write_roles(inst, at, roles);
   return roles;
 }

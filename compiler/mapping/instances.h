@@ -26,7 +26,6 @@ using kernels::PackedConstant;
 struct Instance : kernels::Choice {
   std::string name;             // identifier in CSL, unique
   bool infrastructure = false;  // inserted by mapping (broadcast, relay, slack)
-  int64_t slack = 0;            // words that a slack buffer holds on all its PEs; 0: it is none
   int copy = 0;                 // of the network: which one it is a part of
   std::vector<graph::NodeId> nodes;
   std::vector<std::string> node_names;  // as many
@@ -39,7 +38,7 @@ struct Instance : kernels::Choice {
   kernels::Footprint footprint() const { return footprint(plan.cut); }
   bool in_rows(const kernels::Cut& c) const { return footprint(c).by_rows; }
   bool in_rows() const { return in_rows(plan.cut); }
-  int feeders(const kernels::Cut& c) const { return slack > 0 ? 0 : footprint(c).feeders; }
+  int feeders(const kernels::Cut& c) const { return footprint(c).feeders; }
   int feeders() const { return feeders(plan.cut); }
   int collectors(const kernels::Cut& c) const { return footprint(c).collectors; }
   int collectors() const { return collectors(plan.cut); }

@@ -31,7 +31,4 @@ std::string role_text(const Role&);
 InstanceRoles roles_of(const Instance&, const InstanceFlows&, const std::vector<int>& in_colors,
                        const std::vector<int>& out_colors, const FlowPlan&, const Machine&);
 
-InstanceRoles slack_roles(const Instance&, const InstanceFlows&, const std::vector<int>& in_colors,
-                          const std::vector<int>& out_colors, const FlowPlan&);
-
 }  // namespace cs::mapping

@@ -56,7 +56,7 @@ class Inside {
     const Instance& inst = parts_.instances[i];
     if (inst.in_rows()) return rows(inst, plan_.of_instance[i]);
     for (int k = 0; k < inst.feeders(); ++k) plan_.of_instance[i].scatter.push_back(scatter(inst, k));
-    const bool chains = inst.footprint().partial_sums || inst.slack > 0;
+    const bool chains = inst.footprint().partial_sums;
     for (int parity = 0; chains && parity < 2 && parity + 1 < inst.rect.w; ++parity) {
       plan_.of_instance[i].chain[parity] = chain(inst, parity);
     }

@@ -1,17 +1,9 @@
-// Skews as the kinds of the kernels say them, and those of buffers.
+// Skews as the kinds of the kernels say them.
 #include "compiler/mapping/skew.h"
 
 namespace cs::mapping {
 
-Skew skew_of(const Instance& inst) {
-  Skew s = inst.work.kind->skew(inst, inst.plan, inst.layout.get());
-  if (inst.slack == 0) return s;
-  // A word that is kept takes the datapath twice.
-  s.interval *= 2;
-  s.taking = s.interval;
-  s.holds.front() = inst.slack;
-  return s;
-}
+Skew skew_of(const Instance& inst) { return inst.work.kind->skew(inst, inst.plan, inst.layout.get()); }
 
 std::vector<Skew> skews_of(const Parts& parts) {
   std::vector<int64_t> passed(parts.instances.size(), 0);

@@ -18,15 +18,9 @@ constexpr double kNear = 1.02;  // of the slowest kernel's interval: good enough
 constexpr double kLate = 1.4;   // results may be later than estimated: their senders wait for each other
 constexpr double kGain = 1.01;  // what a buffer must bring
 constexpr int kMostBuffers = 256;
-constexpr double kEqual = 1 + 1e-9;    // as cycles of circles are found
-constexpr double kShare = 0.25;        // of the kernels' PEs, what all buffers may take
-constexpr int64_t kFewPes = 64;        // that they may take anyway
-constexpr int64_t kCodeBytes = 1024;   // of slack.csl, with descriptors and what the PE keeps for itself
-constexpr int64_t kMostWords = 16384;  // of one FIFO, and of one instruction
-
-int64_t words_per_pe(const Machine& machine) {
-  return std::clamp<int64_t>((machine.core.memory_bytes - kCodeBytes) / 4, 1, kMostWords);
-}
+constexpr double kEqual = 1 + 1e-9;  // as cycles of circles are found
+constexpr double kShare = 0.25;      // of the kernels' PEs, what all buffers may take
+constexpr int64_t kFewPes = 64;      // that they may take anyway
 
 // Plans as the placer prefers them: the fewest PEs at which the slowest kernel is not slower.
 Parts with_plans(const Parts& parts, const PlanLists& plans) {
@@ -101,7 +95,8 @@ class Slackener {
     int64_t sum = 0;
     for (const auto& [place, samples] : slack_)
       if (samples != kSentAgain)
-        sum += (samples * words(place) + words_per_pe(machine_) - 1) / words_per_pe(machine_);
+        sum += (samples * words(place) + kernels::slack_words_per_pe(machine_) - 1) /
+               kernels::slack_words_per_pe(machine_);
     return sum;
   }
 
@@ -138,25 +133,11 @@ class Slackener {
 };
 
 Instance buffer(const std::string& name, int64_t words, int64_t size) {
-  Instance b{kernels::relay_choice(std::min(words, kMostWords))};
+  Instance b{kernels::slack_choice(words, size)};
   b.name = name;
   b.title = name;
-  b.op = b.kernel = "slack";
-  b.reason = fmt::format("holds {} words until the other operand is there", size);
   b.infrastructure = true;
-  b.slack = size;
   return b;
-}
-
-SizedPlan plan_of(const Instance& b, int64_t words, const Machine& machine) {
-  SizedPlan p;
-  p.plan.cut.w = int((b.slack + words_per_pe(machine) - 1) / words_per_pe(machine));
-  p.plan.memory.users = {{"buffer", uint32_t(4 * ((b.slack + p.plan.cut.w - 1) / p.plan.cut.w))},
-                         {"code", uint32_t(kCodeBytes)}};
-  p.plan.memory.total = p.plan.memory.users[0].second + p.plan.memory.users[1].second;
-  p.plan.interval_cycles = 2.0 * double(words);
-  p.plan.latency_cycles = 2.0 * double(words) + 8 * p.plan.cut.w;
-  return p;
 }
 
 // "a -> b, c" with another name for one of the takers.
@@ -228,7 +209,7 @@ void add_slack(Parts& parts, PlanLists& plans, const Slack& slack, const Machine
     const int64_t words = parts.streams[s].words;
     int64_t left = samples * words;
     for (int k = 0; left > 0; ++k) {
-      const int64_t size = std::min(left, int64_t(widest) * words_per_pe(machine));
+      const int64_t size = std::min(left, int64_t(widest) * kernels::slack_words_per_pe(machine));
       left -= size;
       Instance b = buffer(fmt::format("{}_slack{}{}", name, at.second, k > 0 ? fmt::format("_{}", k) : ""),
                           words, size);
@@ -241,7 +222,7 @@ void add_slack(Parts& parts, PlanLists& plans, const Slack& slack, const Machine
       out.producer = index;
       out.words = words;
       out.takers = {{at.first, at.second}};
-      plans.push_back({plan_of(b, words, machine)});
+      plans.push_back({{kernels::slack_plan(b, words, machine)}});
       parts.instances.push_back(std::move(b));
       s = parts.streams.size();
       parts.streams.push_back(std::move(out));

@@ -315,7 +315,7 @@ Parts in_step(bool buffered) {
   parts.streams[0].tensor = "x";
   if (!buffered) return parts;
   Instance slack = kernel("slack", 1, 100, 200, 208);
-  slack.work.kind = kernels::relay_kind();
+  slack.work.kind = kernels::slack_kind();
   slack.slack = 100;
   parts.instances.push_back(slack);
   parts.streams[0].takers[1] = {2, 0};
