@@ -12,7 +12,12 @@
 namespace cs::sim {
 
 Block::Block(World& w, Rect r)
-    : world(w), rect(r), routers(size_t(r.area())), pes(size_t(r.area())), tile_of(size_t(r.area()), -1) {
+    : world(w),
+      rect(r),
+      routers(size_t(r.area())),
+      pes(size_t(r.area())),
+      ways_back(size_t(r.area())),
+      tile_of(size_t(r.area()), -1) {
   hop_ = Cycle(w.machine.router.hop_cycles);
   ramp_rate_ = w.machine.ramp.wavelets_per_cycle;
   pe_wheel.grow(pes.size());
@@ -44,18 +49,56 @@ Pe& Block::pe(uint32_t index) {
   p.fifos.resize(tile.program->fifos.size());
   p.ready_at.assign(size_t(tile.slots), 0);
   const Machine& m = world.machine;
+  p.inputs.reserve(tile.inputs.size());
   for (const QueueBinding& b : tile.inputs) {
     InputQueue q;
     q.id = b.queue;
     q.color = b.color;
     q.priority = b.priority;
     q.words = b.queue < m.queues.input_words.size() ? uint8_t(m.queues.input_words[b.queue]) : uint8_t(1);
-    q.set_depth(std::max<int>(q.words, m.ramp.down_cycles + 1));
     q.task_id = int8_t(m.queues.data_task_on_queue ? b.queue : b.color);
-    p.input_of_color[b.color] = uint8_t(p.inputs.size());
-    p.inputs.push_back(std::move(q));
+    p.input_of_color[b.color] = add_queue(p, q, std::max<int>(q.words, m.ramp.down_cycles + 1));
   }
   return p;
+}
+
+uint8_t Block::add_queue(Pe& p, InputQueue q, int depth) {
+  q.depth = uint16_t(depth);
+  q.ring = rings.take(q.depth);
+  p.inputs.push_back(q);
+  return uint8_t(p.inputs.size() - 1);
+}
+
+Entry* RingPool::take(size_t entries) {
+  if (entries > left_) {
+    left_ = std::max(kChunk, entries);
+    chunks_.push_back(std::make_unique<Entry[]>(left_));
+  }
+  left_ -= entries;
+  return chunks_.back().get() + left_;
+}
+
+Ahead* WaysBack::find_free(Cycle now) {
+  if (now < none_before_) return nullptr;
+  none_before_ = kNever;
+  for (const auto& way : all_) {
+    if (way->until <= now) return none_before_ = now, way.get();
+    none_before_ = std::min(none_before_, way->until);
+  }
+  return nullptr;
+}
+
+bool WaysBack::available(const Pe& owner, Cycle now) {
+  return owner.ahead != nullptr || all_.size() < most_ || find_free(now) != nullptr;
+}
+
+Ahead& WaysBack::take(Pe& owner, Cycle now) {
+  if (owner.ahead != nullptr) return *owner.ahead;
+  Ahead* way = find_free(now);
+  if (way == nullptr) way = all_.emplace_back(std::make_unique<Ahead>()).get();
+  if (way->owner != nullptr) way->owner->ahead = nullptr;
+  way->owner = &owner;
+  return *(owner.ahead = way);
 }
 
 // A color that reaches the ramp without a queue of its own gets one as deep as a lane.
@@ -67,10 +110,9 @@ uint8_t Block::resolve_queue(ColorNode& n) {
     InputQueue q;
     q.color = n.color;
     q.words = uint8_t(m.router.lane_depth_wavelets);
-    q.set_depth(std::max(m.router.lane_depth_wavelets, m.ramp.down_cycles + 1));
     if (!m.queues.data_task_on_queue) q.task_id = int8_t(n.color);
-    index = uint8_t(p.inputs.size());
-    p.inputs.push_back(std::move(q));
+    if (p.inputs.size() == p.inputs.capacity()) p.inputs.reserve(p.inputs.size() + 1);  // rare, and PEs are many
+    index = add_queue(p, q, std::max(m.router.lane_depth_wavelets, m.ramp.down_cycles + 1));
   }
   n.queue = index;
   return index;

@@ -35,11 +35,45 @@ class OpPool {
     free_.push_back(op);
     op = nullptr;
   }
-  size_t size() const { return all_.size(); }
+  template <class F>
+  void for_each(F&& f) const {
+    for (const VectorOp& op : all_) f(op);
+  }
 
  private:
   std::deque<VectorOp> all_;
   std::vector<VectorOp*> free_;
+};
+
+// Ways back of cores that have run ahead while the host may stop the run (core_ahead.cpp). A block has few: a way is
+// free again when time has come as far as its core, and a core that gets none goes on cycle by cycle.
+class WaysBack {
+ public:
+  explicit WaysBack(size_t pes) : most_(std::max<size_t>(16, pes / 32)) {}
+  // `owner` may have one: its own, a new one or one that is no longer needed.
+  bool available(const Pe& owner, Cycle now);
+  Ahead& take(Pe& owner, Cycle now);
+  template <class F>
+  void for_each(F&& f) const {
+    for (const auto& way : all_) f(*way);
+  }
+
+ private:
+  Ahead* find_free(Cycle now);
+  size_t most_;
+  Cycle none_before_ = 0;  // no way becomes free before this cycle
+  std::vector<std::unique_ptr<Ahead>> all_;
+};
+
+// Rings of entries, as many as queues were ever made.
+class RingPool {
+ public:
+  Entry* take(size_t entries);
+
+ private:
+  static constexpr size_t kChunk = 1024;
+  std::vector<std::unique_ptr<Entry[]>> chunks_;
+  size_t left_ = 0;
 };
 
 class Block {
@@ -64,6 +98,7 @@ class Block {
   Pe* find_pe(uint32_t index) { return pes[index].get(); }
   const Pe* find_pe(uint32_t index) const { return pes[index].get(); }
   void ensure_memory(Pe&);
+  uint8_t add_queue(Pe&, InputQueue, int depth);  // its index
   void initial_memory(uint32_t index, PeMemory& out) const;
   void wake(Pe&, Cycle at);
   uint8_t resolve_queue(ColorNode&);  // input queue of the color, made if the color has none
@@ -113,6 +148,8 @@ class Block {
   std::vector<PortLink> links;
   std::vector<std::unique_ptr<Pe>> pes;
   OpPool ops;
+  WaysBack ways_back;
+  RingPool rings;
   std::vector<int32_t> tile_of;     // by PE: index into World::tiles, -1: none
   std::vector<uint32_t> constants;  // indices into HostPart::constants that touch this block
   std::array<Outbox, 4> out;

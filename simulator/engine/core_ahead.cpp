@@ -76,7 +76,8 @@ bool Core::can_go_back() const {
   for (uint32_t rest = pe_.active & kMicrothreads; rest != 0; rest &= rest - 1)
     if (pe_.ops[size_t(std::countr_zero(rest))]->config.on_control != isa::DsrConfig::OnControl::none)
       return false;
-  return logging_ ? pe_.ahead->old.size() < Ahead::kMostBytes : !is_ahead();
+  if (logging_) return pe_.ahead->old.size() < Ahead::kMostBytes;
+  return !is_ahead() && block_.ways_back.available(pe_, now_);
 }
 
 // The main thread stands still until what it did ahead of time has become the present.
@@ -104,8 +105,7 @@ Cycle Core::memory_op_limit(const VectorOp& op, bool watched) const {
 }
 
 void Core::remember() {
-  if (!pe_.ahead) pe_.ahead = std::make_unique<Ahead>();
-  Ahead& a = *pe_.ahead;
+  Ahead& a = block_.ways_back.take(pe_, now_);
   a.until = now_ + 1;
   a.main = pe_;
   a.active = (pe_.active >> kMainThread & 1) != 0;

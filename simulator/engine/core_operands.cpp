@@ -58,7 +58,8 @@ bool Core::make_cursor(VectorOp& op, Cursor& c, const isa::Operand& o, int bytes
   }
   Dsr& source = dsr(o);
   isa::Dsd& d = dsds_[size_t(position)] = source.dsd;
-  op.walks[size_t(position)] = {d.kind, uint16_t(d.first), d.extent, d.stride, d.end};
+  if (d.kind == isa::DsdKind::mem4d || d.kind == isa::DsdKind::circbuf)
+    op.walks.set(size_t(position), {d.kind, uint16_t(d.first), d.extent, d.stride, d.end});
   op.saves[size_t(position)] = int8_t(&source - pe_.dsrs.data());
   const int start = (d.base + (d.indexed ? 2 * pe_.next_index : 0)) & 0xFFFF;  // the index counts 16-bit words
   switch (d.kind) {
@@ -335,7 +336,8 @@ void Core::save_addresses(VectorOp& op) {
   for (size_t i = 0; i < 3; ++i) {
     const Walk& d = op.walks[i];
     // Each descriptor register was loaded with its own configuration: only those that asked walk on.
-    if (op.saves[i] < 0 || !walks_memory(d) || !pe_.dsrs[size_t(op.saves[i])].config.save_address) continue;
+    if (op.saves[i] < 0 || !in_memory(*cursors[i]) || is_fifo(*cursors[i])) continue;
+    if (!pe_.dsrs[size_t(op.saves[i])].config.save_address) continue;
     int address = cursors[i]->address;
     if (d.kind == isa::DsdKind::mem4d) {  // one step of the outermost dimension behind the last element
       size_t outer = 0;

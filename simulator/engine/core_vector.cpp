@@ -78,7 +78,7 @@ bool Core::issue_vector(const isa::Inst& inst, const Decoded& d, Cycle t) {
   pe_.ready = t + Cycle(std::max(1, world_.machine.core.issue_cycles));
   VectorOp*& slot = pe_.ops[size_t(thread)];
   if (slot == nullptr) slot = block_.ops.take();
-  *slot = op;
+  *slot = std::move(op);
   pe_.active |= 1u << thread;
   if (op.total == 0)
     retire(thread, t + Cycle(world_.machine.core.dsd_start_cycles) - 1);

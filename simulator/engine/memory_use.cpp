@@ -35,11 +35,8 @@ uint64_t fabric_bytes(const Block& b, uint32_t pe) {
 void add_core(const Pe& p, MemoryUse& use) {
   use.cores += sizeof(Pe) + kMalloc;
   use.registers += bytes_of(p.dsrs) + bytes_of(p.ready_at) + bytes_of(p.inputs) + bytes_of(p.fifos);
-  for (const InputQueue& q : p.inputs) use.registers += bytes_of(q.large);
+  for (const InputQueue& q : p.inputs) use.registers += q.depth * sizeof(Entry);
   use.registers += p.unwritten.bytes() + bytes_of(p.commands);
-  if (p.ahead)
-    use.ahead += sizeof(Ahead) + kMalloc + bytes_of(p.ahead->undo) + bytes_of(p.ahead->old) +
-                 bytes_of(p.ahead->main.ready_at) + bytes_of(p.ahead->main.dsrs);
   if (p.memory.empty()) return;
   const uint64_t declared = p.tile == nullptr ? 0 : std::min<uint64_t>(p.tile->memory.size(), p.memory.size());
   use.data += declared;
@@ -62,7 +59,11 @@ MemoryUse Engine::memory_use() const {
       else if (p != nullptr)
         use.idle += sizeof(Pe) + kMalloc + bytes_of(p->inputs);
     }
-    use.operations += b->ops.size() * sizeof(VectorOp);
+    b->ops.for_each([&](const VectorOp& op) { use.operations += sizeof(VectorOp) + op.walks.bytes(); });
+    b->ways_back.for_each([&](const Ahead& a) {
+      use.ahead += sizeof(Ahead) + kMalloc + bytes_of(a.undo) + bytes_of(a.old) + bytes_of(a.main.ready_at) +
+                   bytes_of(a.main.dsrs) + a.op.walks.bytes();
+    });
     use.shared += bytes_of(b->own_routes) + bytes_of(b->filters) + bytes_of(b->mirrors) + bytes_of(b->ports);
   }
   for (const TileImage& tile : impl_->world.tiles)

@@ -26,34 +26,27 @@ inline constexpr uint32_t kMicrothreads = (1u << kMainThread) - 1;  // of a set 
 
 // Words are entries as in lanes (fabric.h); their stamp is the departure from the router to the ramp.
 struct InputQueue {
-  static constexpr size_t kInline = 8;
+  Entry* ring = nullptr;  // `depth` entries of the block's (Block::make_queue)
+  uint32_t readers = 0;   // threads with an operation on this queue, a bit each
   uint16_t head = 0, count = 0;
-  uint16_t depth = 0;    // in force
-  uint32_t readers = 0;  // threads with an operation on this queue, a bit each
+  uint16_t depth = 0;  // in force
   uint8_t color = 0;
   uint8_t id = 0xFF;    // queue id, 0xFF: a color without a queue
   uint8_t words = 0;    // depth as configured
   int8_t task_id = -1;  // data task id (bound or not)
-  uint8_t priority = 0;
-  bool lane_waits = false;   // a lane found it full
-  bool messages = false;     // of a color that routes messages
-  uint8_t message_left = 0;  // of these: how many wavelets of the message at its head are still to be taken
-  std::array<Entry, kInline> ring{};
-  std::vector<Entry> large;  // instead of `ring` for deeper queues
-  void set_depth(int n) {
-    depth = uint16_t(n);
-    if (size_t(n) > kInline) large.assign(size_t(n), 0);
-  }
+  uint8_t message_left = 0;  // of a color that routes messages: wavelets of the message at its head still to be taken
+  uint8_t priority : 6 = 0;
+  bool lane_waits : 1 = false;  // a lane found it full
+  bool messages : 1 = false;    // of a color that routes messages
   bool full() const { return count >= depth; }
   Entry at(size_t place) const {
-    const size_t i = (head + place) % depth;
-    return depth > kInline ? large[i] : ring[i];
+    const size_t i = head + place;
+    return ring[i >= depth ? i - depth : i];
   }
-  Entry front() const { return depth > kInline ? large[head] : ring[head]; }
+  Entry front() const { return ring[head]; }
   void push(Entry w) {
-    size_t at = size_t(head) + count;
-    if (at >= depth) at -= depth;
-    (depth > kInline ? large[at] : ring[at]) = w;
+    const size_t at = size_t(head) + count;
+    ring[at >= depth ? at - depth : at] = w;
     ++count;
   }
   void pop() {
@@ -61,6 +54,7 @@ struct InputQueue {
     --count;
   }
 };
+static_assert(sizeof(InputQueue) == 24);
 
 // A ring in memory between two operations (FifoBinding): bytes from `head` on are filled.
 struct Fifo {
@@ -120,9 +114,29 @@ struct Walk {
   uint32_t end = 0;  // circbuf
 };
 
-inline bool walks_memory(const Walk& w) {
-  return w.kind == isa::DsdKind::mem1d || w.kind == isa::DsdKind::mem4d || w.kind == isa::DsdKind::circbuf;
-}
+// Those of an operation's operands: destination, a and b. Only operations with a walk of several dimensions or round a
+// ring have any.
+class Walks {
+ public:
+  Walks() = default;
+  Walks(const Walks& o) : all_(o.all_ ? std::make_unique<All>(*o.all_) : nullptr) {}
+  Walks(Walks&&) = default;
+  Walks& operator=(const Walks& o) { return *this = Walks(o); }
+  Walks& operator=(Walks&&) = default;
+  void set(size_t position, const Walk& walk) {
+    if (!all_) all_ = std::make_unique<All>();
+    (*all_)[position] = walk;
+  }
+  size_t bytes() const { return all_ ? sizeof(All) : 0; }
+  const Walk& operator[](size_t position) const {
+    static constexpr Walk kNone;
+    return all_ ? (*all_)[position] : kNone;
+  }
+
+ private:
+  using All = std::array<Walk, 3>;
+  std::unique_ptr<All> all_;
+};
 
 struct VectorOp {
   bool active = false;
@@ -154,7 +168,7 @@ struct VectorOp {
   // Needed at issue and retirement, and by mem4d.
   Cycle issued = 0;
   isa::DsrConfig config;
-  std::array<Walk, 3> walks;                // of destination, a and b
+  Walks walks;
   std::array<int8_t, 3> saves{-1, -1, -1};  // where they came from: index into Pe::dsrs, -1: no DSR
 };
 
@@ -193,6 +207,7 @@ struct Ahead {
   };
   std::vector<Undo> undo;
   std::vector<uint8_t> old;  // bytes of all undo entries, in order
+  struct Pe* owner = nullptr;
 };
 
 // The order of the fields follows how often they are used.
@@ -257,7 +272,7 @@ struct alignas(64) Pe : MainState {
     uint16_t high = 0;
   };
   std::unique_ptr<Print> print;  // only of a PE that has written to the log
-  std::unique_ptr<Ahead> ahead;  // only while the host may stop the run at any cycle
+  Ahead* ahead = nullptr;        // of the block's WaysBack, only while the host may stop the run at any cycle
 };
 
 }  // namespace cs::sim
