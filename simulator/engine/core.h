@@ -10,6 +10,9 @@
 // World::horizon, or up to the first cycle in which a microthread could do something (core_ahead.cpp).
 #pragma once
 
+#include <algorithm>
+#include <bit>
+
 #include "simulator/engine/block.h"
 
 namespace cs::sim {
@@ -29,6 +32,8 @@ class Core {
   void run_main();
   bool issue(Cycle t);  // false: it has to wait
   void issue_scalar(const isa::Inst&, const Decoded&, Cycle t);
+  bool scalars_are_plain() const;
+  void run_scalars();  // core_scalar.cpp
   void issue_mapped(const isa::Inst&, const Decoded&, uint32_t address, Cycle t);
   void issue_jump(const isa::Inst&, const Decoded&, Cycle t);
   bool issue_vector(const isa::Inst&, const Decoded&, Cycle t);
@@ -37,7 +42,17 @@ class Core {
   void print_byte(char, Cycle);
   bool is_mapped_access(const isa::Inst&, const Decoded&) const;  // of a register that is shown as memory
   Cycle operands_ready(const isa::Inst&, const Decoded&, Cycle t) const;
-  void set_result(const Decoded&, Cycle ready);
+  Cycle registers_ready(const Decoded& d, Cycle t) const {
+    if (pe_.last_result > t)
+      for (uint32_t rest = d.reads; rest != 0; rest &= rest - 1)
+        t = std::max(t, pe_.reg_ready[size_t(std::countr_zero(rest))]);
+    return t;
+  }
+  void set_result(const Decoded& d, Cycle ready) {
+    for (uint32_t rest = d.writes; rest != 0; rest &= rest - 1)
+      pe_.reg_ready[size_t(std::countr_zero(rest))] = ready;
+    if (d.writes != 0) pe_.last_result = std::max(pe_.last_result, ready);
+  }
   Dsr& dsr(const isa::Operand&);
   uint16_t value16(const isa::Operand& o) const { return uint16_t(operand_value(o, pe_.regs, 2)); }
   bool check_id(int id, int limit, const char* what, Cycle t);

@@ -49,8 +49,12 @@ void Core::run_main() {
       if (!pe_.running) continue;  // a wavelet for nobody was taken
     }
     if (pe_.active >> kMainThread & 1) return;
-    if (pe_.waits_thread || (!logging_ && is_ahead()) || !can_issue_at(pe_.ready)) return;
-    if (!issue(pe_.ready)) return;
+    if (pe_.waits_thread || (!logging_ && is_ahead())) return;
+    if (scalars_are_plain()) {
+      run_scalars();
+      if (!pe_.running) continue;
+    }
+    if (!can_issue_at(pe_.ready) || !issue(pe_.ready)) return;
   }
 }
 
@@ -60,19 +64,11 @@ Dsr& Core::dsr(const isa::Operand& o) {
 }
 
 Cycle Core::operands_ready(const isa::Inst& inst, const Decoded& d, Cycle t) const {
-  if (pe_.last_result > t)
-    for (uint32_t rest = d.reads; rest != 0; rest &= rest - 1)
-      t = std::max(t, pe_.reg_ready[size_t(std::countr_zero(rest))]);
+  t = registers_ready(d, t);
   if (d.kind == InstKind::vector)
     for (const isa::Operand& o : inst.args)
       if (o.is_dsr()) t = std::max(t, const_cast<Core*>(this)->dsr(o).ready);
   return t;
-}
-
-void Core::set_result(const Decoded& d, Cycle ready) {
-  for (uint32_t rest = d.writes; rest != 0; rest &= rest - 1)
-    pe_.reg_ready[size_t(std::countr_zero(rest))] = ready;
-  if (d.writes != 0) pe_.last_result = std::max(pe_.last_result, ready);
 }
 
 bool Core::issue(Cycle t) {

@@ -3,11 +3,9 @@
 //   execute  read the operands, call the function, write the destination; loads and stores check the address
 // Jumps are answered by jump_target.
 #include <cstddef>
-#include <cstring>
 #include <tuple>
 
-#include "simulator/engine/exec.h"
-#include "simulator/engine/exec_memory.h"
+#include "simulator/engine/exec_plan.h"
 
 namespace cs::sim {
 namespace {
@@ -19,7 +17,6 @@ using isa::Operand;
 using isa::OperandKind;
 
 constexpr int kRegisters = int(std::tuple_size_v<decltype(Registers::r)>);
-constexpr ScalarResult kIllegal{ExecFault::illegal, 0, 0};
 
 // Operands are read as 4 bytes; the bytes behind the last register belong to the struct as well.
 static_assert(offsetof(Registers, r) == 0 && sizeof(Registers) >= kRegisters * 2 + 2);
@@ -73,27 +70,6 @@ bool plan_access(const Inst& inst, bool load, ScalarPlan& plan) {
   return load ? plan_destination(inst.args[0], plan) : plan_operand(inst.args[2], 4, plan.s);
 }
 
-uint32_t read(const ScalarOperand& a, const Registers& registers) {
-  uint32_t word;
-  std::memcpy(&word, reinterpret_cast<const uint8_t*>(&registers) + a.offset, 4);
-  return (word & a.mask) | a.literal;
-}
-
-void write(const ScalarPlan& plan, Registers& registers, uint32_t value) {
-  store_bits(reinterpret_cast<uint8_t*>(&registers) + plan.dst_offset, plan.dst_bytes == 4 ? 4 : 2, value);
-}
-
-ScalarResult access(const ScalarPlan& plan, Registers& registers, MemoryView memory) {
-  const uint32_t address = (read(plan.a, registers) + plan.b.literal) & 0xFFFF;
-  const ExecFault fault = check_access(address, plan.bytes, memory);
-  if (fault != ExecFault::none) return {fault, address, 0};
-  if (plan.kind == ScalarPlan::Kind::load)
-    write(plan, registers, load_bits(memory.at(address), plan.bytes));
-  else
-    store_bits(memory.at(address), plan.bytes, read(plan.s, registers));
-  return {};
-}
-
 void link(const Operand& dst, Registers& registers, int32_t next) {
   if (dst.kind == OperandKind::reg) registers.r[size_t(dst.value) % kRegisters] = uint16_t(next);
 }
@@ -122,14 +98,7 @@ ScalarPlan plan_scalar(const Inst& inst, Fp16Format format) {
 }
 
 ScalarResult execute_plan(const ScalarPlan& plan, Registers& registers, MemoryView memory) {
-  if (plan.kind == ScalarPlan::Kind::illegal) return kIllegal;
-  if (plan.kind != ScalarPlan::Kind::value) return access(plan, registers, memory);
-  uint32_t b = read(plan.b, registers);
-  if (plan.uses_carry) b |= uint32_t(registers.carry) << 16;
-  const uint32_t result = plan.fn(read(plan.a, registers), b, read(plan.s, registers), 0);
-  if (plan.sets_carry) registers.carry = (result >> 16 & 1) != 0;
-  write(plan, registers, result);
-  return {ExecFault::none, 0, plan.flops};
+  return execute_plan_inline(plan, registers, memory);
 }
 
 ScalarResult execute_scalar(const Inst& inst, Registers& registers, MemoryView memory,

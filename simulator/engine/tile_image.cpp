@@ -89,7 +89,11 @@ Decoded decode(const isa::Inst& inst, const TileProgram& tile, const Machine& ma
   decode_registers(inst, row, d);
   decode_cycles(row, machine.core, d);
   d.half = row.type == isa::Type::f16;
-  if (d.kind == InstKind::scalar) d.plan = plan_scalar(inst, tile.fp16);
+  if (d.kind == InstKind::scalar) {
+    d.plan = plan_scalar(inst, tile.fp16);
+    const uint64_t flops = d.plan.kind == ScalarPlan::Kind::value ? d.plan.flops : 0;
+    d.counts = d.plan.bytes | flops << Decoded::kCountBits | (d.half ? flops : 0) << 2 * Decoded::kCountBits;
+  }
   if (d.kind == InstKind::vector) {
     d.element = &element_op(inst.op, tile.fp16);
     d.flops = d.element->flops;

@@ -43,6 +43,10 @@ struct Decoded {
   bool reduction = false;
   const ElementOp* element = nullptr;
   ScalarPlan plan;  // scalars
+  // And what they add to counters: bytes of memory, flops, flops of 16 bits; so many bits each.
+  static constexpr int kCountBits = 21;
+  static constexpr uint64_t kCount = (uint64_t(1) << kCountBits) - 1;
+  uint64_t counts = 0;
 };
 
 struct TileImage {
