@@ -62,10 +62,18 @@ Pe& Block::pe(uint32_t index) {
   return p;
 }
 
+void Block::set_queue(ColorNode& n, uint8_t queue) {
+  n.queue = queue;
+  n.in = queue == 0xFF ? nullptr : &pe(n.pe).inputs[queue];
+}
+
 uint8_t Block::add_queue(Pe& p, InputQueue q, int depth) {
   q.depth = uint16_t(depth);
   q.ring = rings.take(q.depth);
   p.inputs.push_back(q);
+  const Router& r = routers[p.index];
+  for (uint32_t i = r.first_node; i < r.first_node + r.nodes; ++i)  // the others may lie elsewhere now
+    if (nodes[i].queue != 0xFF) nodes[i].in = &p.inputs[nodes[i].queue];
   return uint8_t(p.inputs.size() - 1);
 }
 
@@ -114,7 +122,7 @@ uint8_t Block::resolve_queue(ColorNode& n) {
     if (p.inputs.size() == p.inputs.capacity()) p.inputs.reserve(p.inputs.size() + 1);  // rare, and PEs are many
     index = add_queue(p, q, std::max(m.router.lane_depth_wavelets, m.ramp.down_cycles + 1));
   }
-  n.queue = index;
+  set_queue(n, index);
   return index;
 }
 
@@ -193,7 +201,7 @@ void Block::deliver_to_core(ColorNode& n, Entry e, Cycle now) {
     if (rejects) return;
   }
   Pe& p = pe(n.pe);
-  InputQueue& q = p.inputs[n.queue];
+  InputQueue& q = *n.in;
   p.first_arrival = std::min(p.first_arrival, now);
   q.push(make_entry(entry_data(e), e & kEntryControl, now));
   q.messages |= n.messages;
@@ -203,6 +211,19 @@ void Block::deliver_to_core(ColorNode& n, Entry e, Cycle now) {
   if (q.task_id < 0 || (p.blocked >> q.task_id & 1)) return;
   p.tasks_changed = true;
   if (!p.running) wake(p, now + Cycle(std::max(m.ramp.down_cycles, m.core.task_start_cycles)));
+}
+
+// What crossed a border.
+void Block::take_push(const Outbox::Push& push, Cycle now) {
+  push_lane(push.lane, push.entry, now + entry_wait(push.entry, now));
+}
+
+void Block::take_credit(uint32_t mirror, Cycle now) {
+  Mirror& m = mirrors[mirror];
+  --m.count;
+  if (!m.waiter) return;
+  m.waiter = false;
+  wake_node(m.node, now);
 }
 
 }  // namespace cs::sim

@@ -10,6 +10,7 @@
 
 #include <array>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -102,6 +103,7 @@ class Block {
   void initial_memory(uint32_t index, PeMemory& out) const;
   void wake(Pe&, Cycle at);
   uint8_t resolve_queue(ColorNode&);  // input queue of the color, made if the color has none
+  void set_queue(ColorNode&, uint8_t queue);
 
   // ---- fabric
   ColorNode* find_node(uint32_t pe_index, int color);
@@ -116,6 +118,10 @@ class Block {
   }
   void push_lane(uint32_t lane, Entry entry, Cycle lands);
   void flush_counters(const ColorNode&);     // before tx changes
+  uint64_t sent(uint32_t router, size_t port) const { return routers[router].sent[port] + carried_of(router)[port]; }
+  uint64_t blocked(uint32_t router, size_t port) const {
+    return routers[router].blocked[port] + carried_of(router)[kPorts + port];
+  }
   void wake_node(uint32_t node, Cycle now);  // lanes that wait try again in the next cycle
   void raise(std::string name, Cycle, Coord, std::string message);
   const RouteConfig& config_of(const ColorNode& n) const {
@@ -185,6 +191,21 @@ class Block {
   bool ask(Lane&, ColorNode&, Cycle now, PortSet& tx);
   bool go_straight(uint32_t lane, Lane&, Cycle now);
   void arrive(Lane&, uint32_t lane, Cycle lands);
+  void count_sent(Router& r, size_t port, uint32_t n) {
+    if ((r.sent[port] += n) < n) [[unlikely]] carry(r, port);
+  }
+  void count_blocked(Router& r, size_t port, uint32_t n) {
+    if ((r.blocked[port] += n) < n) [[unlikely]] carry(r, kPorts + port);
+  }
+  void carry(const Router& r, size_t counter) {
+    carried_[uint32_t(&r - routers.data())][counter] += uint64_t(1) << 32;
+  }
+  using Carried = std::array<uint64_t, 2 * kPorts>;
+  const Carried& carried_of(uint32_t router) const {
+    static constexpr Carried kNone{};
+    const auto at = carried_.find(router);
+    return at == carried_.end() ? kNone : at->second;
+  }
   void contend(const Candidate&, Router&, Cycle now);
   bool room(const Lane&, ColorNode&, PortSet tx, Cycle now);
   bool room_at(ColorNode&, int port, Cycle now);
@@ -215,6 +236,7 @@ class Block {
   void offer(uint32_t port, Cycle now);
   void push_sources(Cycle now);
 
+  std::map<uint32_t, Carried> carried_;  // by router: what its counters have lost, sent and then blocked by port
   std::vector<Candidate> candidates_, contested_, group_;
   std::vector<Contest> contests_;
   std::vector<uint32_t> sources_;

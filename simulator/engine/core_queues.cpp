@@ -36,13 +36,13 @@ void Core::bind_input(int queue, int color) {
     InputQueue& q = pe_.inputs[i];
     if (q.id != queue) continue;
     pe_.input_of_color[q.color] = 0xFF;
-    if (ColorNode* n = block_.find_node(pe_.index, q.color)) n->queue = 0xFF;
+    if (ColorNode* n = block_.find_node(pe_.index, q.color)) block_.set_queue(*n, 0xFF);
     q.color = uint8_t(color);
     if (!world_.machine.queues.data_task_on_queue) q.task_id = int8_t(color);
     pe_.input_of_color[size_t(color)] = uint8_t(i);
     ColorNode* n = block_.find_node(pe_.index, color);
     if (n == nullptr) return;
-    n->queue = uint8_t(i);
+    block_.set_queue(*n, uint8_t(i));
     block_.wake_node(uint32_t(n - block_.nodes.data()), now_);
     return;
   }

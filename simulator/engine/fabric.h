@@ -94,8 +94,11 @@ struct FilterState {
   bool off = false;
 };
 
+struct InputQueue;
+
 struct ColorNode {
   std::array<Ref, 4> down{kNoRef, kNoRef, kNoRef, kNoRef};
+  InputQueue* in = nullptr;  // Pe::inputs[queue], once that is resolved
   uint32_t pe = 0;  // index in the block
   uint32_t first_lane = 0;
   uint32_t config = 0;     // index into Program::routes, beyond them into Block::own_routes
@@ -113,7 +116,7 @@ struct ColorNode {
   std::array<uint8_t, kPorts> message_inputs{};  // messages: by output, the input that it is busy with, plus 1
 };
 
-struct Router {
+struct alignas(64) Router {
   uint32_t claim_cycle = ~0u;  // low bits of the cycle that `claimed` belongs to
   uint32_t first_node = 0;
   PortSet claimed = 0, contested = 0;
@@ -122,9 +125,10 @@ struct Router {
   uint8_t nodes = 0;
   bool multicast = false;               // somebody asked for several outputs in this cycle
   uint32_t contest = 0;                 // outputs are contested: index into Block::contests_, plus 1
-  std::array<uint64_t, kPorts> sent{};  // plus what the lanes have moved
-  std::array<uint64_t, kPorts> blocked{};
+  // By port: wavelets sent, plus what the lanes have moved; lane-cycles blocked. What flows over is in Block::carried.
+  std::array<uint32_t, kPorts> sent{}, blocked{};
 };
+static_assert(sizeof(Router) == 64);
 
 struct Mirror {
   uint32_t remote_lane = 0;  // index in the neighbour block

@@ -167,8 +167,10 @@ PeStats Engine::stats(Coord c) const {
     }
   }
   const Router& r = b->routers[index];
-  s.sent = r.sent;
-  s.blocked = r.blocked;
+  for (size_t p = 0; p < kPorts; ++p) {
+    s.sent[p] = b->sent(index, p);
+    s.blocked[p] = b->blocked(index, p);
+  }
   for (uint32_t i = r.first_node; i < r.first_node + r.nodes; ++i) {
     const ColorNode& n = b->nodes[i];
     for (uint32_t l = n.first_lane; l < n.first_lane + uint32_t(std::popcount(n.inputs)); ++l) {
@@ -187,8 +189,8 @@ uint64_t Engine::wavelet_hops() const {
   uint64_t hops = 0;
   for (const auto& b : impl_->grid.blocks) {
     if (!b) continue;
-    for (const Router& r : b->routers)
-      for (uint64_t n : r.sent) hops += n;
+    for (uint32_t r = 0; r < b->routers.size(); ++r)
+      for (size_t p = 0; p < kPorts; ++p) hops += b->sent(r, p);
     for (const Lane& l : b->lanes) hops += uint64_t(l.moved) * uint64_t(std::popcount(b->nodes[l.node].tx));
   }
   return hops;

@@ -30,7 +30,7 @@ PortSet Block::message_output(const Lane& l, const ColorNode& n) const {
 
 // A wavelet of the lane departs.
 void Block::follow_message(Lane& l, ColorNode& n, uint32_t word, size_t output, Cycle now) {
-  ++routers[n.pe].sent[output];
+  count_sent(routers[n.pe], output, 1);
   if (l.message_output == 0) {
     l.message_output = uint8_t(output + 1);
     l.message_left = uint8_t(isa::MessageHeader::of(word).length);

@@ -90,7 +90,7 @@ inline bool Block::go_straight(uint32_t id, Lane& l, Cycle now) {
   if ((e & (kEntryControl | kEntryAdvance)) || l.moved == ~0u) return false;
   if (uint32_t waited = uint32_t(now) - l.head_since; waited != 0) {
     const ColorNode& n = nodes[l.node];
-    routers[n.pe].blocked[size_t(std::countr_zero(n.tx))] += waited;
+    count_blocked(routers[n.pe], size_t(std::countr_zero(n.tx)), waited);
   }
   ++l.moved;
   const uint32_t to = l.next;
@@ -187,7 +187,8 @@ bool Block::room_at(ColorNode& n, int port, Cycle now) {
   if (port == kRampIndex && n.stream == StreamEnd::to_host)
     return n.stream_port != 0 && room_at_port(n.stream_port - 1, now);
   if (port == kRampIndex) {
-    InputQueue& q = pe(n.pe).inputs[n.queue != 0xFF ? n.queue : resolve_queue(n)];
+    if (n.queue == 0xFF) [[unlikely]] resolve_queue(n);
+    InputQueue& q = *n.in;
     if (!q.full()) return true;
     q.lane_waits = true;
     return false;
@@ -245,7 +246,7 @@ void Block::depart(uint32_t id, PortSet tx, Cycle now) {
   if ((tx & (tx - 1)) == 0 && tx != 0 && !(e & (kEntryControl | kEntryAdvance)) && !world.wavelets &&
       l.moved != ~0u && !n.messages) {
     const int p = std::countr_zero(tx);
-    r.blocked[size_t(p)] += waited;
+    count_blocked(r, size_t(p), waited);
     r.last[size_t(p)] = lane_key(l);
     ++l.moved;
     free_entry(l, id, now);
@@ -257,7 +258,7 @@ void Block::depart(uint32_t id, PortSet tx, Cycle now) {
   }
   if (waited != 0) {
     for (PortSet rest = tx; rest != 0; rest &= PortSet(rest - 1))
-      r.blocked[size_t(std::countr_zero(rest))] += waited;
+      count_blocked(r, size_t(std::countr_zero(rest)), waited);
   }
   if (!n.alone) {
     for (PortSet rest = tx; rest != 0; rest &= PortSet(rest - 1))
@@ -274,7 +275,7 @@ void Block::depart(uint32_t id, PortSet tx, Cycle now) {
   }
   if (!n.messages && ++l.moved == 0) {  // wrapped
     for (PortSet rest = n.tx; rest != 0; rest &= PortSet(rest - 1))
-      r.sent[size_t(std::countr_zero(rest))] += uint64_t(1) << 32;
+      carry(r, size_t(std::countr_zero(rest)));
   }
   for (PortSet rest = tx; rest != 0; rest &= PortSet(rest - 1)) {
     int p = std::countr_zero(rest);
@@ -292,7 +293,7 @@ void Block::depart_with_commands(Lane& l, ColorNode& n, Entry e, PortSet tx, Cyc
   if (e & kEntryControl) onward = (onward & ~Entry(0xFFFFFFFF)) | control_after(l.node, entry_data(e));
   for (PortSet rest = tx; rest != 0; rest &= PortSet(rest - 1)) {
     int p = std::countr_zero(rest);
-    ++routers[n.pe].sent[size_t(p)];
+    count_sent(routers[n.pe], size_t(p), 1);
     if (p == kRampIndex)
       deliver_to_core(n, e, now);
     else
@@ -305,7 +306,7 @@ void Block::flush_counters(const ColorNode& n) {
   for (int i = 0; i < std::popcount(n.inputs); ++i) {
     Lane& l = lanes[n.first_lane + uint32_t(i)];
     for (PortSet rest = n.tx; rest != 0; rest &= PortSet(rest - 1))
-      routers[n.pe].sent[size_t(std::countr_zero(rest))] += l.moved;
+      count_sent(routers[n.pe], size_t(std::countr_zero(rest)), l.moved);
     l.moved = 0;
   }
 }
@@ -382,18 +383,6 @@ void Block::wake_node(uint32_t node, Cycle now) {
     l.flags |= Lane::queued;
     lane_wheel.push(now + std::max<Cycle>(1, entry_wait(lane_front(l), now)), id);
   }
-}
-
-void Block::take_push(const Outbox::Push& push, Cycle now) {
-  push_lane(push.lane, push.entry, now + entry_wait(push.entry, now));
-}
-
-void Block::take_credit(uint32_t mirror, Cycle now) {
-  Mirror& m = mirrors[mirror];
-  --m.count;
-  if (!m.waiter) return;
-  m.waiter = false;
-  wake_node(m.node, now);
 }
 
 }  // namespace cs::sim

@@ -298,6 +298,27 @@ TEST(FabricTiming, an_output_takes_as_many_as_it_is_told) {
   for (size_t i = 0; i < 5; ++i) EXPECT_EQ(run.engine.received(out)[i].cycle, i < 2 ? 15 + i : 100 + i);
 }
 
+// A wavelet is ready at the last router in cycle 14 and leaves it in 3 000 000 001, when the port has had room for a
+// cycle; the next one is ready a cycle later and leaves in 6 000 000 001: together more than 32 bits of waiting.
+TEST(FabricTiming, waiting_is_counted_beyond_32_bits) {
+  Fabric f(wse2(), 4, 1);
+  f.route({0, 0, 4, 1}, 5, {"W>E"});
+  int in = f.port("in", true, Port::west, 0, 5), out = f.port("out", false, Port::east, 0, 5);
+  Simulation run(f);
+  run.engine.accept(out, 0);
+  run.engine.send(in, std::vector<uint32_t>{1, 2}, 10);
+  run.engine.step(3'000'000'000, true);
+  run.engine.accept(out, 1);
+  run.engine.step(6'000'000'000, true);
+  run.engine.accept(out, 2);
+  run.finish(6'000'001'000);
+  ASSERT_EQ(run.engine.received(out).size(), 2u);
+  const PeStats last = run.engine.stats({3, 0});
+  EXPECT_EQ(last.blocked[size_t(Port::east)], (3'000'000'001 - 14) + (6'000'000'001 - 3'000'000'002));
+  EXPECT_EQ(last.sent[size_t(Port::east)], 2u);
+  EXPECT_EQ(run.engine.wavelet_hops(), 8u);
+}
+
 // Control wavelets travel as data do, and end at the edge unless they are asked for.
 TEST(FabricTiming, control_wavelets_cross_the_edges_on_request) {
   for (const bool kept : {false, true}) {
