@@ -2,10 +2,13 @@
 #include "tools/api/forms.h"
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "compiler/mapping/place_network.h"
 #include "runtime/support/progress.h"
 
 namespace cs::api {
@@ -16,15 +19,54 @@ constexpr size_t kMostKernels = 128;
 constexpr int64_t kMostPes = 16'384;
 constexpr double kWorth = 1.04;  // more kernels for the same work must bring so much
 
-// The network as far as its estimate; nothing if it has no place, is too slow, or is not weighed.
-std::optional<Formed> estimate_form(CompileOptions options, passes::Form form, double too_slow, const Start& start,
-                                    const Machine& machine) {
+// The network as far as its estimate by formulas; nothing if it has no place, is too slow, or is not weighed.
+std::optional<Formed> map_form(CompileOptions options, passes::Form form, double too_slow, const Start& start,
+                               const Machine& machine) {
   Formed f = begin_form(form, start, machine);
   options.only_estimate = true;
   options.too_slow = too_slow;
   const bool made = compile_form(options, {}, start, f) && f.out.mapped;
   if (!made || f.out.mapped->too_slow || !tries_forms(*f.out.mapped)) return std::nullopt;
   return f;
+}
+
+// The formulas are of code as it is written; a form that is this much slower by them is not compiled.
+constexpr double kNear = 1.25;
+constexpr double kAlike = 0.5;  // cycles
+
+FormCycles cycles_of(const Formed& f) {
+  const mapping::Mapped& m = *f.out.mapped;
+  FormCycles c{m.estimate.planned_cycles};
+  if (!m.placed || !f.out.program) return c;
+  c.walked = m.estimate.interval_cycles;
+  c.kernels = m.placed->parts.instances.size();
+  return c;
+}
+
+// Of two that are alike by walks, the one in which fewer kernels, buffers among them, wait for each other:
+// what waiting costs is what walks over single PEs know least of.
+bool is_better(const FormCycles& made, const FormCycles& best, double worth) {
+  if (!made.walked || !best.walked) return made.planned > 0 && made.planned * worth < best.planned;
+  if (std::abs(*made.walked - *best.walked) < kAlike) return made.kernels < best.kernels;
+  return *made.walked > 0 && *made.walked * worth < *best.walked;
+}
+
+std::string benefit(const FormCycles& made, const FormCycles& joined) {
+  const bool walked = made.walked && joined.walked;
+  const double is = walked ? *made.walked : made.planned, was = walked ? *joined.walked : joined.planned;
+  if (walked && std::abs(is - was) < kAlike)
+    return fmt::format(
+        "as fast, {:.0f} cycles, with {} kernels and buffers in the place of {} of the network with every "
+        "choice made for itself",
+        is, made.kernels, joined.kernels);
+  return fmt::format(
+      "beneficial by {:.0f} cycles: {:.0f} against {:.0f} of the network with every choice made for itself",
+      was - is, is, was);
+}
+
+// Are they the same kernels on the same PEs?
+bool same_text(const mapping::Mapped& a, const mapping::Mapped& b) {
+  return a.layout == b.layout && a.files == b.files;
 }
 
 }  // namespace
@@ -38,55 +80,57 @@ bool tries_forms(const mapping::Mapped& m) {
   const auto is_one = [](const KernelRow& row) { return row.copy == 0; };
   const auto kernels = size_t(std::count_if(m.host.kernels.begin(), m.host.kernels.end(), is_one));
   const int64_t pes = int64_t(m.fabric_width) * m.fabric_height / m.host.copies;
-  return kernels > 1 && kernels <= kMostKernels && pes <= kMostPes &&
-         m.estimate.interval_cycles > 0;
+  return kernels > 1 && kernels <= kMostKernels && pes <= kMostPes && m.estimate.interval_cycles > 0;
 }
 
-FormChoice choose_form(double joined_cycles, const EstimateForm& estimate) {
+FormChoice choose_form(const FormCycles& joined, const EstimateForm& estimate) {
   FormChoice choice;
-  double best = joined_cycles;
+  FormCycles best = joined;
   for (passes::Form form : {passes::Form::apart, passes::Form::generated}) {
-    const double most = form == passes::Form::apart ? joined_cycles / kWorth : best;
-    const std::optional<double> cycles = estimate(form, most);
-    if (!cycles || *cycles <= 0 || *cycles >= most) continue;
-    best = *cycles;
-    choice = {form, fmt::format("beneficial by {:.0f} cycles: {:.0f} against {:.0f} of the network with every choice "
-                                "made for itself",
-                                joined_cycles - best, best, joined_cycles)};
+    const double worth = form == passes::Form::apart ? kWorth : 1;
+    const double most = joined.walked ? kNear * best.planned : best.planned / worth;
+    const std::optional<FormCycles> made = estimate(form, most);
+    if (!made || !is_better(*made, best, worth)) continue;
+    best = *made;
+    choice = {form, benefit(*made, joined)};
   }
   return choice;
 }
 
-void take_best_form(const CompileOptions& options, const passes::PipelineOptions& pipeline, const Start& start,
-                    Formed& taken) {
+void take_best_form(const CompileOptions& options, const passes::PipelineOptions& pipeline,
+                    const Start& start, Formed& taken) {
   Stopwatch watch;
   double from = 0;  // each is a quarter of what is left of the work
-  std::optional<Formed> best;
-  const auto estimate = [&](passes::Form form, double too_slow) -> std::optional<double> {
+  std::map<passes::Form, Formed> made;
+  const auto estimate = [&](passes::Form form, double too_slow) -> std::optional<FormCycles> {
     const progress::Within quarter(from, from + 0.25);
     from += 0.25;
-    std::optional<Formed> f = estimate_form(options, form, too_slow, start, taken.out.machine);
-    if (!f) return std::nullopt;
-    const double cycles = f->out.mapped->estimate.planned_cycles;
-    if (cycles < too_slow) best = std::move(f);
+    std::optional<Formed> f = map_form(options, form, too_slow, start, taken.out.machine);
+    if (!f || f->out.mapped->estimate.planned_cycles >= too_slow) return std::nullopt;
+    if (taken.out.mapped && same_text(*f->out.mapped, *taken.out.mapped)) return std::nullopt;
+    if (!finish_form(options, {}, start, *f)) return std::nullopt;
+    const FormCycles cycles = cycles_of(*f);
+    made.insert_or_assign(form, std::move(*f));
     return cycles;
   };
   const std::optional<mapping::Mapped>& mapped = taken.out.mapped;
-  const std::optional<double> joined = !mapped               ? estimate(passes::Form::joined, options.too_slow)
-                                       : tries_forms(*mapped) ? std::optional(mapped->estimate.planned_cycles)
-                                                              : std::nullopt;
+  const std::optional<FormCycles> joined = !mapped ? estimate(passes::Form::joined, options.too_slow)
+                                           : tries_forms(*mapped) ? std::optional(cycles_of(taken))
+                                                                  : std::nullopt;
   if (!joined) return;
   const FormChoice choice = choose_form(*joined, estimate);
-  const double seconds = watch.seconds();
+  const double spent = watch.seconds();
   if (choice.form != passes::Form::joined) {
     const progress::Within last(from, 1);
-    if (!best || best->form != choice.form) best = begin_form(choice.form, start, taken.out.machine);
-    if (finish_form(options, pipeline, start, *best)) {
-      taken = std::move(*best);
+    Formed& best = made.at(choice.form);
+    // Who wants to see what passes do sees them once, in the form that is taken.
+    const bool seen = !pipeline.stop_after.empty() || !pipeline.dump_after.empty();
+    if (!seen || finish_form(options, pipeline, start, best)) {
+      taken = std::move(best);
       taken.out.form = fmt::format("{}: {}", passes::form_name(choice.form), choice.why);
     }
   }
-  taken.out.passes.push_back({"forms", seconds});
+  taken.out.passes.push_back({"forms", spent});
 }
 
 }  // namespace cs::api
