@@ -45,7 +45,7 @@ std::string parameters(const ElementwiseSpec& spec) {
       "param y_color: color;\nparam y_queue: output_queue;\n"
       "param send_control: bool;\nparam control: u32;\n"
       "param compute_id: local_task_id;\nparam start_id: local_task_id;\n";
-  return out;
+  return spec.operands > 1 ? out + "param shared: bool;\n" : out;
 }
 
 std::string operand_buffers(const ElementwiseSpec& spec) {
@@ -60,15 +60,15 @@ std::string operand_buffers(const ElementwiseSpec& spec) {
   return out;
 }
 
-// By default the main thread goes before what arrives: the next sample is taken when this one is computed. Of
-// several operands one often goes to the kernels that make another one too, and these wait as long. Where
+// By default the main thread goes before what arrives: the next sample is taken when this one is computed.
+// Where one of several operands is shared with the kernels that make another one, these wait as long; if
 // computing takes many cycles for each word, words go before it.
 constexpr double kDear = 4;  // cycles for each word
 
 // fn ask_a() / ask_b(): receive the next sample into one half.
 std::string ask(const ElementwiseSpec& spec, const ExpressionCode& code, char half) {
-  const bool at_once = spec.operands > 1 && code.cycles_per_element >= kDear * spec.operands;
-  const char* priority = at_once ? ", .priority = .{ .medium = true }" : "";
+  const bool dear = spec.operands > 1 && code.cycles_per_element >= kDear * spec.operands;
+  const char* priority = dear ? ", .priority = .{ .medium = shared }" : "";
   std::string out = fmt::format("fn ask_{}() void {{\n", half);
   for (int i = 0; i < spec.operands; ++i) {
     std::string task = spec.operands == 1 ? "compute_id" : fmt::format("arrived{}_id", i);

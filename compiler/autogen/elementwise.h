@@ -1,9 +1,9 @@
 // DTG for elementwise chains: one CSL module for one PE of a row of PEs, from the expression of the chain.
 //
 // Parameters of the module (the same for every chain; <i> counts operands, <j> constants):
-//   x<i>_color, x<i>_queue · y_color, y_queue · send_control, control · compute_id, start_id · arrived<i>_id
-//   (if there are several operands) · c<j>: [*]f32, elementwise constants, which begin 4 bytes beyond a
-//   multiple of 8
+//   x<i>_color, x<i>_queue · y_color, y_queue · send_control, control · compute_id, start_id · if there are
+//   several operands: arrived<i>_id, shared (others take the stream of one of them too) · c<j>: [*]f32,
+//   elementwise constants, which begin 4 bytes beyond a multiple of 8
 // And the epilogue form: a module that works on `y` in place, run() being called by the kernel it belongs to,
 // or by the host where operands lie on the PEs.
 #pragma once

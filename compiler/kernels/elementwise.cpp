@@ -264,6 +264,7 @@ class Elementwise final : public Kind {
                                     operands,     choice.expr_constants,      n,
                                     cut.w > 1};
       out.files[use.file] = autogen::elementwise_module(spec, at.machine);
+      if (operands > 1) use.parameters.push_back({"shared", "false"});  // as far as is known here
     }
     role.modules.push_back(use);
   }

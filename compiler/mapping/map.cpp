@@ -48,6 +48,7 @@ void add_library(Mapped& mapped) {
 // Colors of the streams that each instance takes and gives, by operand and by result.
 struct StreamColors {
   std::vector<int> in, out;
+  bool shared = false;  // others take one of its operands too
 };
 
 std::vector<StreamColors> stream_colors(const Parts& parts, const FlowPlan& plan) {
@@ -59,10 +60,23 @@ std::vector<StreamColors> stream_colors(const Parts& parts, const FlowPlan& plan
     const Stream& stream = parts.streams[s];
     const int f = plan.of_stream[s], color = f < 0 ? 0 : plan.flows[size_t(f)].color;
     if (stream.producer >= 0) colors[size_t(stream.producer)].out[size_t(stream.result)] = color;
-    for (const Taker& t : stream.takers)
-      if (t.instance >= 0) colors[size_t(t.instance)].in[size_t(t.operand)] = color;
+    for (const Taker& t : stream.takers) {
+      if (t.instance < 0) continue;
+      colors[size_t(t.instance)].in[size_t(t.operand)] = color;
+      const auto is_other = [&](const Taker& other) { return other.instance != t.instance; };
+      if (std::any_of(stream.takers.begin(), stream.takers.end(), is_other))
+        colors[size_t(t.instance)].shared = true;
+    }
   }
   return colors;
+}
+
+// Modules that have the parameter `shared` (autogen/elementwise.h) are told so.
+void tell_shared(InstanceRoles& made) {
+  for (Role& role : made.roles)
+    for (ModuleUse& use : role.modules)
+      for (Parameter& p : use.parameters)
+        if (p.name == "shared") p.value = "true";
 }
 
 SharedRoles emit_roles(const Parts& parts, const FlowPlan& plan, const Machine& machine, Mapped& mapped,
@@ -72,6 +86,7 @@ SharedRoles emit_roles(const Parts& parts, const FlowPlan& plan, const Machine& 
   for (size_t i = 0; i < parts.instances.size(); ++i) {
     const Instance& inst = parts.instances[i];
     InstanceRoles made = roles_of(inst, plan.of_instance[i], colors[i].in, colors[i].out, plan, machine);
+    if (colors[i].shared) tell_shared(made);
     mapped.nodes_of_kernel[inst.name] = inst.node_names;
     Diag trial;
     bool ok = true;

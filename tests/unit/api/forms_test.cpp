@@ -42,10 +42,10 @@ TEST(Forms, AreComparedByWalks) {
 
 // A form that is far behind by formulas is not compiled; one that is near is.
 TEST(Forms, FarBehindAreNotAskedToBeCompiled) {
-  Others far{{{Form::generated, {1251, 10, 6}}}};
+  Others far{{{Form::generated, {1101, 10, 6}}}};
   EXPECT_EQ(far.choose({1000, 1000, 6}).form, Form::joined);
-  EXPECT_DOUBLE_EQ(far.most[Form::generated], 1250);
-  Others near{{{Form::generated, {1249, 990, 6}}}};
+  EXPECT_DOUBLE_EQ(far.most[Form::generated], 1100);
+  Others near{{{Form::generated, {1099, 990, 6}}}};
   EXPECT_EQ(near.choose({1000, 1000, 6}).form, Form::generated);
 }
 

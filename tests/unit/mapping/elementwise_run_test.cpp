@@ -203,5 +203,47 @@ TEST(Names, AreNotThoseOfLibraryFiles) {
   EXPECT_EQ(r.outputs.begin()->second, (std::vector<float>{0, 2}));
 }
 
+// y = q / z or q + z, where q = relu(x); `shared`: -q is asked for too.
+graph::Graph quotient_of(const std::string& op, bool shared) {
+  graph::Graph g;
+  g.name = op;
+  const ops::Shape shape{1, 64};
+  const ValueId x = g.add_input("x", {DataType::f32, shape}), z = g.add_input("z", {DataType::f32, shape});
+  const ValueId q = test::add_op(g, "q", "relu", {x}, shape, Origin::autogen);
+  g.set_output(test::add_op(g, "y", op, {q, z}, shape, Origin::autogen));
+  if (shared) g.set_output(test::add_op(g, "minus", "neg", {q}, shape, Origin::autogen));
+  return g;
+}
+
+// Do words go before computing in the kernel that makes y? It can, and is told that others wait for them.
+bool words_go_first(const graph::Graph& g, const char* arch) {
+  Diag diag;
+  mapping::MapOptions options;
+  options.force_width = options.force_height = 1;
+  const auto mapped = mapping::map_graph(g, test::machine(arch), options, diag);
+  EXPECT_TRUE(mapped) << diag.to_string();
+  bool can = false, told = false;
+  int imports = 0;
+  for (const auto& [name, text] : mapped ? mapped->files : std::map<std::string, std::string>()) {
+    if (name == "y_kernel.csl") can = text.find(".priority = .{ .medium = shared }") != std::string::npos;
+    const size_t import = text.find("@import_module(\"y_kernel.csl\"");
+    if (import == std::string::npos) continue;
+    ++imports;
+    told = text.find(".shared = true", import) != std::string::npos;
+  }
+  EXPECT_EQ(imports, 1);
+  return can && told;
+}
+
+// A quotient takes 14 cycles for its two words, a sum one: only the quotient holds up others that take q.
+TEST(ElementwiseOfTwo, WordsGoFirstWhereComputingIsDearAndOthersWaitForThem) {
+  for (const char* arch : {"wse2", "wse3"}) {
+    SCOPED_TRACE(arch);
+    EXPECT_TRUE(words_go_first(quotient_of("div", true), arch));
+    EXPECT_FALSE(words_go_first(quotient_of("add", true), arch));
+    EXPECT_FALSE(words_go_first(quotient_of("div", false), arch));
+  }
+}
+
 }  // namespace
 }  // namespace cs
