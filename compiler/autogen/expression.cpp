@@ -9,6 +9,7 @@
 #include "compiler/autogen/functions.h"
 #include "compiler/autogen/loop_key.h"
 #include "compiler/autogen/memo.h"
+#include "runtime/isa/scalar_cycles.h"
 
 namespace cs::autogen {
 
@@ -180,8 +181,9 @@ class Scheduler {
     code_.lines.push_back("}");
     add_helpers(scalar);
     // The loop, the address and the store of the result; an address and a load for each operand.
-    code_.cycles_per_element +=
-        machine_.core.jump_taken_cycles + 4 + 2 * double(inputs.size()) + scalar.cycles;
+    const Machine::Core& t = machine_.core;
+    code_.cycles_per_element += t.jump_taken_cycles + isa::condition_wait(t) + 3 + t.wide_cycles +
+                                (1 + t.wide_cycles) * double(inputs.size()) + scalar.cycles;
   }
 
   const Expr& e_;
@@ -221,7 +223,8 @@ std::string key_of(const ops::Expr& e, const ExpressionTarget& target) {
   return key.bytes();
 }
 
-ExpressionResult write_expression(const ops::Expr& e, const ExpressionTarget& target, const Machine& machine) {
+ExpressionResult write_expression(const ops::Expr& e, const ExpressionTarget& target,
+                                  const Machine& machine) {
   const Expr rewritten = rewrite_for_vectors(e, target.numbers);
   ExpressionResult result = Scheduler(rewritten, target, machine, true).run();
   const bool functions = std::any_of(rewritten.nodes.begin(), rewritten.nodes.end(),

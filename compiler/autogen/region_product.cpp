@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 
 #include "compiler/autogen/region_writer.h"
+#include "runtime/isa/scalar_cycles.h"
 
 namespace cs::autogen {
 
@@ -251,7 +252,7 @@ class Product : StatementWriter {
     int64_t done = 0;
     if (n > kUnrollAll) {
       done = n / kUnroll * kUnroll;
-      cycles(double(n / kUnroll) * (4 + m_.core.jump_taken_cycles));
+      cycles(double(n / kUnroll) * (4 + isa::condition_wait(m_.core) + m_.core.jump_taken_cycles));
       line("var at: i16 = 0;");
       line(fmt::format("while (at < {}) : (at += {}) {{", done * by, kUnroll * by));
       indent_ += 2;

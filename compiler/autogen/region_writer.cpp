@@ -1,5 +1,6 @@
 // Names, descriptors and loops of a statement: see region_writer.h.
 #include "compiler/autogen/region_writer.h"
+#include "runtime/isa/scalar_cycles.h"
 
 #include <algorithm>
 #include <numeric>
@@ -97,7 +98,8 @@ void StatementWriter::open_scope() {
 
 // Counter, comparison and jump: before the loop, and behind every round.
 void StatementWriter::open_loop(size_t axis, int64_t rounds) {
-  const double leave = 2 + m_.core.jump_not_taken_cycles, again = 2 + m_.core.jump_taken_cycles;
+  const double test = 2 + isa::condition_wait(m_.core), leave = test + m_.core.jump_not_taken_cycles,
+               again = test + m_.core.jump_taken_cycles;
   cycles(2 * leave + double(rounds - 1) * again);
   times_.push_back(times_.back() * double(rounds));
   line(fmt::format("var i{}: i16 = 0;", axis));

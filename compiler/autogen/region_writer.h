@@ -76,8 +76,9 @@ class StatementWriter {
   int64_t first_word(const ops::LoopAccess& a) const {
     return a.offset + (a.buffer >= 0 && size_t(a.buffer) < c_.odd.size() && c_.odd[size_t(a.buffer)] ? 1 : 0);
   }
-  // How often two accesses begin in one bank, banks being those of even and of odd words, as these axes go
-  // round: always 1, never 0. Buffers begin at a multiple of 8 bytes. And what that costs.
+  // How often two accesses begin in one bank at most, as these axes go round: always 1, never 0. Code is made for
+  // banks that meet again after two words; today's do after four. Buffers begin at a multiple of 8 bytes. And what
+  // that costs.
   double share_of_one_bank(const ops::LoopAccess&, const ops::LoopAccess&, const Axes& moving) const;
   double conflict_factor(double one_bank) const { return 1 + one_bank * (m_.core.bank_conflict_factor - 1); }
   // Of instructions that compute an offset from the counters: a product and a sum for each.

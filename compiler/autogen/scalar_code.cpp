@@ -1,6 +1,7 @@
 // Text of the code of one element: nodes in their order become constants v<number>. Comparisons that only
 // choose between values are written into the conditions that use them.
 #include "compiler/autogen/scalar_code.h"
+#include "runtime/isa/scalar_cycles.h"
 
 #include <bit>
 #include <cmath>
@@ -22,7 +23,7 @@ bool is_compare(ExprKind k) { return k >= ExprKind::lt && k <= ExprKind::ne; }
 // the dearer way: the jump is taken, or falls through to a move.
 double scalar_cycles(ExprKind k, const Machine& m) {
   const Machine::Core& t = m.core;
-  const double condition = t.fp_result_cycles,
+  const double condition = t.fp_result_cycles + isa::condition_wait(t),
                choice = std::max(t.jump_taken_cycles, t.jump_not_taken_cycles + 1);
   switch (k) {
     case ExprKind::exp:

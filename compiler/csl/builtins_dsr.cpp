@@ -112,6 +112,17 @@ bool load_before_start(Evaluator& e, const DsrValue& r, const DsdValue& d, const
   return true;
 }
 
+// What an explicit load takes: the configuration lies in the words of a descriptor, so those of a variable are copied
+// for it (decision 28). Constants are configured before the program starts.
+DsdValue configured(Evaluator& e, const Value& dsd, SourceLoc where) {
+  const DsdValue d = dsd_value(dsd);
+  if (!d.in_memory) return d;
+  DsdValue copy;
+  copy.place = e.in_memory(Value::with(dsd.type, ValueKind::dsd, d), where);
+  copy.in_memory = true;
+  return copy;
+}
+
 Value load(Evaluator& e, const ast::Builtin& n, size_t dsd_at, const Value& dsr, const Value& dsd) {
   if (!check_pair(e, n, dsr, dsd, n.args[dsd_at])) return {};
   isa::DsrConfig config;
@@ -125,7 +136,7 @@ Value load(Evaluator& e, const ast::Builtin& n, size_t dsd_at, const Value& dsr,
   }
   const auto& r = dsr.as<DsrValue>();
   if (e.emitting())
-    load_dsr(e, r.file, r.index, dsd_value(dsd), dsd.type, config, n.loc);
+    load_dsr(e, r.file, r.index, configured(e, dsd, n.loc), dsd.type, config, n.loc);
   else if (!load_before_start(e, r, dsd_value(dsd), config, n.loc))
     return {};
   return e.void_value();

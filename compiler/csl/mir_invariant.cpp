@@ -103,7 +103,7 @@ class Hoist {
         const bool moving = to.index >= 0 && writes_[size_t(to.index)] > 0;
         if (moving ? may_meet_any(p, to) : may_meet(p, to, c_.reached)) return false;
       }
-      if (inst.is_vector() && !c_.is_local(p)) return false;
+      if (inst.is_vector() && !c_.outlives_vector(p)) return false;
     }
     return true;
   }

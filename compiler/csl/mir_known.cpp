@@ -41,9 +41,12 @@ void Known::forget(const Place& p) {
   std::erase_if(dsrs, [&](const Dsr& d) { return may_meet(d.place, p, reached); });
 }
 
-void Known::fence() {
-  std::erase_if(cells_, [&](const Cell& c) { return !context_->is_local(c.place); });
-  std::erase_if(dsrs, [&](const Dsr& d) { return !context_->is_local(d.place); });
+void Known::fence(bool call) {
+  const auto changes = [&](const Place& p) {
+    return call ? !context_->is_local(p) : !context_->outlives_vector(p);
+  };
+  std::erase_if(cells_, [&](const Cell& c) { return changes(c.place); });
+  std::erase_if(dsrs, [&](const Dsr& d) { return changes(d.place); });
 }
 
 void Known::forget_dsr(int32_t key) {

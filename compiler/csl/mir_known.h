@@ -35,9 +35,9 @@ class Known {
   void remember(const Place&, ValueId);
   ValueId content(const Place&) const;  // 0: not known
   void forget(const Place&);            // something else may be there now
-  // Vector instructions and calls are fences for variables, as in the field's compiler: WaferLLM's Shift
-  // takes the cycles of loads behind every one. What is local to the function stays known.
-  void fence();
+  // A call is a fence for variables: only what is local to the function stays known. A vector instruction is
+  // one for what pointers reach, and for descriptors (decision 28).
+  void fence(bool call);
   void forget_dsr(int32_t key);
   void walk(const isa::Inst&);  // a vector instruction has used its DSRs
 

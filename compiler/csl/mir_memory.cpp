@@ -26,12 +26,18 @@ void for_each_address(const isa::Inst& inst, Visit visit) {
 
 }  // namespace
 
-Reached::Reached(const MirTile& tile) : globals_(tile.globals.size()), exported_(tile.globals.size()) {
+Reached::Reached(const MirTile& tile)
+    : globals_(tile.globals.size()), exported_(tile.globals.size()), descriptors_(tile.globals.size()) {
   const auto reach = [&](const Operand& o) {
     if (o.kind == OperandKind::global) globals_[size_t(o.value)] = true;
   };
   for (const MirFunction& f : tile.functions) {
-    for (const isa::Inst& inst : f.code) for_each_address(inst, reach);
+    for (const isa::Inst& inst : f.code) {
+      for_each_address(inst, reach);
+      if (!is_dsr_load(inst.op)) continue;
+      for (const Operand& o : {inst.args[1], inst.args[2]})
+        if (o.kind == OperandKind::global) descriptors_[size_t(o.value)] = true;
+    }
     for (const MirCall& c : f.calls)
       for (const Operand& a : c.args) reach(a);
   }

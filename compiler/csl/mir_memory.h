@@ -21,9 +21,11 @@ class Reached {
                                                    : slots_[size_t(symbol.value)];
   }
   bool is_exported(int32_t global) const { return exported_[size_t(global)]; }
+  // A DSR is loaded from it.
+  bool is_descriptor(int32_t global) const { return descriptors_[size_t(global)]; }
 
  private:
-  std::vector<bool> globals_, slots_, exported_;
+  std::vector<bool> globals_, slots_, exported_, descriptors_;
 };
 
 // Symbols that are pointers stay so only where something may change the pointer.

@@ -14,11 +14,14 @@ const std::vector<Pass>& pass_table() {
       {"unroll", "innermost loops of few known trips become straight code", 2, unroll_loops},
       {"values", "the same again, over unrolled loops", 2, number_values},
       {"dead", "the same again", 2, drop_dead},
+      {"thread", "tests of what is known on the way to them are passed by", 2, thread_jumps},
       {"predicate", "short branches choose between values instead", 2, predicate_branches},
       {"invariants", "what a loop computes or loads with the same result is done before it", 2,
        hoist_invariants},
       {"values", "the same again, over chosen values", 2, number_values},
       {"dead", "the same again", 2, drop_dead},
+      {"bases", "an access beside a register whose offset is an address gets a register for the sum", 2,
+       add_bases, true},
   };
   return kPasses;
 }
@@ -31,13 +34,14 @@ Context context_of(const MirTile& tile, const Machine& machine) {
 
 namespace {
 
-// Registers that may be read before they are written, and those that nothing writes: code that is not reached may
-// read them.
+// Registers that may be read before they are written, and those that nothing writes: code that is not reached
+// may read them.
 RegisterSet read_undefined(const MirFunction& f, const Code& code) {
   RegisterSet undefined = find_live(f, code, find_blocks(code)).in.front(), written(code.next_virtual);
   const auto each = [&](const auto& see) {
     for (const Line& line : code.lines)
-      for_each_register(f, line, [&](const isa::Operand& o, bool, bool writes) { see(int(o.value), writes); });
+      for_each_register(f, line,
+                        [&](const isa::Operand& o, bool, bool writes) { see(int(o.value), writes); });
   };
   each([&](int r, bool writes) {
     if (writes) written.add(r);
@@ -59,10 +63,10 @@ class Round {
     }
   }
 
-  uint32_t run() {
+  uint32_t run(bool at_the_end = false) {
     uint32_t unrolled = 0;
     for (const Pass& pass : pass_table()) {
-      if (pass.level > options_.level) continue;
+      if (pass.level > options_.level || pass.once != at_the_end) continue;
       bool changed = false;
       for (size_t i = 0; i < codes_.size(); ++i) {
         const size_t before = codes_[i].lines.size();
@@ -113,6 +117,8 @@ Result optimise(MirTile& tile, const Machine& machine, const Options& options) {
     budget = c.code_budget;
     result.not_unrolled = std::move(c.not_unrolled);
   }
+  Context c = context_of(tile, machine);
+  Round(tile, options, c).run(true);
   return result;
 }
 

@@ -39,9 +39,17 @@ struct Context {
     if (p.symbol.kind == isa::OperandKind::slot) return !reached.is_reached(p.symbol);
     return p.symbol.kind == isa::OperandKind::global && tile.globals[size_t(p.symbol.value)].constant;
   }
+  // What is known of it holds behind a vector instruction: also variables that nothing but this code reaches,
+  // but for descriptors.
+  bool outlives_vector(const Place& p) const {
+    if (is_local(p)) return true;
+    return p.symbol.kind == isa::OperandKind::global && !reached.is_reached(p.symbol) &&
+           !reached.is_descriptor(p.symbol.value);
+  }
 };
 
 inline constexpr uint32_t kInstructionBytes = 4;  // the most that one takes
+inline constexpr int64_t kMostOffset = 255;       // bytes beside a pointer that an access names
 
 using PassFunction = bool (*)(Context&, MirFunction&, Code&);
 
@@ -50,12 +58,15 @@ bool drop_dead(Context&, MirFunction&, Code&);
 bool unroll_loops(Context&, MirFunction&, Code&);
 bool hoist_invariants(Context&, MirFunction&, Code&);
 bool predicate_branches(Context&, MirFunction&, Code&);
+bool thread_jumps(Context&, MirFunction&, Code&);
+bool add_bases(Context&, MirFunction&, Code&);
 
 struct Pass {
   const char* name;
   const char* what;
   int level;  // from this --opt-level on
   PassFunction run;
+  bool once = false;  // at the end; the others go round until nothing new is known
 };
 const std::vector<Pass>& pass_table();
 
@@ -77,8 +88,8 @@ Result optimise(MirTile&, const Machine&, const Options&);
 // What passes over several functions know of the tile.
 Context context_of(const MirTile&, const Machine&);
 Settled find_settled(const MirTile&, const Reached&);
-// Empty, or what is wrong with a function, or with any of the tile's. `undefined`: registers that may be read though no
-// instruction writes them, as a variable may that is declared `undefined`; left out: all.
+// Empty, or what is wrong with a function, or with any of the tile's. `undefined`: registers that may be read
+// though no instruction writes them, as a variable may that is declared `undefined`; left out: all.
 std::string verify(const MirTile&, const MirFunction&, const Code&, const RegisterSet* undefined = nullptr);
 std::string verify(const MirTile&);
 

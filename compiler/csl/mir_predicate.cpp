@@ -10,6 +10,7 @@
 
 #include "compiler/csl/mir_flow.h"
 #include "compiler/csl/mir_passes.h"
+#include "runtime/isa/scalar_cycles.h"
 
 namespace cs::csl::mir {
 namespace {
@@ -216,7 +217,9 @@ class Predicate {
     const int with_jumps =
         two ? core.jump_not_taken_cycles + a + core.jump_taken_cycles + core.jump_taken_cycles + b
             : core.jump_not_taken_cycles + a + core.jump_taken_cycles;
-    if (2 * (words(then, after) + words(otherwise, after)) > with_jumps) return false;
+    // Either way waits for the condition.
+    const int waits = 2 * isa::condition_wait(core);
+    if (2 * (words(then, after) + words(otherwise, after)) > with_jumps + waits) return false;
     rewrite(j, then, otherwise, end, after);
     return true;
   }

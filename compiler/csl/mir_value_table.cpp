@@ -61,6 +61,29 @@ ValueId ValueTable::sum(ValueId base, int32_t by) {
   return it->second;
 }
 
+// a + b of 16 bits, by what they add: (x + y) + z and x + (z + y) hold the same bits.
+ValueId ValueTable::sum_of_terms(ValueId a, ValueId b) {
+  constexpr size_t kMostTerms = 8;
+  std::vector<ValueId> terms;
+  int32_t by = 0;
+  for (ValueId v : {a, b}) {
+    if (const auto& step = facts_[v].sum) by += step->second, v = step->first;
+    const std::vector<ValueId>& inner = facts_[v].terms;
+    if (inner.empty())
+      terms.push_back(v);
+    else
+      terms.insert(terms.end(), inner.begin(), inner.end());
+  }
+  std::sort(terms.begin(), terms.end());
+  if (terms.size() > kMostTerms) terms = {std::min(a, b), std::max(a, b)}, by = 0;
+  const auto [it, is_new] = term_sums_.try_emplace(terms, 0);
+  if (is_new) {
+    it->second = fresh();
+    facts_[it->second].terms = std::move(terms);
+  }
+  return sum(it->second, by);
+}
+
 // x + 0, x & x and the like: one of the operands, or a literal.
 std::optional<ValueId> ValueTable::identity(Op op, const std::array<ValueId, 3>& v, bool wide) {
   const auto is = [&](ValueId x, int32_t value) {
@@ -166,6 +189,7 @@ ValueId ValueTable::expression(Op op, std::array<ValueId, 3> args, int count, bo
       const auto by = facts_[args[size_t(i)]].literal;
       if (by && (op == Op::add16 || i == 1)) return sum(args[size_t(1 - i)], op == Op::add16 ? *by : -*by);
     }
+  if (op == Op::add16) return sum_of_terms(args[0], args[1]);
   const auto [it, is_new] = expressions_.try_emplace({op, args}, 0);
   if (is_new) {
     it->second = fresh();

@@ -40,9 +40,11 @@ class ValueTable {
     std::optional<isa::Operand> symbol;
     std::optional<std::pair<ValueId, int32_t>> sum;
     std::optional<Expression> made_by;
+    std::vector<ValueId> terms;  // of a sum of 16 bits: what it adds, in order of numbers
   };
   std::optional<ValueId> identity(isa::Op, const std::array<ValueId, 3>& args, bool wide);
   ValueId sum(ValueId base, int32_t by);
+  ValueId sum_of_terms(ValueId a, ValueId b);
   bool is_truth(ValueId) const;
 
   std::vector<Fact> facts_ = std::vector<Fact>(1);
@@ -50,6 +52,7 @@ class ValueTable {
   std::map<std::pair<int32_t, bool>, ValueId> literals_;
   std::map<std::array<int32_t, 3>, ValueId> symbols_;
   std::map<std::pair<ValueId, int32_t>, ValueId> sums_;
+  std::map<std::vector<ValueId>, ValueId> term_sums_;
 };
 
 }  // namespace cs::csl::mir

@@ -18,9 +18,6 @@ using isa::Op;
 using isa::Operand;
 using isa::OperandKind;
 
-// Bytes beside a pointer that an access names.
-constexpr int64_t kMostOffset = 255;
-
 class Values {
  public:
   Values(Context& c, MirFunction& f, Code& code)
@@ -220,7 +217,7 @@ class Values {
   // Effects on memory and DSRs of all but stores and DSR loads.
   void effects(const Line& line) {
     const isa::Inst& inst = line.inst;
-    if (line.call >= 0 || inst.is_vector()) state_.fence();
+    if (line.call >= 0 || inst.is_vector()) state_.fence(line.call >= 0);
     if (line.call >= 0 || inst.op == Op::stcfg16) state_.dsrs.clear();
     if (inst.is_vector()) state_.walk(inst);
   }

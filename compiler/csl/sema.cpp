@@ -43,10 +43,21 @@ Value layout_params(TypeTable& types, const CslOptions& options) {
   return Value::with(types.get(TypeKind::comptime_struct), ValueKind::aggregate, std::move(a));
 }
 
+// The address of a variable in the frame becomes a value somewhere: all but the base of a load, store or DSR load.
+bool has_addresses(const MirFunction& f) {
+  const auto is_slot = [](const isa::Operand& o) { return o.kind == isa::OperandKind::slot; };
+  for (const isa::Inst& inst : f.code) {
+    const std::string_view form = isa::row(inst.op).form;
+    for (size_t i = 0; i < form.size() && i < inst.args.size(); ++i)
+      if (form[i] != 'M' && is_slot(inst.args[i])) return true;
+  }
+  return std::ranges::any_of(f.calls, [&](const MirCall& c) { return std::ranges::any_of(c.args, is_slot); });
+}
+
 // Whether the function around this call is done with its frame: nothing happens between the call and the
 // return, and no pointer into the frame can be on its way.
 bool is_last(const MirFunction& f, const MirCall& call) {
-  if (!f.slots.empty()) return false;
+  if (has_addresses(f)) return false;
   size_t at = call.inst + 1;
   for (size_t steps = 0; at < f.code.size() && f.code[at].op == isa::Op::jmp && steps < f.code.size();
        ++steps)

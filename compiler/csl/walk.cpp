@@ -9,9 +9,9 @@
 #include <unordered_map>
 
 #include "compiler/csl/walk_events.h"
-#include "compiler/csl/walk_law.h"
 #include "compiler/csl/walk_thread.h"
 #include "compiler/csl/walk_ways.h"
+#include "runtime/isa/scalar_cycles.h"
 
 namespace cs::csl {
 
@@ -172,7 +172,8 @@ class Walker {
     const uint32_t at = pc_;
     const isa::Inst& inst = tile_.code[at];
     const isa::Row& row = isa::row(inst.op);
-    const WalkCycle before = ready_, t = operands_ready(inst, row);
+    const isa::ScalarCycles cycles = isa::scalar_cycles(inst, core_);
+    const WalkCycle before = ready_, t = operands_ready(inst, row, WalkCycle(cycles.condition));
     WalkedInstruction& count = walked_.code[at];
     ++count.times;
     ready_ = t + WalkCycle(std::max(1, core_.issue_cycles));
@@ -187,8 +188,8 @@ class Walker {
       vector(inst, t, at, count);
     } else {
       state_.scalar(inst);
-      if (row.cost == isa::Cost::divide) ready_ = t + WalkCycle(walk_divide_cycles(row.type, core_));
-      written(inst, row, t + WalkCycle(walk_latency(row, core_)));
+      ready_ = t + WalkCycle(cycles.next);
+      written(inst, row, t + WalkCycle(cycles.result));
     }
     walked_.code[at].cycles += ready_ - before;
     return true;
@@ -202,11 +203,11 @@ class Walker {
   }
   static bool is_written(char letter) { return letter == 'V' || letter == 'R' || letter == 'P'; }
 
-  WalkCycle operands_ready(const isa::Inst& inst, const isa::Row& row) {
+  WalkCycle operands_ready(const isa::Inst& inst, const isa::Row& row, WalkCycle beyond) {
     WalkCycle t = ready_;
     for (size_t k = 0; k < row.form.size() && k < inst.args.size(); ++k) {
       if (!is_written(row.form[k]))
-        each_register(inst.args[k], [&](size_t r) { t = std::max(t, register_ready_[r]); });
+        each_register(inst.args[k], [&](size_t r) { t = std::max(t, register_ready_[r] + beyond); });
       if (inst.args[k].is_dsr() && row.cost != isa::Cost::dsr)
         t = std::max(t, registers_.at(inst.args[k]).ready);
     }

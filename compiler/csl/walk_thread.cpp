@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <span>
 
+#include "runtime/isa/bank_cycles.h"
 #include "runtime/isa/dsr_merge.h"
 
 namespace cs::csl {
@@ -54,12 +55,12 @@ uint64_t elements_of(const Operands& o) {
   return least != kWalkNever ? least : sent != kWalkNever ? sent : 1;
 }
 
-bool one_bank(const Operands& o, const Machine::Core& core) {
-  if (o.count < 3 || !o.in_memory(1) || !o.in_memory(2)) return false;
-  const auto moves = [](const isa::Dsd& d) { return d.kind == DsdKind::mem4d || d.stride[0] != 0; };
-  const isa::Dsd &a = o.dsr[1]->dsd, &b = o.dsr[2]->dsd;
-  const auto bank = [&](const isa::Dsd& d) { return int(d.base) / core.bank_bytes % core.memory_banks; };
-  return moves(a) && moves(b) && (bank(a) - bank(b)) % core.bank_conflict_modulo == 0;
+// Of rows that do not follow each other the first stride does not count: they move.
+isa::BankWalk bank_walk(const Operands& o, size_t k) {
+  if (k >= o.count || !o.in_memory(k)) return {};
+  const isa::Dsd& d = o.dsr[k]->dsd;
+  return {int32_t(d.base),
+          d.kind == DsdKind::mem4d || d.kind == DsdKind::fifo ? 1 : d.stride[0] * o.bytes[k]};
 }
 
 // A running value in a register: the destination is a register, the second source walks.
@@ -94,7 +95,12 @@ void set_group(const isa::Inst& inst, const Operands& o, const Machine& m, WalkV
   const bool add = inst.op != isa::Op::fmaxs && inst.op != isa::Op::fmaxh;
   if (reduces(o) && add && row.cost == isa::Cost::fp)
     v.cycles = uint32_t(std::max(1, core.reduction_cycles_per_element));
-  if (one_bank(o, core)) v.holds = true, v.cycles *= uint32_t(std::max(1, core.bank_conflict_factor));
+  const int moving = int(std::max(1, at_memory));
+  const auto with_banks =
+      uint32_t(isa::with_banks(core, bank_walk(o, 0), bank_walk(o, 1), bank_walk(o, 2),
+                               cycles(read, core.read_bytes_per_cycle), moving, int(v.cycles)));
+  v.holds |= with_banks != v.cycles;
+  v.cycles = with_banks;
   // The ramp carries a wide group's wavelets one after the other.
   if (wide) v.cycles = std::max(v.cycles, uint32_t(std::max(1, wavelets / std::max(1, ramp))));
 }

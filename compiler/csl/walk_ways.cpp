@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "compiler/csl/walk_law.h"
+#include "runtime/isa/scalar_cycles.h"
 
 namespace cs::csl {
 
@@ -39,11 +39,9 @@ uint64_t WalkWays::cost(uint32_t from, uint32_t to, int depth) const {
   for (uint32_t i = from; i < to && i < tile_.code.size(); ++i) {
     const isa::Inst& inst = tile_.code[i];
     const isa::Row& row = isa::row(inst.op);
-    const bool divides = row.cost == isa::Cost::divide;
-    sum += uint64_t(divides                       ? walk_divide_cycles(row.type, core_)
-                    : row.cost == isa::Cost::jump ? core_.jump_taken_cycles
-                    : inst.is_vector()            ? core_.dsr_load_use_cycles + core_.dsd_start_cycles
-                                                  : core_.issue_cycles);
+    sum += uint64_t(row.cost == isa::Cost::jump ? core_.jump_taken_cycles
+                    : inst.is_vector()          ? core_.dsr_load_use_cycles + core_.dsd_start_cycles
+                                                : isa::scalar_cycles(inst, core_).next);
     const auto entry = uint32_t(inst.args[1].value);
     if (inst.op == Op::jal && depth < kDeep) sum += cost(entry, end_of_function(entry), depth + 1);
   }

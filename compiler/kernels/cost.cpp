@@ -8,6 +8,7 @@
 
 #include "compiler/kernels/kind.h"
 #include "compiler/kernels/measured.h"
+#include "runtime/isa/scalar_cycles.h"
 
 namespace cs::kernels {
 
@@ -56,9 +57,12 @@ constexpr int kMostInPart = 512;  // more would need memory, less would be start
 // a loop goes round, and while the descriptors of the last slice are loaded.
 double feeder_idle_cycles(int slices, const Machine& m) {
   const Machine::Core& t = m.core;
-  const double again = 2 + t.jump_taken_cycles, leave = 2 + t.jump_not_taken_cycles;
+  const double wait = isa::condition_wait(t), again = 2 + wait + t.jump_taken_cycles,
+               leave = 2 + wait + t.jump_not_taken_cycles;
   const auto loop = [&](int rounds) { return rounds > 0 ? (rounds - 1) * again + leave : 0; };
-  const auto enter = [&](int rounds) { return rounds > 0 ? t.jump_not_taken_cycles : t.jump_taken_cycles; };
+  const auto enter = [&](int rounds) {
+    return wait + (rounds > 0 ? t.jump_not_taken_cycles : t.jump_taken_cycles);
+  };
   const double load = 1 + t.dsr_load_use_cycles, start = t.dsd_start_cycles - 1;
   if (slices == 1) return 2 + t.dsr_load_use_cycles + start;
   const int fours = (slices - 1) / 4, rest = (slices - 1) % 4;

@@ -27,7 +27,7 @@ constexpr double kTurnCycles = 5;        // between the last word of a collector
 constexpr double kCollectorCycles = 53;  // of a collector itself for a turn, beside the words
 constexpr double kFeederCycles = 250;    // of a feeder for a run and the gap behind it
 constexpr double kShared = 0.5;  // of the results' words that a stream waits for where it shares their links
-constexpr double kOperandCycles = 75;  // of a PE that asks for an operand and hears that it has come
+constexpr double kOperandCycles = 92;  // of a PE that asks for an operand and hears that it has come
 constexpr int64_t kQueued = 4;         // words on their way to a PE that does not take them yet
 constexpr size_t kFilters = 3;         // operands of a PE that are filtered
 

@@ -105,15 +105,23 @@ class ResidentAttention final : public ResidentKind {
     add_user(memory, "code of the products and the ring", kCodeBytes);
   }
 
+  // tile_product.csl as it is written, rows of A times K x N. Of an element of B its load and a multiply-add of the
+  // rows; of eight of them address, count, comparison and jump; of a row of B three descriptors that are copied and
+  // loaded, the loop and the pointers that go on (tests/bench/resident/run.py has the terms).
+  static double product_cycles(double rows, double K, double N) {
+    const double octets = std::floor(N / 8);
+    return K * (N * (rows + 2) + 12 * octets + (N - 8 * octets) + 51 + (octets > 0 ? -3 : 3));
+  }
+
   // The closed forms of the modules, of hidden_keys.csl and of resident_attention.csl. Each score passes as
   // many instructions as in a softmax of rows that neither come from a stream nor leave in one.
   double launch_cycles(const Work& work, const Cut& cut, const Machine& m) const override {
     const double P = cut.w, R = cut.n_slice, D = double(work.row);
-    const double products = D * (R * (R + 2) + 28) + R * (D * (R + 2) + 28);
+    const double products = product_cycles(R, D, R) + product_cycles(R, R, D);
     const double softmax = (library_row_cost("softmax", m).per_element - 1) * R * R;
-    const double beside = has_all(cut) ? 500 : 2 * D * R + 14 * R + 570;
+    const double beside = has_all(cut) ? 577 : 1.5 * D * R + 13 * R + 641;
     const double hidden = work.n < int64_t(P * R) * work.row ? 40 : 0;
-    return P * (products + softmax + beside + hidden) + 62 * R + 4 * R * D - 120;
+    return P * (products + softmax + beside + hidden) + 65 * R + 4 * R * D - 120;
   }
 
   // ---- text

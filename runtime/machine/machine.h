@@ -65,7 +65,7 @@ struct Machine {
   struct Core {
     int memory_bytes = 49152;
     int memory_banks = 8;
-    int bank_bytes = 2;                 // consecutive 16-bit words lie in consecutive banks
+    int bank_bytes = 4;                 // that follow each other lie in one bank
     int bank_conflict_modulo = 4;       // two sources conflict if their banks are equal modulo this
     int bank_conflict_factor = 2;       // cycles per element group are multiplied by this
     int read_bytes_per_cycle = 16;
@@ -77,6 +77,8 @@ struct Machine {
     int result_cycles = 1;              // integer result -> dependent instruction may issue
     int fp_result_cycles = 2;           // floating-point result -> dependent instruction
     int load_result_cycles = 1;         // scalar load -> dependent instruction
+    int wide_cycles = 2;                // issue slots of a scalar instruction on 32 bits: two halves
+    int condition_cycles = 3;           // condition -> the jump that reads it
     int jump_taken_cycles = 6;          // taken jump -> next instruction issues
     int jump_not_taken_cycles = 3;
     int dsr_load_cycles = 1;            // issue of one DSR load

@@ -43,9 +43,9 @@ class Core {
   bool is_mapped_access(const isa::Inst&, const Decoded&) const;  // of a register that is shown as memory
   Cycle operands_ready(const isa::Inst&, const Decoded&, Cycle t) const;
   Cycle registers_ready(const Decoded& d, Cycle t) const {
-    if (pe_.last_result > t)
+    if (pe_.last_result + d.condition > t)
       for (uint32_t rest = d.reads; rest != 0; rest &= rest - 1)
-        t = std::max(t, pe_.reg_ready[size_t(std::countr_zero(rest))]);
+        t = std::max(t, pe_.reg_ready[size_t(std::countr_zero(rest))] + d.condition);
     return t;
   }
   void set_result(const Decoded& d, Cycle ready) {

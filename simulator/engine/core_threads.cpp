@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "runtime/isa/bank_cycles.h"
 #include "simulator/engine/calibration.h"
 #include "simulator/engine/core.h"
 
@@ -108,12 +109,12 @@ void Core::set_group(VectorOp& op, const isa::Inst& inst, const Decoded& d) {
     if (d.reduction && add && isa::row(inst.op).cost == isa::Cost::fp)
       op.group_cycles = uint32_t(std::max(1, core.reduction_cycles_per_element));
   }
-  auto bank = [&](const Cursor& c) { return c.address / core.bank_bytes % core.memory_banks; };
-  if (in_memory(op.a) && in_memory(op.b) && op.a.step != 0 && op.b.step != 0 &&
-      (bank(op.a) - bank(op.b)) % core.bank_conflict_modulo == 0) {
-    op.holds_datapath = true;
-    op.group_cycles *= uint32_t(std::max(1, core.bank_conflict_factor));
-  }
+  const auto walk = [](const Cursor& c) { return in_memory(c) ? isa::BankWalk{c.address, c.step} : isa::BankWalk{}; };
+  const int cycles_with_banks =
+      isa::with_banks(core, walk(op.dst), walk(op.a), walk(op.b), cycles(read, core.read_bytes_per_cycle),
+                      int(op.work_cycles), int(op.group_cycles));
+  op.holds_datapath |= cycles_with_banks != int(op.group_cycles);
+  op.group_cycles = uint32_t(cycles_with_banks);
   op.drag = silicon_drag(world_.machine, inst.op, op.group_cycles, op.fabric);
 }
 

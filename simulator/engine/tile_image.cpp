@@ -7,6 +7,8 @@
 
 #include <algorithm>
 
+#include "runtime/isa/scalar_cycles.h"
+
 namespace cs::sim {
 namespace {
 
@@ -48,38 +50,11 @@ InstKind kind_of(const isa::Inst& inst, const isa::Row& row) {
   return inst.is_vector() ? InstKind::vector : InstKind::scalar;
 }
 
-int divide_cycles(isa::Type type, const Machine::Core& core) {
-  switch (type) {
-    case isa::Type::f32:
-      return core.fp32_divide_cycles;
-    case isa::Type::f16:
-      return core.fp16_divide_cycles;
-    default:
-      return core.int_divide_cycles;
-  }
-}
-
-void decode_cycles(const isa::Row& row, const Machine::Core& core, Decoded& d) {
-  int next = core.issue_cycles, latency = core.result_cycles;
-  switch (row.cost) {
-    case isa::Cost::fp:
-      latency = core.fp_result_cycles;
-      break;
-    case isa::Cost::load:
-      latency = core.load_result_cycles;
-      break;
-    case isa::Cost::dsr:
-      next = core.dsr_load_cycles;
-      latency = core.dsr_load_use_cycles;
-      break;
-    case isa::Cost::divide:
-      next = latency = divide_cycles(row.type, core);
-      break;
-    default:
-      break;
-  }
-  d.next = uint16_t(std::max(1, next));
-  d.latency = uint16_t(std::max(1, latency));
+void decode_cycles(const isa::Inst& inst, const Machine::Core& core, Decoded& d) {
+  const isa::ScalarCycles c = isa::scalar_cycles(inst, core);
+  d.next = uint16_t(c.next);
+  d.latency = uint16_t(c.result);
+  d.condition = uint16_t(c.condition);
 }
 
 Decoded decode(const isa::Inst& inst, const TileProgram& tile, const Machine& machine) {
@@ -87,7 +62,7 @@ Decoded decode(const isa::Inst& inst, const TileProgram& tile, const Machine& ma
   Decoded d;
   d.kind = kind_of(inst, row);
   decode_registers(inst, row, d);
-  decode_cycles(row, machine.core, d);
+  decode_cycles(inst, machine.core, d);
   d.half = row.type == isa::Type::f16;
   if (d.kind == InstKind::scalar) {
     d.plan = plan_scalar(inst, tile.fp16);

@@ -38,6 +38,7 @@ struct Decoded {
   uint16_t latency = 1;            // issue -> the result may be used
   uint16_t next = 1;               // issue -> the following instruction may issue
   uint8_t seen_after = 0;          // so many instructions behind it come at least before one that others may see
+  uint16_t condition = 0;          // jumps: wait beyond the result of what they test
   // vectors
   uint8_t width = 1;  // SIMD width of the mnemonic
   bool reduction = false;

@@ -350,6 +350,8 @@ constexpr Noticed kNoticed[] = {
     {"core.result_cycles", "cycles/scalar_operations"},
     {"core.fp_result_cycles", "cycles/scalar_operations"},
     {"core.load_result_cycles", "cycles/scalar_operations"},
+    {"core.wide_cycles", "cycles/scalar_operations"},
+    {"core.condition_cycles", "cycles/scalar_operations"},
     {"core.jump_taken_cycles", "cycles/scalar_operations"},
     {"core.jump_not_taken_cycles", "cycles/scalar_operations"},
     {"core.dsd_start_cycles", "cycles/fabric"},

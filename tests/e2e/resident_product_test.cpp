@@ -43,11 +43,11 @@ TEST_F(ResidentProduct, ProductsByShiftsOnEverySide) {
   const int tiles[] = {1, 4, 14};
   std::string rows;
   for (int side : {2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 32, 64}) {
-    const int tile = side > 17 ? 1 : tiles[side % 3], n = side * tile;
+    const int tile = side > 17 ? 1 : side == 5 ? 4 : tiles[side % 3], n = side * tile;
     rows += row(fmt::format("p{}", side), "matmul", "", fmt::format("[{0}, {0}]", side),
                 fmt::format("{{shape: [{}, {}]}}, {{shape: [{}, {}]{}}}", n, n + 1 - tile, n + 1 - tile, n,
                             side % 2 == 0 ? ", constant: true" : ""),
-                side % 5 == 0, tile < 14);
+                side % 5 == 0, tile < 14 || side == 2);  // on four PEs starts weigh: 1.54 times the ideal
   }
   expect_values(rows);
 }

@@ -30,7 +30,6 @@ bool tries_forms(const mapping::Mapped&);
 struct FormCycles {
   double planned = 0;
   std::optional<double> walked = {};
-  size_t kernels = 0;  // inserted buffers and relays too; of those that are walked
 };
 struct FormChoice {
   passes::Form form = passes::Form::joined;

@@ -179,8 +179,10 @@ void judge(const Job& job, const json& stats, const std::string& outputs, Result
       return;
     }
   }
-  if (job.expect && job.expect->gates &&
-      std::abs(*result.measured - job.expect->value) > job.expect->tolerance)
+  const bool beyond = job.expect && job.expect->gates &&
+                      std::abs(*result.measured - job.expect->value) > job.expect->tolerance;
+  result.missed = beyond && !job.expect->missed.empty();
+  if (beyond && !result.missed)
     result.message = fmt::format("{} is {:.6g}, expected {:.6g} within {}", job.measure, *result.measured,
                                  job.expect->value, job.expect->tolerance_text);
   result.ok = result.message.empty();

@@ -35,6 +35,7 @@ struct Result {
   std::optional<Figures> figures;
   std::optional<double> measured;  // value of `measure`
   std::optional<Expectation> expect;
+  bool missed = false;                    // beyond the tolerance, as the row says
   std::string error_class;                // as the job's
   std::optional<KernelCase> kernel_case;  // of rows with `op`
   bool network = false, joins = false;    // as the job's

@@ -91,7 +91,9 @@ std::string fidelity_text(const std::vector<Result>& results) {
     out += fmt::format("{:<42.42} {:<40} {:>10.6g} {:>10} {:>9}  {}{}\n", r.expect->source, r.name,
                        r.expect->value, r.measured ? fmt::format("{:.6g}", *r.measured) : "-",
                        r.measured ? fmt::format("{:+.2f} %", percent) : "-", r.expect->tolerance_text,
-                       r.ok ? "" : "  FAILED: " + r.message);
+                       !r.ok      ? "  FAILED: " + r.message
+                       : r.missed ? "  MISSED: " + r.expect->missed
+                                  : "");
   }
   return out;
 }
@@ -144,7 +146,8 @@ nlohmann::json to_json(const std::vector<Result>& results) {
       row["expect"] = {{"value", r.expect->value},
                        {"tolerance", r.expect->tolerance},
                        {"source", r.expect->source},
-                       {"gates", r.expect->gates}};
+                       {"gates", r.expect->gates},
+                       {"missed", r.missed}};
     if (r.expect && r.measured && r.expect->value != 0)
       row["expect"]["error_percent"] = 100 * (*r.measured / r.expect->value - 1);
     if (!r.error_class.empty()) row["class"] = r.error_class;

@@ -21,7 +21,7 @@ struct Row {
   std::vector<std::pair<std::string, std::vector<std::string>>> params;
   std::vector<std::map<std::string, std::string>> points;
   std::vector<KernelCase> cases;
-  std::string value, tolerance, source;      // of expect
+  std::string value, tolerance, source, missed;  // of expect
   std::string result_measure, result_value;  // of result
 };
 
@@ -73,6 +73,7 @@ bool read_expectations(YamlMap& map, Row& row, Diag& diag) {
     YamlMap expect(*n, "expect", diag);
     ok = expect.required("value", row.value) && expect.required("tolerance", row.tolerance) &&
          expect.required("source", row.source);
+    expect.optional("missed", row.missed);
     expect.finish();
   }
   if (const YamlNode* n = map.child("result")) {
@@ -189,6 +190,7 @@ bool add_expectation(const Row& row, Job& job, const std::map<std::string, std::
   Expectation e;
   e.value = *value;
   e.source = row.source;
+  e.missed = row.missed;
   e.tolerance_text = row.tolerance;
   e.gates = row.tolerance != "none";
   if (e.gates && !read_tolerance(row.tolerance, e.value, e.tolerance)) {

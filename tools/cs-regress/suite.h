@@ -16,6 +16,7 @@
 //       launch: main                 # LAYOUT.csl: exported function(s) to launch
 //       measure: cycles              # or interval, or an expression over exported symbols (expression.h)
 //       expect: {value: 3128, tolerance: 2%, source: "where the number comes from"}
+//                                    # beside it `missed: why`, if points are known to lie beyond the tolerance;
 //                                    # value may be a formula over the params: "B + 3127"; tolerance none:
 //                                    the row # only prints both. `result:` must hold exactly, whatever the
 //                                    cycles
@@ -50,6 +51,8 @@ struct Expectation {
   std::string tolerance_text;  // as written: "2 %", "2 cycles"
   std::string source;
   bool gates = true;  // false: printed beside the result, whatever the difference
+  // Why some points of the row are known to lie beyond the tolerance: they are printed as missed and do not fail.
+  std::string missed;
 };
 
 struct Job;

@@ -165,26 +165,59 @@ def reduce(tools, layout, arch, size, _):
 
 # The closed forms stand in the kernels, with what the letters mean; `hop` is that of the machine. Second: what may be missing
 # at the beginning and the end, in parts of the form and in cycles.
+def product_cycles(M, K, N, copies):
+  """tile_product.csl without optimisation. Of an element of B: its load (two slots) and a multiply-add of M. Of eight
+  elements: 2 for their address, 2 for the count and its comparison, 8 for the jump (6 taken, 2 waiting for its
+  condition); the loop is entered by a jump that falls through (5) and left by one (3 less), or passed over (8). Each of
+  the others loads the pointer first. Of a row: 8 for every descriptor that is copied (4 loads and 4 stores of 16 bits),
+  3 loads of DSRs, 3 to begin with the loop, 3 for each of the two pointers that go on, 2 for the count of rows and its
+  comparison, 8 for the jump."""
+  return K * (N * (M + 2) + max(12 * (N // 8) + 2, 8) + N % 8 + 8 * copies + 22)
+
+
 def gemm_cycles(size, hop):
   P, M, K, N = (size[name] for name in ("P", "Mt", "Kt", "Nt"))
-  product = K * (N * (M + 2) + 26)
-  busy = K * N * M / product
-  step = max(product + 1.5 * busy * busy * K * (M + N) + 130 + 12 * P, 3.15 * K * (M + N) + 200)
-  return P * step + max(M * K, K * N) + 2 * P + 30, 0.07, 0
+  product, words = product_cycles(M, K, N, 1), K * (M + N)  # C's descriptor is a constant, A's is copied
+  # The product waits for every word: P - 1 pairs of tiles come and the own one is sent twice; of two PEs each has one
+  # pair in one step. What comes in the 140 scalar cycles from the first question to the first multiply-add is free.
+  waits = max((P + 1 if P > 2 else 1) / P * words - 140, 0)
+  # Scalars of a step: 49 of the two arrivals, two questions of 53, two addresses of 22, 31 for the rest; in a corner,
+  # for which all wait, the test for the own tile is 6 more of a question and 17 of an address.
+  scalars = 230 + 2 * 6 + 2 * 17
+  return P * max(product + waits + scalars, 3.15 * words + scalars) + max(M * K, K * N) + 2 * P + 30, 0.07, 0
 
 
 def shift_gemm_cycles(size, hop):
   P, M, K, N = (size[name] for name in ("P", "Mt", "Kt", "Nt"))
-  product = K * (N * (M + 2) + 26)
-  return (P - 1) * max(product + 230, K * (N * M + 2 * (M + N)) + 100) + product + 60, 0.07, 0
+  product = product_cycles(M, K, N, 3)
+  # Scalars of a step: 76 of `compute` around the product, 27 for each of three ends of what moves, 104 for the fourth,
+  # which starts the next step (103 and 106 in turn). Once: 61 of `main`, 67 of the first `compute`, less 43 that the
+  # last step does not start.
+  return (P - 1) * max(product + 261, K * (N * M + 2 * (M + N)) + 100) + product + 85, 0.07, 0
 
 
 def attention_cycles(size, hop):
   P, R, D = size
-  each = D * (R * (R + 2) + 28) + R * (D * (R + 2) + 28) + (12.5 if hop == 1 else 9.5) * R * R
+
+  def product(K, N):
+    """tile_product.csl. An element of B: 2 of its ld32, R of the multiply-add. Eight of them: address 2, count, comparison, jump 8, together 12;
+    one of the rest loads its address again. A row of B: three descriptors copied and loaded 27, pointer, 0, comparison and jump that falls
+    through 8, next addresses 6, count, comparison, jump 10; of the octets' last jump 3 less, or 3 more for jumping over them."""
+    return K * (N * (R + 2) + 12 * (N // 8) + N % 8 + 51 + (-3 if N >= 8 else 3))
+
+  each = product(D, R) + product(R, D) + (12.5 if hop == 1 else 9.5) * R * R
   online = P * R > 6144 // R  # as attention.csl chooses
-  each += 2 * D * R + 14 * R + 570 if online else 500
-  return P * each + 62 * R + 2 * R * D - 120, 0.05, 0
+  # Two steps, of each: task `compute` 60, beginning and end of the product 22, one_done three times 76, the tasks of what has moved 7 each,
+  # begin_step 64. The exponentials: 15 vector instructions that wait 3 each for 27 DSR loads, addresses 11, three descriptors 12, loop 10.
+  if not online:
+    each += 2 * (60 + 22 + 76 + 2 * 7 + 64) + 15 * 3 + 27 + 11 + 12 + 10
+  else:
+    # The exponentials are functions: 14 instructions, 25 loads, two descriptors 8, address, call and return 14; ten more vector instructions
+    # with 19 loads. Vectors of R take 12 to 14 by their banks; O times `before` takes twice as long in one of the two places for its bank.
+    each += 2 * (36.5 + 22 + 85 + 2 * 7 + 49.5) + 2 * (14 * 3 + 25 + 8 + 14) + 10 * 3 + 19 + 13 * R + 1.5 * D * R
+  # 1 / total: a row 2 + 50 + 2 for ld32, division, st32, 11 for address, count, comparison, jump. O: zeros R D / 2, times 1 / total 1.5 R D (see
+  # `before`). The last of the steps with K and with V move nothing: 86 less each; start and end of softmax and launch 52.
+  return P * each + 65 * R + 2 * R * D - 2 * 86 + 52, 0.05, 0
 
 
 def core_cycles(hop):
@@ -194,7 +227,18 @@ def core_cycles(hop):
 
 def gemv_cycles(size, hop):  # with source.csl and sink.csl
   W, H, M, N = size
-  return N + 2 * M + N // W * (M // H + 4.3) + 2 * M // H + (core_cycles(hop) + hop) * (W - 1) + 2 * H + 96, 0.12, 0
+  m, n = M // H, N // W
+  # Columns of eights: 2 for the load of x's element beside the multiply-add, and 12 for eight (2 the address, 2 the
+  # count, 8 the jump: 6 taken, 2 waiting for its condition); the others: 2 for the address, 2 for the load, 2 for the
+  # count, 8 for the jump. A loop is entered and left in 2 more, or passed over in 8.
+  product = n * m + n // 8 * (8 * 2 + 12) + n % 8 * 14 + sum(2 if turns else 8 for turns in (n // 8, n % 8))
+  # The origin sends b and x, 11 more of a slice but the last (control wavelet 1, count 2, jump 8); only then it computes.
+  sent = 6 + 12 + M + N + 11 * (W - 1)  # 6 of the launch, 12 until the first word
+  # Task 1, scalars and starts 12, y begins with two words a cycle; 7 until the first sum is sent along the row.
+  computed = 1 + 12 + m / 2 + product + 7
+  # In the last column all m sums must be there, 8 until the first leaves; 2 of a turn; ramps 2 and 2, end 1.
+  received = (core_cycles(hop) + hop) * (W - 1) + m + 8 + M + 2 * (H - 1) + 5
+  return sent + computed + received, 0.12, 0
 
 
 def transpose_cycles(size, hop):
@@ -204,7 +248,13 @@ def transpose_cycles(size, hop):
 
 def embedding_cycles(size, hop):
   P, _, width, count = size
-  return count * max(width + 25, 62) + 6 * P + 10, 0.06, 0
+  # A row on the last PE, which has a place to move on: `next` == count 10 and own 9 (a jump that is taken takes 6, and 2 for its condition), DSR
+  # loads and instruction 6, place and `next` 13, call 6, search 18 (ld32, sub32, ltu32: 2 each), return 6, yield 1. Own rows, one of P, take
+  # 9 more: two jumps fall through, 3 less each; a DSR load, a jump over the other way, address and descriptor 8.
+  search = 10 + 9 + 6 + 13 + 6 + 18 + 6 + 1 + 9 / P
+  # From the last word of a row to the first of the next 27: 10 and 9 as above, DSR loads and start of the vector instruction 9, one word less.
+  # The first word: launch 11, search 24, start of the task 3, 10 + 9 + 9 as before; behind the last row 8 of the 10.
+  return max(count * (width + 27) + 11 + 24 + 3 + 28 - 27, count * search) + 6 * P + 10, 0.06, 0
 
 
 def reduce_cycles(size, hop):

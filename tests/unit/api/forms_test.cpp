@@ -28,65 +28,57 @@ struct Others {
 
 // Formulas see no difference, or the contrary: the walk decides.
 TEST(Forms, AreComparedByWalks) {
-  Others alike{{{Form::generated, {833, 765, 4}}}};
-  const FormChoice taken = alike.choose({833, 824, 6});
+  Others alike{{{Form::generated, {833, 765}}}};
+  const FormChoice taken = alike.choose({833, 824});
   EXPECT_EQ(taken.form, Form::generated);
   EXPECT_EQ(taken.why,
             "beneficial by 59 cycles: 765 against 824 of the network with every choice made for itself");
 
-  Others contrary{{{Form::generated, {900, 810, 6}}}};
-  EXPECT_EQ(contrary.choose({850, 820, 6}).form, Form::generated);
-  Others slower{{{Form::generated, {800, 830, 6}}}};
-  EXPECT_EQ(slower.choose({850, 820, 6}).form, Form::joined);
+  Others contrary{{{Form::generated, {900, 760}}}};
+  EXPECT_EQ(contrary.choose({850, 820}).form, Form::generated);
+  Others slower{{{Form::generated, {800, 830}}}};
+  EXPECT_EQ(slower.choose({850, 820}).form, Form::joined);
 }
 
 // A form that is far behind by formulas is not compiled; one that is near is.
 TEST(Forms, FarBehindAreNotAskedToBeCompiled) {
-  Others far{{{Form::generated, {1101, 10, 6}}}};
-  EXPECT_EQ(far.choose({1000, 1000, 6}).form, Form::joined);
+  Others far{{{Form::generated, {1101, 10}}}};
+  EXPECT_EQ(far.choose({1000, 1000}).form, Form::joined);
   EXPECT_DOUBLE_EQ(far.most[Form::generated], 1100);
-  Others near{{{Form::generated, {1099, 990, 6}}}};
-  EXPECT_EQ(near.choose({1000, 1000, 6}).form, Form::generated);
+  Others near{{{Form::generated, {1099, 930}}}};
+  EXPECT_EQ(near.choose({1000, 1000}).form, Form::generated);
 }
 
-// Kernels of their own must bring 4 %: 961 * 1.04 = 999.4, 962 * 1.04 = 1,000.5.
-TEST(Forms, MoreKernelsMustBeWorthIt) {
-  Others worth{{{Form::apart, {1000, 961, 12}}}};
-  EXPECT_EQ(worth.choose({1000, 1000, 6}).form, Form::apart);
-  Others not_worth{{{Form::apart, {1000, 962, 12}}}};
-  EXPECT_EQ(not_worth.choose({1000, 1000, 6}).form, Form::joined);
+// Another form must bring 7 %: 934 * 1.07 = 999.4, 935 * 1.07 = 1,000.5.
+TEST(Forms, MustBeWorthIt) {
+  for (Form form : {Form::apart, Form::generated}) {
+    Others worth{{{form, {1000, 934}}}};
+    EXPECT_EQ(worth.choose({1000, 1000}).form, form);
+    Others not_worth{{{form, {1000, 935}}}};
+    EXPECT_EQ(not_worth.choose({1000, 1000}).form, Form::joined);
+  }
 }
 
-// Alike by walks: the one in which less waits for each other, and of two that are alike in that too the
-// first.
-TEST(Forms, AlikeByWalksFewerKernelsAreTaken) {
-  Others fewer{{{Form::generated, {1809, 1809, 7}}}};
-  const FormChoice taken = fewer.choose({1809, 1809, 10});
-  EXPECT_EQ(taken.form, Form::generated);
-  EXPECT_EQ(
-      taken.why,
-      "as fast, 1809 cycles, with 7 kernels and buffers in the place of 10 of the network with every choice "
-      "made for itself");
-  Others as_many{{{Form::generated, {1809, 1809, 10}}}};
-  EXPECT_EQ(as_many.choose({1809, 1809, 10}).form, Form::joined);
-  Others more{{{Form::apart, {1809, 1809, 15}}}};
-  EXPECT_EQ(more.choose({1809, 1809, 10}).form, Form::joined);
+// Alike by walks: every choice for itself stays, however many kernels that are.
+TEST(Forms, AlikeNothingChanges) {
+  Others fewer{{{Form::generated, {1809, 1809}}}};
+  EXPECT_EQ(fewer.choose({1809, 1809}).form, Form::joined);
 }
 
 // The best of all three, not the first that is better.
 TEST(Forms, TheBestOfThreeIsTaken) {
-  Others both{{{Form::apart, {1000, 700, 12}}, {Form::generated, {1000, 800, 6}}}};
-  EXPECT_EQ(both.choose({1000, 1000, 6}).form, Form::apart);
-  Others later{{{Form::apart, {1000, 800, 12}}, {Form::generated, {1000, 700, 6}}}};
-  EXPECT_EQ(later.choose({1000, 1000, 6}).form, Form::generated);
+  Others both{{{Form::apart, {1000, 700}}, {Form::generated, {1000, 800}}}};
+  EXPECT_EQ(both.choose({1000, 1000}).form, Form::apart);
+  Others later{{{Form::apart, {1000, 800}}, {Form::generated, {1000, 700}}}};
+  EXPECT_EQ(later.choose({1000, 1000}).form, Form::generated);
 }
 
 // Several copies of a network are not walked: formulas against formulas, and nothing slower is asked for.
 TEST(Forms, WithoutTileCodeFormulasDecide) {
   Others faster{{{Form::generated, {900}}}};
   EXPECT_EQ(faster.choose({1000}).form, Form::generated);
-  EXPECT_DOUBLE_EQ(faster.most[Form::generated], 1000);
-  EXPECT_DOUBLE_EQ(faster.most[Form::apart], 1000 / 1.04);
+  EXPECT_DOUBLE_EQ(faster.most[Form::generated], 1000 / 1.07);
+  EXPECT_DOUBLE_EQ(faster.most[Form::apart], 1000 / 1.07);
   Others alike{{{Form::generated, {1000}}}};
   EXPECT_EQ(alike.choose({1000}).form, Form::joined);
 }

@@ -67,8 +67,8 @@ TEST(MirValues, ForgetsWhatMayHaveChanged) {
 )");
 }
 
-// Vector instructions and calls are fences for variables, not for what is local and has no address.
-TEST(MirValues, VectorInstructionsAndCallsAreFences) {
+// Calls are fences for variables, not for what is local and has no address; vector instructions are none.
+TEST(MirValues, CallsAreFencesAndVectorInstructionsAreNot) {
   EXPECT_EQ(after(number_values, R"(  slot0 "local" bytes=2 align=2
   st16 [global3], r64
   st16 [slot0], r64
@@ -88,10 +88,59 @@ TEST(MirValues, VectorInstructionsAndCallsAreFences) {
   call fn1 r64
   ld16 r70, [global3]
   fmach d1, s0_1, s1_1, r65
-  ld16 r73, [global3]
+  mov16 r73, r70
   mov16 r71, r64
   add16 r72, r70, r64
   st16 [global3:2], r72
+  ret
+)");
+}
+
+// A vector instruction writes back to the DSR that it used, and where a pointer leads: what a DSR is loaded
+// from, and what a pointer reaches, is loaded anew behind it.
+TEST(MirValues, VectorInstructionsAreFencesForDescriptors) {
+  EXPECT_EQ(after(number_values, R"(  st16 [global3], r64
+  lddds d1, [global3], {}
+  fmach d1, s0_1, s1_1, r65
+  ld16 r70, [global3]
+  st16 [global3:2], r70
+  ret
+)"),
+            R"(  st16 [global3], r64
+  lddds d1, [global3], {}
+  fmach d1, s0_1, s1_1, r65
+  ld16 r70, [global3]
+  st16 [global3:2], r70
+  ret
+)");
+}
+
+// 16-bit sums hold the same bits in any order: x + (y + z) is (y + x) + z, and with steps of literals too.
+TEST(MirValues, SumsAreKnownInAnyOrder) {
+  EXPECT_EQ(after(number_values, R"(  ld16 r70, [r64]
+  ld16 r71, [r64+2]
+  add16 r72, r70, r71
+  add16 r73, r72, r65
+  add16 r74, r71, r65
+  add16 r75, r74, r70
+  add16 r76, r74, 4
+  add16 r77, r70, r76
+  st16 [r64], r73
+  st16 [r64+2], r75
+  st16 [r64+4], r77
+  ret
+)"),
+            R"(  ld16 r70, [r64]
+  ld16 r71, [r64+2]
+  add16 r72, r70, r71
+  add16 r73, r72, r65
+  add16 r74, r71, r65
+  mov16 r75, r73
+  add16 r76, r74, 4
+  add16 r77, r73, 4
+  st16 [r64], r73
+  st16 [r64+2], r73
+  st16 [r64+4], r77
   ret
 )");
 }

@@ -91,18 +91,19 @@ TEST(Walk, GroupsAreAsWideAsTheMnemonic) {
   EXPECT_EQ(w.cycles, 57u);
 }
 
-// The literal is there at 1, the load issues at 1, the sum at 5, when the register may be used. A running sum
-// adds an element every two cycles: 9 to 28. The thread goes on at 28 + 1 - 4 = 25, and ends.
+// The literal takes two slots, the load issues at 2, the sum at 6, when the register may be used. A running sum
+// adds an element every two cycles: 10 to 29. The thread goes on at 29 + 1 - 4 = 26, and ends.
 TEST(Walk, SumsIntoARegisterWaitForEachOther) {
   const Walked w = alone(
       tile({"imov32 p0, 0", "lds1ds s1_0, [96], {}", "fadds p0, p0, s1_0", "yield"}, {memory(1000, 10)}));
-  EXPECT_EQ(w.cycles, 26u);
+  EXPECT_EQ(w.cycles, 27u);
 }
 
-// A cycle for the counter, then nine rounds of 1 + 1 + 6 and one of 1 + 1 + 3, and the end.
+// A cycle for the counter, then nine rounds of 1 + 3 + 6 (the jump comes 3 cycles after its comparison) and one of
+// 1 + 3 + 3, and the end.
 TEST(Walk, CountedLoopsGoRoundAsOftenAsTheyDo) {
   const Walked w = alone(tile({"mov16 r0, 0", "add16 r0, r0, 1", "lt16 r1, r0, 10", "jmpt r1, @1", "yield"}));
-  EXPECT_EQ(w.cycles, 1u + 9 * 8 + 5 + 1);
+  EXPECT_EQ(w.cycles, 1u + 9 * 10 + 7 + 1);
   EXPECT_EQ(w.code[1].times, 10u);
   EXPECT_FALSE(w.guessed());
 }
@@ -111,28 +112,28 @@ TEST(Walk, CountedLoopsGoRoundAsOftenAsTheyDo) {
 TEST(Walk, ABranchOverDataIsNotTakenAndMarked) {
   const TileProgram t = tile({"ld16 r1, [1000]", "jmpf r1, @3", "add16 r2, r1, r1", "yield"});
   const Walked w = alone(t);
-  // The load, the jump a cycle later and three more, the sum, the end.
-  EXPECT_EQ(w.cycles, 1u + 3 + 1 + 1);
+  // The load, the jump 3 cycles later and three more, the sum, the end.
+  EXPECT_EQ(w.cycles, 3u + 3 + 1 + 1);
   EXPECT_TRUE(w.code[1].marked);
   EXPECT_TRUE(w.guessed());
 }
 
-// Of two ways the one with the division: the load, the jump and six, the division's cycles, the end. By the
+// Of two ways the one with the division: the load and 3 cycles to the jump, six, the division's cycles, the end. By the
 // other one it would be three and a sum and a jump over it.
 TEST(Walk, OfTwoWaysTheDearerOneIsGone) {
   const TileProgram t =
       tile({"ld16 r1, [1000]", "jmpf r1, @4", "add16 r2, r1, r1", "jmp @5", "div16 r2, r1, 3", "yield"});
   const Walked w = alone(t);
-  EXPECT_EQ(w.cycles, 1u + 6 + 50 + 1);
+  EXPECT_EQ(w.cycles, 3u + 6 + 50 + 1);
   EXPECT_EQ(w.code[2].times, 0u);
   EXPECT_TRUE(w.code[1].marked);
 }
 
-// while (n > 0) n -= 1: 3 + 1 + 1 + 6 a round as the condition loads anew.
+// while (n > 0) n -= 1: 3 + 3 + 1 + 1 + 6 a round as the condition loads anew.
 TEST(Walk, ALoopOverDataGoesRoundAsOftenAsOneSays) {
   const TileProgram t =
       tile({"ld16 r1, [1000]", "jmpf r1, @5", "sub16 r1, r1, 1", "st16 [1000], r1", "jmp @0", "yield"});
-  const uint64_t round = 1 + 3 + 1 + 1 + 6, leave = 1 + 6, end = 1;
+  const uint64_t round = 3 + 3 + 1 + 1 + 6, leave = 3 + 6, end = 1;
   EXPECT_EQ(alone(t).cycles, round + leave + end);
   EXPECT_EQ(alone(t, {{1, 5}}).cycles, 5 * round + leave + end);
   EXPECT_TRUE(alone(t).code[1].marked);

@@ -176,8 +176,8 @@ TEST(Microthreads, scalar_code_runs_beside_them) {
   for (const TaskEvent& e : run.trace.tasks)
     if (e.microthread < 0) main.push_back(e);
   ASSERT_EQ(main.size(), 2u);
-  // 2 loads, vector at +5 (load-use), 1 move at +6, then 39 trips of 1 + 6 and the last of 1 + 3: yield.
-  EXPECT_EQ(main[0].end - main[0].begin, 2u + 3 + 1 + 1 + 39 * 7 + 4 + 1);
+  // 2 loads, vector at +5 (load-use), 1 move at +6, then 39 trips of 3 + 6 and the last of 3 + 3: yield.
+  EXPECT_EQ(main[0].end - main[0].begin, 2u + 3 + 1 + 1 + 39 * 9 + 6 + 1);
 }
 
 // The higher priority gets the datapath whenever its operands are there.
