@@ -244,7 +244,8 @@ ONE.update({
     "GlobalAveragePool": lambda x, a: torch.mean(x[0], list(range(2, x[0].dim())), True),
     "GlobalMaxPool": lambda x, a: torch.amax(x[0], list(range(2, x[0].dim())), True),
     "BatchNormalization": batch_norm, "LayerNormalization": layer_norm, "GroupNormalization": group_norm,
-    "InstanceNormalization": lambda x, a: F.instance_norm(x[0], weight=x[1], bias=x[2], eps=a.get("epsilon", 1e-5)),
+    # Without the check of nn.functional, which refuses a single element per channel: its result is the bias.
+    "InstanceNormalization": lambda x, a: torch.instance_norm(x[0], x[1], x[2], None, None, True, 0.1, a.get("epsilon", 1e-5), False),
     "LpNormalization": lambda x, a: F.normalize(x[0], a.get("p", 2), a.get("axis", -1), 0.0),
     "LRN": lambda x, a: F.local_response_norm(x[0], a["size"], a.get("alpha", 1e-4), a.get("beta", 0.75), a.get("bias", 1.0)) if a["size"] % 2 else need(False),
     "Resize": resize, "Shape": lambda x, a: torch.tensor(list(x[0].shape)) if not a else need(False),
