@@ -288,14 +288,14 @@ TEST(Fuse, AResultThatIsNeededElsewhereIsNotFusedAway) {
 
 // Each of them is about as fast with those before it, all together are not.
 TEST(Fuse, AChainDoesNotGrowFromOneCheapLinkToTheNext) {
-  std::string text = "inputs:\n  - {name: x0, type: \"f32[1, 256]\"}\nnodes:\n";
+  std::string text = "inputs:\n  - {name: x0, type: \"f32[1, 128]\"}\nnodes:\n";
   for (int i = 0; i < 200; ++i)
     text += "  - {name: n" + std::to_string(i) + ", op: relu, inputs: [x" + std::to_string(i) +
             "], outputs: [x" + std::to_string(i + 1) + "]}\n";
   Bench s(text + "outputs: [x200]\n");
   ASSERT_TRUE(s.run(choose_origins) && s.run(fuse_elementwise));
   const std::vector<graph::Group> groups = graph::groups(s.g);
-  EXPECT_LE(groups.size(), 100u) << "some are fused";
+  EXPECT_LT(groups.size(), 100u) << "some are fused";
   for (const graph::Group& group : groups) EXPECT_LE(group.nodes.size(), 20u);
 }
 
