@@ -14,6 +14,7 @@
 #include <bit>
 
 #include "simulator/engine/block.h"
+#include "simulator/exec/mapped_registers.h"
 
 namespace cs::sim {
 
@@ -34,6 +35,7 @@ class Core {
   void issue_scalar(const isa::Inst&, const Decoded&, Cycle t);
   bool scalars_are_plain() const;
   void run_scalars();  // core_scalar.cpp
+  ColorRegisters mapped_color_registers(uint32_t address, Cycle t);
   void issue_mapped(const isa::Inst&, const Decoded&, uint32_t address, Cycle t);
   void issue_jump(const isa::Inst&, const Decoded&, Cycle t);
   bool issue_vector(const isa::Inst&, const Decoded&, Cycle t);

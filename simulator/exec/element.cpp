@@ -1,6 +1,6 @@
-// The table of element functions: the lists of exec_{integer,single,half}.cpp joined with the operand widths
+// The table of element functions: the lists of {integer,single,half}.cpp joined with the operand widths
 // of the instruction table, once per 16-bit format.
-#include "simulator/engine/exec_tables.h"
+#include "simulator/exec/tables.h"
 
 namespace cs::sim {
 namespace {

@@ -2,7 +2,7 @@
 // results are cut to the low half by whoever stores them; bit 16 of add16 and addc16 is the carry out.
 #include <bit>
 
-#include "simulator/engine/exec_tables.h"
+#include "simulator/exec/tables.h"
 
 namespace cs::sim {
 namespace {

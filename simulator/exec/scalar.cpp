@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <tuple>
 
-#include "simulator/engine/exec_plan.h"
+#include "simulator/exec/plan.h"
 
 namespace cs::sim {
 namespace {

@@ -8,16 +8,16 @@
 #include "runtime/isa/isa.h"
 #include "runtime/machine/machine.h"
 
-namespace cs::sim {
+namespace cs::isa {
 
 // Cycles beyond those of the group, in 1/65536 of a cycle. `fabric`: an operand is on the fabric, so that a group is
 // one wavelet.
-inline uint32_t silicon_drag(const Machine& m, isa::Op op, uint32_t group_cycles, bool fabric) {
+inline uint32_t silicon_drag(const Machine& m, Op op, uint32_t group_cycles, bool fabric) {
   const auto& c = m.calibration;
   if (!c.silicon_calibration) return 0;
-  const bool moves = op == isa::Op::fmovh || op == isa::Op::fmovs || op == isa::Op::mov16 || op == isa::Op::mov32;
-  const isa::Row& row = isa::row(op);
-  const bool half = row.cost == isa::Cost::fp && row.type == isa::Type::f16;
+  const bool moves = op == Op::fmovh || op == Op::fmovs || op == Op::mov16 || op == Op::mov32;
+  const Row& r = row(op);
+  const bool half = r.cost == Cost::fp && r.type == Type::f16;
   double factor = 1;
   if (fabric)
     factor = c.wavelet_cycles;
@@ -28,4 +28,4 @@ inline uint32_t silicon_drag(const Machine& m, isa::Op op, uint32_t group_cycles
   return factor > 1 ? uint32_t(std::lround((factor - 1) * group_cycles * 65536.0)) : 0;
 }
 
-}  // namespace cs::sim
+}  // namespace cs::isa

@@ -9,11 +9,10 @@
 // 0x7E00 is its switch, 0x7E01 to 0x7E03 its words (ours).
 #pragma once
 
+#include <functional>
 #include <optional>
 
 #include "runtime/isa/config_space.h"
-
-#include "simulator/engine/block.h"
 
 namespace cs::sim {
 
@@ -21,7 +20,13 @@ namespace cs::sim {
 int mapped_color(uint32_t address);
 // The register of the cycle counter at a byte address.
 std::optional<isa::ConfigReg> mapped_counter(uint32_t address);
-uint16_t read_mapped(Block&, uint32_t pe, uint32_t address);
-bool write_mapped(Block&, uint32_t pe, uint32_t address, uint16_t value, Cycle now);
+// The same registers in the layout of config_space.h, however a router keeps them.
+struct ColorRegisters {
+  bool swap_x = false, swap_y = false;
+  std::function<uint16_t(isa::ColorReg)> read;
+  std::function<bool(isa::ColorReg, uint16_t)> write;  // false: the color has none
+};
+uint16_t read_mapped(const ColorRegisters&, uint32_t address);
+bool write_mapped(const ColorRegisters&, uint32_t address, uint16_t value);
 
 }  // namespace cs::sim

@@ -2,7 +2,7 @@
 // 16-bit format, once per format (runtime/numerics/half.h).
 #include "runtime/numerics/half.h"
 #include "runtime/numerics/single.h"
-#include "simulator/engine/exec_tables.h"
+#include "simulator/exec/tables.h"
 
 namespace cs::sim {
 namespace {

@@ -15,9 +15,9 @@
 
 #include "runtime/numerics/half.h"
 #include "runtime/numerics/single.h"
-#include "simulator/engine/exec.h"
-#include "simulator/engine/exec_lanes.h"
-#include "simulator/engine/exec_memory.h"
+#include "simulator/exec/exec.h"
+#include "simulator/exec/lanes.h"
+#include "simulator/exec/memory.h"
 
 namespace cs::sim {
 namespace {

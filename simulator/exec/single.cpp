@@ -1,7 +1,7 @@
 // Values of 32-bit float instructions and of conversions between 32-bit floats and integers
 // (runtime/numerics/single.h).
 #include "runtime/numerics/single.h"
-#include "simulator/engine/exec_tables.h"
+#include "simulator/exec/tables.h"
 
 namespace cs::sim {
 namespace {

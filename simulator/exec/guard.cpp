@@ -1,5 +1,5 @@
 // Sections of a tile program as ranges to stay in, and the bitmap of words without a value.
-#include "simulator/engine/guard.h"
+#include "simulator/exec/guard.h"
 
 #include <algorithm>
 

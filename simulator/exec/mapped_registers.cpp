@@ -1,6 +1,6 @@
 // Translation between the two layouts of a color's registers: the mapped one and that of
 // runtime/isa/config_space.h.
-#include "simulator/engine/mapped_registers.h"
+#include "simulator/exec/mapped_registers.h"
 
 namespace cs::sim {
 namespace {
@@ -48,38 +48,32 @@ std::optional<isa::ConfigReg> mapped_counter(uint32_t address) {
   return kRegisters[(address - kCounter) / 2];
 }
 
-uint16_t read_mapped(Block& block, uint32_t pe, uint32_t address) {
-  const int color = mapped_color(address);
-  const auto word = [&](isa::ColorReg reg) { return block.read_color(pe, color, reg); };
-  const uint16_t mode = word(isa::ColorReg::mode);
+uint16_t read_mapped(const ColorRegisters& color, uint32_t address) {
+  const uint16_t mode = color.read(isa::ColorReg::mode);
   if (is_switches(address))
-    return uint16_t(position_bits(word(isa::ColorReg::pos1)) | position_bits(word(isa::ColorReg::pos2)) << 4 |
-                    position_bits(word(isa::ColorReg::pos3)) << 8 | (mode >> 2 & 1) << 12 | (mode & 3) << 13);
-  const uint16_t routes = word(isa::ColorReg::routes);
+    return uint16_t(position_bits(color.read(isa::ColorReg::pos1)) |
+                    position_bits(color.read(isa::ColorReg::pos2)) << 4 |
+                    position_bits(color.read(isa::ColorReg::pos3)) << 8 | (mode >> 2 & 1) << 12 | (mode & 3) << 13);
+  const uint16_t routes = color.read(isa::ColorReg::routes);
   uint16_t bits = uint16_t(other_order(routes & 31) | other_order(routes >> 5 & 31) << 5);
   bits |= uint16_t((mode >> 3 & 3) << kPopShift);
-  if (const ColorNode* n = block.find_node(pe, color)) {
-    if (block.config_of(*n).swap_y) bits |= kSwapY;
-    if (block.config_of(*n).swap_x) bits |= kSwapX;
-  }
-  return word(isa::ColorReg::teardown) ? uint16_t(bits | kTeardown) : bits;
+  if (color.swap_y) bits |= kSwapY;
+  if (color.swap_x) bits |= kSwapX;
+  return color.read(isa::ColorReg::teardown) ? uint16_t(bits | kTeardown) : bits;
 }
 
-bool write_mapped(Block& block, uint32_t pe, uint32_t address, uint16_t value, Cycle now) {
-  const int color = mapped_color(address);
-  const auto write = [&](isa::ColorReg reg, uint16_t word) {
-    return block.write_color(pe, color, reg, word, now);
-  };
-  const uint16_t mode = block.read_color(pe, color, isa::ColorReg::mode);
+bool write_mapped(const ColorRegisters& color, uint32_t address, uint16_t value) {
+  const uint16_t mode = color.read(isa::ColorReg::mode);
   if (is_switches(address))
-    return write(isa::ColorReg::pos1, position_word(value & 15)) &&
-           write(isa::ColorReg::pos2, position_word(value >> 4 & 15)) &&
-           write(isa::ColorReg::pos3, position_word(value >> 8 & 15)) &&
-           write(isa::ColorReg::mode, uint16_t((mode & 0x18) | (value >> 12 & 1) << 2 | (value >> 13 & 3)));
-  return write(isa::ColorReg::routes,
-               uint16_t(other_order(value & 31) | other_order(value >> 5 & 31) << 5)) &&
-         write(isa::ColorReg::mode, uint16_t((mode & 7) | (value >> kPopShift & 3) << 3)) &&
-         write(isa::ColorReg::teardown, value & kTeardown ? 1 : 0);
+    return color.write(isa::ColorReg::pos1, position_word(value & 15)) &&
+           color.write(isa::ColorReg::pos2, position_word(value >> 4 & 15)) &&
+           color.write(isa::ColorReg::pos3, position_word(value >> 8 & 15)) &&
+           color.write(isa::ColorReg::mode,
+                       uint16_t((mode & 0x18) | (value >> 12 & 1) << 2 | (value >> 13 & 3)));
+  return color.write(isa::ColorReg::routes,
+                     uint16_t(other_order(value & 31) | other_order(value >> 5 & 31) << 5)) &&
+         color.write(isa::ColorReg::mode, uint16_t((mode & 7) | (value >> kPopShift & 3) << 3)) &&
+         color.write(isa::ColorReg::teardown, value & kTeardown ? 1 : 0);
 }
 
 }  // namespace cs::sim

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "simulator/engine/exec.h"
+#include "simulator/exec/exec.h"
 
 namespace cs::sim {
 

@@ -9,7 +9,7 @@
 //                  (Boldo, Melquiond).
 //
 // A NaN becomes the positive quiet one.
-#include "simulator/engine/exec_lanes.h"
+#include "simulator/exec/lanes.h"
 
 #include <bit>
 #include <cstring>

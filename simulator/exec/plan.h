@@ -3,8 +3,8 @@
 
 #include <cstring>
 
-#include "simulator/engine/exec.h"
-#include "simulator/engine/exec_memory.h"
+#include "simulator/exec/exec.h"
+#include "simulator/exec/memory.h"
 
 namespace cs::sim {
 
