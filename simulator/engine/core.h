@@ -79,6 +79,7 @@ class Core {
   void bind_input(int queue, int color);
   uint16_t queue_bits(bool output, bool full) const;
   bool queue_empty(int bit) const;
+  int taken_at_start(const Lane& l) const { return l.count + (l.last_pop == uint32_t(now_)); }
   void check_flush();
   uint16_t random_bits();
   uint64_t timestamp(Cycle t) const;

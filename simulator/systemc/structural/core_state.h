@@ -96,6 +96,7 @@ struct CoreState : Surroundings {
     const std::string where = tile.program->where(inst);
     observer.faulted({name, what + (where.empty() ? "" : ", at " + where), at_cycle, at});
     faulted = true;
+    activity.act();
   }
   // An id that the program has computed.
   bool check_id(int id, int limit, const char* what, Cycle t) {

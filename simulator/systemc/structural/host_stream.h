@@ -1,4 +1,5 @@
-// Wavelets between the host and one lane or output of the fabric, at the host's rate (docs/timing.md §11). What lies behind an edge (EdgePort) or in the bend of a streaming color at a PE's ramp (RampStreams) is made of them.
+// Wavelets between the host and one lane or output of the fabric, at the host's rate (docs/timing.md §11). What lies
+// behind an edge (EdgePort) or in the bend of a streaming color at a PE's ramp (RampStreams) is made of them.
 #pragma once
 
 #include <algorithm>

@@ -71,12 +71,6 @@ class StructuralRecorder : public structural::Observer {
   std::vector<Line> tasks, wavelets, prints;
 };
 
-void describe(const RunStatus& s, std::vector<std::string>& out) {
-  // A fault is known by its name, cycle and PE; the words are each model's own.
-  out.push_back(fmt::format("run ends: reason {}, cycle {}, fault '{}' {}", int(s.reason), s.now, s.fault,
-                            s.reason == StopReason::fault ? s.message.substr(0, s.message.find(')') + 1) : ""));
-}
-
 void drive(Device& device, const Experiment& e, Outcome& o) {
   if (e.host)
     e.host(device, o.host);
@@ -118,6 +112,12 @@ std::string difference(const char* what, const std::vector<std::string>& a, cons
 }
 
 }  // namespace
+
+void describe(const RunStatus& s, std::vector<std::string>& out) {
+  // A fault is known by its name, cycle and PE; the words are each model's own.
+  out.push_back(fmt::format("run ends: reason {}, cycle {}, fault '{}' {}", int(s.reason), s.now, s.fault,
+                            s.reason == StopReason::fault ? s.message.substr(0, s.message.find(')') + 1) : ""));
+}
 
 Outcome run_on_engine(const Experiment& e) {
   Outcome o;

@@ -22,12 +22,14 @@ struct Outcome {
 // A host program: what it wants to have compared goes into the strings.
 using HostProgram = std::function<void(Device&, std::vector<std::string>&)>;
 
+void describe(const RunStatus&, std::vector<std::string>&);
+
 struct Experiment {
   Machine machine;
   Program program;
   std::vector<uint8_t> weights;
   HostProgram host;  // empty: run until nothing happens
-  bool memory = true;
+  bool memory = true;  // compare it
 };
 
 Outcome run_on_engine(const Experiment&);
