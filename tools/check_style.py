@@ -61,6 +61,10 @@ def check_own_include(path, target):
         if here in RUNTIME_ORDER and there in RUNTIME_ORDER:
             if RUNTIME_ORDER.index(there) > RUNTIME_ORDER.index(here):
                 return f"runtime/{here} must not include runtime/{there}"
+    if path.startswith("simulator/systemc/structural/") and target.startswith("simulator/engine/"):
+        return "the structural model judges the engine: it shares values (simulator/exec) with it, nothing else"
+    if path.startswith("simulator/exec/") and target.startswith("simulator/") and not target.startswith("simulator/exec/"):
+        return "what instructions do to values knows neither of the models"
     if path.startswith("compiler/mapping/") and target not in CONTRACT:
         if target.startswith(("compiler/kernels/", "compiler/autogen/")):
             return f"mapping knows kernels by their contract, not by {target}"

@@ -128,7 +128,7 @@ void check_relations(const Machine& m, const std::string& where, Diag& diag) {
   require(!m.queues.data_task_on_queue || inputs <= m.task_ids.local_first,
           fmt::format("task_ids.local_first is {}, but data tasks have the ids of the {} input queues",
                       m.task_ids.local_first, inputs));
-  // The last bytes of the address space are registers of the router there (simulator/engine/mapped_registers.h).
+  // The last bytes of the address space are registers of the router there (simulator/exec/mapped_registers.h).
   constexpr int kMappedRegisters = 2 * 0x7E00;
   require(m.arch != Arch::wse2 || m.core.memory_bytes <= kMappedRegisters,
           fmt::format("core.memory_bytes is {}, but on wse2 addresses from {} on are registers of the router",

@@ -117,7 +117,7 @@ struct Builder {
     const size_t before = b.nodes.size();
     for (uint32_t pe = 0; pe < b.tile_of.size(); ++pe) {
       if (b.tile_of[pe] < 0) continue;
-      for (uint32_t rest = world.tiles[size_t(b.tile_of[pe])].routes_named; rest != 0; rest &= rest - 1) {
+      for (uint32_t rest = world.tiles[size_t(b.tile_of[pe])].reroutes; rest != 0; rest &= rest - 1) {
         ColorNode n;
         n.pe = pe;
         n.color = uint8_t(std::countr_zero(rest));

@@ -14,6 +14,7 @@
 #include <bit>
 
 #include "simulator/engine/block.h"
+#include "simulator/exec/mapped_registers.h"
 
 namespace cs::sim {
 
@@ -34,6 +35,7 @@ class Core {
   void issue_scalar(const isa::Inst&, const Decoded&, Cycle t);
   bool scalars_are_plain() const;
   void run_scalars();  // core_scalar.cpp
+  ColorRegisters mapped_color_registers(uint32_t address, Cycle t);
   void issue_mapped(const isa::Inst&, const Decoded&, uint32_t address, Cycle t);
   void issue_jump(const isa::Inst&, const Decoded&, Cycle t);
   bool issue_vector(const isa::Inst&, const Decoded&, Cycle t);
@@ -77,6 +79,7 @@ class Core {
   void bind_input(int queue, int color);
   uint16_t queue_bits(bool output, bool full) const;
   bool queue_empty(int bit) const;
+  int taken_at_start(const Lane& l) const { return l.count + (l.last_pop == uint32_t(now_)); }
   void check_flush();
   uint16_t random_bits();
   uint64_t timestamp(Cycle t) const;

@@ -7,7 +7,6 @@
 #include <bit>
 
 #include "simulator/engine/core.h"
-#include "simulator/engine/mapped_registers.h"
 
 namespace cs::sim {
 namespace {
@@ -168,15 +167,29 @@ bool Core::grow_memory_slow(uint32_t from, uint32_t to) {
   return pe_.memory.holds(from, to);
 }
 
+ColorRegisters Core::mapped_color_registers(uint32_t address, Cycle t) {
+  const int color = mapped_color(address);
+  ColorRegisters registers;
+  if (const ColorNode* n = block_.find_node(pe_.index, color)) {
+    registers.swap_x = block_.config_of(*n).swap_x;
+    registers.swap_y = block_.config_of(*n).swap_y;
+  }
+  registers.read = [this, color](isa::ColorReg reg) { return block_.read_color(pe_.index, color, reg); };
+  registers.write = [this, color, t](isa::ColorReg reg, uint16_t word) {
+    return block_.write_color(pe_.index, color, reg, word, t);
+  };
+  return registers;
+}
+
 // A load or store of a register that is shown as memory.
 void Core::issue_mapped(const isa::Inst& inst, const Decoded& d, uint32_t address, Cycle t) {
   const auto counter = mapped_counter(address);
   if (d.plan.kind == ScalarPlan::Kind::load)
     pe_.regs.r[size_t(inst.args[0].value)] =
-        counter ? read_named(*counter, t).value_or(0) : read_mapped(block_, pe_.index, address);
+        counter ? read_named(*counter, t).value_or(0) : read_mapped(mapped_color_registers(address, t), address);
   else if (counter && *counter != isa::ConfigReg::tsc_mid && *counter != isa::ConfigReg::tsc_high)
     write_named(*counter, value16(inst.args[2]), t);  // its lowest word stands for all
-  else if (!counter && !write_mapped(block_, pe_.index, address, value16(inst.args[2]), t))
+  else if (!counter && !write_mapped(mapped_color_registers(address, t), address, value16(inst.args[2])))
     raise("illegal-instruction", t, pe_.pc,
           "color " + std::to_string(mapped_color(address)) + " has no route at this PE");
   set_result(d, t + d.latency);

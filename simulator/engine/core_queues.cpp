@@ -56,10 +56,13 @@ Lane* Core::output_lane(int queue) const {
   return lane == ~0u ? nullptr : &block_.lanes[lane];
 }
 
+// Of an output queue: its last wavelet has reached the lane of its router.
 bool Core::queue_empty(int bit) const {
   if (bit >= kOutputBit) {
     const Lane* l = output_lane(bit - kOutputBit);
-    return l == nullptr || l->count <= world_.machine.router.lane_depth_wavelets;
+    if (l == nullptr || l->count == 0) return true;
+    return taken_at_start(*l) <= world_.machine.router.lane_depth_wavelets &&
+           entry_wait(block_.lane_back(*l), now_) == 0;
   }
   for (const InputQueue& q : pe_.inputs)
     if (q.id == bit) return q.count == 0;
@@ -74,7 +77,7 @@ uint16_t Core::queue_bits(bool output, bool full) const {
     if (full) {
       set = false;
       const Lane* l = output ? output_lane(queue) : nullptr;
-      if (l) set = l->count >= words[size_t(queue)] + world_.machine.router.lane_depth_wavelets;
+      if (l) set = taken_at_start(*l) >= words[size_t(queue)] + world_.machine.router.lane_depth_wavelets;
       for (const InputQueue& q : pe_.inputs) set |= !output && q.id == queue && q.count >= q.words;
     }
     bits |= uint16_t(set) << queue;
@@ -91,7 +94,11 @@ void Core::check_flush() {
       pe_.flush_done |= 1u << bit;
       activate(isa::kTeardownTask, now_);
     } else if (bit >= kOutputBit) {
-      output_lane(bit - kOutputBit)->flags |= Lane::core_waits;
+      Lane& l = *output_lane(bit - kOutputBit);
+      if (l.count > world_.machine.router.lane_depth_wavelets)
+        l.flags |= Lane::core_waits;
+      else
+        block_.wake(pe_, now_ + std::max<Cycle>(1, entry_wait(block_.lane_back(l), now_)));
     }
   }
 }

@@ -1,7 +1,7 @@
 // Operations on memory with operands of several dimensions, and sums into one place: row by row.
 //
 // The rows of the sources are gathered into a local array, the vector over it is computed in one go
-// (exec_vector.cpp), and the result is scattered. That gives what element order gives if every element lies
+// (simulator/exec/vector.cpp), and the result is scattered. That gives what element order gives if every element lies
 // in its variable and has a value, and if the destination
 //   - never comes back to a place, and a source is either the same walk or lies elsewhere; or
 //   - stands still and is the first source as well: a running value.
@@ -10,7 +10,7 @@
 #include <cstring>
 
 #include "simulator/engine/core.h"
-#include "simulator/engine/exec_memory.h"
+#include "simulator/exec/memory.h"
 
 namespace cs::sim {
 

@@ -3,7 +3,7 @@
 // task, an access that faults, grows the memory or may be one of a mapped register) is left to issue().
 
 #include "simulator/engine/core.h"
-#include "simulator/engine/exec_plan.h"
+#include "simulator/exec/plan.h"
 
 namespace cs::sim {
 namespace {

@@ -4,7 +4,7 @@
 #include <bit>
 
 #include "runtime/isa/bank_cycles.h"
-#include "simulator/engine/calibration.h"
+#include "runtime/isa/silicon_drag.h"
 #include "simulator/engine/core.h"
 
 namespace cs::sim {
@@ -115,7 +115,7 @@ void Core::set_group(VectorOp& op, const isa::Inst& inst, const Decoded& d) {
                       int(op.work_cycles), int(op.group_cycles));
   op.holds_datapath |= cycles_with_banks != int(op.group_cycles);
   op.group_cycles = uint32_t(cycles_with_banks);
-  op.drag = silicon_drag(world_.machine, inst.op, op.group_cycles, op.fabric);
+  op.drag = isa::silicon_drag(world_.machine, inst.op, op.group_cycles, op.fabric);
 }
 
 }  // namespace cs::sim

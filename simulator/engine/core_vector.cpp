@@ -187,11 +187,15 @@ bool Core::output_ready(VectorOp& op, Cursor& c) {
         op.waits = true;
         return false;
       }
+      if (taken_at_start(before) > depth) {
+        op.next = now_ + 1;
+        return false;
+      }
     }
   Lane& l = block_.lanes[c.lane];
   int words = c.queue < m.queues.output_words.size() ? m.queues.output_words[c.queue] : 1;
   int limit = std::min(words + depth, int(l.capacity));
-  int taken = l.count + (l.last_pop == uint32_t(now_));
+  int taken = taken_at_start(l);
   if (taken < limit) {
     last = int8_t(c.color);
     return true;
@@ -302,7 +306,7 @@ uint32_t Core::ramp_limit(const VectorOp& op, uint32_t count) const {
   if (op.dst.kind != Cursor::Kind::fabout) return count;
   const Lane& l = block_.lanes[op.dst.lane];
   const int words = m.queues.output_words[op.dst.queue] + m.router.lane_depth_wavelets;
-  const int room = std::min(words, int(l.capacity)) - l.count - (l.last_pop == uint32_t(now_));
+  const int room = std::min(words, int(l.capacity)) - taken_at_start(l);
   return std::min(count, uint32_t(room) * (op.dst.packed ? 2 : 1) - op.dst.half);
 }
 

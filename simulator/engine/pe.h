@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "runtime/isa/dsd.h"
-#include "simulator/engine/exec.h"
+#include "simulator/exec/exec.h"
 #include "simulator/engine/fabric.h"
 #include "simulator/engine/pe_memory.h"
 #include "simulator/engine/stats.h"
@@ -157,7 +157,7 @@ struct VectorOp {
   uint32_t group = 1;         // elements per group
   uint32_t group_cycles = 1;  // cycles per group
   uint32_t work_cycles = 1;   // of these, those in which elements or memory are at work
-  uint32_t drag = 0;          // more cycles per group, in 1/65536 (calibration.h)
+  uint32_t drag = 0;          // more cycles per group, in 1/65536 (silicon_drag.h)
   uint32_t dragged = 0;       // of these, what is not charged yet
   Cycle next = 0;             // earliest cycle of the next group
   Cycle served = 0;

@@ -9,7 +9,7 @@
 #include <memory>
 #include <span>
 
-#include "simulator/engine/exec_memory.h"
+#include "simulator/exec/memory.h"
 
 namespace cs::sim {
 

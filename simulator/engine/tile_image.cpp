@@ -3,7 +3,7 @@
 // latencies from the machine by cost class; then tasks, queues, segments.
 
 #include "simulator/engine/tile_image.h"
-#include "simulator/engine/mapped_registers.h"
+#include "simulator/exec/route_writes.h"
 
 #include <algorithm>
 
@@ -97,42 +97,6 @@ void place_dsrs(const TileProgram& tile, TileImage& image) {
     while (end > 0 && !used[file][end - 1]) --end;
     for (size_t i = 0; i < end; ++i)
       if (lengths || used[file][i]) image.dsr_place[file][i] = image.dsrs++;
-  }
-}
-
-// Literal `arg` and a register are summed, or joined in another way: an address that only the run knows.
-bool added_to_register(const isa::Inst& inst, size_t arg) {
-  const std::string_view form = isa::row(inst.op).form;
-  for (size_t i = 0; i < form.size(); ++i) {
-    const bool read = form[i] == 'M' || form[i] == 'A' || form[i] == 'B' || form[i] == 'r';
-    const bool value = form[i] != 'M' && i + 1 == form.size() && form.find('M') != form.npos;  // what is stored
-    if (i != arg && read && !value && inst.args[i].kind == isa::OperandKind::reg) return true;
-  }
-  return false;
-}
-
-// Writes to the registers of a color: the color if the address is known, else all. A literal in the range of mapped
-// registers names a color too; where a register is added to it, any color may be meant.
-void find_reroutes(const isa::Inst& inst, const Machine& machine, TileImage& image) {
-  const uint32_t all = uint32_t((uint64_t(1) << machine.router.colors) - 1);
-  const auto name = [&](uint32_t colors) {
-    image.routes_named |= colors;
-    image.reroutes |= colors;
-  };
-  if (inst.op == isa::Op::stcfg16) {
-    const isa::Operand& address = inst.args[0];
-    if (address.kind != isa::OperandKind::imm)
-      name(all);
-    else if (isa::is_color_config(uint32_t(address.value)) && ((address.value & 7) <= int(isa::ColorReg::pos3) ||
-                                                               (address.value & 7) == int(isa::ColorReg::messages)))
-      name(1u << ((address.value - isa::kColorConfig) / 8));
-    return;
-  }
-  if (machine.arch != Arch::wse2) return;
-  for (size_t i = 0; i < inst.args.size(); ++i) {
-    if (inst.args[i].kind != isa::OperandKind::imm) continue;
-    const int color = mapped_color(uint16_t(inst.args[i].value));
-    if (color >= 0) name(added_to_register(inst, i) ? all : 1u << color);
   }
 }
 
@@ -266,7 +230,7 @@ TileImage make_tile_image(const TileProgram& tile, const Machine& machine) {
   image.code.reserve(tile.code.size());
   for (const isa::Inst& inst : tile.code) {
     image.code.push_back(decode(inst, tile, machine));
-    find_reroutes(inst, machine, image);
+    image.reroutes |= routes_written(inst, machine);
   }
   place_dsrs(tile, image);
   find_seen(tile, image);

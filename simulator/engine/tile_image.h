@@ -11,8 +11,8 @@
 
 #include "runtime/machine/machine.h"
 #include "runtime/program/program.h"
-#include "simulator/engine/exec.h"
-#include "simulator/engine/guard.h"
+#include "simulator/exec/exec.h"
+#include "simulator/exec/guard.h"
 
 namespace cs::sim {
 
@@ -65,7 +65,7 @@ struct TileImage {
   int slots = 0;
   uint64_t blocked = 0, activated = 0;
   uint16_t threads_blocked = 0;
-  uint32_t reroutes = 0, routes_named = 0;  // colors whose routes the code may change; those it names
+  uint32_t reroutes = 0;  // colors whose routes the code may change
   uint64_t local_ids = 0;
   std::vector<QueueBinding> inputs;       // in queue order
   std::array<int8_t, widths::kQueues> output_color{};  // color of an output queue, -1: not bound

@@ -10,7 +10,7 @@
 #include <fstream>
 #include <functional>
 
-#include "simulator/engine/exec.h"
+#include "simulator/exec/exec.h"
 #include "tests/bench/bare_lanes.h"
 
 namespace cs::sim::test {

@@ -3,7 +3,7 @@
 
 #include <benchmark/benchmark.h>
 
-#include "simulator/engine/exec.h"
+#include "simulator/exec/exec.h"
 
 namespace cs::sim {
 namespace {

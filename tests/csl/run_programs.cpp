@@ -1,141 +1,24 @@
-// Runs the feature programs of this folder and compares the memory that they leave with what they say of
-// themselves.
-//
-// A program is a file NAME.csl (one PE, function `main` launched) or a folder NAME with layout.csl and PE
-// files. Lines that begin with `//!`, in the file or in layout.csl, say what to do and what must come out:
-//
-//   //! machines: wse2 wse3            default: both
-//   //! params: N:4                    parameters of the layout, as with --params
-//   //! fp16: bf16                     16-bit format, default f16
-//   //! opt-level: 2                   the level whose code `cycles` speaks of, default 0: instructions as written
-//   //! set: x f32 1 2.5 -3            before the launch; `x@1,0` is the symbol of PE (1, 0)
-//   //! launch: main 3 4               in order; the default for NAME.csl is `main` without arguments
-//   //! expect: y i16 1 2 3            after the last launch; a number may have a tolerance: 0.5~1e-3
-//   //! expect wse3: y i16 41          for one machine only
-//   //! cycles: 3 = 3 - 1 + 4 + 48/4   cycles[3] of the array that clock.csl keeps, and the hand calculation
-//   //! cycles: 1@1,0 - 0@0,0 = 5 + 12 the difference of two of them on different PEs; more terms with + and -
-//   //! fault: out-of-bounds           the run ends with this fault
-//   //! error: 7:5: text               it must not compile: position and text of a message, or a part of them
-//
-// Every program is run at levels 0 and 2, and must leave the same values.
-// Values are worked out by hand in the comments of each program. Cycles are read by the programs themselves with
-// clock.csl, which every program may import.
+// Runs the feature programs of this folder (feature_programs.h) and compares the memory that they leave with what they
+// say of themselves.
+#include "feature_programs.h"
+
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest-spi.h>
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
 
-#include "run_csl.h"
-#include "runtime/numerics/numerics.h"
 #include "tests/common/assumed_values.h"
 #include "tools/cs-regress/expression.h"
 
 namespace cs::csl::test {
 namespace {
 
-namespace fs = std::filesystem;
-
-struct Directive {
-  std::string verb, machine, rest;
-  int line = 0;
-};
-
-struct Case {
-  std::string name;  // of the file or folder
-  std::string machine;
-  std::string change = {};  // "core.result_cycles=2"; empty: the machine as it is
-  friend void PrintTo(const Case& c, std::ostream* out) { *out << c.name << " on " << c.machine; }
-};
-
-std::string read(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream out;
-  out << in.rdbuf();
-  return out.str();
-}
-
-std::vector<Directive> directives(const std::string& text) {
-  std::vector<Directive> out;
-  std::istringstream in(text);
-  std::string line;
-  for (int number = 1; std::getline(in, line); ++number) {
-    if (!line.starts_with("//!")) continue;
-    const size_t colon = line.find(':');
-    EXPECT_NE(colon, std::string::npos) << "line " << number << ": //! needs `verb: …`";
-    if (colon == std::string::npos) continue;
-    std::istringstream head(line.substr(3, colon - 3));
-    Directive d;
-    head >> d.verb >> d.machine;
-    d.rest = line.substr(colon + 1);
-    d.rest.erase(0, std::min(d.rest.find_first_not_of(' '), d.rest.size()));
-    d.line = number;
-    out.push_back(d);
-  }
-  return out;
-}
-
-fs::path main_file(const std::string& name) {
-  const fs::path base = fs::path(CS_PROGRAMS_DIR) / name;
-  return fs::is_directory(base) ? base / "layout.csl" : fs::path(base.string() + ".csl");
-}
-
-std::vector<Case> all_cases() {
-  std::vector<std::string> names;
-  for (const auto& entry : fs::recursive_directory_iterator(CS_PROGRAMS_DIR)) {
-    const fs::path relative = fs::relative(entry.path(), CS_PROGRAMS_DIR);
-    if (entry.path().filename() == "layout.csl")
-      names.push_back(relative.parent_path().generic_string());
-    else if (entry.path().extension() == ".csl" && entry.path().filename() != "clock.csl" &&
-             !fs::exists(entry.path().parent_path() / "layout.csl"))
-      names.push_back(fs::path(relative).replace_extension().generic_string());
-  }
-  std::sort(names.begin(), names.end());
-  std::vector<Case> out;
-  for (const std::string& name : names) {
-    std::string machines = "wse2 wse3";
-    for (const Directive& d : directives(read(main_file(name))))
-      if (d.verb == "machines") machines = d.rest;
-    std::istringstream in(machines);
-    for (std::string machine; in >> machine;) out.push_back({name, machine});
-  }
-  return out;
-}
-
-// One number as written, and how far off it may be.
-struct Expected {
-  std::string text;
-  double value = 0, tolerance = 0;
-};
-
-std::vector<Expected> numbers(std::istringstream& in) {
-  std::vector<Expected> out;
-  for (std::string word; in >> word && word[0] != '#';) {
-    Expected e{.text = word};
-    const size_t tilde = word.find('~');
-    e.value = std::strtod(word.c_str(), nullptr);
-    if (tilde != std::string::npos) e.tolerance = std::strtod(word.c_str() + tilde + 1, nullptr);
-    out.push_back(e);
-  }
-  return out;
-}
-
-// "x@1,0" is x of PE (1, 0).
-std::string symbol_and_pe(const std::string& word, Coord& pe) {
-  const size_t at = word.find('@');
-  if (at == std::string::npos) return word;
-  EXPECT_EQ(std::sscanf(word.c_str() + at + 1, "%d,%d", &pe.x, &pe.y), 2) << word;
-  return word.substr(0, at);
-}
-
 // One program on one machine; what is not as it says of itself is a failure of the test.
-class ProgramRun {
+class ProgramRun : public FeatureProgram {
  public:
-  explicit ProgramRun(Case one) : case_(std::move(one)) {}
+  using FeatureProgram::FeatureProgram;
   void check();
 
  private:
@@ -145,78 +28,11 @@ class ProgramRun {
     return level.empty() ? 0 : std::stoi(level[0]->rest);
   }
 
-  void load_files() {
-    const fs::path path = main_file(case_.name);
-    const std::string text = read(path);
-    directives_ = directives(text);
-    files_["clock.csl"] = read(fs::path(CS_PROGRAMS_DIR) / "clock.csl");
-    if (path.filename() == "layout.csl") {
-      for (const auto& entry : fs::directory_iterator(path.parent_path()))
-        files_[entry.path().filename().string()] = read(entry.path());
-      return;
-    }
-    files_["pe.csl"] = text;
-    std::string exports;
-    for (const Directive& d : directives_)
-      if (d.verb == "name") exports += "  @export_name(" + d.rest + ");\n";
-    if (exports.empty()) exports = "  @export_name(\"main\", fn()void);\n";
-    if (!all("cycles").empty()) exports += "  @export_name(\"cycles\", [*]u16, true);\n";
-    files_["layout.csl"] = kOnePe;
-    files_["layout.csl"].insert(files_["layout.csl"].rfind('}'), exports);
-    one_pe_ = true;
-  }
-  std::vector<const Directive*> all(std::string_view verb) const {
-    std::vector<const Directive*> out;
-    for (const Directive& d : directives_)
-      if (d.verb == verb && (d.machine.empty() || d.machine == case_.machine)) out.push_back(&d);
-    return out;
-  }
-  Machine machine() const {
-    Machine m = load(case_.machine);
-    Diag diag;
-    if (!case_.change.empty()) {
-      EXPECT_TRUE(set_machine_value(m, case_.change, diag)) << diag.to_string();
-    }
-    return m;
-  }
-  CslOptions options() const {
-    CslOptions o = options_for(files_);
-    o.opt_level = level_;
-    for (const Directive* d : all("params"))
-      o.params.emplace_back(d->rest.substr(0, d->rest.find(':')), d->rest.substr(d->rest.find(':') + 1));
-    for (const Directive* d : all("fp16"))
-      o.fp16 = d->rest == "bf16" ? Fp16Format::bf16 : d->rest == "cb16" ? Fp16Format::cb16 : Fp16Format::f16;
-    return o;
-  }
-
   void check_errors() {
     Diag diag;
-    const auto p = compile_csl(options(), machine(), diag);
+    const auto p = compile_csl(options(level_), machine(), diag);
     EXPECT_FALSE(p.has_value());
     for (const Directive* d : all("error")) EXPECT_THAT(diag.to_string(), ::testing::HasSubstr(d->rest));
-  }
-
-  void set(CslRun& run, const Directive& d) {
-    std::istringstream in(d.rest);
-    std::string word, type;
-    in >> word >> type;
-    Coord pe;
-    const std::string symbol = symbol_and_pe(word, pe);
-    const auto values = numbers(in);
-    const Fp16Format format = options().fp16;
-    const auto store = [&]<class T>(T, auto convert) {
-      std::vector<T> data;
-      for (const Expected& e : values) data.push_back(T(convert(e.value)));
-      run.set(symbol, data, pe);
-    };
-    if (type == "f32")
-      store(float{}, [](double v) { return v; });
-    else if (type == "f16")
-      store(uint16_t{}, [&](double v) { return numerics::float_to_half(float(v), format); });
-    else if (type == "i32" || type == "u32")
-      store(uint32_t{}, [](double v) { return int64_t(v); });
-    else
-      store(uint16_t{}, [](double v) { return int64_t(v); });
   }
 
   void expect(const CslRun& run, const Directive& d) {
@@ -239,7 +55,7 @@ class ProgramRun {
       take(run.values<uint16_t>(symbol, pe));
     else if (type == "f16")
       for (uint16_t h : run.values<uint16_t>(symbol, pe))
-        got.push_back(double(numerics::half_to_float(h, options().fp16)));
+        got.push_back(double(numerics::half_to_float(h, options(level_).fp16)));
     else
       FAIL() << "line " << d.line << ": type '" << type << "'";
     const auto want = numbers(in);
@@ -283,10 +99,6 @@ class ProgramRun {
     EXPECT_EQ(stamp(run, d.rest.substr(0, equals)), *want) << "line " << d.line << ": " << d.rest;
   }
 
-  Case case_;
-  std::map<std::string, std::string> files_;
-  std::vector<Directive> directives_;
-  bool one_pe_ = false;
   int level_ = 0;
 };
 
@@ -301,22 +113,15 @@ void ProgramRun::check() {
 void ProgramRun::check_at(int level) {
   SCOPED_TRACE(fmt::format("at --opt-level {}", level));
   level_ = level;
-  CslRun run(machine(), options());
+  CslRun run(machine(), options(level_));
   if (::testing::Test::HasFailure()) return;
-  for (const Directive* d : all("set")) set(run, *d);
+  for (const Directive* d : all("set"))
+    set(*d, options(level_).fp16,
+        [&](const std::string& symbol, const auto& data, Coord pe) { run.set(symbol, data, pe); });
   for (const Directive* d : all("fault")) run.expect_fault(d->rest);
-  auto launches = all("launch");
-  const Directive main{.verb = "launch", .rest = "main"};
-  if (launches.empty() && one_pe_) launches.push_back(&main);
-  for (const Directive* d : launches) {
-    std::istringstream in(d->rest);
-    std::string function;
-    in >> function;
-    std::vector<uint32_t> args;
-    for (const Expected& e : numbers(in)) args.push_back(uint32_t(int64_t(e.value)));
-    run.launch(function, args);
-  }
-  if (launches.empty()) run.run();
+  const auto functions = launches();
+  for (const auto& [function, args] : functions) run.launch(function, args);
+  if (functions.empty()) run.run();
   const auto expectations = all("expect");
   if (level == timed_level())
     for (const Directive* d : all("cycles")) expect_cycles(run, *d);
@@ -328,13 +133,6 @@ void ProgramRun::check_at(int level) {
 class Programs : public ::testing::TestWithParam<Case> {};
 
 TEST_P(Programs, LeaveWhatTheySay) { ProgramRun(GetParam()).check(); }
-
-std::string test_name(const ::testing::TestParamInfo<Case>& info) {
-  std::string out = info.param.name + "_" + info.param.machine;
-  for (char& c : out)
-    if (!std::isalnum(uint8_t(c))) c = '_';
-  return out;
-}
 
 // ---- assumptions
 

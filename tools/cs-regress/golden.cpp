@@ -158,7 +158,7 @@ std::map<std::string, Summary> summarise(const std::vector<Result>& results) {
     Summary& s = by_op[r.group];
     ++s.cases;
     s.passed += r.ok ? 1 : 0;
-    s.with_host += r.ok && r.figures && r.figures->uses_host ? 1 : 0;
+    s.with_host += r.ok && r.figures && r.figures->host_operators > 0 ? 1 : 0;
     s.gradients += r.gradients;
     s.right += r.right;
     if (r.check) s.used = std::max(s.used, r.check->used);

@@ -44,6 +44,7 @@ std::vector<std::string> compile_command(const Job& job, const RunOptions& o, co
                                 "--no-baselines"};
   if (!job.policy.empty()) argv.insert(argv.end(), {"--autogen-policy", job.policy});
   if (!job.fabric.empty()) argv.insert(argv.end(), {"--fabric", job.fabric});
+  for (const std::string& set : job.set) argv.insert(argv.end(), {"--set", set});
   for (const auto& [name, value] : job.dims)
     argv.insert(argv.end(), {"--dim", name + "=" + std::to_string(value)});
   if (job.kernel_case) argv.insert(argv.end(), {"--rect", job.kernel_case->rect()});
@@ -96,7 +97,7 @@ Figures figures_from(const json& stats, bool resident) {
   for (const json& op : stats.value("ops", json::array())) {
     const std::string origin = op.value("origin", "?");
     ++origins[origin];
-    f.uses_host = f.uses_host || (origin == "host" && computes(op.value("op", "")));
+    f.host_operators += origin == "host" && computes(op.value("op", "")) ? 1 : 0;
   }
   for (const auto& [origin, count] : origins)
     f.origins += fmt::format("{}{} {}", f.origins.empty() ? "" : ", ", origin, count);
@@ -248,7 +249,7 @@ Result run_job(const Job& given, const RunOptions& options) {
                                                result.figures->interval, result.message);
     result.ok = result.kernel.has_value();
   }
-  if (result.ok && job.wafer_only && result.figures->uses_host) {
+  if (result.ok && job.wafer_only && result.figures->host_operators > 0) {
     result.ok = false;
     result.message = "right, but computed on the host: " + host_reason(stats);
   }

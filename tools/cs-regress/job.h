@@ -15,7 +15,7 @@ struct Figures {
   int kernels = 0;          // instances on the wafer; not in the committed table
   int colors = 0;           // different colors in use
   std::string origins;      // "handwritten 7, autogen 6, host 0" over the operators
-  bool uses_host = false;   // an operator is computed by the host
+  int host_operators = 0;   // computed by the host
   double measured = 0;      // `measure`, where it is not one of these; else 0
   double estimated = 0;     // interval that the compiler expects; of rows of networks
   bool operator==(const Figures&) const = default;

@@ -25,6 +25,7 @@
 #include "tools/cs-regress/names.h"
 #include "tools/cs-regress/network_table.h"
 #include "tools/cs-regress/onnx_table.h"
+#include "tools/cs-regress/policy_table.h"
 #include "tools/cs-regress/suite.h"
 #include "tools/cs-regress/table.h"
 
@@ -35,7 +36,7 @@ struct Options {
   std::string suite, onnx, golden, kgraph, corpus, group, sources,
       machine = "wse2", policy = "medium", work, dtype = "all", use_autogen = "off", paint, table, html;
   int64_t moves = 0;
-  bool update = false, json = false;
+  bool update = false, json = false, policies = false;
   int threads = 0;
   uint64_t seed = 0;
   double timeout = 600;
@@ -231,10 +232,14 @@ std::optional<Work> collect(const Options& o, Diag& diag) {
   return work;
 }
 
-std::vector<Result> run_work(const Options& o, Work& work, Diag& diag) {
+std::vector<Result> run_jobs(const Options& o, const std::vector<Job>& jobs) {
   const Temporary folder((std::filesystem::temp_directory_path() / "cs-regress").string());
   std::filesystem::create_directories(folder.path());
-  auto results = run_all(work.jobs, {executable_folder(), folder.path(), o.timeout}, threads_of(o));
+  return run_all(jobs, {executable_folder(), folder.path(), o.timeout}, threads_of(o));
+}
+
+std::vector<Result> run_work(const Options& o, Work& work, Diag& diag) {
+  auto results = run_jobs(o, work.jobs);
   judge_kernels(results);
   judge_losses(results);
   if (work.table_file.empty()) return results;
@@ -246,10 +251,27 @@ std::vector<Result> run_work(const Options& o, Work& work, Diag& diag) {
   return results;
 }
 
+// --policies: the rows under every policy.
+int compare_policies(const Options& o, const Work& work, cli::Reply& reply) {
+  Diag diag;
+  const auto jobs = jobs_of_policies(work.jobs, diag);
+  reply.show(diag);
+  if (!jobs) return kInputError;
+  const auto results = run_policies(*jobs, [&](const std::vector<Job>& some) { return run_jobs(o, some); });
+  const auto rows = judge_policies(*jobs, results);
+  const auto failed = std::ranges::count_if(rows, [](const PolicyRow& r) { return !r.wrong.empty(); });
+  if (o.json)
+    reply.object(policy_json(rows).dump(1));
+  else
+    reply.text(policy_text(rows) + fmt::format("{} passed, {} failed\n", rows.size() - size_t(failed), failed));
+  return failed > 0 ? kDiffers : kOk;
+}
+
 int run(const Options& o, cli::Reply& reply) {
   const bool suite = !o.suite.empty() && o.corpus.empty();  // --corpus: another list of programs
   if (suite + !o.onnx.empty() + !o.golden.empty() + !o.kgraph.empty() + !o.corpus.empty() != 1)
     throw cli::Usage{"give one of SUITE, --onnx DIR, --golden DIR, --kgraph DIR and --corpus DIR"};
+  if (o.policies && (!suite || o.update)) throw cli::Usage{"--policies takes a SUITE, and has no table to update"};
   reply.show_progress();
   Diag diag;
   if (!o.corpus.empty()) {
@@ -271,6 +293,7 @@ int run(const Options& o, cli::Reply& reply) {
     reply.show(diag);
     return kInputError;
   }
+  if (o.policies) return compare_policies(o, *work, reply);
   const auto results = run_work(o, *work, diag);
   const size_t failed =
       size_t(std::count_if(results.begin(), results.end(), [](const Result& r) { return !r.ok; }));
@@ -301,6 +324,7 @@ int main(int argc, char** argv) {
       "  cs-regress configs/suites/smoke.yaml\n"
       "  cs-regress configs/suites/smoke.yaml --update      accept the figures of this run\n"
       "  cs-regress configs/suites/fidelity.yaml --sources ~/checkouts\n"
+      "  cs-regress configs/suites/networks.yaml --policies --group quick\n"
       "  cs-regress --onnx models -m wse3 --policy aggressive\n"
       "  cs-regress --onnx /usr/share/libonnx-testdata/data --table docs/onnx.md\n"
       "  cs-regress --golden tests/golden/ops --group softmax,layer_norm\n"
@@ -338,6 +362,9 @@ int main(int argc, char** argv) {
   app.add_option("-j,--threads", o.threads, "jobs at a time; 0: one per core")->capture_default_str();
   app.add_option("--timeout", o.timeout, "seconds per tool run")->capture_default_str();
   app.add_option("--seed", o.seed, "--kgraph: of the placer; rows of suites fix their own inputs");
+  app.add_flag("--policies", o.policies,
+               "SUITE: its models under every policy, at the host's costs and at ten times them; a row fails where "
+               "medium is not the fastest, within 2 %");
   app.add_flag("--update", o.update, "write the committed table from this run");
   app.add_flag("--json", o.json, "one JSON object on stdout");
   app.add_option("--html", o.html, "write the summary as a page, failures first");

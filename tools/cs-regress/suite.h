@@ -69,6 +69,7 @@ struct Job {
   JudgeJob judge;       // null: `measure`, `expect` and `result_measure`
   std::string machine = "wse2", policy = "medium", fabric, inputs, check, launch, measure = "cycles";
   std::map<std::string, std::string> params;
+  std::vector<std::string> set;                       // machine.key=value, compiled for
   int iterations = 0;                                 // of cs-sim; 0: what the inputs hold
   double baseline_interval = 0;                       // cycles; 0: none, the build of then could not run it
   bool network = false, joins = false;                // a row of the table of networks; one that branches

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "compiler/csl/mir.h"
-#include "simulator/engine/exec.h"
+#include "simulator/exec/exec.h"
 
 namespace cs::csl::test {
 

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/isa/isa.h"
-#include "simulator/engine/exec.h"
+#include "simulator/exec/exec.h"
 
 namespace cs::sim {
 namespace {

@@ -7,8 +7,8 @@
 
 #include <gtest/gtest.h>
 
-#include "simulator/engine/exec.h"
-#include "simulator/engine/exec_lanes.h"
+#include "simulator/exec/exec.h"
+#include "simulator/exec/lanes.h"
 
 namespace cs::sim {
 namespace {

@@ -1,0 +1,58 @@
+// The feature programs of tests/csl on both models: all that compile fit into 32 x 32 PEs.
+#include <algorithm>
+
+#include "tests/csl/feature_programs.h"
+#include "tests/unit/structural/outcome.h"
+
+namespace cs::csl::test {
+namespace {
+
+namespace sim = cs::sim::test;
+
+class Features : public ::testing::TestWithParam<Case> {};
+
+const TileProgram& tile_at(const Program& p, Coord c) {
+  for (const TileRect& r : p.rects)
+    if (r.rect.contains(c)) return p.tiles[r.tile];
+  return p.tiles.front();
+}
+
+sim::HostProgram host_program(const FeatureProgram& feature, const Program& p, Fp16Format format) {
+  return [&feature, &p, format](Device& device, std::vector<std::string>& out) {
+    for (const Directive* d : feature.all("set"))
+      feature.set(*d, format, [&](const std::string& name, const auto& data, Coord pe) {
+        const Coord at{p.user.x + pe.x, p.user.y + pe.y};
+        const Symbol* s = tile_at(p, at).symbol(name);
+        const auto* bytes = reinterpret_cast<const uint8_t*>(data.data());
+        if (s != nullptr) device.write(at, s->address, {bytes, data.size() * sizeof(data[0])});
+      });
+    const auto functions = feature.launches();
+    for (const auto& [function, args] : functions) {
+      Diag diag;
+      device.launch(function, args, p.user, device.now(), diag);
+      sim::describe(device.run({}), out);
+    }
+    if (functions.empty()) sim::describe(device.run({}), out);
+  };
+}
+
+TEST_P(Features, agree) {
+  FeatureProgram feature(GetParam());
+  feature.load_files();
+  if (!feature.all("error").empty()) GTEST_SKIP() << "it must not compile";
+  for (int level : {0, 2}) {
+    const Machine machine = feature.machine();
+    const CslOptions options = feature.options(level);
+    Diag diag;
+    const auto program = compile_csl(options, machine, diag);
+    ASSERT_TRUE(program.has_value()) << diag.to_string();
+    const sim::HostProgram host = host_program(feature, *program, options.fp16);
+    // What memory holds after a fault is not part of the law.
+    EXPECT_EQ(sim::compare({machine, *program, {}, host, feature.all("fault").empty()}), "") << "level " << level;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Csl, Features, ::testing::ValuesIn(all_cases()), test_name);
+
+}  // namespace
+}  // namespace cs::csl::test
