@@ -1,21 +1,5 @@
 // Runs the feature programs of this folder and compares the memory that they leave with what they say of
-// themselves.
-//
-// A program is a file NAME.csl (one PE, function `main` launched) or a folder NAME with layout.csl and PE
-// files. Lines that begin with `//!`, in the file or in layout.csl, say what to do and what must come out:
-//
-//   //! machines: wse2 wse3            default: both
-//   //! params: N:4                    parameters of the layout, as with --params
-//   //! fp16: bf16                     16-bit format, default f16
-//   //! opt-level: 2                   the level whose code `cycles` speaks of, default 0: instructions as written
-//   //! set: x f32 1 2.5 -3            before the launch; `x@1,0` is the symbol of PE (1, 0)
-//   //! launch: main 3 4               in order; the default for NAME.csl is `main` without arguments
-//   //! expect: y i16 1 2 3            after the last launch; a number may have a tolerance: 0.5~1e-3
-//   //! expect wse3: y i16 41          for one machine only
-//   //! cycles: 3 = 3 - 1 + 4 + 48/4   cycles[3] of the array that clock.csl keeps, and the hand calculation
-//   //! cycles: 1@1,0 - 0@0,0 = 5 + 12 the difference of two of them on different PEs; more terms with + and -
-//   //! fault: out-of-bounds           the run ends with this fault
-//   //! error: 7:5: text               it must not compile: position and text of a message, or a part of them
+// themselves (directives.h).
 //
 // Every program is run at levels 0 and 2, and must leave the same values.
 // Values are worked out by hand in the comments of each program. Cycles are read by the programs themselves with
@@ -33,17 +17,13 @@
 #include "run_csl.h"
 #include "runtime/numerics/numerics.h"
 #include "tests/common/assumed_values.h"
+#include "tests/csl/directives.h"
 #include "tools/cs-regress/expression.h"
 
 namespace cs::csl::test {
 namespace {
 
 namespace fs = std::filesystem;
-
-struct Directive {
-  std::string verb, machine, rest;
-  int line = 0;
-};
 
 struct Case {
   std::string name;  // of the file or folder
@@ -57,26 +37,6 @@ std::string read(const fs::path& path) {
   std::ostringstream out;
   out << in.rdbuf();
   return out.str();
-}
-
-std::vector<Directive> directives(const std::string& text) {
-  std::vector<Directive> out;
-  std::istringstream in(text);
-  std::string line;
-  for (int number = 1; std::getline(in, line); ++number) {
-    if (!line.starts_with("//!")) continue;
-    const size_t colon = line.find(':');
-    EXPECT_NE(colon, std::string::npos) << "line " << number << ": //! needs `verb: …`";
-    if (colon == std::string::npos) continue;
-    std::istringstream head(line.substr(3, colon - 3));
-    Directive d;
-    head >> d.verb >> d.machine;
-    d.rest = line.substr(colon + 1);
-    d.rest.erase(0, std::min(d.rest.find_first_not_of(' '), d.rest.size()));
-    d.line = number;
-    out.push_back(d);
-  }
-  return out;
 }
 
 fs::path main_file(const std::string& name) {
@@ -104,32 +64,6 @@ std::vector<Case> all_cases() {
     for (std::string machine; in >> machine;) out.push_back({name, machine});
   }
   return out;
-}
-
-// One number as written, and how far off it may be.
-struct Expected {
-  std::string text;
-  double value = 0, tolerance = 0;
-};
-
-std::vector<Expected> numbers(std::istringstream& in) {
-  std::vector<Expected> out;
-  for (std::string word; in >> word && word[0] != '#';) {
-    Expected e{.text = word};
-    const size_t tilde = word.find('~');
-    e.value = std::strtod(word.c_str(), nullptr);
-    if (tilde != std::string::npos) e.tolerance = std::strtod(word.c_str() + tilde + 1, nullptr);
-    out.push_back(e);
-  }
-  return out;
-}
-
-// "x@1,0" is x of PE (1, 0).
-std::string symbol_and_pe(const std::string& word, Coord& pe) {
-  const size_t at = word.find('@');
-  if (at == std::string::npos) return word;
-  EXPECT_EQ(std::sscanf(word.c_str() + at + 1, "%d,%d", &pe.x, &pe.y), 2) << word;
-  return word.substr(0, at);
 }
 
 // One program on one machine; what is not as it says of itself is a failure of the test.
@@ -160,15 +94,18 @@ class ProgramRun {
     for (const Directive& d : directives_)
       if (d.verb == "name") exports += "  @export_name(" + d.rest + ");\n";
     if (exports.empty()) exports = "  @export_name(\"main\", fn()void);\n";
-    if (!all("cycles").empty()) exports += "  @export_name(\"cycles\", [*]u16, true);\n";
+    if (!all("cycles").empty() || !all("published").empty()) exports += "  @export_name(\"cycles\", [*]u16, true);\n";
     files_["layout.csl"] = kOnePe;
     files_["layout.csl"].insert(files_["layout.csl"].rfind('}'), exports);
     one_pe_ = true;
   }
+  bool speaks_of(std::string_view verb, const Directive& d) const {
+    return d.verb == verb && (d.machine.empty() || d.machine == case_.machine);
+  }
   std::vector<const Directive*> all(std::string_view verb) const {
     std::vector<const Directive*> out;
     for (const Directive& d : directives_)
-      if (d.verb == verb && (d.machine.empty() || d.machine == case_.machine)) out.push_back(&d);
+      if (speaks_of(verb, d)) out.push_back(&d);
     return out;
   }
   Machine machine() const {
@@ -283,6 +220,19 @@ class ProgramRun {
     EXPECT_EQ(stamp(run, d.rest.substr(0, equals)), *want) << "line " << d.line << ": " << d.rest;
   }
 
+  // `next`: what stands behind it, which may say why it is missed.
+  void expect_published(const CslRun& run, const Directive& d, const Directive* next) {
+    const auto p = published(d);
+    ASSERT_TRUE(p.has_value()) << "line " << d.line << ": published: NUMBER [per STEPS] = WHAT";
+    const double ours = stamp(run, p->what) / std::max(1, p->steps);
+    const bool missed = next != nullptr && next->verb == "missed";
+    if (missed) {
+      EXPECT_FALSE(next->rest.empty()) << "line " << next->line << ": missed: why";
+    }
+    EXPECT_EQ(std::abs(ours - p->value) > p->tolerance(), missed)
+        << "line " << d.line << ": " << ours << " cycles, published are " << p->value << " within " << p->tolerance();
+  }
+
   Case case_;
   std::map<std::string, std::string> files_;
   std::vector<Directive> directives_;
@@ -318,8 +268,12 @@ void ProgramRun::check_at(int level) {
   }
   if (launches.empty()) run.run();
   const auto expectations = all("expect");
-  if (level == timed_level())
+  if (level == timed_level()) {
     for (const Directive* d : all("cycles")) expect_cycles(run, *d);
+    for (size_t i = 0; i < directives_.size(); ++i)
+      if (speaks_of("published", directives_[i]))
+        expect_published(run, directives_[i], i + 1 < directives_.size() ? &directives_[i + 1] : nullptr);
+  }
   EXPECT_FALSE(expectations.empty() && all("cycles").empty() && all("fault").empty())
       << "a program without `//! expect:`";
   for (const Directive* d : expectations) expect(run, *d);
