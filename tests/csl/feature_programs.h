@@ -1,20 +1,4 @@
-// Feature programs: which there are, what they say of themselves, and how they are compiled.
-//
-// A program is a file NAME.csl (one PE, function `main` launched) or a folder NAME with layout.csl and PE
-// files. Lines that begin with `//!`, in the file or in layout.csl, say what to do and what must come out:
-//
-//   //! machines: wse2 wse3            default: both
-//   //! params: N:4                    parameters of the layout, as with --params
-//   //! fp16: bf16                     16-bit format, default f16
-//   //! opt-level: 2                   the level whose code `cycles` speaks of, default 0: instructions as written
-//   //! set: x f32 1 2.5 -3            before the launch; `x@1,0` is the symbol of PE (1, 0)
-//   //! launch: main 3 4               in order; the default for NAME.csl is `main` without arguments
-//   //! expect: y i16 1 2 3            after the last launch; a number may have a tolerance: 0.5~1e-3
-//   //! expect wse3: y i16 41          for one machine only
-//   //! cycles: 3 = 3 - 1 + 4 + 48/4   cycles[3] of the array that clock.csl keeps, and the hand calculation
-//   //! cycles: 1@1,0 - 0@0,0 = 5 + 12 the difference of two of them on different PEs; more terms with + and -
-//   //! fault: out-of-bounds           the run ends with this fault
-//   //! error: 7:5: text               it must not compile: position and text of a message, or a part of them
+// Feature programs: which there are, what they say of themselves (directives.h), and how they are compiled.
 //
 // Every program is run at levels 0 and 2, and must leave the same values.
 // Values are worked out by hand in the comments of each program. Cycles are read by the programs themselves with
@@ -27,15 +11,11 @@
 
 #include "run_csl.h"
 #include "runtime/numerics/numerics.h"
+#include "tests/csl/directives.h"
 
 namespace cs::csl::test {
 
 namespace fs = std::filesystem;
-
-struct Directive {
-  std::string verb, machine, rest;
-  int line = 0;
-};
 
 struct Case {
   std::string name;  // of the file or folder
@@ -49,26 +29,6 @@ inline std::string read(const fs::path& path) {
   std::ostringstream out;
   out << in.rdbuf();
   return out.str();
-}
-
-inline std::vector<Directive> directives(const std::string& text) {
-  std::vector<Directive> out;
-  std::istringstream in(text);
-  std::string line;
-  for (int number = 1; std::getline(in, line); ++number) {
-    if (!line.starts_with("//!")) continue;
-    const size_t colon = line.find(':');
-    EXPECT_NE(colon, std::string::npos) << "line " << number << ": //! needs `verb: …`";
-    if (colon == std::string::npos) continue;
-    std::istringstream head(line.substr(3, colon - 3));
-    Directive d;
-    head >> d.verb >> d.machine;
-    d.rest = line.substr(colon + 1);
-    d.rest.erase(0, std::min(d.rest.find_first_not_of(' '), d.rest.size()));
-    d.line = number;
-    out.push_back(d);
-  }
-  return out;
 }
 
 inline fs::path main_file(const std::string& name) {
@@ -98,32 +58,6 @@ inline std::vector<Case> all_cases() {
   return out;
 }
 
-// One number as written, and how far off it may be.
-struct Expected {
-  std::string text;
-  double value = 0, tolerance = 0;
-};
-
-inline std::vector<Expected> numbers(std::istringstream& in) {
-  std::vector<Expected> out;
-  for (std::string word; in >> word && word[0] != '#';) {
-    Expected e{.text = word};
-    const size_t tilde = word.find('~');
-    e.value = std::strtod(word.c_str(), nullptr);
-    if (tilde != std::string::npos) e.tolerance = std::strtod(word.c_str() + tilde + 1, nullptr);
-    out.push_back(e);
-  }
-  return out;
-}
-
-// "x@1,0" is x of PE (1, 0).
-inline std::string symbol_and_pe(const std::string& word, Coord& pe) {
-  const size_t at = word.find('@');
-  if (at == std::string::npos) return word;
-  EXPECT_EQ(std::sscanf(word.c_str() + at + 1, "%d,%d", &pe.x, &pe.y), 2) << word;
-  return word.substr(0, at);
-}
-
 // One of them on one machine.
 class FeatureProgram {
  public:
@@ -144,15 +78,18 @@ class FeatureProgram {
     for (const Directive& d : directives_)
       if (d.verb == "name") exports += "  @export_name(" + d.rest + ");\n";
     if (exports.empty()) exports = "  @export_name(\"main\", fn()void);\n";
-    if (!all("cycles").empty()) exports += "  @export_name(\"cycles\", [*]u16, true);\n";
+    if (!all("cycles").empty() || !all("published").empty()) exports += "  @export_name(\"cycles\", [*]u16, true);\n";
     files_["layout.csl"] = kOnePe;
     files_["layout.csl"].insert(files_["layout.csl"].rfind('}'), exports);
     one_pe_ = true;
   }
+  bool speaks_of(std::string_view verb, const Directive& d) const {
+    return d.verb == verb && (d.machine.empty() || d.machine == case_.machine);
+  }
   std::vector<const Directive*> all(std::string_view verb) const {
     std::vector<const Directive*> out;
     for (const Directive& d : directives_)
-      if (d.verb == verb && (d.machine.empty() || d.machine == case_.machine)) out.push_back(&d);
+      if (speaks_of(verb, d)) out.push_back(&d);
     return out;
   }
   Machine machine() const {

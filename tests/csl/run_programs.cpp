@@ -99,6 +99,19 @@ class ProgramRun : public FeatureProgram {
     EXPECT_EQ(stamp(run, d.rest.substr(0, equals)), *want) << "line " << d.line << ": " << d.rest;
   }
 
+  // `next`: what stands behind it, which may say why it is missed.
+  void expect_published(const CslRun& run, const Directive& d, const Directive* next) {
+    const auto p = published(d);
+    ASSERT_TRUE(p.has_value()) << "line " << d.line << ": published: NUMBER [per STEPS] = WHAT";
+    const double ours = stamp(run, p->what) / std::max(1, p->steps);
+    const bool missed = next != nullptr && next->verb == "missed";
+    if (missed) {
+      EXPECT_FALSE(next->rest.empty()) << "line " << next->line << ": missed: why";
+    }
+    EXPECT_EQ(std::abs(ours - p->value) > p->tolerance(), missed)
+        << "line " << d.line << ": " << ours << " cycles, published are " << p->value << " within " << p->tolerance();
+  }
+
   int level_ = 0;
 };
 
@@ -123,8 +136,12 @@ void ProgramRun::check_at(int level) {
   for (const auto& [function, args] : functions) run.launch(function, args);
   if (functions.empty()) run.run();
   const auto expectations = all("expect");
-  if (level == timed_level())
+  if (level == timed_level()) {
     for (const Directive* d : all("cycles")) expect_cycles(run, *d);
+    for (size_t i = 0; i < directives_.size(); ++i)
+      if (speaks_of("published", directives_[i]))
+        expect_published(run, directives_[i], i + 1 < directives_.size() ? &directives_[i + 1] : nullptr);
+  }
   EXPECT_FALSE(expectations.empty() && all("cycles").empty() && all("fault").empty())
       << "a program without `//! expect:`";
   for (const Directive* d : expectations) expect(run, *d);
