@@ -1,5 +1,6 @@
 // The form of a network under medium: the fastest by estimate, as it simulates, in plans, and only where it is left to
 // the compiler.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
@@ -35,6 +36,16 @@ TEST_F(NetworkForms, MediumIsNotSlowerThanTheOtherPolicies) {
     EXPECT_LE(medium, 1.02 * interval(network, "disabled")) << network;
     EXPECT_LE(medium, 1.02 * interval(network, "aggressive")) << network;
   }
+}
+
+// The form that is taken has the interval that cs-sim finds, whatever the inputs are.
+TEST_F(NetworkForms, ATrialSaysWhatCsSimSays) {
+  const ChildResult made =
+      run("cs-compile", {folder("squeezenet") + "model.onnx", "--no-baselines", "-o", path("p.csp")});
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  const double taken = interval("squeezenet", "medium");
+  EXPECT_THAT(made.out, HasSubstr(fmt::format(": {:.0f} against ", taken)));
+  EXPECT_THAT(made.out, HasSubstr("both tried out"));
 }
 
 TEST_F(NetworkForms, ThePlanSaysWhich) {

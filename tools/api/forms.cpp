@@ -2,64 +2,142 @@
 #include "tools/api/forms.h"
 
 #include <algorithm>
-#include <map>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "compiler/mapping/place_network.h"
+#include "runtime/support/parallel.h"
 #include "runtime/support/progress.h"
+#include "tools/api/trial.h"
 
 namespace cs::api {
 
 namespace {
 
+using passes::Form;
+
 constexpr size_t kMostKernels = 128;
 constexpr int64_t kMostPes = 16'384;
-// Another form must bring so much: walked gains of 5 and 6 % were 0 and 1 % when simulated (llama_block, densenet), and
-// the first sample took up to a third longer.
-constexpr double kWorth = 1.07;
-
-// The network as far as its estimate by formulas; nothing if it has no place, is too slow, or is not weighed.
-std::optional<Formed> map_form(CompileOptions options, passes::Form form, double too_slow, const Start& start,
-                               const Machine& machine) {
-  Formed f = begin_form(form, start, machine);
-  options.only_estimate = true;
-  options.too_slow = too_slow;
-  const bool made = compile_form(options, {}, start, f) && f.out.mapped;
-  if (!made || f.out.mapped->too_slow || !tries_forms(*f.out.mapped)) return std::nullopt;
-  return f;
-}
-
+// Another form must bring so much by estimate: walked gains of 5 and 6 % were 0 and 1 % when simulated (llama_block,
+// densenet), and the first sample took up to a third longer. As it was tried out, the interval must not be longer, and
+// what it is shorter by must not cost as much of the first sample: their product must be smaller by something.
+constexpr double kWorth = 1.07, kWorthTried = 1.01;
 // The formulas are of code as it is written; of the same network in two forms they are off by up to a tenth
 // more for the one than for the other. A form that is slower by more is not compiled.
 constexpr double kNear = 1.1;
+// Of a trial: PEs at work times cycles. The engine takes 25 to 55 ns for each.
+constexpr double kMostWork = 64e6;
+// A trial that takes so many times as long as was estimated is not waited for.
+constexpr double kPatience = 20;
+
+bool walks(const Formed& f) { return f.out.mapped->placed && f.out.program; }
 
 FormCycles cycles_of(const Formed& f) {
   const mapping::Mapped& m = *f.out.mapped;
   FormCycles c{m.estimate.planned_cycles};
-  if (!m.placed || !f.out.program) return c;
-  c.walked = m.estimate.interval_cycles;
+  if (walks(f)) c.walked = m.estimate.interval_cycles;
   return c;
 }
 
-bool is_better(const FormCycles& made, const FormCycles& best) {
-  if (!made.walked || !best.walked) return made.planned > 0 && made.planned * kWorth < best.planned;
-  return *made.walked > 0 && *made.walked * kWorth < *best.walked;
+double by(Judge judge, const FormCycles& c) {
+  return judge == Judge::trials ? c.tried->interval : judge == Judge::walks ? *c.walked : c.planned;
 }
 
-std::string benefit(const FormCycles& made, const FormCycles& joined) {
-  const bool walked = made.walked && joined.walked;
-  const double is = walked ? *made.walked : made.planned, was = walked ? *joined.walked : joined.planned;
+bool is_better(Judge judge, const FormCycles& made, const FormCycles& best) {
+  const double is = by(judge, made), was = by(judge, best);
+  if (judge != Judge::trials) return is > 0 && is * kWorth < was;
+  return is <= was && is * made.tried->first * kWorthTried < was * best.tried->first;
+}
+
+// The surest of what all of them have.
+Judge judge_of(const std::map<Form, FormCycles>& forms) {
+  const auto all_have = [&](auto cycles) {
+    return std::ranges::all_of(forms, [&](const auto& f) { return (f.second.*cycles).has_value(); });
+  };
+  return all_have(&FormCycles::tried) ? Judge::trials : all_have(&FormCycles::walked) ? Judge::walks : Judge::formulas;
+}
+
+std::string benefit(Judge judge, double is, double was) {
   return fmt::format(
-      "beneficial by {:.0f} cycles: {:.0f} against {:.0f} of the network with every choice made for itself",
-      was - is, is, was);
+      "beneficial by {:.0f} cycles: {:.0f} against {:.0f} of the network with every choice made for itself{}", was - is,
+      is, was, judge == Judge::trials ? ", both tried out" : "");
 }
 
 // Are they the same kernels on the same PEs?
 bool same_text(const mapping::Mapped& a, const mapping::Mapped& b) {
   return a.layout == b.layout && a.files == b.files;
 }
+
+// The forms that are near the best by formulas, as programs.
+class Forms {
+ public:
+  Forms(const CompileOptions& options, const Start& start, const Formed& joined)
+      : options_(options), start_(start), machine_(joined.out.machine) {
+    if (!joined.out.mapped)
+      add(Form::joined, options.too_slow);
+    else if (tries_forms(*joined.out.mapped))
+      taken_ = &joined, cycles_.emplace(Form::joined, cycles_of(joined));
+    if (cycles_.empty()) return;
+    for (const Form form : {Form::apart, Form::generated}) add(form, too_slow(best(), judge_of(cycles_)));
+    if (cycles_.size() > 1) try_out_all();
+  }
+
+  const std::map<Form, FormCycles>& cycles() const { return cycles_; }
+  Formed& made(Form form) { return made_.at(form); }
+
+ private:
+  const Formed& at(Form form) const { return form == Form::joined && taken_ ? *taken_ : made_.at(form); }
+  const FormCycles& best() const {
+    return std::ranges::min_element(cycles_, {}, [](const auto& f) { return f.second.planned; })->second;
+  }
+
+  // Nothing if it has no place, does not become a program, is too slow by the formulas, or is another one again.
+  void add(Form form, double most) {
+    const progress::Within quarter(from_, from_ + 0.25);  // of what is left of the work
+    from_ += 0.25;
+    Formed f = begin_form(form, start_, machine_);
+    CompileOptions options = options_;
+    options.only_estimate = true;
+    options.too_slow = most;
+    const bool made = compile_form(options, {}, start_, f) && f.out.mapped;
+    if (!made || f.out.mapped->too_slow || !tries_forms(*f.out.mapped) ||
+        f.out.mapped->estimate.planned_cycles >= most)
+      return;
+    for (const auto& [other, unused] : cycles_)
+      if (same_text(*f.out.mapped, *at(other).out.mapped)) return;
+    if (!finish_form(options_, {}, start_, f)) return;
+    cycles_.emplace(form, cycles_of(f));
+    made_.insert_or_assign(form, std::move(f));
+  }
+
+  // All of them, or none if that would take long.
+  void try_out_all() {
+    for (const auto& [form, cycles] : cycles_) {
+      const Formed& f = at(form);
+      const double work = double(f.out.mapped->figures.area) * kTrialSamples * f.out.mapped->estimate.interval_cycles;
+      if (!walks(f) || work > kMostWork) return;
+    }
+    std::vector<Form> forms;
+    for (const auto& [form, cycles] : cycles_) forms.push_back(form);
+    std::vector<std::optional<Trial>> tried(forms.size());
+    Workers(options_.threads).for_each(forms.size(), [&](size_t i) {
+      const Formed& f = at(forms[i]);
+      tried[i] = try_out(*f.out.program, f.out.mapped->weights, machine_,
+                         kPatience * kTrialSamples * f.out.mapped->estimate.interval_cycles);
+    });
+    for (size_t i = 0; i < forms.size(); ++i) cycles_.at(forms[i]).tried = tried[i];
+  }
+
+  const CompileOptions& options_;
+  const Start& start_;
+  const Machine machine_;
+  const Formed* taken_ = nullptr;
+  double from_ = 0;
+  std::map<Form, FormCycles> cycles_;
+  std::map<Form, Formed> made_;
+};
 
 }  // namespace
 
@@ -75,45 +153,30 @@ bool tries_forms(const mapping::Mapped& m) {
   return kernels > 1 && kernels <= kMostKernels && pes <= kMostPes && m.estimate.interval_cycles > 0;
 }
 
-FormChoice choose_form(const FormCycles& joined, const EstimateForm& estimate) {
+double too_slow(const FormCycles& best, Judge judge) {
+  return best.planned * (judge == Judge::formulas ? 1 / kWorth : kNear);
+}
+
+FormChoice choose_form(const std::map<Form, FormCycles>& forms) {
   FormChoice choice;
-  FormCycles best = joined;
-  for (passes::Form form : {passes::Form::apart, passes::Form::generated}) {
-    const double most = best.planned * (joined.walked ? kNear : 1 / kWorth);
-    const std::optional<FormCycles> made = estimate(form, most);
-    if (!made || !is_better(*made, best)) continue;
-    best = *made;
-    choice = {form, benefit(*made, joined)};
-  }
+  const Judge judge = judge_of(forms);
+  const FormCycles& joined = forms.at(Form::joined);
+  for (const auto& [form, cycles] : forms)
+    if (is_better(judge, cycles, forms.at(choice.form)))
+      choice = {form, benefit(judge, by(judge, cycles), by(judge, joined))};
   return choice;
 }
 
 void take_best_form(const CompileOptions& options, const passes::PipelineOptions& pipeline,
                     const Start& start, Formed& taken) {
   Stopwatch watch;
-  double from = 0;  // each is a quarter of what is left of the work
-  std::map<passes::Form, Formed> made;
-  const auto estimate = [&](passes::Form form, double too_slow) -> std::optional<FormCycles> {
-    const progress::Within quarter(from, from + 0.25);
-    from += 0.25;
-    std::optional<Formed> f = map_form(options, form, too_slow, start, taken.out.machine);
-    if (!f || f->out.mapped->estimate.planned_cycles >= too_slow) return std::nullopt;
-    if (taken.out.mapped && same_text(*f->out.mapped, *taken.out.mapped)) return std::nullopt;
-    if (!finish_form(options, {}, start, *f)) return std::nullopt;
-    const FormCycles cycles = cycles_of(*f);
-    made.insert_or_assign(form, std::move(*f));
-    return cycles;
-  };
-  const std::optional<mapping::Mapped>& mapped = taken.out.mapped;
-  const std::optional<FormCycles> joined = !mapped ? estimate(passes::Form::joined, options.too_slow)
-                                           : tries_forms(*mapped) ? std::optional(cycles_of(taken))
-                                                                  : std::nullopt;
-  if (!joined) return;
-  const FormChoice choice = choose_form(*joined, estimate);
+  Forms forms(options, start, taken);
+  if (forms.cycles().empty()) return;
+  const FormChoice choice = choose_form(forms.cycles());
   const double spent = watch.seconds();
-  if (choice.form != passes::Form::joined) {
-    const progress::Within last(from, 1);
-    Formed& best = made.at(choice.form);
+  if (choice.form != Form::joined) {
+    const progress::Within last(0.75, 1);
+    Formed& best = forms.made(choice.form);
     // Who wants to see what passes do sees them once, in the form that is taken.
     const bool seen = !pipeline.stop_after.empty() || !pipeline.dump_after.empty();
     if (!seen || finish_form(options, pipeline, start, best)) {

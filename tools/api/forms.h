@@ -1,22 +1,22 @@
 // Forms of a network: the same operators as other kernels. Choices for single kernels know little of what
 // waiting costs where paths meet, of what could be joined if it were generated, and of what the CSL half
-// makes of a kernel's text; so the network is compiled in each form, and the one with the least estimated
-// interval is taken.
+// makes of a kernel's text; so the network is compiled in each form, and the fastest one is taken.
 //
 //   joined      operators as policy and fusion choose them, one by one
 //   apart       no regions: what they joined computes at the same time
 //   generated   no kernels of the library where they can be generated: more can be joined
 //
-// Formulas say which forms are near enough to the best; of those there is tile code, and the walks over it
-// (compiler/mapping/refine.cpp) decide.
+// Formulas say which forms are near enough to the best to be compiled. Of those a small network is tried out for some
+// samples (trial.h); where that would take long, walks over the tile code (compiler/mapping/refine.cpp) decide.
 #pragma once
 
-#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 
 #include "tools/api/api.h"
 #include "tools/api/ladder.h"
+#include "tools/api/trial.h"
 
 namespace cs::api {
 
@@ -26,19 +26,23 @@ bool tries_forms(const CompileOptions&);
 // Is the network small enough? Compiling it in another form takes as long as compiling it.
 bool tries_forms(const mapping::Mapped&);
 
-// The network's interval, by formulas and by walks; several copies of a network are not walked.
+// The network's interval: by formulas; by walks, which several copies of a network have none of; as it was tried out.
 struct FormCycles {
   double planned = 0;
   std::optional<double> walked = {};
+  std::optional<Trial> tried = {};
 };
+// How forms are compared: all of them were tried out, all were walked, or there are only formulas.
+enum class Judge : uint8_t { formulas, walks, trials };
+// A form that takes so many cycles by the formulas, or more, is not worth to be compiled.
+double too_slow(const FormCycles& best, Judge);
+
 struct FormChoice {
   passes::Form form = passes::Form::joined;
   std::string why;  // empty: nothing is better
 };
-// Compiles the network in another form. Nothing if it has no place, does not become a program, or takes
-// `too_slow` cycles by the formulas.
-using EstimateForm = std::function<std::optional<FormCycles>(passes::Form, double too_slow)>;
-FormChoice choose_form(const FormCycles& joined, const EstimateForm& estimate);
+// Of these, of which one is joined.
+FormChoice choose_form(const std::map<passes::Form, FormCycles>&);
 
 // `taken` is the one with every choice for itself, and then the one that is best by estimate.
 void take_best_form(const CompileOptions&, const passes::PipelineOptions&, const Start&, Formed& taken);

@@ -1,86 +1,98 @@
-// Which form of a network is taken: by walks over tile code where there is some, by formulas where there is
-// none.
+// Which form of a network is taken: by trials where all forms were tried out, by walks over tile code where there is
+// some, by formulas where there is none.
 #include "tools/api/forms.h"
 
 #include <gtest/gtest.h>
 
-#include <map>
 
 namespace cs::api {
 namespace {
 
 using passes::Form;
 
-// Answers of other forms, as if they had been compiled; and what was asked.
-struct Others {
-  std::map<Form, FormCycles> forms;
-  std::map<Form, double> most = {};  // the `too_slow` of each question
+// With a first sample that takes as long whatever the interval is.
+Trial tried(double interval) { return {interval, 10'000}; }
 
-  FormChoice choose(const FormCycles& joined) {
-    return choose_form(joined, [&](Form form, double too_slow) -> std::optional<FormCycles> {
-      most[form] = too_slow;
-      const auto found = forms.find(form);
-      if (found == forms.end() || found->second.planned >= too_slow) return std::nullopt;
-      return found->second;
-    });
-  }
-};
+// Walks see no difference, or the contrary: the trial decides.
+TEST(Forms, AreComparedByTrials) {
+  const FormCycles joined{833, 824, tried(899)}, generated{833, 768, tried(1042)};
+  const FormChoice taken = choose_form({{Form::joined, joined}, {Form::generated, generated}});
+  EXPECT_EQ(taken.form, Form::joined);
+  const FormCycles slower{873, 819, tried(1008)}, apart{873, 830, tried(925)};
+  const FormChoice better = choose_form({{Form::joined, slower}, {Form::apart, apart}});
+  EXPECT_EQ(better.form, Form::apart);
+  EXPECT_EQ(better.why,
+            "beneficial by 83 cycles: 925 against 1008 of the network with every choice made for itself, "
+            "both tried out");
+}
 
-// Formulas see no difference, or the contrary: the walk decides.
-TEST(Forms, AreComparedByWalks) {
-  Others alike{{{Form::generated, {833, 765}}}};
-  const FormChoice taken = alike.choose({833, 824});
+// As tried out another form must bring 1 %: 990 * 1.01 = 999.9, 991 * 1.01 = 1,000.9.
+TEST(Forms, ATrialIsBelieved) {
+  EXPECT_EQ(choose_form({{Form::joined, {1, 1, tried(1000)}}, {Form::apart, {1, 1, tried(990)}}}).form, Form::apart);
+  EXPECT_EQ(choose_form({{Form::joined, {1, 1, tried(1000)}}, {Form::apart, {1, 1, tried(991)}}}).form, Form::joined);
+}
+
+// 9 % of the interval are worth 5 % of the first sample (0.91 * 1.05 = 0.956), not 15 % (1.047).
+TEST(Forms, AFirstSampleThatIsLateCounts) {
+  const FormCycles joined{1, 1, Trial{1000, 9000}};
+  const auto with = [&](Trial apart) {
+    return choose_form({{Form::joined, joined}, {Form::apart, {1, 1, apart}}}).form;
+  };
+  EXPECT_EQ(with({910, 9450}), Form::apart);
+  EXPECT_EQ(with({910, 10350}), Form::joined);
+  EXPECT_EQ(with({1000, 8900}), Form::apart);
+  EXPECT_EQ(with({1001, 4500}), Form::joined);
+}
+
+// One that was not tried out: all are compared by walks.
+TEST(Forms, OfWhichOneWasNotTriedOutAreComparedByWalks) {
+  const FormChoice taken = choose_form({{Form::joined, {833, 824, tried(899)}}, {Form::generated, {833, 765}}});
   EXPECT_EQ(taken.form, Form::generated);
   EXPECT_EQ(taken.why,
             "beneficial by 59 cycles: 765 against 824 of the network with every choice made for itself");
-
-  Others contrary{{{Form::generated, {900, 760}}}};
-  EXPECT_EQ(contrary.choose({850, 820}).form, Form::generated);
-  Others slower{{{Form::generated, {800, 830}}}};
-  EXPECT_EQ(slower.choose({850, 820}).form, Form::joined);
 }
 
-// A form that is far behind by formulas is not compiled; one that is near is.
-TEST(Forms, FarBehindAreNotAskedToBeCompiled) {
-  Others far{{{Form::generated, {1101, 10}}}};
-  EXPECT_EQ(far.choose({1000, 1000}).form, Form::joined);
-  EXPECT_DOUBLE_EQ(far.most[Form::generated], 1100);
-  Others near{{{Form::generated, {1099, 930}}}};
-  EXPECT_EQ(near.choose({1000, 1000}).form, Form::generated);
+// Formulas see no difference, or the contrary: the walk decides.
+TEST(Forms, AreComparedByWalks) {
+  EXPECT_EQ(choose_form({{Form::joined, {850, 820}}, {Form::generated, {900, 760}}}).form, Form::generated);
+  EXPECT_EQ(choose_form({{Form::joined, {850, 820}}, {Form::generated, {800, 830}}}).form, Form::joined);
 }
 
-// Another form must bring 7 %: 934 * 1.07 = 999.4, 935 * 1.07 = 1,000.5.
+// A form that is far behind by formulas is not compiled; one that is near is. Without tile code nothing slower is.
+TEST(Forms, FarBehindAreNotCompiled) {
+  EXPECT_DOUBLE_EQ(too_slow({1000, 900}, Judge::walks), 1100);
+  EXPECT_DOUBLE_EQ(too_slow({1000, 900, tried(950)}, Judge::trials), 1100);
+  EXPECT_DOUBLE_EQ(too_slow({1000}, Judge::formulas), 1000 / 1.07);
+}
+
+// By walks another form must bring 7 %: 934 * 1.07 = 999.4, 935 * 1.07 = 1,000.5.
 TEST(Forms, MustBeWorthIt) {
   for (Form form : {Form::apart, Form::generated}) {
-    Others worth{{{form, {1000, 934}}}};
-    EXPECT_EQ(worth.choose({1000, 1000}).form, form);
-    Others not_worth{{{form, {1000, 935}}}};
-    EXPECT_EQ(not_worth.choose({1000, 1000}).form, Form::joined);
+    EXPECT_EQ(choose_form({{Form::joined, {1000, 1000}}, {form, {1000, 934}}}).form, form);
+    EXPECT_EQ(choose_form({{Form::joined, {1000, 1000}}, {form, {1000, 935}}}).form, Form::joined);
   }
 }
 
-// Alike by walks: every choice for itself stays, however many kernels that are.
+// Alike: every choice for itself stays, however many kernels that are.
 TEST(Forms, AlikeNothingChanges) {
-  Others fewer{{{Form::generated, {1809, 1809}}}};
-  EXPECT_EQ(fewer.choose({1809, 1809}).form, Form::joined);
+  EXPECT_EQ(choose_form({{Form::joined, {1809, 1809}}, {Form::generated, {1809, 1809}}}).form, Form::joined);
+  const FormCycles alike{9, 9, tried(1809)};
+  EXPECT_EQ(choose_form({{Form::joined, alike}, {Form::generated, alike}}).form, Form::joined);
+  EXPECT_EQ(choose_form({{Form::joined, {1809}}}).form, Form::joined);
 }
 
 // The best of all three, not the first that is better.
 TEST(Forms, TheBestOfThreeIsTaken) {
-  Others both{{{Form::apart, {1000, 700}}, {Form::generated, {1000, 800}}}};
-  EXPECT_EQ(both.choose({1000, 1000}).form, Form::apart);
-  Others later{{{Form::apart, {1000, 800}}, {Form::generated, {1000, 700}}}};
-  EXPECT_EQ(later.choose({1000, 1000}).form, Form::generated);
+  const FormCycles joined{1000, 1000}, good{1000, 800}, best{1000, 700};
+  EXPECT_EQ(choose_form({{Form::joined, joined}, {Form::apart, best}, {Form::generated, good}}).form, Form::apart);
+  EXPECT_EQ(choose_form({{Form::joined, joined}, {Form::apart, good}, {Form::generated, best}}).form,
+            Form::generated);
 }
 
-// Several copies of a network are not walked: formulas against formulas, and nothing slower is asked for.
+// Several copies of a network are not walked: formulas against formulas.
 TEST(Forms, WithoutTileCodeFormulasDecide) {
-  Others faster{{{Form::generated, {900}}}};
-  EXPECT_EQ(faster.choose({1000}).form, Form::generated);
-  EXPECT_DOUBLE_EQ(faster.most[Form::generated], 1000 / 1.07);
-  EXPECT_DOUBLE_EQ(faster.most[Form::apart], 1000 / 1.07);
-  Others alike{{{Form::generated, {1000}}}};
-  EXPECT_EQ(alike.choose({1000}).form, Form::joined);
+  EXPECT_EQ(choose_form({{Form::joined, {1000}}, {Form::generated, {900}}}).form, Form::generated);
+  EXPECT_EQ(choose_form({{Form::joined, {1000}}, {Form::generated, {1000}}}).form, Form::joined);
 }
 
 }  // namespace
