@@ -177,6 +177,7 @@ class Core {
   Cycle queue_ready(const InputQueue&, int& kind, int& id) const;
   Cycle command_ready() const;
   Cycle next_task();
+  bool needs_datapath(const VectorOp&) const;
   void sleep();
   int slot(int id) const { return pe_.tile->slot[size_t(id)]; }
 

@@ -84,9 +84,10 @@ bool Core::issue(Cycle t) {
     return true;
   }
   if (d.kind == InstKind::vector) return issue_vector(inst, d, t);
-  // What the host may see happens at its own cycle, and what the router sees.
-  if (t > now_ && tile.reroutes != 0 && is_mapped_access(inst, d)) return false;
-  if (t > now_ &&
+  // What the host may see happens at its own cycle, and what the router sees; not before the last group of the
+  // operation in front of it.
+  if (std::max(t, pe_.last_group) > now_ && tile.reroutes != 0 && is_mapped_access(inst, d)) return false;
+  if (std::max(t, pe_.last_group) > now_ &&
       (d.kind == InstKind::write_config || (d.kind == InstKind::read_config && sees_fabric(inst))))
     return false;
   account_gap(t, int(Stall::dependency), -1, -1, pe_.pc);
@@ -126,6 +127,8 @@ bool Core::issue(Cycle t) {
       if (thread) {
         const uint16_t bit = uint16_t(1u << id);
         pe_.threads_blocked = uint16_t(on ? pe_.threads_blocked | bit : pe_.threads_blocked & ~bit);
+        // What it waited for may have come while nobody looked.
+        if (!on && (pe_.active >> id & 1)) pe_.ops[size_t(id)]->waits = false;
       } else if (on) {
         pe_.blocked |= uint64_t(1) << id;
         pe_.tasks_changed = true;

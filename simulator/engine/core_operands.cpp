@@ -29,6 +29,7 @@ uint32_t least_extent(const std::array<isa::Dsd, 3>& dsds, const isa::Inst& inst
 // The least extent; that of a fabric output counts where nothing else has one.
 bool Core::make_operands(VectorOp& op, const isa::Inst& inst, const Decoded& d) {
   const ElementOp& e = *d.element;
+  dsds_ = {};
   if (!make_cursor(op, op.dst, inst.args[0], e.dst_bytes, 0)) return false;
   if (e.a_bytes != 0 && !make_cursor(op, op.a, inst.args[1], e.a_bytes, 1)) return false;
   if (e.b_bytes != 0 && !make_cursor(op, op.b, inst.args[2], e.b_bytes, 2)) return false;

@@ -196,6 +196,7 @@ void Core::pop_input(size_t queue) {
       --q.message_left;
   }
   q.pop();
+  if (q.count == 0 && q.id < widths::kQueues && (pe_.flush_wanted >> q.id & 1)) block_.wake(pe_, now_ + 1);
   if (q.task_id >= 0 && !(pe_.blocked >> q.task_id & 1)) pe_.tasks_changed = true;
   if (!q.lane_waits) return;
   q.lane_waits = false;
@@ -213,6 +214,18 @@ void Core::end_task(Cycle t) {
     world_.trace->task({pe_.at, pe_.task_begin, t + 1, pe_.task, pe_.function, -1, pe_.task_entry});
 }
 
+// What an operation only takes from its queue (a control wavelet, what @dfilt drops, a header) needs no datapath.
+bool Core::needs_datapath(const VectorOp& op) const {
+  for (const Cursor* c : {&op.a, &op.b}) {
+    if (c->kind != Cursor::Kind::fabin || c->half != 0) continue;
+    const InputQueue& q = pe_.inputs[c->queue];
+    if (q.count == 0) continue;
+    if (c->drops || (q.messages && q.message_left == 0)) return false;
+    if ((q.front() & kEntryControl) && !c->transform) return false;
+  }
+  return true;
+}
+
 // The next cycle worth looking at, and what the time until then counts as.
 void Core::sleep() {
   Cycle next = kNever;
@@ -221,8 +234,10 @@ void Core::sleep() {
   for (uint32_t rest = pe_.active; rest != 0; rest &= rest - 1) {
     int t = std::countr_zero(rest);
     const VectorOp& op = *pe_.ops[size_t(t)];
-    if (!op.waits && !(t < kMainThread && (pe_.threads_blocked >> t & 1)))
-      next = std::min(next, std::max({op.next, pe_.datapath_free, now_ + 1}));
+    if (!op.waits && !(t < kMainThread && (pe_.threads_blocked >> t & 1))) {
+      const Cycle due = std::max(op.next, now_ + 1);
+      next = std::min(next, pe_.datapath_free > due && needs_datapath(op) ? pe_.datapath_free : due);
+    }
     if (why < 0 || t == kMainThread) {
       why = int(op.why);
       thread = t == kMainThread ? -1 : t;

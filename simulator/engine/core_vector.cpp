@@ -260,7 +260,8 @@ void Core::run_memory_op(VectorOp& op) {
   charge(op, groups);
   op.next = last + 1;
   op.why = Stall::dependency;
-  if (op.holds_datapath || last > now_) pe_.datapath_free = last + 1;
+  const bool gaps = (op.group_cycles > 1 || op.drag != 0) && !op.holds_datapath;  // others may use the datapath there
+  if (!gaps && (op.holds_datapath || last > now_)) pe_.datapath_free = last + 1;
   if (logging_) pe_.ahead->until = std::max(pe_.ahead->until, last + 1);
   if (still) pe_.still_until = std::max(pe_.still_until, last + 1);
   if (op.done == op.total) retire(kMainThread, last);
@@ -324,7 +325,7 @@ void Core::execute_group(VectorOp& op, int thread) {
   }
   uint32_t count = fifo_limit(op, std::min(op.group, op.total - op.done));
   const int ramp = world_.machine.ramp.wavelets_per_cycle;
-  if (ramp > 1 || op.wide) count = ramp_limit(op, count);
+  if (ramp > 1 || op.wide || op.a.half != 0 || op.b.half != 0) count = ramp_limit(op, count);
   execute_elements(op, count);
   if (faulted_) return;
   fifo_moved(op);
@@ -343,7 +344,9 @@ void Core::execute_group(VectorOp& op, int thread) {
     charge(op, groups);
   op.why = op.holds_datapath ? Stall::memory : Stall::dependency;
   if (op.holds_datapath) pe_.datapath_free = op.next;
-  if (op.done == op.total) retire(thread, op.next - 1);
+  if (op.done < op.total) return;
+  if (op.next - 1 > now_) block_.wake(pe_, op.next - 1);  // the run does not end before the last cycle of the group
+  retire(thread, op.next - 1);
 }
 
 }  // namespace cs::sim

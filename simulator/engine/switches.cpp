@@ -124,6 +124,8 @@ void Block::run_sources(Cycle now) {
     Lane& l = lanes[p.lane];
     if (l.count >= l.capacity)
       l.flags |= Lane::waiter;
+    else if (l.count + (l.last_pop == uint32_t(now)) >= l.capacity)
+      port_wheel.push(now + 1, index);  // freed in this very cycle: room in the next
     else
       offer(index, now);
   }

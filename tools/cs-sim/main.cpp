@@ -9,12 +9,13 @@
 #include "tools/cli/interrupt.h"
 #include "tools/cs-sim/serve.h"
 #include "tools/cs-sim/simulate.h"
+#include "tools/cs-sim/structural_run.h"
 
 namespace cs {
 namespace {
 
 struct LaterOptions {  // accepted by name, so that the message can say more than "unknown option"
-  std::string model = "engine", checkpoint, restore;
+  std::string checkpoint, restore;
 };
 
 const std::vector<std::string> kFaults = {"out-of-bounds",  "uninitialised-read",  "colour-conflict",
@@ -41,10 +42,10 @@ bool parse_block(SimOptions& o) {
 
 // What is wrong with the options beyond their syntax; empty if nothing.
 std::string usage_problem(SimOptions& o, const LaterOptions& later) {
-  if (later.model != "engine")
-    return later.model == "structural"
-               ? "--model structural is not available in this version; there is engine"
-               : "--model: unknown model '" + later.model + "'; there is engine";
+  if (o.model != "engine" && o.model != "structural")
+    return "--model: unknown model '" + o.model + "'" + cli::did_you_mean(o.model, {"engine", "structural"});
+  if (o.model == "structural")
+    if (const std::string beyond = beyond_the_structural_model(o); !beyond.empty()) return beyond;
   if (!later.checkpoint.empty()) return "--checkpoint is not available in this version";
   if (!later.restore.empty()) return "--restore is not available in this version";
   if (!o.data.empty() && !o.inputs.empty())
@@ -167,7 +168,11 @@ void add_options(CLI::App& app, SimOptions& o, LaterOptions& later) {
                  "leftover-wavelets, deadlock, timeout; counted and recorded")
       ->allow_extra_args(false)
       ->group("Simulation");
-  app.add_option("--model", later.model, "engine")->capture_default_str()->group("Simulation");
+  app.add_option("--model", o.model,
+                 "engine, or structural: a SystemC module for every router, link, queue and core, at most 4096 PEs,\n"
+                 "slow; same values and cycles, --trace vcd=FILE has every signal, no reports")
+      ->capture_default_str()
+      ->group("Simulation");
   app.add_option("--checkpoint", later.checkpoint, "not available in this version")->group("");
   app.add_option("--restore", later.restore, "not available in this version")->group("");
   app.add_flag("--serve", o.serve,
@@ -191,6 +196,7 @@ int main(int argc, char** argv) {
       "  cs-sim step.csp --data digits.npz --iterations 200 --state-out trained.npz    200 steps of "
       "training\n"
       "  cs-sim kernel.csp --launch run --outputs out.npz       a CSL program without a host part\n"
+      "  cs-sim kernel.csp --launch run --model structural --trace vcd=run.vcd     every signal of a small fabric\n"
       "  cs-sim net.csp --set machine.router.hop_cycles=4 --on-other-machine\n"
       "                                                         the same code on slower links\n\n"
       "Exit codes: 0 ok, 1 input error, 2 usage, 3 the simulated program failed, 4 results differ, 70 "
@@ -204,6 +210,7 @@ int main(int argc, char** argv) {
     if (const std::string problem = cs::usage_problem(o, later); !problem.empty()) throw cs::cli::Usage{problem};
     // A run that another cs-sim waits for ends with it, however that ends.
     if (o.child) prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (o.model == "structural") return cs::simulate_structurally(o, reply);
     return o.serve ? cs::serve(o, cs::cli::interrupted()) : cs::simulate(o, command, reply);
   });
 }

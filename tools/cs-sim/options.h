@@ -29,6 +29,7 @@ struct SimOptions {
   uint64_t trace_events = 0;             // 0: no limit
   std::string state, state_region;  // file for the state of PEs at the end
   std::string print;  // file for what PEs print, empty: stderr
+  std::string model = "engine";
   std::string block = "32x32";
   int block_width = 32, block_height = 32;
   int threads = 1;

@@ -9,6 +9,7 @@
 // may set it back by the cycles in which nothing happened any more.
 #pragma once
 
+#include <algorithm>
 #include <systemc>
 
 #include "runtime/host/device.h"
@@ -29,7 +30,9 @@ struct Clocks {
 struct Activity {
   bool acted = false;
   Cycle due = 0;
+  Cycle works_until = 0;  // an element group of several cycles: the one behind its last
   void act() { acted = true; }
+  void work_until(Cycle end) { works_until = std::max(works_until, end); }
   void wait_until(Cycle at) {
     if (at != kNever && at > due) due = at;
   }

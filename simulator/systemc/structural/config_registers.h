@@ -15,6 +15,11 @@ class ConfigRegisters {
 
   std::optional<uint16_t> read(uint16_t address, Cycle t);
   bool write(uint16_t address, uint16_t value, Cycle t);  // false: no such register, or the program has ended
+  // What it reads changes with the fabric.
+  static bool is_of_fabric(uint16_t address) {
+    return address >= isa::kFilter || (address >= uint16_t(isa::ConfigReg::input_empty) &&
+                                       address < uint16_t(isa::ConfigReg::count));
+  }
   // Of a load or store beyond the memory; false: no register is there.
   bool is_mapped(uint32_t address) const;
   uint16_t read_mapped(uint32_t address, Cycle t);

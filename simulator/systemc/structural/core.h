@@ -45,6 +45,7 @@ class Core : public sc_core::sc_module {
   Cycle command_ready_at() const;
   // ---- instructions (dispatch.cpp); `t` is the cycle of the instruction; false: the main thread has to wait
   Cycle operands_ready(const Instruction&, Cycle t);
+  bool is_seen(const Instruction&) const;
   bool issue(Cycle t);
   bool carry_out(const Instruction&, Cycle t);
   bool scalar(const Instruction&, Cycle t);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "simulator/systemc/reports.h"
 #include "simulator/systemc/structural/fabric.h"
 #include "simulator/systemc/structural/refuse.h"
 
@@ -25,6 +26,7 @@ StructuralDevice::~StructuralDevice() = default;
 bool StructuralDevice::load(const Program& p, std::span<const uint8_t> weights, Diag& diag) {
   CS_CHECK(!fabric_, "one process runs one program: SystemC is elaborated once");
   if (!accepts(p, machine_, diag)) return false;
+  reports_to_stderr();
   program_ = p;
   watches_.assign(p.ports.size(), 0);
   fabric_ = std::make_unique<Fabric>("wafer", program_, machine_, weights, options_.observer);

@@ -18,6 +18,16 @@ Cycle Core::operands_ready(const Instruction& i, Cycle t) {
   return t;
 }
 
+// A register that the fabric sees or changes.
+bool Core::is_seen(const Instruction& i) const {
+  if (i.kind == Kind::write_config) return true;
+  if (i.kind == Kind::read_config) return ConfigRegisters::is_of_fabric(state_.value16(i.inst.args[1]));
+  if (i.kind != Kind::scalar || i.plan.kind == ScalarPlan::Kind::value || state_.tile.opens_colors == 0) return false;
+  const size_t base = i.plan.kind == ScalarPlan::Kind::load ? 1 : 0;
+  return config_.is_mapped((state_.value16(i.inst.args[base]) + uint32_t(i.inst.args[base + 1].value)) & 0xFFFF);
+}
+
+// What others see of an operation's successors waits for its last group, although they may issue before.
 bool Core::issue(Cycle t) {
   CoreState& s = state_;
   if (s.pc >= s.tile.code.size()) {
@@ -31,6 +41,10 @@ bool Core::issue(Cycle t) {
     return true;
   }
   if (i.kind == Kind::vector) return vectors_.issue(i, t);
+  if (s.last_group > s.now() && is_seen(i)) {
+    s.activity.wait_until(s.last_group);
+    return false;
+  }
   s.activity.act();
   ++s.instructions;
   s.ready = t + Cycle(i.cycles.next);

@@ -13,9 +13,10 @@ void Fabric::cycle() {
   for (const Activity* a : activities_) {
     acted |= a->acted;
     due |= a->due > present;
+    end_of_work_ = std::max(end_of_work_, a->works_until);
   }
   clocks_.cycle = present + 1;
-  if (acted) end_of_work_ = present + 1;
+  if (acted) end_of_work_ = std::max(end_of_work_, present + 1);
   quiet_ = !acted && !due;
 }
 

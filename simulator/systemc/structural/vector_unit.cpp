@@ -174,6 +174,7 @@ void VectorUnit::execute(Operation& op, int thread) {
   op.charge(groups);
   if (op.keeps_datapath) datapath_free_ = op.next;
   core_.activity.wait_until(op.next);
+  core_.activity.work_until(op.next);
   if (op.done == op.total) retire(thread, op.next - 1);
 }
 

@@ -16,12 +16,16 @@ namespace {
 std::string place(Cycle cycle, Coord pe) { return fmt::format("cycle {:7} ({}, {}) ", cycle, pe.x, pe.y); }
 
 struct Line {
-  Cycle cycle = 0;
+  Cycle cycle = 0, end = 0;
   Coord pe;
   std::string text;
 };
 
-std::vector<std::string> in_order(std::vector<Line> lines) {
+// Nothing that ends behind a fault counts, or just before it: an operation retires some cycles before the last group by
+// which it is known, and the engine may have gone on.
+std::vector<std::string> in_order(std::vector<Line> lines, Cycle fault = kNever) {
+  constexpr Cycle kKnownLate = 16;
+  std::erase_if(lines, [&](const Line& l) { return fault != kNever && l.end + kKnownLate >= fault; });
   const auto key = [](const Line& l) { return std::tuple(l.cycle, l.pe.y, l.pe.x); };
   std::stable_sort(lines.begin(), lines.end(), [&](const Line& a, const Line& b) {
     return key(a) != key(b) ? key(a) < key(b) : a.text < b.text;
@@ -39,12 +43,14 @@ std::string ports(PortSet set) {
 }
 
 Line departure(Coord pe, Cycle cycle, int color, bool control, uint32_t data, Port from, PortSet to) {
-  return {cycle, pe, fmt::format("color {} {}{:#x} {} > {}", color, control ? "control " : "", data,
-                                 ports(port_bit(from)), ports(to))};
+  return {cycle, cycle, pe,
+          fmt::format("color {} {}{:#x} {} > {}", color, control ? "control " : "", data, ports(port_bit(from)),
+                      ports(to))};
 }
 
 Line activation(Coord pe, Cycle begin, Cycle end, int task, int function, int thread, uint32_t inst) {
-  return {begin, pe, fmt::format("until {}: task {} function {} thread {} at {}", end, task, function, thread, inst)};
+  return {begin, end, pe,
+          fmt::format("until {}: task {} function {} thread {} at {}", end, task, function, thread, inst)};
 }
 
 class EngineRecorder : public TraceSink {
@@ -67,11 +73,12 @@ class StructuralRecorder : public structural::Observer {
   void ended(const structural::Activation& a) override {
     tasks.push_back(activation(a.pe, a.begin, a.end, a.task, a.function, a.thread, a.inst));
   }
-  void printed(Cycle cycle, Coord pe, const std::string& line) override { prints.push_back({cycle, pe, line}); }
+  void printed(Cycle cycle, Coord pe, const std::string& line) override { prints.push_back({cycle, cycle, pe, line}); }
   std::vector<Line> tasks, wavelets, prints;
 };
 
-void drive(Device& device, const Experiment& e, Outcome& o) {
+// The cycle of the fault that ended the run, if one did.
+Cycle drive(Device& device, const Experiment& e, Outcome& o) {
   if (e.host)
     e.host(device, o.host);
   else
@@ -91,9 +98,14 @@ void drive(Device& device, const Experiment& e, Outcome& o) {
   for (int y = 0; y < e.program.fabric_height; ++y)
     for (int x = 0; x < e.program.fabric_width; ++x)
       for (const TileRect& r : e.program.rects) {
-        if (!r.rect.contains({x, y}) || !e.memory) continue;
+        if (!r.rect.contains({x, y})) continue;
         device.read({x, y}, 0, o.memory.emplace_back(size_t(e.machine.core.memory_bytes)));
       }
+  const RunStatus end = device.run({});
+  if (end.reason != StopReason::fault) return kNever;
+  o.memory.clear();
+  o.faulted = true;
+  return Cycle(std::strtoull(end.message.c_str() + std::string_view("cycle ").size(), nullptr, 10));
 }
 
 std::string around(const std::vector<std::string>& lines, size_t i) {
@@ -113,10 +125,10 @@ std::string difference(const char* what, const std::vector<std::string>& a, cons
 
 }  // namespace
 
-void describe(const RunStatus& s, std::vector<std::string>& out) {
-  // A fault is known by its name, cycle and PE; the words are each model's own.
-  out.push_back(fmt::format("run ends: reason {}, cycle {}, fault '{}' {}", int(s.reason), s.now, s.fault,
-                            s.reason == StopReason::fault ? s.message.substr(0, s.message.find(')') + 1) : ""));
+void describe(const RunStatus& s, std::vector<std::string>& out, bool exact) {
+  const std::string fault = s.reason == StopReason::fault ? s.message.substr(0, s.message.find(')') + 1) : "";
+  out.push_back(fmt::format("run ends: reason {}, cycle {}, fault '{}' {}", int(s.reason), exact ? s.now : 0, s.fault,
+                            fault));
 }
 
 Outcome run_on_engine(const Experiment& e) {
@@ -126,15 +138,15 @@ Outcome run_on_engine(const Experiment& e) {
   EngineDevice device(e.machine, {});
   device.engine().set_trace(&recorder);
   device.engine().set_print(
-      [&](Cycle cycle, Coord pe, const std::string& line) { prints.push_back({cycle, pe, line}); });
+      [&](Cycle cycle, Coord pe, const std::string& line) { prints.push_back({cycle, cycle, pe, line}); });
   Diag diag;
   if (!device.load(e.program, e.weights, diag)) {
     o.host.push_back(diag.to_string());
     return o;
   }
-  drive(device, e, o);
-  o.wavelets = in_order(recorder.wavelets);
-  o.tasks = in_order(recorder.tasks);
+  const Cycle fault = drive(device, e, o);
+  o.wavelets = in_order(recorder.wavelets, fault);
+  o.tasks = in_order(recorder.tasks, fault);
   o.printed = in_order(prints);
   o.instructions = device.engine().instructions();
   return o;
@@ -149,9 +161,9 @@ Outcome run_structurally(const Experiment& e) {
     o.host.push_back(diag.to_string());
     return o;
   }
-  drive(device, e, o);
-  o.wavelets = in_order(recorder.wavelets);
-  o.tasks = in_order(recorder.tasks);
+  const Cycle fault = drive(device, e, o);
+  o.wavelets = in_order(recorder.wavelets, fault);
+  o.tasks = in_order(recorder.tasks, fault);
   o.printed = in_order(recorder.prints);
   o.instructions = device.instructions();
   return o;
@@ -168,7 +180,7 @@ std::string difference(const Outcome& engine, const Outcome& structural) {
     const size_t at = size_t(std::mismatch(a.begin(), a.end(), b.begin()).first - a.begin());
     text += fmt::format("memory of PE number {} differs at {}: {:#x}, {:#x}\n", pe, at, a[at], b[at]);
   }
-  if (text.empty() && engine.instructions != structural.instructions)
+  if (text.empty() && !engine.faulted && engine.instructions != structural.instructions)
     text = fmt::format("instructions: {}, {}\n", engine.instructions, structural.instructions);
   return text;
 }
@@ -200,7 +212,8 @@ std::string in_child(const std::function<std::string()>& work) {
 std::string compare(const Experiment& e) {
   return in_child([&] {
     const Outcome engine = run_on_engine(e), structural = run_structurally(e);
-    return engine.instructions == 0 && engine.wavelets.empty() ? "nothing happened" : difference(engine, structural);
+    const bool nothing = engine.instructions == 0 && engine.wavelets.empty() && !engine.faulted;
+    return nothing ? "nothing happened" : difference(engine, structural);
   });
 }
 

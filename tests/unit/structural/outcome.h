@@ -17,19 +17,22 @@ struct Outcome {
   std::vector<std::string> printed;
   std::vector<std::vector<uint8_t>> memory;  // of PEs with programs, row by row
   uint64_t instructions = 0;
+  bool faulted = false;
 };
 
 // A host program: what it wants to have compared goes into the strings.
 using HostProgram = std::function<void(Device&, std::vector<std::string>&)>;
 
-void describe(const RunStatus&, std::vector<std::string>&);
+// Why a run ended. A fault is known by its name, cycle and PE; the words are each model's own. Where nothing can
+// happen any more, the engine may have looked once more at what cannot go on: `exact` is for programs that leave
+// nothing behind.
+void describe(const RunStatus&, std::vector<std::string>&, bool exact = true);
 
 struct Experiment {
   Machine machine;
   Program program;
   std::vector<uint8_t> weights;
   HostProgram host;  // empty: run until nothing happens
-  bool memory = true;  // compare it
 };
 
 Outcome run_on_engine(const Experiment&);
