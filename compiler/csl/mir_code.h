@@ -60,7 +60,11 @@ inline bool is_load(isa::Op op) { return cost(op) == isa::Cost::load; }
 inline bool is_store(isa::Op op) { return cost(op) == isa::Cost::store; }
 inline bool is_dsr_load(isa::Op op) { return cost(op) == isa::Cost::dsr; }
 inline bool is_jump(isa::Op op) { return cost(op) == isa::Cost::jump; }
-int access_bytes(isa::Op);               // of a load or store
+int access_bytes(isa::Op);  // of a load or store
+// An access that many bytes behind another one.
+inline void add_bytes(isa::Operand& base, isa::Operand& offset, int32_t by) {
+  (is_symbol(base) ? base.extra : is_symbol(offset) ? offset.extra : offset.value) += by;
+}
 bool ends_flow(const Line&);             // what follows is not reached from here
 int32_t target_label(const isa::Inst&);  // of jmp, jmpt, jmpf; -1 for others
 // Scalar, writes args[0] alone, depends on its operands alone (loads are not among these). `carries`: the

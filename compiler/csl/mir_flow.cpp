@@ -35,6 +35,23 @@ std::vector<Block> find_blocks(const Code& code) {
   return blocks;
 }
 
+std::optional<std::vector<uint32_t>> find_around(const std::vector<Block>& blocks, uint32_t b) {
+  const std::vector<uint32_t>& before = blocks[b].predecessors;
+  if (std::none_of(before.begin(), before.end(), [&](uint32_t p) { return p < b; })) return std::nullopt;
+  std::vector<uint32_t> around;
+  if (std::all_of(before.begin(), before.end(), [&](uint32_t p) { return p < b; })) return around;
+  around.push_back(b);
+  std::vector<bool> seen(blocks.size());
+  seen[b] = true;
+  for (size_t next = 0; next < around.size(); ++next)
+    for (uint32_t p : blocks[around[next]].predecessors) {
+      if (around[next] == b && p < b) continue;
+      if (p < b || p == 0) return std::nullopt;  // a way around that is entered elsewhere
+      if (!seen[p]) seen[p] = true, around.push_back(p);
+    }
+  return around;
+}
+
 bool RegisterSet::merge(const RegisterSet& other) {
   bool grew = false;
   for (size_t w = 0; w < words_.size(); ++w) {
@@ -123,6 +140,36 @@ std::vector<Loop> find_loops(const Code& code) {
     loops.push_back(loop);
   }
   return loops;
+}
+
+bool is_skipped(const Code& code, const Loop& loop, uint32_t line) {
+  for (uint32_t i = loop.top; i < line; ++i) {
+    const int32_t label = target_label(code.lines[i].inst);
+    if (label >= 0 && (code.labels[size_t(label)] > line || code.labels[size_t(label)] < loop.top))
+      return true;
+    if (ends_flow(code.lines[i]) && label < 0) return true;
+  }
+  return false;
+}
+
+int registers_in_use(const MirFunction& f, const Code& code, const Loop& loop) {
+  int most = 0;
+  RegisterSet pairs(code.next_virtual);
+  for (const Line& line : code.lines)
+    for_each_register(f, line, [&](const isa::Operand& o, bool, bool) {
+      if (o.kind == isa::OperandKind::pair) pairs.add(o.value);
+    });
+  const std::vector<Block> blocks = find_blocks(code);
+  const Liveness live = find_live(f, code, blocks);
+  for (size_t b = 0; b < blocks.size(); ++b) {
+    if (blocks[b].first < loop.top || blocks[b].first > loop.back) continue;
+    RegisterSet now = live.out[b];
+    for (uint32_t i = blocks[b].last; i-- > blocks[b].first;) {
+      step_back(f, code.lines[i], now);
+      most = std::max(most, now.count() + now.count_of(pairs));
+    }
+  }
+  return most;
 }
 
 }  // namespace cs::csl::mir

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "compiler/csl/mir_code.h"
@@ -15,6 +16,11 @@ struct Block {
 
 // Blocks begin at labels that a jump names and behind jumps.
 std::vector<Block> find_blocks(const Code&);
+
+// The blocks from which a block is reached again without passing it, itself among them; none if it is in no
+// loop. What is known behind all blocks before it holds at its start, but for what these change. nullopt:
+// nothing is known there, as the function begins, or a loop is entered elsewhere.
+std::optional<std::vector<uint32_t>> find_around(const std::vector<Block>&, uint32_t b);
 
 // One bit per register.
 class RegisterSet {
@@ -49,5 +55,9 @@ struct Loop {
   bool single_exit = false;  // left behind `back` alone
 };
 std::vector<Loop> find_loops(const Code&);
+// Some path through the loop does not come to a line of it.
+bool is_skipped(const Code&, const Loop&, uint32_t line);
+// At most so many 16-bit registers hold values at one line of the loop.
+int registers_in_use(const MirFunction&, const Code&, const Loop&);
 
 }  // namespace cs::csl::mir

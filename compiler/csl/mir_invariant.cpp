@@ -31,7 +31,7 @@ class Hoist {
     at_top_ = RegisterSet(code.next_virtual);
     for (size_t b = 0; b < blocks.size(); ++b)
       if (blocks[b].first == loop.top) at_top_ = live.in[b];
-    used_ = registers_in_use();
+    used_ = registers_in_use(f, code, loop);
   }
 
   bool run() {
@@ -99,9 +99,7 @@ class Hoist {
       if (line.call >= 0 || inst.op == Op::stcfg16) return false;
       if (is_store(inst.op)) {
         const Place to = place_of(inst.args[0], inst.args[1], access_bytes(inst.op), index);
-        // Registers that the loop changes name other places in every trip.
-        const bool moving = to.index >= 0 && writes_[size_t(to.index)] > 0;
-        if (moving ? may_meet_any(p, to) : may_meet(p, to, c_.reached)) return false;
+        if (meets(p, to)) return false;
       }
       if (inst.is_vector() && !c_.outlives_vector(p)) return false;
     }
@@ -112,42 +110,13 @@ class Hoist {
     return p.symbol.kind == OperandKind::global && c_.tile.globals[size_t(p.symbol.value)].constant;
   }
 
-  bool may_meet_any(const Place& p, Place to) const {
-    to.index = -2;
+  // Registers that the loop changes name other places in every trip.
+  bool meets(const Place& p, Place to) const {
+    if (to.index >= 0 && writes_[size_t(to.index)] > 0) to.index = -2;
     return may_meet(p, to, c_.reached);
   }
 
-  // Some path through the loop does not come to a line.
-  bool skipped(uint32_t line) const {
-    for (uint32_t i = loop_.top; i < line; ++i) {
-      const int32_t label = target_label(code_.lines[i].inst);
-      if (label >= 0 && (code_.labels[size_t(label)] > line || code_.labels[size_t(label)] < loop_.top))
-        return true;
-      if (ends_flow(code_.lines[i]) && label < 0) return true;
-    }
-    return false;
-  }
-
-  // At most so many 16-bit registers are in use at one line of the loop.
-  int registers_in_use() const {
-    int most = 0;
-    RegisterSet pairs(code_.next_virtual);
-    for (const Line& line : code_.lines)
-      for_each_register(f_, line, [&](const Operand& o, bool, bool) {
-        if (o.kind == OperandKind::pair) pairs.add(o.value);
-      });
-    const std::vector<Block> blocks = find_blocks(code_);
-    const Liveness live = find_live(f_, code_, blocks);
-    for (size_t b = 0; b < blocks.size(); ++b) {
-      if (blocks[b].first < loop_.top || blocks[b].first > loop_.back) continue;
-      RegisterSet now = live.out[b];
-      for (uint32_t i = blocks[b].last; i-- > blocks[b].first;) {
-        step_back(f_, code_.lines[i], now);
-        most = std::max(most, now.count() + now.count_of(pairs));
-      }
-    }
-    return most;
-  }
+  bool skipped(uint32_t line) const { return is_skipped(code_, loop_, line); }
 
   Context& c_;
   MirFunction& f_;

@@ -59,6 +59,8 @@ bool unroll_loops(Context&, MirFunction&, Code&);
 bool hoist_invariants(Context&, MirFunction&, Code&);
 bool predicate_branches(Context&, MirFunction&, Code&);
 bool thread_jumps(Context&, MirFunction&, Code&);
+bool use_bits(Context&, MirFunction&, Code&);
+bool keep_over_trips(Context&, MirFunction&, Code&);
 bool add_bases(Context&, MirFunction&, Code&);
 
 struct Pass {

@@ -137,6 +137,33 @@ std::optional<ValueId> ValueTable::identity(Op op, const std::array<ValueId, 3>&
   }
 }
 
+// A value within known bounds, perhaps with a literal added, against a literal: known, or one and the same
+// value for i + 1 < n and i < n - 1.
+std::optional<ValueId> ValueTable::comparison(Op op, const std::array<ValueId, 3>& v) {
+  const bool strict = op == Op::lt16 || op == Op::ltu16, is_signed = op == Op::lt16 || op == Op::lte16;
+  if (!strict && !is_signed && op != Op::lteu16) return std::nullopt;
+  const bool left = facts_[v[1]].literal.has_value();  // where the value stands
+  const auto& known = facts_[v[left ? 1 : 0]].literal;
+  const auto sum = facts_[v[left ? 0 : 1]].sum.value_or(std::pair(v[left ? 0 : 1], 0));
+  const auto& range = facts_[sum.first].range;
+  if (!known || !range) return std::nullopt;
+  const int32_t low = range->first + sum.second, high = range->second + sum.second;
+  if (low < (is_signed ? -32768 : 0) || high > 32767) return std::nullopt;
+  // base < limit on the left, limit <= base on the right
+  const int32_t limit = (is_signed ? int16_t(*known) : *known) + (left != strict) - sum.second;
+  if (range->second < limit) return literal(left, false);
+  if (range->first >= limit) return literal(!left, false);
+  const ValueId other = literal(limit, false);
+  const Expression same =
+      left ? Expression{Op::lt16, {sum.first, other}} : Expression{Op::lte16, {other, sum.first}};
+  const auto [it, is_new] = expressions_.try_emplace(same, 0);
+  if (is_new) {
+    it->second = fresh();
+    facts_[it->second].made_by = same;
+  }
+  return it->second;
+}
+
 // 0 or 1.
 bool ValueTable::is_truth(ValueId v) const {
   const Fact& f = facts_[v];
@@ -183,6 +210,7 @@ ValueId ValueTable::expression(Op op, std::array<ValueId, 3> args, int count, bo
   }
   if (all)
     if (const auto value = fold(op, known)) return literal(*value, wide);
+  if (const auto same = comparison(op, args)) return *same;
   if (commutes(op) && args[1] < args[0]) std::swap(args[0], args[1]);
   if (op == Op::add16 || op == Op::sub16)
     for (int i : {0, 1}) {

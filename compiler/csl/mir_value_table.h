@@ -33,6 +33,8 @@ class ValueTable {
   // v is base + literal (16 bits): both.
   std::optional<std::pair<ValueId, int32_t>> sum_of(ValueId v) const { return facts_[v].sum; }
   const std::optional<Expression>& made_by(ValueId v) const { return facts_[v].made_by; }
+  // v, of 16 bits, lies between the two: 0 <= low, high <= 32767.
+  void bound(ValueId v, int32_t low, int32_t high) { facts_[v].range = {low, high}; }
 
  private:
   struct Fact {
@@ -40,8 +42,10 @@ class ValueTable {
     std::optional<isa::Operand> symbol;
     std::optional<std::pair<ValueId, int32_t>> sum;
     std::optional<Expression> made_by;
+    std::optional<std::pair<int32_t, int32_t>> range;
     std::vector<ValueId> terms;  // of a sum of 16 bits: what it adds, in order of numbers
   };
+  std::optional<ValueId> comparison(isa::Op, const std::array<ValueId, 3>& args);
   std::optional<ValueId> identity(isa::Op, const std::array<ValueId, 3>& args, bool wide);
   ValueId sum(ValueId base, int32_t by);
   ValueId sum_of_terms(ValueId a, ValueId b);

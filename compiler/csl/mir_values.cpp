@@ -7,6 +7,7 @@
 // what they change does not.
 #include <algorithm>
 
+#include "compiler/csl/mir_counters.h"
 #include "compiler/csl/mir_flow.h"
 #include "compiler/csl/mir_fold.h"
 #include "compiler/csl/mir_known.h"
@@ -26,6 +27,7 @@ class Values {
         code_(code),
         edit_(code),
         blocks_(find_blocks(code)),
+        loops_(find_loops(code)),
         carries_(reads_carry(code)),
         state_(c, 0) {
     c_.reached.see(f, code);
@@ -54,37 +56,39 @@ class Values {
   Known empty() const { return Known(c_, code_.next_virtual); }
 
   void begin(uint32_t b) {
-    const std::vector<uint32_t>& before = blocks_[b].predecessors;
-    std::vector<uint32_t> early, late;
-    for (uint32_t p : before) (p < b ? early : late).push_back(p);
     state_ = empty();
-    if (early.empty() || blocks_.size() * size_t(code_.next_virtual) > 4'000'000) return;
-    std::vector<bool> around;
-    if (!late.empty() && !find_around(b, late, around)) return;
-    state_ = ends_[early[0]];
-    for (size_t k = 1; k < early.size(); ++k) state_.meet(ends_[early[k]]);
-    if (late.empty()) return;
-    for (uint32_t other = b; other < blocks_.size(); ++other)
-      if (around[other]) forget_writes(blocks_[other]);
+    if (blocks_.size() * size_t(code_.next_virtual) > 4'000'000) return;
+    const auto around = find_around(blocks_, b);
+    if (!around) return;
+    bool first = true;
+    for (uint32_t p : blocks_[b].predecessors) {
+      if (p >= b) continue;
+      if (first) state_ = ends_[p];
+      if (!first) state_.meet(ends_[p]);
+      first = false;
+    }
+    const std::vector<Bounds> bounds = bounds_at(b);
+    for (uint32_t other : *around) forget_writes(blocks_[other]);
+    for (const Bounds& within : bounds) {
+      const ValueId v = table_.fresh();
+      table_.bound(v, within.low, within.high);
+      define({OperandKind::reg, within.reg, 0}, v);
+    }
   }
 
-  // The blocks from which `b` is reached again through `late` without passing it; false if they are not
-  // behind it.
-  bool find_around(uint32_t b, const std::vector<uint32_t>& late, std::vector<bool>& around) const {
-    around.assign(blocks_.size(), false);
-    around[b] = true;
-    std::vector<uint32_t> work;
-    const auto reach = [&](uint32_t p) {
-      if (!around[p]) around[p] = true, work.push_back(p);
-    };
-    for (uint32_t p : late) reach(p);
-    while (!work.empty()) {
-      const uint32_t p = work.back();
-      work.pop_back();
-      if (p < b || p == 0) return false;
-      for (uint32_t q : blocks_[p].predecessors) reach(q);
+  // Between which values a loop's counter is whenever it comes to a block, from what it is before.
+  std::vector<Bounds> bounds_at(uint32_t b) const {
+    std::vector<Bounds> all;
+    for (const Loop& loop : loops_) {
+      if (loop.top != blocks_[b].first) continue;
+      const auto of_loop = find_bounds(f_, code_, loop, [&](int32_t reg) -> std::optional<int32_t> {
+        ValueId v = state_.registers[size_t(reg)];
+        if (v == 0) v = single_[size_t(reg)];
+        return v == 0 ? std::nullopt : table_.literal_of(v);
+      });
+      all.insert(all.end(), of_loop.begin(), of_loop.end());
     }
-    return true;
+    return all;
   }
 
   // Everything that the lines of a block may change.
@@ -373,6 +377,7 @@ class Values {
   Code& code_;
   Edit edit_;
   std::vector<Block> blocks_;
+  std::vector<Loop> loops_;
   const bool carries_;
   ValueTable table_;
   std::vector<ValueId> single_;

@@ -266,5 +266,70 @@ TEST(MirDead, KeepsStoresThatAreRead) {
   EXPECT_EQ(after(drop_dead, body), body);
 }
 
+// A value is made where it is wanted. What is read behind the copy, or goes on from the other register,
+// stays.
+TEST(MirDead, MakesValuesWhereTheyAreWanted) {
+  EXPECT_EQ(after(drop_dead, R"(  add16 r70, r64, r65
+  st16 [global3], r70
+  mov16 r64, r70
+  st16 [global3:2], r64
+  ret
+)"),
+            "  add16 r64, r64, r65\n  st16 [global3], r64\n  st16 [global3:2], r64\n  ret\n");
+  for (const std::string tail :
+       {"  st16 [global3], r64\n  mov16 r64, r70\n", "  mov16 r64, r70\n  st16 [global3], r70\n"}) {
+    const std::string body = "  add16 r70, r64, r65\n" + tail + "  st16 [global3:2], r64\n  ret\n";
+    EXPECT_EQ(after(drop_dead, body), body);
+  }
+}
+
+// 65540 is 1 above 4: the 4 is written again.
+TEST(MirDead, LeavesTheHalfThatIsSeen) {
+  EXPECT_EQ(after(drop_dead, "  st32 [global3:4], 65540\n  st16 [global3:4], r64\n  ret\n"),
+            "  st16 [global3:6], 1\n  st16 [global3:4], r64\n  ret\n");
+  EXPECT_EQ(after(drop_dead, "  st32 [global3:4], 65540\n  st16 [global3:6], r64\n  ret\n"),
+            "  st16 [global3:4], 4\n  st16 [global3:6], r64\n  ret\n");
+  EXPECT_EQ(after(drop_dead, "  st16 [global3:4], 4\n  st32 [global3:4], p66\n  ret\n"),
+            "  st32 [global3:4], p66\n  ret\n");
+}
+
+// r70 is 9 to 0 where the loop begins: it is never above 9, and 0 < r70 is what 0 <= r70 is behind the step.
+TEST(MirValues, KnowsWhatALoopCountsThrough) {
+  EXPECT_EQ(after(number_values, R"(  mov16 r70, 9
+ @1:
+  lt16 r71, 0, r70
+  st16 [global3], r71
+  lt16 r72, r70, 10
+  st16 [global3:2], r72
+  sub16 r70, r70, 1
+  lte16 r73, 0, r70
+  jmpt r73, @1
+  ret
+)"),
+            R"(  mov16 r70, 9
+ @1:
+  lt16 r71, 0, r70
+  st16 [global3], r71
+  mov16 r72, 1
+  st16 [global3:2], 1
+  sub16 r70, r70, 1
+  mov16 r73, r71
+  jmpt r71, @1
+  ret
+)");
+}
+
+// Where it starts is not known; the step may wrap; a test without sign of what may fall below 0.
+TEST(MirValues, KnowsNothingOfOtherCounters) {
+  const auto loop = [](const std::string& start, const std::string& step, const std::string& test) {
+    return "  mov16 r70, " + start + "\n @1:\n  lt16 r71, 0, r70\n  st16 [global3], r71\n  " + step + "\n  " +
+           test + "\n  jmpt r73, @1\n  ret\n";
+  };
+  for (const std::string& text : {loop("r64", "sub16 r70, r70, 1", "lte16 r73, 0, r70"),
+                                  loop("9", "add16 r70, r70, 2", "lt16 r73, r70, 32767"),
+                                  loop("9", "sub16 r70, r70, 1", "lteu16 r73, 0, r70")})
+    EXPECT_EQ(after(number_values, text), text);
+}
+
 }  // namespace
 }  // namespace cs::csl::mir::test
