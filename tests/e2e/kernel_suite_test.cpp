@@ -39,6 +39,14 @@ TEST_F(KernelSuite, ACauseThatNothingNeedsFails) {
   EXPECT_THAT(r.out, HasSubstr("its `cause` can go"));
 }
 
+TEST_F(KernelSuite, AWalkIsAsGoodAsTheCyclesThatAreSimulated) {
+  // 2 x 2 PEs hardly wait for each other.
+  EXPECT_THAT(suite(kGemv + "}\n", true).out, HasSubstr("2 walks within 5 %"));
+  const ChildResult r = suite(kGemv + ", walk_missed: \"waits\"}\n", true);
+  EXPECT_EQ(r.exit_code, 4);
+  EXPECT_THAT(r.out, HasSubstr("its `walk_missed` can go"));
+}
+
 TEST_F(KernelSuite, BeyondTheLimitACauseIsNeeded) {
   // Eight PEs could take eight words a cycle; one stream brings one.
   const std::string row =

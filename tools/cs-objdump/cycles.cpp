@@ -2,6 +2,7 @@
 #include "tools/cs-objdump/cycles.h"
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <functional>
 #include <numeric>
@@ -14,6 +15,8 @@ namespace cs::objdump {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+constexpr double kExact = 1e-6;  // of a quotient that is whole
 
 Coord first_pe(const Program& p, uint32_t tile) {
   for (const TileRect& r : p.rects)
@@ -90,23 +93,25 @@ KernelCycles kernel_cycles(const Input& in, const CycleOptions& options) {
   if (kernel == nullptr) return out;
   out.name = kernel->name;
   const bool one = kernel->rect.area() == 1;
-  double rounds = 1, fed = 0;
+  const std::vector<int64_t> pes = pes_of_tiles(in.program);
+  double rounds = 1;
   for (size_t i = 0; i < in.program.tiles.size(); ++i) {
     const PeCycles c = cycles_of_pe(in, first_pe(in.program, uint32_t(i)), options);
     if (c.tile == nullptr || !c.walked.ended) continue;
     const bool relay = c.tile->name.find("_relay") != std::string::npos;
     out.per_sample = out.per_sample || (c.walked.repeats && !relay);
-    if (!relay)
-      out.cycles = std::max(out.cycles, c.walked.repeats ? c.walked.per_round() : double(c.walked.cycles));
-    // Who takes all that the host sends says how many rounds a sample is.
+    if (!relay) out.alone = std::max(out.alone, c.walked.repeats ? c.walked.per_round() : double(c.walked.cycles));
+    // Those who take all that the host sends say how many rounds a sample is. Several take parts that may overlap.
     const bool feeds = c.tile->name.find("_feeder") != std::string::npos;
     for (const auto& [color, words] : c.walked.received)
-      if ((feeds || one) && c.walked.repeats && words > 0 && !relay) {
-        fed = double(words_in(in, color)) * double(c.walked.rounds) / double(words);
-        rounds = std::max(rounds, fed);
-      }
+      if ((feeds || one) && c.walked.repeats && words > 0 && !relay)
+        rounds = std::max(rounds, std::ceil(double(words_in(in, color)) * double(c.walked.rounds) /
+                                                (double(words) * double(feeds ? pes[i] : 1)) -
+                                            kExact));
   }
-  if (out.per_sample) out.cycles *= rounds;
+  if (out.per_sample) out.alone *= rounds;
+  const auto expected = in.intervals.find(out.name);
+  out.cycles = out.per_sample && expected != in.intervals.end() && expected->second > 0 ? expected->second : out.alone;
   return out;
 }
 
@@ -156,8 +161,9 @@ std::string cycles_text(const Input& in, const CycleOptions& options) {
   }
   const KernelCycles kernel = kernel_cycles(in, options);
   if (kernel.cycles > 0)
-    text += fmt::format("kernel '{}': {:.1f} cycles{}\n", kernel.name, kernel.cycles,
-                        kernel.per_sample ? " from one sample to the next" : " from its launch to its end");
+    text += fmt::format("kernel '{}': {:.1f} cycles {}; its slowest PE alone {:.1f}\n", kernel.name, kernel.cycles,
+                        kernel.per_sample ? "from one sample to the next" : "from its launch to its end",
+                        kernel.alone);
   return text;
 }
 
@@ -183,7 +189,10 @@ Json cycles_json(const Input& in, const CycleOptions& options) {
   Json out = {{"tiles", tiles}, {"kernel", nullptr}};
   const KernelCycles kernel = kernel_cycles(in, options);
   if (kernel.cycles > 0)
-    out["kernel"] = {{"name", kernel.name}, {"cycles", kernel.cycles}, {"per_sample", kernel.per_sample}};
+    out["kernel"] = {{"name", kernel.name},
+                     {"cycles", kernel.cycles},
+                     {"alone", kernel.alone},
+                     {"per_sample", kernel.per_sample}};
   return out;
 }
 

@@ -24,10 +24,11 @@ PeCycles cycles_of_pe(const Input&, Coord, const CycleOptions&);
 // The exported function that is walked; empty: tasks.
 std::string walked_function(const TileProgram&, const CycleOptions&);
 
-// Of a Program of one kernel: what its slowest PE takes.
+// Of a Program of one kernel.
 struct KernelCycles {
   std::string name;
-  double cycles = 0;        // 0: not known
+  double alone = 0;         // of its slowest PE, whose words are there; 0: not known
+  double cycles = 0;        // with what it waits for, as the compiler knows its streams
   bool per_sample = false;  // from one sample to the next; else from the launch to the end
 };
 KernelCycles kernel_cycles(const Input&, const CycleOptions&);

@@ -28,6 +28,17 @@ struct Options {
   uint64_t seed = 0;
 };
 
+std::map<std::string, double> intervals_of(const std::string& compile_report) {
+  std::map<std::string, double> out;
+  Diag none;
+  const auto text = read_file(compile_report, none, uint64_t(64) << 20);
+  const auto report = nlohmann::json::parse(text.value_or(""), nullptr, false);
+  if (!report.is_object()) return out;
+  for (const auto& p : report.value("placement", nlohmann::json::array()))
+    out[p.value("name", "")] = p.value("interval_cycles", 0.0);
+  return out;
+}
+
 std::optional<Input> load(const std::string& path, Diag& diag) {
   Input in;
   if (path.ends_with(".csptext")) {
@@ -40,6 +51,7 @@ std::optional<Input> load(const std::string& path, Diag& diag) {
     if (!loaded) return std::nullopt;
     in.weights = std::move(loaded->weights);
     in.program = std::move(loaded->program);
+    in.intervals = intervals_of(path + "/compile_report.json");
   }
   auto machine = program_machine(in.program, diag);
   if (!machine || !verify(in.program, *machine, diag)) return std::nullopt;

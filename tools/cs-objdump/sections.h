@@ -1,6 +1,7 @@
 // What cs-objdump shows of a Program: each section as text and as JSON, from the same data.
 #pragma once
 
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
@@ -13,6 +14,9 @@ struct Input {
   Program program;
   Machine machine;
   std::vector<uint8_t> weights;
+  // What the compiler expects of kernels from one sample to the next, by walks over their code and what their streams
+  // make them wait for; of a Program without compile_report.json nothing.
+  std::map<std::string, double> intervals;
 };
 
 // How many PEs run each tile program.

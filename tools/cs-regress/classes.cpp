@@ -3,15 +3,14 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <cmath>
+#include <filesystem>
 #include <map>
+
+#include "runtime/support/files.h"
 
 namespace cs {
 namespace {
-
-constexpr std::array<std::string_view, 6> kClasses{"fabric", "vector", "scalar",
-                                                   "task",   "launch", "foreign library"};
 
 struct Row {
   std::string_view kind;
@@ -35,17 +34,15 @@ std::map<std::string, Row> rows_of(const std::vector<Result>& results) {
 
 }  // namespace
 
-std::span<const std::string_view> error_classes() { return kClasses; }
-
 std::vector<ClassError> class_errors(const std::vector<Result>& results) {
   const auto rows = rows_of(results);
   std::vector<ClassError> out;
-  for (const std::string_view kind : kClasses) {
+  for (const std::string_view kind : error_classes()) {
     ClassError c{std::string(kind)};
     for (const auto& [name, row] : rows) {
       if (row.kind != kind) continue;
       ++c.rows;
-      c.points += row.points;
+      c.points += int(row.points);
       c.mean += row.sum / double(row.points);
       if (std::abs(row.worst) > std::abs(c.worst)) c.worst = row.worst;
     }
@@ -62,7 +59,7 @@ std::string class_text(const std::vector<Result>& results) {
   std::string out =
       fmt::format("{:<16} {:>5} {:>7} {:>13} {:>9}\n", "class", "rows", "points", "mean |error|", "worst");
   double sum = 0;
-  size_t rows = 0, points = 0;
+  int rows = 0, points = 0;
   for (const ClassError& c : classes) {
     out += fmt::format("{:<16} {:>5} {:>7} {:>11.1f} % {:>+7.1f} %\n", c.name, c.rows, c.points, c.mean,
                        c.worst);
@@ -75,6 +72,25 @@ std::string class_text(const std::vector<Result>& results) {
     out +=
         fmt::format("{:<16} {:>5} {:>7} {:>11.1f} %\n", "all but foreign", rows, points, sum / double(rows));
   return out;
+}
+
+std::string classes_path(const std::string& suite_path) {
+  return std::filesystem::path(suite_path).replace_extension(".classes.yaml").string();
+}
+
+bool write_classes(const std::string& path, const std::vector<Result>& results, Diag& diag) {
+  const std::string head =
+      "# What our cycles are off by, by what a figure consists of most: mean |error| and worst error over the rows of\n"
+      "# the suite that have a class. `cs-regress SUITE --sources DIR --update` writes it.\n";
+  return write_file_atomic(path, head + class_errors_yaml(class_errors(results)), diag);
+}
+
+std::string compare_classes(const std::string& path, const std::vector<Result>& results, Diag& diag) {
+  const auto text = read_file(path, diag, uint64_t(1) << 20);
+  const auto committed = text ? read_class_errors(*text, path, diag) : std::nullopt;
+  if (!committed) return {};
+  const std::string before = class_errors_yaml(*committed), now = class_errors_yaml(class_errors(results));
+  return before == now ? "" : fmt::format("committed are\n{}measured are\n{}", before, now);
 }
 
 }  // namespace cs

@@ -2,27 +2,24 @@
 // `class`.
 #pragma once
 
-#include <span>
 #include <string>
 #include <vector>
 
+#include "runtime/support/class_errors.h"
 #include "tools/cs-regress/job.h"
 
 namespace cs {
 
-// The names that `class` takes, in the order in which they are shown.
-std::span<const std::string_view> error_classes();
-
-// Errors are averaged within a row of the suite (its points), then over the rows of a class.
-struct ClassError {
-  std::string name;
-  size_t rows = 0, points = 0;
-  double mean = 0, worst = 0;  // percent; mean of absolute values, worst with its sign
-};
 std::vector<ClassError> class_errors(const std::vector<Result>&);
 
 // One line per class; empty without rows that have one. The last line is the mean over all rows but those of
 // the class "foreign library".
 std::string class_text(const std::vector<Result>&);
+
+// The committed errors of a suite's classes: suites/fidelity.yaml -> suites/fidelity.classes.yaml
+std::string classes_path(const std::string& suite_path);
+// Writes them, or says how they differ from what is committed; empty if they do not.
+bool write_classes(const std::string& path, const std::vector<Result>&, Diag&);
+std::string compare_classes(const std::string& path, const std::vector<Result>&, Diag&);
 
 }  // namespace cs

@@ -2,6 +2,7 @@
 // symbols.
 //
 //   cycles - 48                      figures: any number of stats.json by its name
+//   launch.f_spmv                    cycles of each launch of that function
 //   max(tsc(t_end)) - min(tsc(t_start))
 //
 // Arrays hold one value per PE and element, in [h][w][n] order. tsc(a) turns [h][w][3] 16-bit words into

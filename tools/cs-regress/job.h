@@ -52,6 +52,9 @@ struct RunOptions {
   double timeout_seconds = 600;
 };
 
+// Of a job that has not run: what the suite says of it.
+Result result_of(const Job&);
+
 Result run_job(const Job&, const RunOptions&);
 
 }  // namespace cs

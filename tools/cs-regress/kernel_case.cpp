@@ -36,7 +36,8 @@ bool read_case(const YamlNode& node, KernelCase& out, Diag& diag) {
   YamlMap map(node, "case", diag);
   std::vector<int> rect;
   bool ok = map.required("rect", rect) && map.optional("resident", out.resident) &&
-            map.optional("half", out.half) && map.optional("cause", out.cause);
+            map.optional("half", out.half) && map.optional("cause", out.cause) &&
+            map.optional("walk_missed", out.walk_missed);
   if (ok && (rect.size() != 2 || rect[0] < 1 || rect[1] < 1)) {
     diag.error(map.loc(), "'rect' must be [width, height] in PEs, each at least 1");
     return false;
@@ -253,6 +254,13 @@ std::optional<KernelFigures> read_kernel_figures(const KernelCase& c, const std:
   }
   error = "is not on the wafer";
   return std::nullopt;
+}
+
+double walked_cycles(const std::string& objdump_json) {
+  const json all = json::parse(objdump_json, nullptr, false);
+  if (!all.is_object() || !all.contains("cycles")) return 0;
+  const json& kernel = all["cycles"].value("kernel", json());
+  return kernel.is_object() ? kernel.value("cycles", 0.0) : 0;
 }
 
 }  // namespace cs

@@ -11,6 +11,7 @@
 //         resident: true           # operands lie on the PEs; default: they are streamed
 //         half: true               # operands and result are 16-bit floats; default: f32
 //         cause: "why more than 1.5 x its ideal"     # must be there exactly if it is
+//         walk_missed: "why cs-objdump --cycles is more than 5 % off"     # if one of the case's kernels is
 //
 // An operand may say what its elements are: `below: 800` integers in [0, 800), `range: [0, 1]` numbers of it
 // instead of [-1, 1), `values: [-1, 1]` some of these; and `absent: true` that an optional one is not there.
@@ -21,6 +22,7 @@
 // state; with resident operands they are those from the launch to the end of the last PE.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -49,7 +51,7 @@ struct KernelCase {
   int width = 1, height = 1;
   bool resident = false, half = false;
   std::optional<bool> fused;  // a loss as one generated form, or as primitives
-  std::string cause;
+  std::string cause, walk_missed;
   std::string rect() const { return std::to_string(width) + "x" + std::to_string(height); }
   std::string point() const { return rect() + (resident ? "-resident" : "") + (half ? "-f16" : ""); }
   std::string shapes() const;  // "1x96 100x96"
@@ -59,12 +61,14 @@ struct KernelCase {
 struct KernelFigures {
   std::string origin, kernel;  // "handwritten", "gemv"
   double cycles = 0, estimated = 0;
+  double walked = 0;    // of cs-objdump --cycles; 0: not known
   double ideal = 0;     // the bound (kernels::ideal_bound)
   std::string largest;  // its largest term
   int kernels = 0;      // of a loss
   double worst = 0;     // cycles over ideal of that kernel of a loss which is furthest from it, `kernel`
   double bytes_per_pe = 0;  // of a loss with resident operands, of the fullest PE
   double ratio() const { return ideal > 0 ? cycles / ideal : 0; }
+  bool walk_holds() const { return cycles > 0 && std::abs(walked / cycles - 1) <= 0.05; }
 };
 
 // Reads `op`, `attrs` and `cases` of a row.
@@ -76,5 +80,7 @@ bool write_kernel_case(const KernelCase&, const std::string& folder, std::string
 // what the case asks for.
 std::optional<KernelFigures> read_kernel_figures(const KernelCase&, const std::string& compile_report,
                                                  double cycles, std::string& error);
+// Cycles of the kernel by `cs-objdump --cycles --json`; 0: it does not know.
+double walked_cycles(const std::string& objdump_json);
 
 }  // namespace cs

@@ -10,7 +10,8 @@
 namespace cs {
 
 // Fails results beyond the limits without a `cause`, and causes that nothing needs any more: a kernel may
-// take 1.5 x its ideal cycles.
+// take 1.5 x its ideal cycles. The same of walks over tile code, which may be 5 % off, and `walk_missed`, which all
+// kernels of a case share.
 void judge_kernels(std::vector<Result>&);
 // Empty if the suite has no kernels. Below the rows: geometric means of generated over handwritten, by
 // operator.

@@ -138,7 +138,8 @@ nlohmann::json to_json(const std::vector<Result>& results) {
       row["kernel"] = {{"origin", r.kernel->origin},       {"kernel", r.kernel->kernel},
                        {"cycles", r.kernel->cycles},       {"ideal", r.kernel->ideal},
                        {"largest", r.kernel->largest},     {"ratio", r.kernel->ratio()},
-                       {"estimated", r.kernel->estimated}, {"cause", r.kernel_case->cause}};
+                       {"estimated", r.kernel->estimated}, {"walked", r.kernel->walked},
+                       {"cause", r.kernel_case->cause},    {"walk_missed", r.kernel_case->walk_missed}};
     if (r.kernel && r.kernel_case->fused) {
       row["kernel"]["kernels"] = r.kernel->kernels;
       row["kernel"]["worst_ratio"] = r.kernel->worst;
@@ -214,7 +215,7 @@ int threads_of(const Options& o) {
 
 // Rows of a suite or of a folder of models, or nothing with what is wrong; the committed table of a suite.
 struct Work {
-  std::vector<Job> jobs;
+  std::vector<Job> jobs, left_out;
   Table table;
   std::string table_file;  // empty: there is none
 };
@@ -223,13 +224,39 @@ std::optional<Work> collect(const Options& o, Diag& diag) {
   Work work;
   auto jobs = collect_jobs(o, diag);
   if (!jobs) return std::nullopt;
+  const auto left = std::stable_partition(jobs->begin(), jobs->end(), [](const Job& j) { return !j.left_out; });
+  work.left_out.assign(left, jobs->end());
+  jobs->erase(left, jobs->end());
   work.jobs = std::move(*jobs);
+  if (work.jobs.empty()) {
+    diag.error_at(o.suite, "all rows need checkouts", "give their folder by --sources");
+    return std::nullopt;
+  }
   if (o.suite.empty()) return work;
   work.table_file = table_path(o.suite);
   auto table = read_table(work.table_file, diag);
   if (!table) return std::nullopt;
   work.table = std::move(*table);
   return work;
+}
+
+// The errors of classes over all rows of the suite: those that were left out have the figures of the committed table.
+// They are written anew only from a run of all rows.
+void judge_classes(const Options& o, const Work& work, const std::vector<Result>& results, Diag& diag) {
+  std::vector<Result> all = results;
+  for (const Job& job : work.left_out) {
+    const auto it = work.table.find(job.name);
+    if (it == work.table.end()) continue;
+    all.push_back(result_of(job));
+    all.back().measured = it->second.measured;
+  }
+  if (!o.group.empty() || class_errors(all).empty()) return;
+  const std::string path = classes_path(o.suite);
+  if (o.update && work.left_out.empty()) {
+    write_classes(path, all, diag);
+  } else if (const std::string difference = compare_classes(path, all, diag); !difference.empty()) {
+    diag.error_at(path, "the errors of classes are other ones: " + difference, "accept with --sources DIR --update");
+  }
 }
 
 std::vector<Result> run_jobs(const Options& o, const std::vector<Job>& jobs) {
@@ -244,6 +271,7 @@ std::vector<Result> run_work(const Options& o, Work& work, Diag& diag) {
   judge_losses(results);
   if (work.table_file.empty()) return results;
   judge_against_table(o, results, work.table);
+  judge_classes(o, work, results, diag);
   if (!o.update) return results;
   for (const Result& r : results)
     if (r.ok) work.table[r.name] = *r.figures;

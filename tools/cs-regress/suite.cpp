@@ -277,10 +277,10 @@ bool expand(const Row& row, std::vector<Job>& jobs, Diag& diag) {
   return ok;
 }
 
-// Programs of public checkouts: found below `sources`, or left out when there is none.
+// Programs of public checkouts: found below `sources`, left out when there is none.
 bool place_checkouts(std::vector<Job>& jobs, const std::string& sources, Diag& diag) {
   if (sources.empty()) {
-    std::erase_if(jobs, [](const Job& j) { return !j.checkout.empty(); });
+    for (Job& job : jobs) job.left_out = !job.checkout.empty();
     return true;
   }
   namespace fs = std::filesystem;

@@ -82,6 +82,7 @@ struct Job {
   bool wafer_only = false;                // an operator that the host computes is a failure
   std::optional<KernelCase> kernel_case;  // rows with `op`
   std::string checkout;                   // owner/name
+  bool left_out = false;                  // there is no folder of checkouts
   std::string error_class;                // of rows that expect a published figure (classes.h)
   std::string point;                      // "P=512 B=16" of the parameters that vary
   int gradients = 0;                      // that a golden case expects
@@ -90,7 +91,7 @@ struct Job {
 };
 
 // All jobs of the suite in file order. Every problem is reported with its position. Programs of checkouts are
-// looked for in SOURCES/owner/name, SOURCES/owner+name and SOURCES/name.
+// looked for in SOURCES/owner/name, SOURCES/owner+name and SOURCES/name; without SOURCES they are `left_out`.
 std::optional<std::vector<Job>> read_suite(const std::string& path, const std::string& sources, Diag&);
 
 }  // namespace cs
