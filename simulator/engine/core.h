@@ -183,7 +183,7 @@ class Core {
 
   // ---- accounting: every cycle at most once
   void account_gap(Cycle until, int why, int thread = -1, int queue = -1, uint32_t inst = 0);
-  void account_busy(Cycle t, uint64_t cycles = 1);
+  void account_busy(Cycle t, Work what = Work::issue, uint64_t cycles = 1);
 
   void raise(const char* name, Cycle at, uint32_t inst, const std::string& what);
 

@@ -279,10 +279,13 @@ void Core::account_gap(Cycle until, int why, int thread, int queue, uint32_t ins
   pe_.accounted = until;
 }
 
-void Core::account_busy(Cycle t, uint64_t cycles) {
+void Core::account_busy(Cycle t, Work what, uint64_t cycles) {
   Cycle end = t + cycles;
   if (end <= pe_.accounted) return;
-  pe_.stats.busy += end - std::max(t, pe_.accounted);
+  const uint64_t more = end - std::max(t, pe_.accounted);
+  pe_.stats.busy += more;
+  if (what == Work::memory) pe_.stats.memory_groups += more;
+  if (what == Work::fabric) pe_.stats.fabric_groups += more;
   pe_.accounted = end;
 }
 

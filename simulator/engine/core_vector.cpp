@@ -280,9 +280,10 @@ void Core::count_elements(VectorOp& op, uint32_t count) {
 void Core::account_groups(const VectorOp& op, uint64_t groups) {
   const uint64_t work = groups * op.work_cycles;
   account_gap(op.next, int(Stall::dependency), -1, -1, op.inst);
-  account_busy(op.next, work);
+  account_busy(op.next, Work::memory, work);
   if (world_.details) [[unlikely]]
-    world_.details->work({pe_.at, op.next, op.next + work, op.inst, -1, pe_.task});
+    world_.details->work({.pe = pe_.at, .begin = op.next, .end = op.next + work, .inst = op.inst, .task = pe_.task,
+                          .what = Work::memory});
   if (op.group_cycles > op.work_cycles || op.drag != 0)
     account_gap(op.next + span_of(op, groups),
                 int(op.holds_datapath ? Stall::memory : Stall::dependency), -1, -1, op.inst);
@@ -329,10 +330,11 @@ void Core::execute_group(VectorOp& op, int thread) {
   execute_elements(op, count);
   if (faulted_) return;
   fifo_moved(op);
-  account_busy(now_);
+  const Work what = on_fabric(op.dst) || on_fabric(op.a) || on_fabric(op.b) ? Work::fabric : Work::memory;
+  account_busy(now_, what);
   if (world_.details) [[unlikely]]
     world_.details->work({pe_.at, now_, now_ + 1, op.inst, thread == kMainThread ? -1 : thread, pe_.task,
-                          {input_color(op.a), input_color(op.b)}, output_color(op.dst)});
+                          {input_color(op.a), input_color(op.b)}, output_color(op.dst), what});
   count_elements(op, count);
   if (op.config.on_control == isa::DsrConfig::OnControl::terminate) [[unlikely]] end_of_message(op);
   op.served = now_;

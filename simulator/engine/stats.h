@@ -22,9 +22,17 @@ enum class Stall : uint8_t {
 inline constexpr int kStalls = int(Stall::count);
 const char* stall_name(Stall);
 
+// What a busy cycle was spent on.
+enum class Work : uint8_t {
+  issue,   // an instruction
+  memory,  // element groups in memory
+  fabric,  // element groups with a fabric operand
+};
+
 // What a core counts. For any window: busy + sum(stalls) + idle = cycles of the window, exactly.
 struct CoreStats {
   uint64_t busy = 0;  // cycles in which the datapath or the issue slot did work
+  uint64_t memory_groups = 0, fabric_groups = 0;  // of these, of element groups (Work)
   std::array<uint64_t, kStalls> stalls{};
   uint64_t instructions = 0;  // issued, a vector counts as one
   uint64_t elements = 0;      // vector elements

@@ -50,6 +50,7 @@ struct WorkEvent {            // an instruction issues, or element groups execut
   int task = -1;              // of the main thread, index into TileProgram::tasks; -1: launched function or none
   std::array<int8_t, 2> reads{-1, -1};  // of element groups: colors of the queues that they read, -1: none
   int8_t sends = -1;                    // and of the one that they write to
+  Work what = Work::issue;
 };
 
 struct BeginEvent {           // a task or a launched function starts on the main thread

@@ -137,6 +137,8 @@ void collect_totals(RunReport& r, const Engine& e) {
     if (!did_something(s)) return;
     ++r.pes_used;
     add(r.time, s);
+    r.memory_groups += s.memory_groups;
+    r.fabric_groups += s.fabric_groups;
   });
   fill_idle(r.time, r.cycles * r.pes_used);
   counters.flops = r.flops;

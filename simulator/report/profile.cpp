@@ -63,7 +63,10 @@ void Profile::work(const WorkEvent& e) {
   PeState& p = pe(e.pe);
   LineCost* line = line_of(p.tile, e.inst);
   if (ended_ || line == nullptr || e.end <= p.accounted) return;
-  line->busy += e.end - std::max(e.begin, p.accounted);
+  const Cycle more = e.end - std::max(e.begin, p.accounted);
+  line->busy += more;
+  if (e.what == Work::memory) line->memory_groups += more;
+  if (e.what == Work::fabric) line->fabric_groups += more;
   p.accounted = e.end;
 }
 

@@ -16,6 +16,7 @@
 #include "runtime/host/compare.h"
 #include "runtime/host/model_run.h"
 #include "runtime/program/program.h"
+#include "runtime/support/class_errors.h"
 #include "simulator/engine/memory_use.h"
 #include "simulator/engine/stats.h"
 #include "simulator/report/critical_path.h"
@@ -111,7 +112,15 @@ struct LineCost {
   uint32_t line = 0;
   uint64_t busy = 0;
   std::array<uint64_t, kStalls> stalls{};
+  uint64_t memory_groups = 0, fabric_groups = 0;  // of what is busy
   uint64_t cycles() const;
+};
+
+// What cycles consist of (cycle_classes.h), and how far such cycles are from those that others measured.
+struct CycleClass {
+  std::string name;
+  std::optional<uint64_t> pe_cycles;      // nothing: only a run that is listened to can tell
+  std::optional<ClassError> error = {};  // nothing: none was measured
 };
 
 // What ran on main threads: launched functions and tasks; and operations on microthreads, by their line.
@@ -203,6 +212,8 @@ struct RunReport {
   uint32_t memory_bytes_max = 0;  // largest tile program
   int memory_bytes_have = 0;
   PeTime time;  // of the PEs used
+  uint64_t memory_groups = 0, fabric_groups = 0;  // of what they were busy with: element groups (Work)
+  std::vector<CycleClass> classes;
   HotLink hot_link;
   std::vector<KernelReport> kernels;
   std::vector<OpRow> ops;

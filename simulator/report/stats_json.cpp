@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
+#include "simulator/report/cycle_classes.h"
 #include "simulator/report/insights.h"
 #include "simulator/report/training_json.h"
 
@@ -279,11 +280,10 @@ Json stats(const RunReport& r) {
            {"memory_bytes", r.memory_bytes},
            {"energy_uj", energy_json(r.energy)},
            {"pes_used", r.pes_used},
-           {"busy", r.time.busy},
-           {"stalls", stalls_json(r.time)},
+           {"busy", r.time.busy}, {"stalls", stalls_json(r.time)},
            {"idle", r.time.idle},
-           {"memory_bytes_max", r.memory_bytes_max},
-           {"memory_bytes_have", r.memory_bytes_have},
+           {"classes", classes_json(r)}, {"expected_error_percent", or_null(expected_error(r.classes))},
+           {"memory_bytes_max", r.memory_bytes_max}, {"memory_bytes_have", r.memory_bytes_have},
            {"host", host_json(r)}};
   out["launches"] = launches_json(r);
   out["launched_cycles"] = r.launches.empty() ? Json(nullptr) : Json(r.launched_cycles());

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "simulator/report/cycle_classes.h"
 #include "simulator/report/launches.h"
 
 namespace cs::sim {
@@ -103,7 +104,10 @@ std::string figures(const RunReport& r) {
   for (int i = 0; i < kStalls; ++i)
     if (r.time.stalls[size_t(i)] > 0)
       out += fmt::format(", {} {}", stall_name(Stall(i)), share(r.time.stalls[size_t(i)], r.time.total()));
-  return out + fmt::format(", idle {}\n", share(r.time.idle, r.time.total()));
+  out += fmt::format(", idle {}\n", share(r.time.idle, r.time.total()));
+  const std::string classes = classes_line(r);
+  if (classes.empty()) return out;
+  return out + "  classes       " + classes + "; in parentheses the error of each where others measured\n";
 }
 
 std::string check_text(const RunReport& r) {

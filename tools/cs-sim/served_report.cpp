@@ -2,6 +2,7 @@
 #include "tools/cs-sim/served_report.h"
 
 #include "simulator/report/collect.h"
+#include "simulator/report/cycle_classes.h"
 #include "simulator/report/launches.h"
 #include "tools/cs-sim/report_files.h"
 #include "tools/cs-sim/state_file.h"
@@ -41,6 +42,7 @@ bool ServedReport::write(SimDevice& device, Diag& diag) {
   report.launches = engine.launches();
   sim::add_tiles(report, engine);
   if (profile_) sim::add_profile(report, *profile_);
+  sim::add_classes(report, engine.program());
   for (const std::string_view name : sim::allowable_faults())
     if (const uint64_t count = engine.allowed(std::string(name))) report.allowed.emplace_back(name, count);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();

@@ -21,6 +21,7 @@
 #include "runtime/support/files.h"
 #include "runtime/support/progress.h"
 #include "simulator/report/collect.h"
+#include "simulator/report/cycle_classes.h"
 #include "simulator/report/launches.h"
 #include "simulator/report/profile.h"
 #include "simulator/report/summary.h"
@@ -251,10 +252,8 @@ bool Simulation::run_exports() {
 }
 
 void Simulation::collect_figures() {
-  if (sampler_) report_.timeline = sampler_->finish();
-  sim::Timeline timeline = std::move(report_.timeline);
   report_ = sim::collect(device_->engine(), std::max(device_->now(), network_ ? network_->cycles : 0));
-  report_.timeline = std::move(timeline);
+  if (sampler_) report_.timeline = sampler_->finish();
   if (network_) {
     report_.evaluations = tell_apart(*loaded_.program.host, *network_, evaluates_, checkpoint_);
     outputs_ = network_->outputs;
@@ -279,6 +278,7 @@ void Simulation::collect_figures() {
     report_.launches = launches_->spans;
     report_.host_call_seconds = launches_->host_seconds;
   }
+  sim::add_classes(report_, loaded_.program);
   report_.status = status_;
   report_.status.now = device_->now();
   report_.simulator = {seconds_, peak_memory_mb(), o_.threads, report_.simulator.memory};

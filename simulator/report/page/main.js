@@ -37,6 +37,16 @@ function summarySection() {
   if (stats.check) cards.push(card('Check', stats.check.ok ? 'ok' : 'differs', `error ${stats.check.max_rel.toExponential(1)}, tolerance ${stats.check.tolerance.toExponential(0)}`));
   cards.push(card('Simulated in', number(stats.simulator.wall_s, 2) + ' s', short(stats.simulator.cycles_per_s) + ' cycles per second'));
   byId('cards').append(...cards);
+  const classes = stats.classes.filter(c => c.pe_cycles !== 0);
+  if (classes.length > 0) {
+    const error = c => c.mean_error_percent === null ? 'not measured' : number(c.mean_error_percent, 1) + ' %';
+    byId('where').append(make('h3', {}, 'What these cycles consist of'),
+      table(classes, [{title: 'Class', value: c => c.class, cell: c => c.class},
+        {title: 'Share', num: true, value: c => c.share, cell: c => c.share === null ? 'some' : percent(c.share, 1)},
+        {title: 'Error', num: true, value: c => c.mean_error_percent, cell: error, help: 'mean of our cycles of this class against those that others measured'}]));
+    if (stats.expected_error_percent !== null)
+      byId('where').append(make('p', {className: 'lead'}, `Weighted by these shares, cycles like these are off by ${number(stats.expected_error_percent, 1)} %.`));
+  }
   if (total(stats) > 0) byId('where').append(make('h3', {}, 'Where the cycles of the PEs used went'), stateBar(stats, false), stateLegend(stats));
 }
 
