@@ -15,12 +15,17 @@ using isa::Operand;
 namespace {
 
 constexpr int kSmallFunction = 14;    // nodes; about what a call with its moves and two jumps costs
+constexpr int kLocalFunction = 100;   // nodes of a function that gets the address of a local variable
 constexpr int kFoldedFunction = 150;  // nodes of a function whose arguments are all known
 constexpr int kOnceFunction = 4000;   // nodes of a function with one call
 
 bool is_generic(const ast::Function& f) {
   return std::any_of(f.params.begin(), f.params.end(),
                      [](const ast::Param& p) { return p.is_comptime || !p.type; });
+}
+
+bool points_to_local(const Value& v) {
+  return v.is(ValueKind::pointer) && v.location.kind == isa::OperandKind::slot;
 }
 
 bool passes_at_run_time(const Value& v) { return v.type->is_scalar(); }
@@ -60,6 +65,10 @@ bool Evaluator::should_inline(const FunctionRef& ref, const std::vector<Value>& 
   if (result->is_id() && std::all_of(args.begin(), args.end(), is_comptime)) return true;
   const FunctionFacts& f = facts(*ref.decl);
   if (f.nodes <= kSmallFunction) return true;
+  // A local variable whose address is handed on lies in memory; taken in, it stays in registers. Time stamps
+  // are calls all the same: windows of a few cycles are exact only so (docs/validation.md).
+  if (f.nodes <= kLocalFunction && !f.configures && std::any_of(args.begin(), args.end(), points_to_local))
+    return true;
   // An address alone folds nothing: only where it points to is known.
   const bool known =
       std::all_of(args.begin(), args.end(), is_comptime) &&

@@ -19,7 +19,7 @@ class Walk {
         ++uses.names[static_cast<const Identifier&>(*e).name];
         break;
       case ExprKind::builtin:
-        exprs(static_cast<const Builtin&>(*e).args);
+        builtin(static_cast<const Builtin&>(*e));
         break;
       case ExprKind::call:
         expr(static_cast<const Call&>(*e).callee);
@@ -149,6 +149,10 @@ class Walk {
       }
       stmt(p->body);
     }
+  }
+  void builtin(const Builtin& n) {
+    facts.configures = facts.configures || n.name == "ldcfg16" || n.name == "stcfg16";
+    exprs(n.args);
   }
   // `&x`, `&x[i]`, `&x.f`: x must be in memory.
   void address_of(const AddressOf& n) {

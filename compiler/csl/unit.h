@@ -23,6 +23,7 @@ struct FunctionFacts {
   std::set<std::string_view> addressed;  // names in `&name…`: such locals live in memory
   int nodes = 0;                         // size of the body
   bool has_loop = false;
+  bool configures = false;               // reads or writes configuration registers
 };
 
 // How often a name is written in a file, alone and after a dot.
