@@ -22,7 +22,7 @@ constexpr size_t kMostKernels = 128;
 constexpr int64_t kMostPes = 16'384;
 // Another form must bring so much by estimate: walked gains of 5 and 6 % were 0 and 1 % when simulated (llama_block,
 // densenet), and the first sample took up to a third longer. As it was tried out, the interval must not be longer, and
-// what it is shorter by must not cost as much of the first sample: their product must be smaller by something.
+// what it is shorter by must not cost more than twice as much of the first sample.
 constexpr double kWorth = 1.07, kWorthTried = 1.01;
 // The formulas are of code as it is written; of the same network in two forms they are off by up to a tenth
 // more for the one than for the other. A form that is slower by more is not compiled.
@@ -48,7 +48,7 @@ double by(Judge judge, const FormCycles& c) {
 bool is_better(Judge judge, const FormCycles& made, const FormCycles& best) {
   const double is = by(judge, made), was = by(judge, best);
   if (judge != Judge::trials) return is > 0 && is * kWorth < was;
-  return is <= was && is * made.tried->first * kWorthTried < was * best.tried->first;
+  return is <= was && is * is * made.tried->first * kWorthTried < was * was * best.tried->first;
 }
 
 // The surest of what all of them have.

@@ -26,20 +26,20 @@ TEST(Forms, AreComparedByTrials) {
             "both tried out");
 }
 
-// As tried out another form must bring 1 %: 990 * 1.01 = 999.9, 991 * 1.01 = 1,000.9.
+// As tried out another form must bring 1 % of the interval's square: 995^2 * 1.01 = 999,925, 996^2 * 1.01 = 1,001,936.
 TEST(Forms, ATrialIsBelieved) {
-  EXPECT_EQ(choose_form({{Form::joined, {1, 1, tried(1000)}}, {Form::apart, {1, 1, tried(990)}}}).form, Form::apart);
-  EXPECT_EQ(choose_form({{Form::joined, {1, 1, tried(1000)}}, {Form::apart, {1, 1, tried(991)}}}).form, Form::joined);
+  EXPECT_EQ(choose_form({{Form::joined, {1, 1, tried(1000)}}, {Form::apart, {1, 1, tried(995)}}}).form, Form::apart);
+  EXPECT_EQ(choose_form({{Form::joined, {1, 1, tried(1000)}}, {Form::apart, {1, 1, tried(996)}}}).form, Form::joined);
 }
 
-// 9 % of the interval are worth 5 % of the first sample (0.91 * 1.05 = 0.956), not 15 % (1.047).
+// 9 % of the interval are worth 15 % of the first sample (0.91^2 * 1.15 = 0.952), not 25 % (1.035).
 TEST(Forms, AFirstSampleThatIsLateCounts) {
   const FormCycles joined{1, 1, Trial{1000, 9000}};
   const auto with = [&](Trial apart) {
     return choose_form({{Form::joined, joined}, {Form::apart, {1, 1, apart}}}).form;
   };
-  EXPECT_EQ(with({910, 9450}), Form::apart);
-  EXPECT_EQ(with({910, 10350}), Form::joined);
+  EXPECT_EQ(with({910, 10350}), Form::apart);
+  EXPECT_EQ(with({910, 11250}), Form::joined);
   EXPECT_EQ(with({1000, 8900}), Form::apart);
   EXPECT_EQ(with({1001, 4500}), Form::joined);
 }
