@@ -59,10 +59,14 @@ Judge judge_of(const std::map<Form, FormCycles>& forms) {
   return all_have(&FormCycles::tried) ? Judge::trials : all_have(&FormCycles::walked) ? Judge::walks : Judge::formulas;
 }
 
-std::string benefit(Judge judge, double is, double was) {
+// By the interval, or where that is the same by the first sample.
+std::string benefit(Judge judge, const FormCycles& made, const FormCycles& joined) {
+  double is = by(judge, made), was = by(judge, joined);
+  const bool first = judge == Judge::trials && is * kWorthTried >= was;
+  if (first) is = made.tried->first, was = joined.tried->first;
   return fmt::format(
-      "beneficial by {:.0f} cycles: {:.0f} against {:.0f} of the network with every choice made for itself{}", was - is,
-      is, was, judge == Judge::trials ? ", both tried out" : "");
+      "beneficial by {:.0f} cycles{}: {:.0f} against {:.0f} of the network with every choice made for itself{}",
+      was - is, first ? " of the first sample" : "", is, was, judge == Judge::trials ? ", both tried out" : "");
 }
 
 // Are they the same kernels on the same PEs?
@@ -163,7 +167,7 @@ FormChoice choose_form(const std::map<Form, FormCycles>& forms) {
   const FormCycles& joined = forms.at(Form::joined);
   for (const auto& [form, cycles] : forms)
     if (is_better(judge, cycles, forms.at(choice.form)))
-      choice = {form, benefit(judge, by(judge, cycles), by(judge, joined))};
+      choice = {form, benefit(judge, cycles, joined)};
   return choice;
 }
 
