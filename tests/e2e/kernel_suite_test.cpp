@@ -42,7 +42,7 @@ TEST_F(KernelSuite, ACauseThatNothingNeedsFails) {
 TEST_F(KernelSuite, AWalkIsAsGoodAsTheCyclesThatAreSimulated) {
   // 2 x 2 PEs hardly wait for each other.
   EXPECT_THAT(suite(kGemv + "}\n", true).out, HasSubstr("2 walks within 5 %"));
-  const ChildResult r = suite(kGemv + ", walk_missed: \"waits\"}\n", true);
+  const ChildResult r = suite(kGemv + ", walk_missed: \"waits\"}\nwalks: true\n", true);
   EXPECT_EQ(r.exit_code, 4);
   EXPECT_THAT(r.out, HasSubstr("its `walk_missed` can go"));
 }

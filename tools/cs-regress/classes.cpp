@@ -74,6 +74,17 @@ std::string class_text(const std::vector<Result>& results) {
   return out;
 }
 
+std::vector<Result> with_left_out(std::vector<Result> results, const std::vector<Job>& left_out,
+                                  const Table& table) {
+  for (const Job& job : left_out) {
+    const auto it = table.find(job.name);
+    if (it == table.end()) continue;
+    results.push_back(result_of(job));
+    results.back().measured = it->second.measured;
+  }
+  return results;
+}
+
 std::string classes_path(const std::string& suite_path) {
   return std::filesystem::path(suite_path).replace_extension(".classes.yaml").string();
 }

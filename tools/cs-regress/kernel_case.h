@@ -11,7 +11,7 @@
 //         resident: true           # operands lie on the PEs; default: they are streamed
 //         half: true               # operands and result are 16-bit floats; default: f32
 //         cause: "why more than 1.5 x its ideal"     # must be there exactly if it is
-//         walk_missed: "why cs-objdump --cycles is more than 5 % off"     # if one of the case's kernels is
+//         walk_missed: "why cs-objdump --cycles is more than 5 % off"   # with `walks: true`: if a kernel is
 //
 // An operand may say what its elements are: `below: 800` integers in [0, 800), `range: [0, 1]` numbers of it
 // instead of [-1, 1), `values: [-1, 1]` some of these; and `absent: true` that an optional one is not there.
@@ -52,6 +52,7 @@ struct KernelCase {
   bool resident = false, half = false;
   std::optional<bool> fused;  // a loss as one generated form, or as primitives
   std::string cause, walk_missed;
+  bool holds_walk = false;  // cs-objdump --cycles has to be within 5 %
   std::string rect() const { return std::to_string(width) + "x" + std::to_string(height); }
   std::string point() const { return rect() + (resident ? "-resident" : "") + (half ? "-f16" : ""); }
   std::string shapes() const;  // "1x96 100x96"

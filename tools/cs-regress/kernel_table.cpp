@@ -122,7 +122,7 @@ void judge_walks(std::vector<Result>& results) {
   std::map<std::string, bool> needed;
   const auto key = [](const Result& r) { return r.row + "/" + r.point; };
   for (Result& r : results) {
-    if (!r.kernel || r.kernel_case->fused) continue;
+    if (!r.kernel || !r.kernel_case->holds_walk) continue;
     const bool explained = !r.kernel_case->walk_missed.empty();
     if (explained) needed[key(r)] |= !r.kernel->walk_holds();
     if (!r.ok || explained || r.kernel->walk_holds()) continue;

@@ -240,16 +240,9 @@ std::optional<Work> collect(const Options& o, Diag& diag) {
   return work;
 }
 
-// The errors of classes over all rows of the suite: those that were left out have the figures of the committed table.
-// They are written anew only from a run of all rows.
+// The errors of classes over all rows of the suite; they are written anew only from a run of all rows.
 void judge_classes(const Options& o, const Work& work, const std::vector<Result>& results, Diag& diag) {
-  std::vector<Result> all = results;
-  for (const Job& job : work.left_out) {
-    const auto it = work.table.find(job.name);
-    if (it == work.table.end()) continue;
-    all.push_back(result_of(job));
-    all.back().measured = it->second.measured;
-  }
+  const std::vector<Result> all = with_left_out(results, work.left_out, work.table);
   if (!o.group.empty() || class_errors(all).empty()) return;
   const std::string path = classes_path(o.suite);
   if (o.update && work.left_out.empty()) {

@@ -311,6 +311,8 @@ std::optional<std::vector<Job>> read_suite(const std::string& path, const std::s
   if (!doc) return std::nullopt;
   YamlMap top(doc->root(), "suite file", diag);
   if (!top.valid()) return std::nullopt;
+  bool walks = false;
+  const bool read = top.optional("walks", walks);
   const YamlNode* rows = top.child("suite");
   top.finish();
   if (rows == nullptr || !rows->is_sequence()) {
@@ -322,7 +324,9 @@ std::optional<std::vector<Job>> read_suite(const std::string& path, const std::s
     Row row;
     if (read_row(node, std::filesystem::path(path).parent_path(), row, diag)) expand(row, jobs, diag);
   }
-  if (!diag.ok() || !place_checkouts(jobs, sources, diag)) return std::nullopt;
+  if (!read || !diag.ok() || !place_checkouts(jobs, sources, diag)) return std::nullopt;
+  for (Job& job : jobs)
+    if (job.kernel_case) job.kernel_case->holds_walk = walks;
   return jobs;
 }
 
