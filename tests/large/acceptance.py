@@ -282,13 +282,13 @@ def counterparts(walk):
     for row in rows('models.yaml'):
         for machine in ('wse2', 'wse3'):
             made = walk.run('cs-compile', row['program'], '-m', machine, '-q', '-o', folder / 'p.csp')
-            report = walk.run('cs-sim', folder / 'p.csp', *samples(row), '--json')
+            report = walk.run('cs-sim', folder / 'p.csp', *samples(row), '--report', folder / 'report', '--json')
             if made.returncode or report.returncode:
                 alone.append(f'{row["name"]}: {last_line(made.stderr + report.stderr)}')
                 continue
             for kernel in json.loads(report.stdout)['kernels']:
                 if kernel['origin'] == 'autogen':
-                    ok = kernel.get('baseline') or kernel.get('against') or kernel.get('counterpart')
+                    ok = kernel.get('counterpart')
                     beside, alone = beside + bool(ok), alone + ([] if ok else [f'{row["name"]}/{machine} {kernel["name"]}'])
     walk.line(not alone, f'{beside} generated kernels beside a counterpart, {len(alone)} alone {"; ".join(alone[:5])}')
 
@@ -301,7 +301,7 @@ def advice(walk):
         made = walk.run('cs-compile', row['program'], '-q', '--no-baselines', '--no-advice', '-o', folder / 'p.csp')
         ran = walk.run('cs-sim', folder / 'p.csp', *samples(row), '--json')
         if made.returncode == 0 and ran.returncode == 0:
-            found.append((json.loads(ran.stdout)['roof']['efficiency'], row))
+            found.append((json.loads(ran.stdout)['efficiency'], row))
     lowest = sorted(found, key=lambda pair: pair[0])[:10]
     gained = 0
     for efficiency, row in lowest:
