@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "compiler/csl/mir_flow.h"
+#include "compiler/csl/mir_value_table.h"
 
 namespace cs::csl::mir {
 namespace {
@@ -19,30 +20,6 @@ using isa::Operand;
 using isa::OperandKind;
 
 constexpr uint32_t kLow = 0xFFFF;
-
-bool is_comparison(Op op) {
-  switch (op) {
-    case Op::eq16:
-    case Op::lt16:
-    case Op::ltu16:
-    case Op::lte16:
-    case Op::lteu16:
-    case Op::eq32:
-    case Op::lt32:
-    case Op::ltu32:
-    case Op::lte32:
-    case Op::lteu32:
-    case Op::feqs:
-    case Op::flts:
-    case Op::flteqs:
-    case Op::feqh:
-    case Op::flth:
-    case Op::flteqh:
-      return true;
-    default:
-      return false;
-  }
-}
 
 bool is_bitwise(Op op) { return op == Op::and16 || op == Op::or16 || op == Op::xor16; }
 

@@ -164,12 +164,8 @@ std::optional<ValueId> ValueTable::comparison(Op op, const std::array<ValueId, 3
   return it->second;
 }
 
-// 0 or 1.
-bool ValueTable::is_truth(ValueId v) const {
-  const Fact& f = facts_[v];
-  if (f.literal.has_value()) return *f.literal == 0 || *f.literal == 1;
-  if (!f.made_by) return false;
-  switch (f.made_by->op) {
+bool is_comparison(Op op) {
+  switch (op) {
     case Op::eq16:
     case Op::lt16:
     case Op::ltu16:
@@ -187,6 +183,18 @@ bool ValueTable::is_truth(ValueId v) const {
     case Op::flth:
     case Op::flteqh:
       return true;
+    default:
+      return false;
+  }
+}
+
+// 0 or 1.
+bool ValueTable::is_truth(ValueId v) const {
+  const Fact& f = facts_[v];
+  if (f.literal.has_value()) return *f.literal == 0 || *f.literal == 1;
+  if (!f.made_by) return false;
+  if (is_comparison(f.made_by->op)) return true;
+  switch (f.made_by->op) {
     case Op::and16:
     case Op::or16:
     case Op::xor16:

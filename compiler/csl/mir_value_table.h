@@ -12,6 +12,9 @@ namespace cs::csl::mir {
 
 using ValueId = uint32_t;  // 0: not numbered yet
 
+// Gives 0 or 1.
+bool is_comparison(isa::Op);
+
 class ValueTable {
  public:
   struct Expression {

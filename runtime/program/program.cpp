@@ -65,6 +65,19 @@ std::string switch_position_text(const SwitchPosition& position) {
   return text;
 }
 
+Coord edge_of(const Program& p, Port side, int position) {
+  switch (side) {
+    case Port::west:
+      return {0, position};
+    case Port::east:
+      return {p.fabric_width - 1, position};
+    case Port::north:
+      return {position, 0};
+    default:
+      return {position, p.fabric_height - 1};
+  }
+}
+
 Fp16Format half_format(const HostPart& host) {
   for (const auto* list : {&host.inputs, &host.outputs}) {
     for (const HostTensor& t : *list) {

@@ -230,6 +230,9 @@ struct Program {
   bool operator==(const Program&) const = default;
 };
 
+// The PE whose router a port at this place of an edge belongs to.
+Coord edge_of(const Program&, Port side, int position);
+
 // Says in the Program what it was compiled for: name, arch and the whole description.
 void set_program_machine(Program&, const Machine&);
 // The machine a Program was compiled for; reported if its description is not one.

@@ -284,26 +284,13 @@ struct Builder {
     return tx & 31;
   }
 
-  Coord edge_of(const HostPort& p) const {
-    switch (p.side) {
-      case Port::west:
-        return {0, p.position};
-      case Port::east:
-        return {grid.width - 1, p.position};
-      case Port::north:
-        return {p.position, 0};
-      default:
-        return {p.position, grid.height - 1};
-    }
-  }
-
   bool make_ports(std::vector<PortHome>& homes) {
     homes.resize(world.program.ports.size());
     const std::vector<double> periods = port_periods(world.program, world.machine);
     std::map<std::tuple<Port, int, bool>, uint32_t> links;  // by side, position and direction
     for (size_t i = 0; i < homes.size(); ++i) {
       const HostPort& p = world.program.ports[i];
-      Coord at = edge_of(p);
+      Coord at = edge_of(world.program, p.side, p.position);
       Block* b = p.side == Port::ramp ? nullptr : grid.block_at(at);
       const int color = b && p.input ? color_within(*b, b->index_of(at), p.color, p.side) : p.color;
       ColorNode* n = b ? b->find_node(b->index_of(at), color) : nullptr;

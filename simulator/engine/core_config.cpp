@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "simulator/engine/core.h"
+#include "simulator/exec/filter_registers.h"
 
 namespace cs::sim {
 
@@ -68,22 +69,7 @@ uint16_t Core::read_queue(uint16_t address) const {
 std::optional<uint16_t> Core::read_filter(uint16_t address) {
   const FilterState* f = block_.find_filter(pe_.index, (address - isa::kFilter) / 8);
   if (f == nullptr) return std::nullopt;
-  const FilterConfig& c = f->config;
-  switch (isa::FilterReg(address & 7)) {
-    case isa::FilterReg::limit:
-      return c.limit1;
-    case isa::FilterReg::max_counter:
-      return c.max_counter;
-    case isa::FilterReg::counter:
-      return f->counter;
-    case isa::FilterReg::state:
-      return f->counter > c.max_counter;
-    case isa::FilterReg::pass_count:
-      return uint16_t(c.max_counter + 1);
-    case isa::FilterReg::drop_count:
-      return uint16_t(std::max(0, c.limit1 - c.max_counter));
-  }
-  return std::nullopt;
+  return read_filter_register(f->config, f->counter, isa::FilterReg(address & 7));
 }
 
 std::optional<uint16_t> Core::read_named(isa::ConfigReg reg, Cycle t) {
@@ -215,28 +201,7 @@ void Core::write_named(isa::ConfigReg reg, uint16_t value, Cycle t) {
 bool Core::write_filter(uint16_t address, uint16_t value) {
   FilterState* f = block_.find_filter(pe_.index, (address - isa::kFilter) / 8);
   if (f == nullptr) return false;
-  FilterConfig& c = f->config;
-  switch (isa::FilterReg(address & 7)) {
-    case isa::FilterReg::limit:
-      c.limit1 = value;
-      break;
-    case isa::FilterReg::max_counter:
-      c.max_counter = value;
-      break;
-    case isa::FilterReg::counter:
-      f->counter = value;
-      break;
-    case isa::FilterReg::state:
-      f->counter = value ? uint16_t(c.max_counter + 1) : uint16_t(0);
-      break;
-    case isa::FilterReg::pass_count:  // the period stays that of pass and drop count
-      c.limit1 = uint16_t(c.limit1 + value - (c.max_counter + 1));
-      c.max_counter = uint16_t(value - 1);
-      break;
-    case isa::FilterReg::drop_count:
-      c.limit1 = uint16_t(c.max_counter + value);
-      break;
-  }
+  write_filter_register(f->config, f->counter, isa::FilterReg(address & 7), value);
   return true;
 }
 

@@ -11,19 +11,6 @@ namespace {
 
 constexpr Cycle kJustNow = 3;  // a core goes on within so many cycles after its lane has room
 
-Coord edge_of(const Program& p, const HostPort& port) {
-  switch (port.side) {
-    case Port::west:
-      return {0, port.position};
-    case Port::east:
-      return {p.fabric_width - 1, port.position};
-    case Port::north:
-      return {port.position, 0};
-    default:
-      return {port.position, p.fabric_height - 1};
-  }
-}
-
 }  // namespace
 
 const char* cause_name(Cause c) {
@@ -65,7 +52,7 @@ void WaitTracker::find_ports() {
   blocked_.resize(n);
   for (size_t i = 0; i < n; ++i) {
     const HostPort& p = program_.ports[i];
-    const Coord at = edge_of(program_, p);
+    const Coord at = edge_of(program_, p.side, p.position);
     (p.input ? inputs_ : outputs_)[{at.x, at.y, int(p.side), p.color}] = int(i);
     if (!program_.host) continue;
     for (const HostStep& step : program_.host->steps)

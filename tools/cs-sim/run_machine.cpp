@@ -31,4 +31,14 @@ std::optional<Machine> machine_to_run_on(const SimOptions& o, const Program& p, 
   return machine;
 }
 
+bool load_to_run(const SimOptions& o, LoadedProgram& loaded, Machine& machine, Diag& diag) {
+  auto program = read_program(o.program, diag);
+  if (!program) return false;
+  loaded = std::move(*program);
+  auto its = machine_to_run_on(o, loaded.program, diag);
+  if (!its) return false;
+  machine = std::move(*its);
+  return true;
+}
+
 }  // namespace cs

@@ -12,4 +12,7 @@ namespace cs {
 // every key with both values, unless --on-other-machine; then the Program is verified against that machine.
 std::optional<Machine> machine_to_run_on(const SimOptions&, const Program&, Diag&);
 
+// The Program to run, and its machine.
+bool load_to_run(const SimOptions&, LoadedProgram&, Machine&, Diag&);
+
 }  // namespace cs

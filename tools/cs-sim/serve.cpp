@@ -62,15 +62,12 @@ class Server {
 };
 
 bool Server::load() {
-  auto loaded = read_program(o_.program, diag_);
-  if (!loaded) return false;
-  loaded_ = std::move(*loaded);
-  const auto machine = machine_to_run_on(o_, loaded_.program, diag_);
-  if (!machine) return false;
+  Machine machine;
+  if (!load_to_run(o_, loaded_, machine, diag_)) return false;
   SimDeviceOptions options;
   options.engine = {o_.block_width, o_.block_height, o_.threads};
   options.engine.allow = o_.allow;
-  if (!traces_.prepare(loaded_.program, *machine, options.shell, diag_)) return false;
+  if (!traces_.prepare(loaded_.program, machine, options.shell, diag_)) return false;
   if (o_.max_cycles > 0) options.max_cycles = o_.max_cycles;
   options.max_seconds = o_.max_seconds;
   options.interrupted = &stop_;
@@ -81,7 +78,7 @@ bool Server::load() {
       stop_ = true;
   };
   report_.listen(loaded_.program, traces_);
-  device_ = std::make_unique<SimDevice>(*machine, options);
+  device_ = std::make_unique<SimDevice>(machine, options);
   device_->engine().set_trace(traces_.sink());
   device_->engine().set_print(print_.sink());
   if (!device_->load(loaded_.program, loaded_.weights, diag_)) return false;

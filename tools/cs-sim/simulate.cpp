@@ -135,12 +135,7 @@ class Simulation {
 };
 
 bool Simulation::load() {
-  auto loaded = read_program(o_.program, diag_);
-  if (!loaded) return false;
-  loaded_ = std::move(*loaded);
-  auto machine = machine_to_run_on(o_, loaded_.program, diag_);
-  if (!machine) return false;
-  machine_ = std::move(*machine);
+  if (!load_to_run(o_, loaded_, machine_, diag_)) return false;
   Diag later;  // what is wrong with the other program is reported when it is run
   const auto other = o_.against.empty() ? std::nullopt : read_program(o_.against, later);
   if (other && other->program.host)

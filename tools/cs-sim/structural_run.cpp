@@ -74,12 +74,7 @@ class StructuralRun {
   }
 
   bool load() {
-    auto loaded = read_program(o_.program, diag_);
-    if (!loaded) return false;
-    loaded_ = std::move(*loaded);
-    auto machine = machine_to_run_on(o_, loaded_.program, diag_);
-    if (!machine) return false;
-    machine_ = std::move(*machine);
+    if (!load_to_run(o_, loaded_, machine_, diag_)) return false;
     if (!o_.inputs.empty()) {
       auto arrays = read_npz(o_.inputs, diag_);
       if (!arrays) return false;

@@ -112,9 +112,7 @@ void Fabric::make_link(ProcessingElement& from, ProcessingElement& to, Port out)
 EdgePort& Fabric::edge_port(Port side, int position) {
   auto& port = edges_[{side, position}];
   if (port) return *port;
-  const Coord edges[] = {{program_.fabric_width - 1, position}, {0, position},
-                         {position, program_.fabric_height - 1}, {position, 0}};
-  const Coord c = edges[size_t(side)];
+  const Coord c = edge_of(program_, side, position);
   port = std::make_unique<EdgePort>((place("edge", c) + "_" + kSides[size_t(side)]).c_str(), clocks_, machine_);
   Router& router = at(c)->router;
   router.connect_in(side, &port->in());

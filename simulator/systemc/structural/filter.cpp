@@ -1,7 +1,7 @@
 // A period has limit1 + 1 wavelets, of which max_counter + 1 pass.
 #include "simulator/systemc/structural/filter.h"
 
-#include <algorithm>
+#include "simulator/exec/filter_registers.h"
 
 namespace cs::sim::structural {
 
@@ -39,46 +39,9 @@ void Filter::count(const Wavelet& w) {
 }
 
 std::optional<uint16_t> Filter::read(isa::FilterReg reg) const {
-  switch (reg) {
-    case isa::FilterReg::limit:
-      return config_.limit1;
-    case isa::FilterReg::max_counter:
-      return config_.max_counter;
-    case isa::FilterReg::counter:
-      return counter_;
-    case isa::FilterReg::state:
-      return counter_ > config_.max_counter;
-    case isa::FilterReg::pass_count:
-      return uint16_t(config_.max_counter + 1);
-    case isa::FilterReg::drop_count:
-      return uint16_t(std::max(0, config_.limit1 - config_.max_counter));
-  }
-  return std::nullopt;
+  return read_filter_register(config_, counter_, reg);
 }
 
-void Filter::write(isa::FilterReg reg, uint16_t value) {
-  FilterConfig& c = config_;
-  switch (reg) {
-    case isa::FilterReg::limit:
-      c.limit1 = value;
-      break;
-    case isa::FilterReg::max_counter:
-      c.max_counter = value;
-      break;
-    case isa::FilterReg::counter:
-      counter_ = value;
-      break;
-    case isa::FilterReg::state:
-      counter_ = value ? uint16_t(c.max_counter + 1) : uint16_t(0);
-      break;
-    case isa::FilterReg::pass_count:  // those that are dropped stay as many
-      c.limit1 = uint16_t(c.limit1 + value - (c.max_counter + 1));
-      c.max_counter = uint16_t(value - 1);
-      break;
-    case isa::FilterReg::drop_count:
-      c.limit1 = uint16_t(c.max_counter + value);
-      break;
-  }
-}
+void Filter::write(isa::FilterReg reg, uint16_t value) { write_filter_register(config_, counter_, reg, value); }
 
 }  // namespace cs::sim::structural

@@ -8,20 +8,6 @@
 namespace cs::sim::structural {
 namespace {
 
-// The edge router of a port.
-Coord edge_of(const Program& p, const HostPort& port) {
-  switch (port.side) {
-    case Port::west:
-      return {0, port.position};
-    case Port::east:
-      return {p.fabric_width - 1, port.position};
-    case Port::north:
-      return {port.position, 0};
-    default:
-      return {port.position, p.fabric_height - 1};
-  }
-}
-
 bool routed(const Program& p, Coord c) {
   for (const RouteRun& run : p.routes)
     if (run.rect.contains(c)) return true;
@@ -47,7 +33,7 @@ bool accepts(const Program& p, const Machine& m, Diag& diag) {
                   fmt::format("has a module for every part of every PE: at most {} PEs, not {}", kMostElements, most),
                   "--model engine runs any fabric, with the same cycles");
   for (const HostPort& port : p.ports)
-    if (port.side == Port::ramp || !routed(p, edge_of(p, port)))
+    if (port.side == Port::ramp || !routed(p, edge_of(p, port.side, port.position)))
       diag.error_at(port.name, "the port has no route of its color at its edge router");
   if (m.router.hop_cycles < 1)
     diag.error_at("router.hop_cycles", "--model structural has registers between routers: at least 1");

@@ -123,6 +123,21 @@ std::string difference(const char* what, const std::vector<std::string>& a, cons
                      around(a, i), around(b, i));
 }
 
+// Loads, drives and notes what was watched; false: the Program was not loaded.
+template <class Recorder>
+bool watch(Device& device, const Experiment& e, Recorder& recorder, const std::vector<Line>& prints, Outcome& o) {
+  Diag diag;
+  if (!device.load(e.program, e.weights, diag)) {
+    o.host.push_back(diag.to_string());
+    return false;
+  }
+  const Cycle fault = drive(device, e, o);
+  o.wavelets = in_order(recorder.wavelets, fault);
+  o.tasks = in_order(recorder.tasks, fault);
+  o.printed = in_order(prints);
+  return true;
+}
+
 }  // namespace
 
 void describe(const RunStatus& s, std::vector<std::string>& out, bool exact) {
@@ -139,16 +154,7 @@ Outcome run_on_engine(const Experiment& e) {
   device.engine().set_trace(&recorder);
   device.engine().set_print(
       [&](Cycle cycle, Coord pe, const std::string& line) { prints.push_back({cycle, cycle, pe, line}); });
-  Diag diag;
-  if (!device.load(e.program, e.weights, diag)) {
-    o.host.push_back(diag.to_string());
-    return o;
-  }
-  const Cycle fault = drive(device, e, o);
-  o.wavelets = in_order(recorder.wavelets, fault);
-  o.tasks = in_order(recorder.tasks, fault);
-  o.printed = in_order(prints);
-  o.instructions = device.engine().instructions();
+  if (watch(device, e, recorder, prints, o)) o.instructions = device.engine().instructions();
   return o;
 }
 
@@ -156,16 +162,7 @@ Outcome run_structurally(const Experiment& e) {
   Outcome o;
   StructuralRecorder recorder;
   structural::StructuralDevice device(e.machine, {.observer = &recorder});
-  Diag diag;
-  if (!device.load(e.program, e.weights, diag)) {
-    o.host.push_back(diag.to_string());
-    return o;
-  }
-  const Cycle fault = drive(device, e, o);
-  o.wavelets = in_order(recorder.wavelets, fault);
-  o.tasks = in_order(recorder.tasks, fault);
-  o.printed = in_order(recorder.prints);
-  o.instructions = device.instructions();
+  if (watch(device, e, recorder, recorder.prints, o)) o.instructions = device.instructions();
   return o;
 }
 
