@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "compiler/autogen/joins.h"
+
 namespace cs::autogen {
 
 namespace {
@@ -39,7 +41,8 @@ std::string parameters(const ElementwiseSpec& spec) {
   std::string out;
   for (int i = 0; i < spec.operands; ++i) {
     out += fmt::format("param x{0}_color: color;\nparam x{0}_queue: input_queue;\n", i);
-    if (spec.operands > 1) out += fmt::format("param arrived{}_id: local_task_id;\n", i);
+    if (Join::has_own_task(size_t(i), size_t(spec.operands)))
+      out += fmt::format("param arrived{}_id: local_task_id;\n", i);
   }
   out +=
       "param y_color: color;\nparam y_queue: output_queue;\n"
@@ -65,15 +68,23 @@ std::string operand_buffers(const ElementwiseSpec& spec) {
 // computing takes many cycles for each word, words go before it.
 constexpr double kDear = 4;  // cycles for each word
 
+// The operands of a sample have arrived.
+Join join_of(const ElementwiseSpec& spec) {
+  std::vector<std::string> names;
+  for (int i = 0; i < spec.operands; ++i) names.push_back(fmt::format("arrived{}", i));
+  return Join("compute", std::move(names));
+}
+
 // fn ask_a() / ask_b(): receive the next sample into one half.
 std::string ask(const ElementwiseSpec& spec, const ExpressionCode& code, char half) {
   const bool dear = spec.operands > 1 && code.cycles_per_element >= kDear * spec.operands;
   const char* priority = dear ? ", .priority = .{ .medium = shared }" : "";
   std::string out = fmt::format("fn ask_{}() void {{\n", half);
+  const Join join = join_of(spec);
   for (int i = 0; i < spec.operands; ++i) {
-    std::string task = spec.operands == 1 ? "compute_id" : fmt::format("arrived{}_id", i);
-    out += fmt::format("  @fmovs({0}{1}_dsd, x{1}_in, .{{ .async = true, .activate = {2}{3} }});\n", half, i,
-                       task, priority);
+    const Join::End end = join.end_of(size_t(i));
+    out += fmt::format("  @fmovs({0}{1}_dsd, x{1}_in, .{{ .async = true, .{2} = {3}{4} }});\n", half, i, end.what,
+                       end.id, priority);
   }
   return out + "}\n\n";
 }
@@ -134,24 +145,11 @@ std::string apply(const ElementwiseSpec& spec, const ExpressionResult& a, const 
 }
 
 std::string tasks(const ElementwiseSpec& spec) {
-  std::string out;
-  if (spec.operands > 1) {
-    out += "var arrived: u16 = 0;\n\n";
-    for (int i = 0; i < spec.operands; ++i) {
-      out += fmt::format(
-          "task arrived{}() void {{\n"
-          "  arrived += 1;\n"
-          "  if (arrived == {}) {{\n"
-          "    arrived = 0;\n"
-          "    @activate(compute_id);\n"
-          "  }}\n"
-          "}}\n\n",
-          i, spec.operands);
-    }
-  }
-  return out +
+  const Join join = join_of(spec);
+  return join.tasks() +
          "var in_a: bool = true;\n\n"
-         "task compute() void {\n"
+         "task compute() void {\n" +
+         join.block_again() +
          "  if (in_a) {\n"
          "    in_a = false;\n"
          "    ask_b();\n"
@@ -174,9 +172,8 @@ std::string bindings(const ElementwiseSpec& spec) {
   std::string out = "comptime {\n";
   for (int i = 0; i < spec.operands; ++i) {
     out += fmt::format("  @initialize_queue(x{0}_queue, .{{ .color = x{0}_color }});\n", i);
-    if (spec.operands > 1) out += fmt::format("  @bind_local_task(arrived{0}, arrived{0}_id);\n", i);
   }
-  return out +
+  return out + join_of(spec).bindings() +
          "  if (@is_arch(\"wse3\")) {\n"
          "    @initialize_queue(y_queue, .{ .color = y_color });\n"
          "  }\n"

@@ -4,13 +4,13 @@
 #include <fmt/format.h>
 
 #include "compiler/autogen/byte_rows.h"
+#include "compiler/autogen/joins.h"
 #include "compiler/autogen/region_estimate.h"
 
 namespace cs::autogen {
 
 namespace {
 
-constexpr int kMaxSkip = 16384;     // words that one instruction passes over
 constexpr int64_t kAskFirst = 128;  // words of results of all PEs that are worth asking before they are sent
 
 bool holds_integers(const ops::LoopBuffer& b) { return !data_type_is_float(b.type.dtype); }
@@ -18,7 +18,15 @@ bool holds_integers(const ops::LoopBuffer& b) { return !data_type_is_float(b.typ
 class Writer {
  public:
   Writer(const Region& r, const RegionShare& share, const RegionTitle& title, const Machine& machine)
-      : r_(r), share_(share), title_(title), code_(region_code(r, share, machine)) {}
+      : r_(r), share_(share), title_(title), code_(region_code(r, share, machine)) {
+    for (size_t i = 0; i < r.operands.size(); ++i)
+      if (const Arrival arrival = arrival_of(share.walks[i]); arrival != Arrival::never)
+        (arrival == Arrival::at_once ? at_once_ : in_steps_).push_back(i);
+    std::vector<std::string> names;
+    for (size_t i : at_once_) names.push_back(fmt::format("x{}_next", i));
+    if (!in_steps_.empty()) names.push_back("");
+    join_ = Join("compute", std::move(names));
+  }
 
   std::string run() {
     std::string text = header() + parameters() + "\n" +
@@ -63,9 +71,8 @@ class Writer {
   std::string parameters() const {
     std::string out;
     for (size_t i = 0; i < r_.operands.size(); ++i) {
-      out += fmt::format(
-          "param x{0}_color: color;\nparam x{0}_queue: input_queue;\nparam x{0}_next_id: local_task_id;\n",
-          i);
+      out += fmt::format("param x{0}_color: color;\nparam x{0}_queue: input_queue;\n", i);
+      if (has_next_task(share_, i)) out += fmt::format("param x{0}_next_id: local_task_id;\n", i);
     }
     for (size_t j = 0; j < r_.results.size(); ++j) {
       out += fmt::format("param y{0}_color: color;\nparam y{0}_queue: output_queue;\n", j);
@@ -98,25 +105,30 @@ class Writer {
     return out;
   }
 
+  std::string from_stream(size_t i, const char* what, int64_t words) const {
+    return fmt::format(
+        "const x{0}_{1} = @get_dsd(fabin_dsd, .{{ .extent = {2}, .fabric_color = x{0}_color, .input_queue = "
+        "x{0}_queue }});\n",
+        i, what, words);
+  }
+  std::string keeping(size_t i) const {
+    return from_stream(i, "in", share_.walks[i].run) +
+           fmt::format("const x{}_keep = @get_dsd({});\n", i, destination(i));
+  }
+  std::string passing(size_t i, int64_t words) const {
+    return from_stream(i, "skip", words) +
+           fmt::format("const x{}_passed = @get_dsd(mem1d_dsd, .{{ .tensor_access = |a|{{{}}} -> passed[0] }});\n", i,
+                       words);
+  }
+
   std::string streams() const {
     std::string out = "var passed = @zeros([1]u32);\n";
-    for (size_t i = 0; i < r_.operands.size(); ++i) {
-      int b = r_.operand_buffer[i];
-      out += fmt::format(
-          "const x{0}_skip = @get_dsd(fabin_dsd, .{{ .extent = {1}, .fabric_color = x{0}_color, .input_queue "
-          "= "
-          "x{0}_queue }});\n",
-          i, kMaxSkip);
-      if (stored(b).empty()) continue;
-      out += fmt::format(
-          "const x{0}_in = @get_dsd(fabin_dsd, .{{ .extent = {1}, .fabric_color = x{0}_color, .input_queue = "
-          "x{0}_queue }});\n"
-          "const x{0}_keep = @get_dsd({2});\n",
-          i, share_.walks[i].run, destination(i));
+    for (size_t i : at_once_)
+      out += stored(r_.operand_buffer[i]).empty() ? passing(i, share_.walks[i].before) : keeping(i);
+    for (size_t i : in_steps_) {
+      out += passing(i, kMostPassed);
+      if (!stored(r_.operand_buffer[i]).empty()) out += keeping(i);
     }
-    out += fmt::format(
-        "const passed_dsd = @get_dsd(mem1d_dsd, .{{ .tensor_access = |a|{{{}}} -> passed[0] }});\n",
-        kMaxSkip);
     for (size_t j = 0; j < r_.results.size(); ++j) {
       int b = r_.result_buffer[j];
       const Send& sent = share_.out[j];
@@ -138,37 +150,81 @@ class Writer {
 
   // ---- tasks
 
-  // Every operand has a microthread of its own: one that waits must not hold up another.
-  // x<i>_go_on: pass over what is before the next run, keep the run; behind the last run pass over the rest,
-  // then the operand has arrived. Asking for a sample does the first step at once, not in a task that would
-  // wait until results are sent: an operand in one run arrives meanwhile.
+  // Every operand has a microthread of its own: one that waits must not hold up another. Asking for a sample does
+  // the first step at once, not in a task that would wait until results are sent: an operand in one run arrives
+  // meanwhile.
+  //
+  //   in one step   all that comes is kept, or passed over: one operation, whose end is an event
+  //   in steps      x<i>_go_on: pass over what is before the next run, keep the run; behind the last run pass over
+  //                 the rest. That all such operands have arrived is one event
   std::string receiving() {
-    std::string out = "var arrived: u16 = 0;\n", asked = "\nfn ask() void {\n  arrived = 0;\n";
-    for (size_t i = 0; i < r_.operands.size(); ++i) {
-      asked += fmt::format("  x{0}_left = pe[{1}];\n  x{0}_at = 0;\n  x{0}_go_on();\n", i, data_++);
+    std::string out = in_steps_.size() > 1 ? "var arrived: u16 = 0;\n" : "";
+    std::string asked = in_steps_.empty() ? "\ninline fn ask() void {\n" : "\nfn ask() void {\n";
+    if (in_steps_.size() > 1) asked += "  arrived = 0;\n";
+    for (size_t i : in_steps_) {
+      asked += fmt::format("  {0}  x{1}_at = 0;\n  x{1}_go_on();\n", left(i, int(i)), i);
+      out += steps_of(i);
     }
-    for (size_t i = 0; i < r_.operands.size(); ++i) {
-      std::string keep = stored(r_.operand_buffer[i]).empty() ? "" : keep_run(i);
-      out += fmt::format(
-          "\nvar x{0}_left: i32 = 0;\n"
-          "var x{0}_at: i16 = 0;\n"
-          "{2}"
-          "fn x{0}_go_on() void {{\n"
-          "  if (x{0}_left > 0) {{\n"
-          "    const n: u16 = if (x{0}_left > {1}) {1} else @as(u16, x{0}_left);\n"
-          "    x{0}_left -= @as(i32, n);\n"
-          "    @mov32(@set_dsd_length(passed_dsd, n), @set_dsd_length(x{0}_skip, n), .{{\n"
-          "      .async = true, .activate = x{0}_next_id, .ut_id = @get_ut_id({0}) }});\n"
-          "{3}"
-          "  }} else {{\n"
-          "    arrived += 1;\n"
-          "    if (arrived == {4}) {{ @activate(compute_id); }}\n"
-          "  }}\n"
-          "}}\n"
-          "task x{0}_next() void {{ x{0}_go_on(); }}\n",
-          i, kMaxSkip, counters(i), keep, r_.operands.size());
-    }
-    return out + asked + "}\n\n";
+    for (size_t k = 0; k < at_once_.size(); ++k) asked += "  " + only_step(at_once_[k], join_.end_of(k));
+    if (join_.events() == 0) asked += "  @activate(compute_id);\n";
+    return out + join_.tasks() + asked + "}\n\n";
+  }
+
+  static std::string move(const char* mnemonic, const std::string& to, const std::string& from, size_t i,
+                          const Join::End& end) {
+    return fmt::format("@{}({}, {}, .{{ .async = true, .{} = {}, .ut_id = @get_ut_id({}) }});\n", mnemonic, to,
+                       from, end.what, end.id, i);
+  }
+  std::string only_step(size_t i, const Join::End& end) const {
+    const int b = r_.operand_buffer[i];
+    if (stored(b).empty()) return move("mov32", fmt::format("x{}_passed", i), fmt::format("x{}_skip", i), i, end);
+    return move(stream_move(b, true), fmt::format("x{}_keep", i), fmt::format("x{}_in", i), i, end);
+  }
+
+  // ---- operands in steps: words that are still to be passed over, and words kept so far
+
+  std::string left(size_t i, int word) const {
+    return fmt::format("x{}_left = {};\n", i, short_gaps(share_.walks[i]) ? fmt::format("@as(i16, pe[{}])", word)
+                                                                           : fmt::format("pe[{}]", word));
+  }
+  std::string steps_of(size_t i) {
+    const std::string all = fmt::format("    const n = @as(u16, x{0}_left);\n    x{0}_left = 0;\n", i),
+                      some = fmt::format("    const n: u16 = if (x{0}_left > {1}) {1} else @as(u16, x{0}_left);\n"
+                                         "    x{0}_left -= @as(i32, n);\n",
+                                         i, kMostPassed);
+    const bool is_short = short_gaps(share_.walks[i]);
+    const std::string keep = stored(r_.operand_buffer[i]).empty() ? "" : keep_run(i), count = end_of_steps();
+    return fmt::format(
+        "\nvar x{0}_left: {1} = 0;\n"
+        "var x{0}_at: i16 = 0;\n"
+        "{2}"
+        "fn x{0}_go_on() void {{\n"
+        "  if (x{0}_left > 0) {{\n"
+        "{3}    {4}"
+        "{5}"
+        "  }} else {{\n"
+        "{6}"
+        "  }}\n"
+        "}}\n"
+        "task x{0}_next() void {{ x{0}_go_on(); }}\n",
+        i, is_short ? "i16" : "i32", counters(i), is_short ? all : some,
+        move("mov32", fmt::format("@set_dsd_length(x{}_passed, n)", i),
+             fmt::format("@set_dsd_length(x{}_skip, n)", i), i, next_step(i)),
+        keep, count);
+  }
+  // The word of `pe` with the first gap between the operand's runs.
+  int first_gap(size_t operand) const {
+    size_t at = r_.operands.size();
+    for (size_t i = 0; i < operand; ++i)
+      if (share_.walks[i].run > 0) at += share_.walks[i].loops.size() + 1;
+    return int(at);
+  }
+  static Join::End next_step(size_t i) { return {"activate", fmt::format("x{}_next_id", i)}; }
+  std::string end_of_steps() const {
+    const Join::End end = join_.end_of(at_once_.size());
+    if (in_steps_.size() == 1) return fmt::format("    @{}({});\n", end.what, end.id);
+    return fmt::format("    arrived += 1;\n    if (arrived == {}) {{ @{}({}); }}\n", in_steps_.size(), end.what,
+                       end.id);
   }
 
   std::string counters(size_t i) const {
@@ -215,28 +271,32 @@ class Writer {
     int b = r_.operand_buffer[i];
     bool one = walk.loops.empty();
     std::string to = fmt::format("x{}_keep", i), indent = "    ", close;
+    int gap = first_gap(i);
     std::string out = fmt::format(
         "  }} else if (x{0}_at < {1}) {{\n"
-        "    @{2}({3}, x{0}_in, .{{ .async = true, .activate = x{0}_next_id, .ut_id = @get_ut_id({0}) }});\n"
-        "    x{0}_at += {4};\n",
-        i, stored(b).words(), stream_move(b, true),
-        one ? to : fmt::format("@increment_dsd_offset({}, {}, {})", to, place(i), type(b)), walk.run);
+        "    {2}"
+        "    x{0}_at += {3};\n",
+        i, stored(b).words(),
+        move(stream_move(b, true),
+             one ? to : fmt::format("@increment_dsd_offset({}, {}, {})", to, place(i), type(b)),
+             fmt::format("x{}_in", i), i, next_step(i)),
+        walk.run);
     for (size_t k = 0; k < walk.loops.size(); ++k) {
       out += fmt::format(
-          "{0}x{1}_round{2} += 1;\n{0}if (x{1}_round{2} < {3}) {{ x{1}_left = pe[{4}]; }} else {{\n", indent,
-          i, k, walk.loops[k].count, data_++);
+          "{0}x{1}_round{2} += 1;\n{0}if (x{1}_round{2} < {3}) {{\n{0}  {4}{0}}} else {{\n", indent, i, k,
+          walk.loops[k].count, left(i, gap++));
       close = indent + "}\n" + close;
       indent += "  ";
       out += fmt::format("{}x{}_round{} = 0;\n", indent, i, k);
     }
-    return out + fmt::format("{}x{}_left = pe[{}];\n", indent, i, data_++) + close;
+    return out + indent + left(i, gap++) + close;
   }
 
   // Behind a turn goes the control wavelet that says whose turn is next. Everybody waits for it, so what it
   // says is found out before the run is sent: `y<j>_word`, and where a turn has several runs, `y<j>_ends`.
   std::string next_word(size_t j, const std::string& indent) const {
     const Turns& t = share_.turns[j];
-    int between = data_ + 2 * int(j);
+    int between = first_gap(r_.operands.size()) + 2 * int(j);
     auto word = [&](int at) { return fmt::format("y{}_word = @bitcast(u32, pe[{}]);\n", j, at); };
     if (t.turns == 1 || t.inner_places == t.places) return indent + word(between + 1);
     return fmt::format(
@@ -288,7 +348,7 @@ class Writer {
       out += fmt::format("var y{0}_run: i16 = 0;\nvar y{0}_turn: i16 = 0;\n", j);
     }
     const bool ask_first = asks_before_sending(r_);
-    out += "task compute() void {\n  compute_sample();\n";
+    out += "task compute() void {\n" + join_.block_again() + "  compute_sample();\n";
     if (ask_first) out += "  ask();\n";
     for (size_t j = 0; j < r_.results.size(); ++j) out += "  {\n" + send(j) + "  }\n";
     if (!ask_first) out += "  ask();\n";
@@ -302,11 +362,10 @@ class Writer {
   std::string bindings() const {
     std::string out = "comptime {\n";
     for (size_t i = 0; i < r_.operands.size(); ++i) {
-      out += fmt::format(
-          "  @initialize_queue(x{0}_queue, .{{ .color = x{0}_color }});\n"
-          "  @bind_local_task(x{0}_next, x{0}_next_id);\n",
-          i);
+      out += fmt::format("  @initialize_queue(x{0}_queue, .{{ .color = x{0}_color }});\n", i);
     }
+    for (size_t i : in_steps_) out += fmt::format("  @bind_local_task(x{0}_next, x{0}_next_id);\n", i);
+    out += join_.bindings();
     out += "  if (@is_arch(\"wse3\")) {\n";
     for (size_t j = 0; j < r_.results.size(); ++j) {
       out += fmt::format("    @initialize_queue(y{0}_queue, .{{ .color = y{0}_color }});\n", j);
@@ -323,23 +382,11 @@ class Writer {
   const RegionShare& share_;
   const RegionTitle& title_;
   RegionCode code_;
-  int data_ = 0;  // words of `pe` used so far
+  std::vector<size_t> at_once_, in_steps_;  // operands (Arrival)
+  Join join_{"compute", {}};                // of the operands in one step, and of all others together
 };
 
 }  // namespace
-
-std::vector<uint32_t> pe_words(const RegionShare& share) {
-  std::vector<uint32_t> list;
-  auto add = [&](int64_t words) { list.push_back(uint32_t(words)); };
-  for (const Walk& w : share.walks) add(w.before);
-  for (size_t i = 0; i < share.walks.size(); ++i) {
-    if (share.walks[i].run == 0) continue;
-    for (const Walk::Loop& l : share.walks[i].loops) add(l.gap);
-    add(share.walks[i].after);
-  }
-  list.resize(list.size() + 2 * share.turns.size());
-  return list;
-}
 
 bool asks_before_sending(const Region& r) { return r.words_out() >= kAskFirst; }
 

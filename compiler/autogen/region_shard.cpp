@@ -8,7 +8,7 @@
 #include <cstdlib>
 
 #include "compiler/autogen/byte_rows.h"
-#include "compiler/autogen/region.h"
+#include "compiler/autogen/region_module.h"
 
 namespace cs::autogen {
 
@@ -336,8 +336,11 @@ RegionShare local_share(RegionShare local) {
 
 bool same_program(const RegionShare& a, const RegionShare& b) {
   auto same_size = [](const Runs& x, const Runs& y) { return x.words() == y.words(); };
+  // What a walk passes over differs by data, but for whether it does, and what is passed over alone.
   auto same_walk = [](const Walk& x, const Walk& y) {
-    return x.run == y.run && std::equal(x.loops.begin(), x.loops.end(), y.loops.begin(), y.loops.end(),
+    const bool alike = (x.before > 0) == (y.before > 0) && (x.after > 0) == (y.after > 0) &&
+                       short_gaps(x) == short_gaps(y) && (x.run > 0 || x.before == y.before);
+    return alike && x.run == y.run && std::equal(x.loops.begin(), x.loops.end(), y.loops.begin(), y.loops.end(),
                                         [](const auto& l, const auto& m) { return l.count == m.count; });
   };
   auto same_turns = [](const Turns& x, const Turns& y) {

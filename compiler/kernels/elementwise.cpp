@@ -6,6 +6,7 @@
 
 #include "compiler/autogen/elementwise.h"
 #include "compiler/autogen/expression.h"
+#include "compiler/autogen/joins.h"
 #include "compiler/kernels/match_parts.h"
 #include "compiler/kernels/resident_chain.h"
 #include "compiler/kernels/role_parts.h"
@@ -251,8 +252,9 @@ class Elementwise final : public Kind {
       add_tasks(use, {"send"});
     else
       add_tasks(use, {"compute", "start"});
-    for (int k = 0; operands > 1 && k < operands; ++k)
-      use.needs.push_back({Resource::local_task, fmt::format("arrived{}", k), -1, -1});
+    for (int k = 0; k < operands; ++k)
+      if (autogen::Join::has_own_task(size_t(k), size_t(operands)))
+        use.needs.push_back({Resource::local_task, fmt::format("arrived{}", k), -1, -1});
     use.parameters = {{"send_control", flag(cut.w > 1)}, {"control", cut.w > 1 ? control(p) : "0"}};
     if (choice.row != nullptr) {
       use.file = std::string(choice.row->file);

@@ -57,7 +57,7 @@ class Maker {
     ModuleUse use{role.name + "_kernel.csl", "kernel", {}, {}};
     made_.files[use.file] = autogen::region_module(*choice_.region, share, title, at_.machine);
     if (choice_.row != nullptr) made_.files[std::string(choice_.row->file)] = source(choice_.row->file);
-    add_streams(at_.in, out, use);
+    add_streams(share, at_.in, out, use);
     add_constants(share, role, use);
     role.buffers.push_back({"pe", int(autogen::pe_words(share).size()), false, at_.name + "_pe",
                             "this PE's part of the streams, and its turn", "i32"});
@@ -67,10 +67,11 @@ class Maker {
     made_.roles.push_back(role);
   }
 
-  static void add_streams(const std::vector<int>& in, const std::vector<int>& out, ModuleUse& use) {
+  static void add_streams(const RegionShare& share, const std::vector<int>& in, const std::vector<int>& out,
+                          ModuleUse& use) {
     for (size_t i = 0; i < in.size(); ++i) {
       use.needs.push_back(queue(false, fmt::format("x{}", i), in[i]));
-      use.needs.push_back(task(fmt::format("x{}_next", i)));
+      if (autogen::has_next_task(share, i)) use.needs.push_back(task(fmt::format("x{}_next", i)));
     }
     for (size_t j = 0; j < out.size(); ++j) use.needs.push_back(queue(true, fmt::format("y{}", j), out[j]));
   }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "compiler/autogen/region_estimate.h"
+#include "compiler/autogen/region_module.h"
 #include "compiler/autogen/stream_filter.h"
 #include "compiler/kernels/region_places.h"
 
@@ -27,7 +28,10 @@ constexpr double kTurnCycles = 5;        // between the last word of a collector
 constexpr double kCollectorCycles = 53;  // of a collector itself for a turn, beside the words
 constexpr double kFeederCycles = 250;    // of a feeder for a run and the gap behind it
 constexpr double kShared = 0.5;  // of the results' words that a stream waits for where it shares their links
-constexpr double kOperandCycles = 92;  // of a PE that asks for an operand and hears that it has come
+constexpr double kAskCycles = 6;       // of a PE that asks for an operand in one step: two loads, the start
+constexpr double kJoinCycles = 6;      // of the task that joins two operands: three instructions and its start
+constexpr double kOperandCycles = 92;  // of a PE that asks for an operand in steps and hears that it has come
+constexpr double kStepsOverhead = 40, kStepOverhead = 20;  // of that, what passes while it computes; of each of them
 constexpr int64_t kQueued = 4;         // words on their way to a PE that does not take them yet
 constexpr size_t kFilters = 3;         // operands of a PE that are filtered
 
@@ -35,7 +39,9 @@ constexpr size_t kFilters = 3;         // operands of a PE that are filtered
 struct Busiest {
   double compute = 0, runs_out = 0;
   std::vector<double> gaps_in;  // between runs that it keeps, by operand
-  double asking = 0;            // cycles for operands whose words come at once
+  double asking = 0;            // cycles for operands in steps whose words come at once, beyond those of that task
+  double asks = 0;              // cycles for operands in one step, beyond the first one
+  double joining = 0;           // cycles of the tasks that join operands, behind the last word
   double overhead = 0;          // of tasks, calls and turns
   bool in_steps = false;        // some operand comes in runs that it keeps and words that it lets pass
   double span = 0;              // cycles_within_span
@@ -109,9 +115,6 @@ class Kept {
   std::map<std::pair<int, int>, std::vector<Runs>> known_;  // by PE, by operand
 };
 
-// Of a PE that waits for the words of its operands.
-double overhead_in(const Region& r) { return 40.0 + 20.0 * double(r.operands.size()); }
-
 // Finds the busiest PE of those that are looked at.
 class Busy {
  public:
@@ -121,8 +124,8 @@ class Busy {
 
   Busiest run(Look look) {
     for (auto [x, y] : places_of(r_, cut_, look)) pe(x, y);
-    b_.overhead = 20 + overhead_in(r_) + kRunCycles / 2 * b_.runs_out;
-    b_.asking = std::max(0.0, b_.asking - overhead_in(r_));
+    // The start of the task and its end, that it asks, and the start of the instruction that sends.
+    b_.overhead = 20 + asks_in_task_ + kRunCycles / 2 * b_.runs_out;
     return b_;
   }
 
@@ -147,19 +150,30 @@ class Busy {
     b_.code = std::max(b_.code, e.code_bytes);
   }
   // It asks for the first words of an operand, is called when they are there, and again after each gap. What
-  // lies before and behind its words it lets pass.
+  // lies before and behind its words it lets pass. While it asks for others the first one's words come.
   void receive(const RegionShare& share) {
-    double asking = 0;
+    double asking = 0, in_steps = 0, at_once = 0;
     b_.gaps_in.resize(r_.operands.size());
     for (size_t k = 0; k < r_.operands.size(); ++k) {
-      asking += kOperandCycles;
-      if (share.stored[size_t(r_.operand_buffer[k])].empty()) continue;
-      const Walk walk = kept_walk(r_, share, k, passing_[k]);
-      asking += kRunCycles * (int(walk.before > 0) + int(walk.after > 0));
+      Walk walk;
+      walk.before = 1;  // all that comes is passed over
+      if (!share.stored[size_t(r_.operand_buffer[k])].empty()) walk = kept_walk(r_, share, k, passing_[k]);
       b_.gaps_in[k] = std::max(b_.gaps_in[k], runs_of_walk(walk) - 1);
-      b_.in_steps = b_.in_steps || walk.before > 0 || walk.after > 0 || !walk.loops.empty();
+      if (autogen::arrival_of(walk) == autogen::Arrival::at_once) {
+        ++at_once;
+        continue;
+      }
+      asking += kOperandCycles + kRunCycles * (int(walk.before > 0) + int(walk.after > 0));
+      ++in_steps;
+      b_.in_steps = true;
     }
-    b_.asking = std::max(b_.asking, asking);
+    const double events = double(r_.operands.size()) - std::max(0.0, in_steps - 1);
+    const double meanwhile = in_steps > 0 ? kStepsOverhead + kStepOverhead * in_steps : 0;
+    const double first = std::min(1.0, at_once);
+    b_.asking = std::max(b_.asking, std::max(0.0, asking - meanwhile));
+    b_.asks = std::max(b_.asks, kAskCycles * (at_once - first));
+    b_.joining = std::max(b_.joining, kJoinCycles * std::max(0.0, events - 2));
+    asks_in_task_ = std::max(asks_in_task_, kAskCycles * first + meanwhile);
   }
 
   const Region& r_;
@@ -169,6 +183,7 @@ class Busy {
   Kept& kept_;
   StatementCosts& costs_;
   Busiest b_;
+  double asks_in_task_ = 0;  // cycles of asking in which nothing else comes or goes
 };
 
 constexpr int kLines = 16;  // rows, or PEs of a single one, that are looked at
@@ -280,8 +295,9 @@ namespace {
 //
 //   own       from the first word that it keeps to the last one, or as long as it takes to ask for all
 //   operands
-//             and to hear that they have come, and its part of the results; while it waits others may send
-//             over the same links (`shared`)
+//             in steps and to hear that they have come, and its part of the results; while it waits others may send
+//             over the same links (`shared`). Asking for operands in one step and joining them takes no words'
+//             place, so its results leave meanwhile
 //   together  PEs whose words lie between each other's take a sample together: none begins to compute before
 //             all have room for it, and the last one has room when it has computed, behind the turns of the
 //             others. Two samples on, the first one has waited for the turns and for the words once, so half
@@ -294,7 +310,8 @@ double waiting(const Region& r, const RegionCut& cut, const Busiest& b, double i
                double shared, double sending) {
   const double out = double(r.words_out());
   const double words = std::max(b.span, b.asking);
-  const double own = words + stops + out / (double(cut.w()) * cut.h()) + shared;
+  const double own = std::max(words + stops + out / (double(cut.w()) * cut.h()) + shared,
+                              std::max(words + stops, b.asks) + b.joining);
   if (b.in_steps && cut.h() == 1 && cut.w() > 1) return std::max({own, in + sending, words + sending});
   if (b.runs_out > 1 || (b.whole && cut.h() > 1)) return std::max(own, (in + sending) / 2);
   const double between = std::min(1.0, b.span / std::max(1.0, in - stops - b.span));
@@ -334,7 +351,10 @@ RegionPlan plan_cut(const Region& r, const RegionCut& cut, StatementCosts& costs
   Kept kept(r, cut);
   const RowStreams row = row_streams(r, cut, kept);
   Busiest b = Busy(r, cut, coming_to(cut), row, kept, costs).run(look);
-  if (measured != nullptr) b.compute = measured->compute, b.asking = measured->asking, b.overhead = 0;
+  if (measured != nullptr) {
+    b.compute = measured->compute, b.asking = measured->asking;
+    b.asks = b.joining = b.overhead = 0;
+  }
   const std::vector<double> runs = feeder_runs(r, cut, row);
   const double stops = stops_of(cut, b, runs, kept), out = double(r.words_out());
   // While a PE waits others send over the same links. In some row results leave at any time, by the links
