@@ -256,29 +256,80 @@ class Coder : StatementWriter {
     cycles(result.code.cycles_per_run + double(target.n) * result.code.cycles_per_element);
   }
 
+  // ---- loops of scalars: what is read comes into constants first, so that choices between values need no jump. A
+  // result that stands still along the innermost axis is in a variable meanwhile; a short innermost loop is straight
+  // code, in which addresses are literals.
+
+  static constexpr int64_t kMostRounds = 8, kMostOperations = 96;  // of all rounds
+  bool straight(size_t axis, const ScalarCode& round) const {
+    const auto operations = int64_t(s_.loads.size() + s_.value.nodes.size());
+    return extent(axis) <= kMostRounds && extent(axis) * operations <= kMostOperations && !round.uses_math &&
+           !round.uses_power && !round.uses_round;
+  }
+  bool stands_still(size_t axis) const {
+    return s_.combine != Combine::assign && s_.out.index < 0 && s_.out.strides[axis] == 0 &&
+           std::none_of(s_.loads.begin(), s_.loads.end(),
+                        [&](const LoopAccess& a) { return a.buffer == s_.out.buffer; });
+  }
+  const char* type(const LoopAccess& a) const { return integer(a) ? "i32" : "f32"; }
+
   void scalars() {
-    open_loops({});
     std::vector<ScalarInput> inputs;
-    for (size_t k = 0; k < s_.loads.size(); ++k) {
-      const LoopAccess& a = s_.loads[k];
-      inputs.push_back({element(a), integer(a) ? ScalarType::i32 : ScalarType::f32});
-      if (used_as_index(int(k))) {
-        int64_t extent = extent_of_index(int(k));
-        line(fmt::format("var index{} = {};", k, element(a)));
-        line(fmt::format("if (index{0} < 0) {{ index{0} += {1}; }}", k, extent));
-        cycles(14);
-      }
+    for (size_t k = 0; k < s_.loads.size(); ++k)
+      inputs.push_back({scalar_text(k), integer(s_.loads[k]) ? ScalarType::i32 : ScalarType::f32});
+    const bool is_int = integer(s_.out);
+    const ScalarCode scalar =
+        scalar_code(s_.value, inputs, is_int ? ScalarType::i32 : ScalarType::f32, m_);
+    Axes inner;
+    if (!s_.extents.empty()) inner = {s_.extents.size() - 1};
+    const bool total = !inner.empty() && stands_still(inner[0]),
+               once = !inner.empty() && straight(inner[0], scalar);
+    open_loops(inner);
+    if (total) line(fmt::format("var total: {} = {};", type(s_.out), element(s_.out)));
+    const int outside = indent_;
+    if (once) {
+      open_straight(inner[0]);
+    } else if (!inner.empty()) {
+      open_loop(inner[0], extent(inner[0]));
     }
-    bool is_int = integer(s_.out);
-    ScalarCode scalar = scalar_code(s_.value, inputs, is_int ? ScalarType::i32 : ScalarType::f32, m_);
+    const double access = m_.core.wide_cycles + (once ? 0 : 2);
+    load_scalars(access);
     for (const std::string& text : scalar.lines) line(text);
-    std::string out = element(s_.out);
-    line(store(out, scalar.value, is_int));
+    line(store(total ? "total" : element(s_.out), scalar.value, total));
     code_.uses_math = code_.uses_math || scalar.uses_math;
     code_.uses_round = code_.uses_round || scalar.uses_round;
     code_.uses_power = code_.uses_power || scalar.uses_power;
-    cycles(10 + 3 * double(s_.loads.size()) + scalar.cycles);
+    cycles(scalar.cycles + (total ? 0 : access) + combine_cycles(total));
+    close_to(outside);
+    if (total) line(fmt::format("{} = total;", element(s_.out)));
     close_loops();
+  }
+  double combine_cycles(bool total) const {
+    if (s_.combine == Combine::assign) return 0;
+    const double compute = m_.core.fp_result_cycles, read = total ? 0 : m_.core.wide_cycles;
+    const bool chooses = s_.combine == Combine::min || s_.combine == Combine::max;
+    return read + compute + (!chooses ? 0 : total ? m_.core.wide_cycles : m_.core.jump_taken_cycles);
+  }
+  // Indices, then what may lie at them.
+  void load_scalars(double access) {
+    for (size_t k = 0; k < s_.loads.size(); ++k) {
+      if (!used_as_index(int(k))) continue;
+      load_scalar(k, access);
+      line(fmt::format("var index{0} = {1};", k, scalar_text(k)));
+      line(fmt::format("if (index{0} < 0) {{ index{0} += {1}; }}", k, extent_of_index(int(k))));
+      cycles(14);
+    }
+    for (size_t k = 0; k < s_.loads.size(); ++k)
+      if (!used_as_index(int(k))) load_scalar(k, access);
+  }
+  std::string scalar_text(size_t k) const {
+    return s_.loads[k].buffer == ops::kCounter ? counter(s_.loads[k]) : fmt::format("l{}", k);
+  }
+  void load_scalar(size_t k, double access) {
+    const LoopAccess& a = s_.loads[k];
+    if (a.buffer == ops::kCounter) return;
+    line(fmt::format("const l{}: {} = {};", k, type(a), element(a)));
+    cycles(access);
   }
 
   bool used_as_index(int k) const { return extent_of_index(k) > 0; }
@@ -290,7 +341,8 @@ class Coder : StatementWriter {
     return 0;
   }
 
-  std::string store(const std::string& out, const std::string& value, bool is_int) const {
+  std::string store(const std::string& out, const std::string& value, bool total) const {
+    const char* better = s_.combine == Combine::max ? ">" : "<";
     switch (s_.combine) {
       case Combine::assign:
         return fmt::format("{} = {};", out, value);
@@ -299,9 +351,11 @@ class Coder : StatementWriter {
       case Combine::multiply:
         return fmt::format("{0} = {0} * {1};", out, value);
       default:
-        return fmt::format("const value: {} = {}; if (value {} {}) {{ {} = value; }}", is_int ? "i32" : "f32",
-                           value, s_.combine == Combine::max ? ">" : "<", out, out);
+        break;
     }
+    const std::string chosen = fmt::format("const value: {} = {}; ", type(s_.out), value);
+    if (total) return chosen + fmt::format("total = if (value {} total) value else total;", better);
+    return chosen + fmt::format("if (value {0} {1}) {{ {1} = value; }}", better, out);
   }
 };
 

@@ -107,6 +107,12 @@ void StatementWriter::open_loop(size_t axis, int64_t rounds) {
   indent_ += 2;
 }
 
+void StatementWriter::open_straight(size_t axis) {
+  times_.push_back(times_.back() * double(extent(axis)));
+  line(fmt::format("inline for (@range(i16, {})) |i{}| {{", extent(axis), axis));
+  indent_ += 2;
+}
+
 void StatementWriter::open_loops(const Axes& vector) {
   open_scope();
   for (size_t k = 0; k < s_.extents.size(); ++k) {

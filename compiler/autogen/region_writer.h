@@ -59,6 +59,7 @@ class StatementWriter {
   void line(const std::string& text) { code_.lines.push_back(std::string(size_t(indent_), ' ') + text); }
   void open_scope();
   void open_loop(size_t axis, int64_t rounds);
+  void open_straight(size_t axis);      // the rounds one after the other, the counter being a literal
   void open_loops(const Axes& vector);  // a scope, and loops over all other axes
   void close_loops() { close_to(c_.indent); }
   void close_to(int indent);

@@ -3,6 +3,7 @@
 #include "compiler/autogen/scalar_code.h"
 #include "runtime/isa/scalar_cycles.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -20,11 +21,11 @@ using ops::ExprNode;
 bool is_compare(ExprKind k) { return k >= ExprKind::lt && k <= ExprKind::ne; }
 
 // Cycles of one operation: functions measured on generated kernels, others by their instructions. Of a choice
-// the dearer way: the jump is taken, or falls through to a move.
-double scalar_cycles(ExprKind k, const Machine& m) {
+// the dearer way: the jump is taken, or falls through to a move. Between values that are there it is a selection.
+double scalar_cycles(ExprKind k, const Machine& m, bool loaded) {
   const Machine::Core& t = m.core;
-  const double condition = t.fp_result_cycles + isa::condition_wait(t),
-               choice = std::max(t.jump_taken_cycles, t.jump_not_taken_cycles + 1);
+  const double condition = t.fp_result_cycles + (loaded ? 0 : isa::condition_wait(t)),
+               choice = loaded ? t.wide_cycles : std::max(t.jump_taken_cycles, t.jump_not_taken_cycles + 1);
   switch (k) {
     case ExprKind::exp:
       return 140;
@@ -50,7 +51,7 @@ double scalar_cycles(ExprKind k, const Machine& m) {
     case ExprKind::max:
       return condition + choice;
     case ExprKind::round:  // two bounds, and what is taken off again
-      return 2 * (condition + t.jump_not_taken_cycles) + 2 * t.fp_result_cycles;
+      return 2 * (t.fp_result_cycles + isa::condition_wait(t) + t.jump_not_taken_cycles) + 2 * t.fp_result_cycles;
     case ExprKind::select:
       return choice;
     default:
@@ -110,6 +111,9 @@ std::string int_literal(double value) {
   return fmt::format("{}", int64_t(std::min(std::max(value, kLowest), kHighest)));
 }
 
+// An element of an array, not a constant of the code around: it may have to be read behind a jump.
+bool in_memory(const ScalarInput& input) { return input.text.find('[') != std::string::npos; }
+
 // `any`: constants and conditions, which are whatever their user wants.
 enum class Kind : uint8_t { any, f32, i32 };
 
@@ -121,7 +125,8 @@ class Coder {
         inputs_(inputs),
         result_(result == ScalarType::f32 ? Kind::f32 : Kind::i32),
         machine_(machine),
-        prefix_(prefix) {
+        prefix_(prefix),
+        loaded_(std::none_of(inputs.begin(), inputs.end(), in_memory)) {
     used_.assign(e.nodes.size(), false);
     mark(e.root);
     for (size_t i = 0; i < e.nodes.size(); ++i) kinds_.push_back(kind_of(int(i)));
@@ -131,7 +136,7 @@ class Coder {
     for (size_t i = 0; i < e_.nodes.size(); ++i) {
       const ExprNode& n = e_.nodes[i];
       if (!used_[i] || n.kind == ExprKind::constant || n.kind == ExprKind::input) continue;
-      code_.cycles += scalar_cycles(n.kind, machine_);
+      code_.cycles += scalar_cycles(n.kind, machine_, loaded_);
       if (only_condition(int(i))) continue;
       std::string value = expression(int(i));
       code_.lines.push_back(fmt::format("const {}{}: {} = {};", prefix_, i, name(resolved(int(i))), value));
@@ -267,6 +272,7 @@ class Coder {
   Kind result_;
   const Machine& machine_;
   std::string prefix_;
+  bool loaded_;
   std::vector<bool> used_;
   std::vector<Kind> kinds_;
   ScalarCode code_;
