@@ -11,7 +11,7 @@ namespace cs::kernels {
 namespace {
 
 constexpr int64_t kCodeBytes = 1024;   // of slack.csl, with descriptors and what the PE keeps for itself
-constexpr int64_t kMostWords = 16384;  // of one FIFO, and of one instruction
+constexpr int64_t kMostWords = 16383;  // of one FIFO, and of one instruction, which count halves of words in 15 bits
 
 class Slack final : public Kind {
  public:
@@ -26,10 +26,10 @@ class Slack final : public Kind {
     return f;
   }
 
-  // A word that is kept takes the datapath twice.
+  // Two words a cycle on their way in, and on their way out.
   Skew skew(const Choice& choice, const Plan& plan, const Layout*) const override {
     Skew s = whole_samples(choice, plan, 1);
-    s.interval = 2 * double(s.words.front());
+    s.interval = double(s.words.front());
     pass_words(s, s.interval + 8);
     s.holds.front() = choice.slack;
     return s;
@@ -82,8 +82,8 @@ Plan slack_plan(const Choice& choice, int64_t words, const Machine& machine) {
   p.memory.users = {{"buffer", uint32_t(4 * ((choice.slack + p.cut.w - 1) / p.cut.w))},
                     {"code", uint32_t(kCodeBytes)}};
   p.memory.total = p.memory.users[0].second + p.memory.users[1].second;
-  p.interval_cycles = 2.0 * double(words);
-  p.latency_cycles = 2.0 * double(words) + 8 * p.cut.w;
+  p.interval_cycles = double(words);
+  p.latency_cycles = double(words) + 8 * p.cut.w;
   return p;
 }
 

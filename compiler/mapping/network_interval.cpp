@@ -139,7 +139,7 @@ class Events {
     }
   }
 
-  // What leaves a buffer of so many samples. A word takes the datapath twice.
+  // What leaves a buffer of so many samples.
   Way buffered(const Way& in, int64_t words, int64_t samples) {
     const Way out = way();
     buffer(in, out, words, samples);
@@ -151,7 +151,7 @@ class Events {
     after(out.last, in.last, pass, 0);
     after(out.last, out.first, double(words), 0);
     after(out.first, out.last, 0, 1);
-    after(in.first, in.first, 2.0 * double(words), 1);
+    after(in.first, in.first, double(words), 1);
     after(in.first, out.first, 0, int(samples));
     after(in.last, out.last, 0, int(samples));
   }

@@ -81,7 +81,7 @@ class Slackener {
   // The host sends it to several takers, and a buffer would be at work for half of the interval.
   bool better_sent_again(const std::pair<int, int>& at, double slowest) const {
     const Stream& s = parts_.streams[stream_to(parts_, at)];
-    return !s.port_in.empty() && s.takers.size() > 1 && 2 * 2.0 * double(s.words) >= slowest;
+    return !s.port_in.empty() && s.takers.size() > 1 && 2 * double(s.words) >= slowest;
   }
 
   // The interval is better, or another circle just like this one sets it: layers are alike.

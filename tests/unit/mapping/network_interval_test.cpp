@@ -233,11 +233,11 @@ TEST(Slack, IsThereForEachOfTwoEqualCircles) {
   EXPECT_LT(network_interval(parts, slack, m, false)->cycles, 103);
 }
 
-// x has 30 words: a buffer would be at work for 60 of 100 cycles. The host sends x once more, and `join` has
+// x has 60 words: a buffer would be at work for 60 of 100 cycles. The host sends x once more, and `join` has
 // it whenever it wants it.
 TEST(Slack, IsInTheHostWhereABufferWouldBeBusy) {
   const Machine m = machine("wse2");
-  Parts parts = residual(30, kernel("slow", 1, 30, 100, 30 + 90), kernel("join", 2, 30, 40, 70));
+  Parts parts = residual(60, kernel("slow", 1, 60, 100, 60 + 90), kernel("join", 2, 60, 70, 130));
   parts.streams[0].tensor = "x";
   parts.streams[0].port_in = "in_x";
   HostStep send;
