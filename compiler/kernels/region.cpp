@@ -125,7 +125,7 @@ class Region final : public Kind {
     Skew s = whole_samples(choice, plan, 1);
     s.again = std::max(0.0, s.until_first);
     s.sends_first = !autogen::asks_before_sending(*choice.region);
-    s.one_by_one = plan.cut.w * plan.cut.h > 1 && takes_one_by_one(layout, s.words);
+    s.one_by_one = plan.cut.w * plan.cut.h > 1 && takes_one_by_one(*choice.region, layout, s.words);
     if (choice.work.rows > 1) take_in_parts(s, choice.work.rows, 1, plan.latency_cycles);
     return s;
   }
@@ -219,10 +219,16 @@ class Region final : public Kind {
   }
 
   // No PE takes words from the beginning of an operand to its end: routers reject what comes before and
-  // behind its own. Not assumed before there is a layout, since buffers are planned for the worse.
-  static bool takes_one_by_one(const Layout* layout, const std::vector<int64_t>& words) {
+  // behind its own, which is no more than half of it: a PE that waits for the last words is ready when all are.
+  // Not assumed before there is a layout, since buffers are planned for the worse.
+  static bool takes_one_by_one(const autogen::Region& r, const Layout* layout, const std::vector<int64_t>& words) {
     if (layout == nullptr) return false;
     const auto& l = static_cast<const RegionLayout&>(*layout);
+    for (const autogen::RegionShare& share : l.kinds)
+      for (const int b : r.operand_buffer) {
+        const autogen::Runs& stored = share.stored[size_t(b)];
+        if (!stored.empty() && 2 * (stored.last() - stored.first() + 1) > r.elements(b)) return false;
+      }
     return l.in_rows() || std::all_of(l.pes.begin(), l.pes.end(), [&](const RegionPe& pe) {
              for (size_t k = 0; k < words.size(); ++k)
                if (!pe.filters[k].used() || pe.filters[k].period < words[k]) return false;

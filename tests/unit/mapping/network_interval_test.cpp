@@ -155,6 +155,30 @@ TEST(NetworkInterval, OfARegionWhosePesTakeTheirPartsOneByOne) {
   EXPECT_DOUBLE_EQ(walked->cycles, 95 + 5);
 }
 
+// The same on rows of PEs, each of which needs words from the beginning of x to its end: none is ready for the next
+// sample before it has computed.
+TEST(NetworkInterval, OfARegionWhosePesWaitForTheLastWords) {
+  const Machine m = machine("wse2");
+  Parts parts;
+  Instance region = kernel("region", 1, 10, 100, 400);
+  region.work.kind = kernels::region_kind();
+  region.region.emplace().program.buffers.resize(1);
+  region.region->program.buffers[0].type = {DataType::f32, {10}};
+  region.region->operand_buffer = {0};
+  region.plan.cut.h = 2;
+  kernels::RegionLayout layout;
+  layout.h = 2;
+  layout.kinds.resize(1);
+  layout.kinds[0].stored = {autogen::interval(0, 4)};
+  region.layout = std::make_shared<const kernels::RegionLayout>(layout);
+  parts.instances = {region};
+  parts.streams = {stream(-1, 10, {{0, 0}}), stream(0, 10, {{-1, 0}})};
+  EXPECT_DOUBLE_EQ(network_interval(parts, {}, m, false)->cycles, 100 + 5);
+  layout.kinds[0].stored = {autogen::interval(0, 9)};
+  parts.instances[0].layout = std::make_shared<const kernels::RegionLayout>(layout);
+  EXPECT_DOUBLE_EQ(network_interval(parts, {}, m, false)->cycles, 10 + 390);
+}
+
 // As above, taken by a product that takes its ten words in five rows of two, 20 cycles each: it holds two, so
 // 100 - 2 x (20 - 2) = 64 cycles pass from the first word to the last one. A PE that sends five of them has room for
 // the four that the product holds: the fifth takes 6.4 cycles, the sending of all five no less than 5.
