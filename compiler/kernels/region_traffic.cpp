@@ -223,6 +223,20 @@ double runs_of_row(const Region& r, size_t operand, const Runs& stream) {
   return runs_of_walk(walk);
 }
 
+// All that lies between, where some PE's words do not lie in it as in what all of them keep together.
+void fit_row(const Region& r, const RegionCut& cut, int y, RowStreams& list) {
+  for (int k = 0; k < std::min(cut.w(), kLines); ++k) {
+    RegionShare share = autogen::shard_region(r, cut, k, y);
+    autogen::receive_in_place(r, share);
+    for (size_t i = 0; i < list.size(); ++i) {
+      const Runs& stored = share.stored[size_t(r.operand_buffer[i])];
+      Walk ignored;
+      if (!stored.empty() && !walk_of(stored.first(), share.receive[i].moves, list[i], ignored))
+        list[i] = autogen::interval(list[i].first(), list[i].last());
+    }
+  }
+}
+
 RowStreams row_streams(const Region& r, const RegionCut& cut, Kept& kept) {
   RowStreams list;
   const int y = cut.h() / 2;
@@ -231,6 +245,7 @@ RowStreams row_streams(const Region& r, const RegionCut& cut, Kept& kept) {
     list.push_back(cut.h() == 1 ? autogen::interval(0, n - 1)
                                 : hull(kept.of(k, 0, y), kept.of(k, cut.w() - 1, y), n));
   }
+  if (cut.h() > 1) fit_row(r, cut, y, list);
   return list;
 }
 
