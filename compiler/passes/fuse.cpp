@@ -113,7 +113,7 @@ bool pays(const Graph& g, const std::vector<NodeId>& group, NodeId id, double sl
 }  // namespace
 
 bool fuse_elementwise(Graph& g, PassContext& context) {
-  if (context.policy == Policy::disabled) return true;
+  if (context.policy == Policy::disabled || context.form == Form::library) return true;
   GroupCosts costs(context.known_costs());
   const double slowest = costs.slowest(g);
   std::map<NodeId, NodeId> head;                  // node -> first node of its kernel

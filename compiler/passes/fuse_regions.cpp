@@ -28,7 +28,7 @@ using graph::ValueId;
 
 constexpr int64_t kSmallWords = 6000;  // half of a PE's memory
 constexpr double kSlower = 1.1, kMorePes = 2;
-constexpr double kFaster = 1.05;  // as a rectangle, than in a row: for its PEs
+constexpr double kFaster = 1.05;  // for more PEs
 
 class Fuser {
  public:
@@ -39,7 +39,7 @@ class Fuser {
         fallbacks_(context.fallbacks),
         generate_(context.policy != Policy::disabled),
         sized_(context.map.force_width == 0),
-        apart_(context.form == Form::apart),
+        apart_(!context.joins()),
         costs_(context.known_costs()),
         held_(g, [this](NodeId id) { return members_[size_t(group_of_.at(id))]; }) {}
 
@@ -222,13 +222,14 @@ class Fuser {
     return half && words <= kSmallWords;
   }
   // No slower than the slower of them, or than the slowest kernel of the network; and on about as many PEs as
-  // both: what PEs compute more than once costs PEs.
+  // both, since what PEs compute more than once costs PEs, unless the network waits for one of them and for both
+  // together less.
   bool pays(const kernels::Cost& a, const kernels::Cost& b,
             const kernels::Cost& both) const {
-    return std::isfinite(both.interval_cycles) &&
-           both.interval_cycles <=
-               std::max(slowest_, kSlower * std::max(a.interval_cycles, b.interval_cycles)) &&
-           both.pes <= kMorePes * (a.pes + b.pes);
+    const double apart = std::max(a.interval_cycles, b.interval_cycles);
+    const bool waited_for = apart >= slowest_ && both.interval_cycles * kFaster < apart;
+    return std::isfinite(both.interval_cycles) && both.interval_cycles <= std::max(slowest_, kSlower * apart) &&
+           (waited_for || both.pes <= kMorePes * (a.pes + b.pes));
   }
   // Of a group as the kernel that it is; `region` is what it would be as one.
   kernels::Cost cost(int number, const autogen::Region& region) {

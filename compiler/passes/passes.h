@@ -36,8 +36,9 @@ std::optional<Policy> policy_from_name(std::string_view);  // "default" is mediu
 std::string_view policy_name(Policy);
 
 // The whole network as other kernels, which medium may take (tools/api/forms.h): as chosen one by one, without
-// regions, or generated wherever that is possible.
-enum class Form : uint8_t { joined, apart, generated };
+// regions, generated wherever that is possible, or of the library where it has a kernel, every operator one of its own.
+enum class Form : uint8_t { joined, apart, generated, library };
+inline constexpr Form kForms[] = {Form::joined, Form::apart, Form::generated, Form::library};
 std::optional<Form> form_from_name(std::string_view);
 std::string_view form_name(Form);
 
@@ -60,7 +61,9 @@ struct PassContext {
   HostOps host_ops = HostOps::allow;
   // Kernels of the library stand against generated ones by estimate; not where a rectangle is given to
   // compare them.
-  bool weighs() const { return choosing() == Policy::medium && map.force_width == 0; }
+  bool weighs() const { return choosing() == Policy::medium && form != Form::library && map.force_width == 0; }
+  // Operators are joined to one kernel for the sake of speed, not of accuracy alone.
+  bool joins() const { return form != Form::apart && form != Form::library; }
   // What origins are chosen by.
   Policy choosing() const { return form == Form::generated ? Policy::aggressive : policy; }
   std::map<std::string, std::string> benefits =

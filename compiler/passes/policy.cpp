@@ -129,13 +129,13 @@ std::string_view policy_name(Policy p) {
 }
 
 std::optional<Form> form_from_name(std::string_view name) {
-  for (Form f : {Form::joined, Form::apart, Form::generated})
+  for (Form f : kForms)
     if (form_name(f) == name) return f;
   return std::nullopt;
 }
 
 std::string_view form_name(Form f) {
-  constexpr std::string_view kNames[] = {"joined", "apart", "generated"};
+  constexpr std::string_view kNames[] = {"joined", "apart", "generated", "library"};
   return kNames[size_t(f)];
 }
 

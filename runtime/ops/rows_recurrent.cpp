@@ -230,17 +230,21 @@ class Direction {
     multiply(gates_, h_, r_);
     peep(in, 0, cell_);
     peep(forget, 2, cell_);
-    activate(in, 0);
-    if (attr_int(c_.op, c_.attrs, "input_forget") != 0) {
-      b_.elementwise(forget, {in}, "1 - x0");
+    const bool coupled = attr_int(c_.op, c_.attrs, "input_forget") != 0;
+    // The three gates lie beside each other: one vector, unless the last needs what the others make.
+    const bool together = !coupled && !b_.has_operand(kPeephole);
+    if (together) {
+      activate(gate(0, 3), 0);
     } else {
-      activate(forget, 0);
+      activate(in, 0);
+      if (!coupled) activate(forget, 0);
     }
+    if (coupled) b_.elementwise(forget, {in}, "1 - x0");
     activate(candidate, 1);
     LoopView cell = temporary("cell", {batch_, hidden_}), h = temporary("out", {batch_, hidden_});
     b_.elementwise(cell, {forget, cell_, in, candidate}, "x0 * x1 + x2 * x3");
     peep(out, 1, cell);
-    activate(out, 0);
+    if (!together) activate(out, 0);
     b_.elementwise(h, {out, cell}, "x0 * " + activation_text(act_[2], "x1"));
     move(cell_, cell, false);
     move(h_, h, true);

@@ -86,12 +86,23 @@ struct CompiledAdvice {
   Manifest manifest;
 };
 
+// A form of the network that was considered (forms.h): cycles from one sample to the next by formulas, by a walk over
+// the tile code and simulated; of a form that was left, why.
+struct ConsideredForm {
+  std::string form;
+  double planned = 0;
+  std::optional<double> walked = {}, simulated = {}, first_sample = {};
+  bool taken = false;
+  std::string left = {};
+};
+
 struct Compiled {
   Machine machine;
   std::optional<graph::Graph> graph;      // models
   graph::PlanHeader plan;                 // of the graph: which passes it has been through
   std::map<std::string, double> unfused;  // PassContext::unfused
   std::string form;                       // why another form than every operator's own choice, if it is one
+  std::vector<ConsideredForm> forms;      // empty: the network was made in one form
   std::optional<mapping::Mapped> mapped;  // models that were mapped
   std::optional<Program> program;
   Weights weights;

@@ -141,6 +141,16 @@ std::string explain_passes(const Compiled& c) {
   return fmt::format("Passes, {:.2f} ms together\n{}", 1000 * total, table.text());
 }
 
+std::string explain_forms(const Compiled& c) {
+  if (c.forms.empty()) return "";
+  Table table({"form", "formulas", "walk", "simulated", "first sample", "taken"});
+  const auto number = [](std::optional<double> v) { return v ? fmt::format("{:.0f}", *v) : std::string("-"); };
+  for (const ConsideredForm& f : c.forms)
+    table.add({f.form, number(f.planned > 0 ? std::optional(f.planned) : std::nullopt), number(f.walked),
+               number(f.simulated), number(f.first_sample), f.taken ? "taken" : f.left});
+  return fmt::format("Forms of the network, by cycles from one sample to the next\n{}", table.text());
+}
+
 std::string explain_choices(const Compiled& c) {
   Table table({"pass", "operators", "candidate", "interval", "latency", "PEs", "taken"});
   const auto number = [](double v) { return std::isfinite(v) ? fmt::format("{:.0f}", v) : std::string("-"); };
@@ -157,7 +167,8 @@ std::string explain_choices(const Compiled& c) {
       row.push_back(taken.empty() ? note : taken);
       table.add(std::move(row));
     }
-  return fmt::format("Choices, by estimated cycles per sample of the kernel alone\n{}", table.text());
+  return fmt::format("Choices, by estimated cycles per sample of the kernel alone\n{}{}", table.text(),
+                     explain_forms(c));
 }
 
 std::string explain_fit(const Compiled& c) {

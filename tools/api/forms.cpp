@@ -2,6 +2,7 @@
 #include "tools/api/forms.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -17,6 +18,8 @@ namespace cs::api {
 namespace {
 
 using passes::Form;
+
+constexpr double kFormWork = 1.0 / (std::size(passes::kForms) + 1);  // each form, and the best one again
 
 constexpr size_t kMostKernels = 128;
 constexpr int64_t kMostPes = 16'384;
@@ -84,12 +87,23 @@ class Forms {
     else if (tries_forms(*joined.out.mapped))
       taken_ = &joined, cycles_.emplace(Form::joined, cycles_of(joined));
     if (cycles_.empty()) return;
-    for (const Form form : {Form::apart, Form::generated}) add(form, too_slow(best(), judge_of(cycles_)));
+    for (const Form form : passes::kForms)
+      if (form != Form::joined) add(form, too_slow(best(), judge_of(cycles_)));
     if (cycles_.size() > 1) try_out_all();
   }
 
   const std::map<Form, FormCycles>& cycles() const { return cycles_; }
   Formed& made(Form form) { return made_.at(form); }
+  std::vector<ConsideredForm> considered(Form taken) const {
+    std::vector<ConsideredForm> all;
+    for (const auto& [form, c] : cycles_) {
+      const auto tried = [&](double Trial::* what) { return c.tried ? std::optional(*c.tried.*what) : std::nullopt; };
+      all.push_back({std::string(passes::form_name(form)), c.planned, c.walked, tried(&Trial::interval),
+                     tried(&Trial::first), form == taken});
+    }
+    all.insert(all.end(), left_.begin(), left_.end());
+    return all;
+  }
 
  private:
   const Formed& at(Form form) const { return form == Form::joined && taken_ ? *taken_ : made_.at(form); }
@@ -99,21 +113,27 @@ class Forms {
 
   // Nothing if it has no place, does not become a program, is too slow by the formulas, or is another one again.
   void add(Form form, double most) {
-    const progress::Within quarter(from_, from_ + 0.25);  // of what is left of the work
-    from_ += 0.25;
+    const progress::Within one(from_, from_ + kFormWork);  // of what is left of the work
+    from_ += kFormWork;
     Formed f = begin_form(form, start_, machine_);
     CompileOptions options = options_;
     options.only_estimate = true;
     options.too_slow = most;
     const bool made = compile_form(options, {}, start_, f) && f.out.mapped;
-    if (!made || f.out.mapped->too_slow || !tries_forms(*f.out.mapped) ||
-        f.out.mapped->estimate.planned_cycles >= most)
-      return;
+    if (!made) return leave(form, {}, "it cannot be compiled");
+    const double planned = f.out.mapped->estimate.planned_cycles;
+    if (f.out.mapped->too_slow || planned >= most) return leave(form, planned, "it is too slow by formulas");
+    if (!tries_forms(*f.out.mapped)) return leave(form, planned, "it is too large");
     for (const auto& [other, unused] : cycles_)
-      if (same_text(*f.out.mapped, *at(other).out.mapped)) return;
-    if (!finish_form(options_, {}, start_, f)) return;
+      if (same_text(*f.out.mapped, *at(other).out.mapped))
+        return leave(form, planned, fmt::format("it is the same as {}", passes::form_name(other)));
+    if (!finish_form(options_, {}, start_, f)) return leave(form, planned, "it cannot be compiled");
     cycles_.emplace(form, cycles_of(f));
     made_.insert_or_assign(form, std::move(f));
+  }
+
+  void leave(Form form, double planned, std::string why) {
+    left_.push_back({.form = std::string(passes::form_name(form)), .planned = planned, .left = std::move(why)});
   }
 
   // All of them, or none if that would take long.
@@ -141,6 +161,7 @@ class Forms {
   double from_ = 0;
   std::map<Form, FormCycles> cycles_;
   std::map<Form, Formed> made_;
+  std::vector<ConsideredForm> left_;
 };
 
 }  // namespace
@@ -176,18 +197,21 @@ void take_best_form(const CompileOptions& options, const passes::PipelineOptions
   Stopwatch watch;
   Forms forms(options, start, taken);
   if (forms.cycles().empty()) return;
-  const FormChoice choice = choose_form(forms.cycles());
+  FormChoice choice = choose_form(forms.cycles());
   const double spent = watch.seconds();
   if (choice.form != Form::joined) {
-    const progress::Within last(0.75, 1);
+    const progress::Within last(1 - kFormWork, 1);
     Formed& best = forms.made(choice.form);
     // Who wants to see what passes do sees them once, in the form that is taken.
     const bool seen = !pipeline.stop_after.empty() || !pipeline.dump_after.empty();
-    if (!seen || finish_form(options, pipeline, start, best)) {
+    if (seen && !finish_form(options, pipeline, start, best)) {
+      choice.form = Form::joined;
+    } else {
       taken = std::move(best);
       taken.out.form = fmt::format("{}: {}", passes::form_name(choice.form), choice.why);
     }
   }
+  taken.out.forms = forms.considered(choice.form);
   taken.out.passes.push_back({"forms", spent});
 }
 

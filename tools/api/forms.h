@@ -5,6 +5,7 @@
 //   joined      operators as policy and fusion choose them, one by one
 //   apart       no regions: what they joined computes at the same time
 //   generated   no kernels of the library where they can be generated: more can be joined
+//   library     kernels of the library where it has them, a kernel for every operator
 //
 // Formulas say which forms are near enough to the best to be compiled. Of those a small network is tried out for some
 // samples (trial.h); where that would take long, walks over the tile code (compiler/mapping/refine.cpp) decide.
@@ -41,7 +42,7 @@ struct FormChoice {
   passes::Form form = passes::Form::joined;
   std::string why;  // empty: nothing is better
 };
-// Of these, of which one is joined.
+// Of these, one of which is joined.
 FormChoice choose_form(const std::map<passes::Form, FormCycles>&);
 
 // `taken` is the one with every choice for itself, and then the one that is best by estimate.

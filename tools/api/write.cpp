@@ -78,6 +78,17 @@ Json choice_json(const passes::Choice& choice) {
   return row;
 }
 
+Json form_json(const ConsideredForm& form) {
+  const auto number = [](std::optional<double> v) { return v ? Json(*v) : Json(nullptr); };
+  return {{"form", form.form},
+          {"planned_cycles", form.planned > 0 ? Json(form.planned) : Json(nullptr)},
+          {"walked_cycles", number(form.walked)},
+          {"simulated_cycles", number(form.simulated)},
+          {"first_sample_cycles", number(form.first_sample)},
+          {"taken", form.taken},
+          {"left", form.left}};
+}
+
 // A program without a host part is driven by a host program, which looks for these.
 bool write_vendor_files(const Compiled& c, FolderWriter& out) {
   if (c.program->host) return true;
@@ -202,6 +213,7 @@ std::string compile_report(const Compiled& c) {
       report["flows"].push_back({{"name", f.name}, {"color", f.color}, {"hops", f.hops}});
     }
   }
+  for (const ConsideredForm& form : c.forms) report["forms"].push_back(form_json(form));
   for (const passes::Choice& choice : c.choices) report["choices"].push_back(choice_json(choice));
   report["baselines"] = Json::array();
   for (const CompiledBaseline& b : c.baselines) {

@@ -75,7 +75,7 @@ TEST(Forms, FarBehindAreNotCompiled) {
 
 // By walks another form must bring 7 %: 934 * 1.07 = 999.4, 935 * 1.07 = 1,000.5.
 TEST(Forms, MustBeWorthIt) {
-  for (Form form : {Form::apart, Form::generated}) {
+  for (Form form : {Form::apart, Form::generated, Form::library}) {
     EXPECT_EQ(choose_form({{Form::joined, {1000, 1000}}, {form, {1000, 934}}}).form, form);
     EXPECT_EQ(choose_form({{Form::joined, {1000, 1000}}, {form, {1000, 935}}}).form, Form::joined);
   }
@@ -89,12 +89,13 @@ TEST(Forms, AlikeNothingChanges) {
   EXPECT_EQ(choose_form({{Form::joined, {1809}}}).form, Form::joined);
 }
 
-// The best of all three, not the first that is better.
-TEST(Forms, TheBestOfThreeIsTaken) {
+// The best of all, not the first that is better.
+TEST(Forms, TheBestOfAllIsTaken) {
   const FormCycles joined{1000, 1000}, good{1000, 800}, best{1000, 700};
   EXPECT_EQ(choose_form({{Form::joined, joined}, {Form::apart, best}, {Form::generated, good}}).form, Form::apart);
   EXPECT_EQ(choose_form({{Form::joined, joined}, {Form::apart, good}, {Form::generated, best}}).form,
             Form::generated);
+  EXPECT_EQ(choose_form({{Form::joined, joined}, {Form::generated, good}, {Form::library, best}}).form, Form::library);
 }
 
 // Several copies of a network are not walked: formulas against formulas.
