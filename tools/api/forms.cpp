@@ -27,6 +27,8 @@ constexpr int64_t kMostPes = 16'384;
 // densenet), and the first sample took up to a third longer. As it was tried out, the interval must not be longer, and
 // what it is shorter by must not cost more than twice as much of the first sample.
 constexpr double kWorth = 1.07, kWorthTried = 1.01;
+// A kernel for every operator is one more for each that could be an epilogue: the interval must be shorter by more.
+constexpr double kWorthKernels = 1.02;
 // The formulas are of code as it is written; of the same network in two forms they are off by up to a tenth
 // more for the one than for the other. A form that is slower by more is not compiled.
 constexpr double kNear = 1.1;
@@ -48,9 +50,10 @@ double by(Judge judge, const FormCycles& c) {
   return judge == Judge::trials ? c.tried->interval : judge == Judge::walks ? *c.walked : c.planned;
 }
 
-bool is_better(Judge judge, const FormCycles& made, const FormCycles& best) {
+bool is_better(Judge judge, Form form, const FormCycles& made, const FormCycles& best) {
   const double is = by(judge, made), was = by(judge, best);
   if (judge != Judge::trials) return is > 0 && is * kWorth < was;
+  if (form == Form::library && is * kWorthKernels >= was) return false;
   return is <= was && is * is * made.tried->first * kWorthTried < was * was * best.tried->first;
 }
 
@@ -187,7 +190,7 @@ FormChoice choose_form(const std::map<Form, FormCycles>& forms) {
   const Judge judge = judge_of(forms);
   const FormCycles& joined = forms.at(Form::joined);
   for (const auto& [form, cycles] : forms)
-    if (is_better(judge, cycles, forms.at(choice.form)))
+    if (is_better(judge, form, cycles, forms.at(choice.form)))
       choice = {form, benefit(judge, cycles, joined)};
   return choice;
 }

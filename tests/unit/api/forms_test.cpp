@@ -98,6 +98,14 @@ TEST(Forms, TheBestOfAllIsTaken) {
   EXPECT_EQ(choose_form({{Form::joined, joined}, {Form::generated, good}, {Form::library, best}}).form, Form::library);
 }
 
+// More kernels for 2 % and less of the interval are not worth it: 1,000 / 1.02 = 980.4.
+TEST(Forms, AKernelForEveryOperatorMustBringMore) {
+  const FormCycles joined{9, 9, tried(1000)};
+  EXPECT_EQ(choose_form({{Form::joined, joined}, {Form::library, {9, 9, tried(981)}}}).form, Form::joined);
+  EXPECT_EQ(choose_form({{Form::joined, joined}, {Form::library, {9, 9, tried(980)}}}).form, Form::library);
+  EXPECT_EQ(choose_form({{Form::joined, joined}, {Form::apart, {9, 9, tried(981)}}}).form, Form::apart);
+}
+
 // Several copies of a network are not walked: formulas against formulas.
 TEST(Forms, WithoutTileCodeFormulasDecide) {
   EXPECT_EQ(choose_form({{Form::joined, {1000}}, {Form::generated, {900}}}).form, Form::generated);
