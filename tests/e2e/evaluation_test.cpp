@@ -147,8 +147,8 @@ TEST_F(Evaluation, BetweenStepsOfTrainingChangesNothing) {
   EXPECT_EQ(rounds[1].at("after_steps"), 4);
   expect_near(rounds[0], by_hand(arrays_of(path("2")), held_));
   expect_near(rounds[1], by_hand(arrays_of(path("4")), held_));
-  // Nothing but evaluation, of a checkpoint.
-  const auto later = simulate({path("both.csp"), "--eval-data", path("held.npz"), "--state-in", path("4")});
+  // Nothing but evaluation, of the checkpoint of that program.
+  const auto later = simulate({path("both.csp"), "--eval-data", path("held.npz"), "--state-in", path("both")});
   EXPECT_EQ(later.at("evaluations")[0].at("loss"), rounds[1].at("loss"));
 }
 
