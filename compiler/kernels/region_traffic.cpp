@@ -27,25 +27,27 @@ constexpr double kRunCycles = 40;        // of a PE between two runs that it kee
 constexpr double kTurnCycles = 5;        // between the last word of a collector and the next one's first
 constexpr double kCollectorCycles = 53;  // of a collector itself for a turn, beside the words
 constexpr double kFeederCycles = 250;    // of a feeder for a run and the gap behind it
-constexpr double kShared = 0.5;  // of the results' words that a stream waits for where it shares their links
-constexpr double kAskCycles = 6;       // of a PE that asks for an operand in one step: two loads, the start
-constexpr double kJoinCycles = 6;      // of the task that joins two operands: three instructions and its start
+constexpr double kShared = 0.5;   // of the results' words that a stream waits for where it shares their links
+constexpr double kMeeting = 0.5;  // of the other operands' words, those for which the longest one's wait
+constexpr double kAskCycles = 6;  // of a PE that asks for an operand in one step: two loads, the start
+constexpr double kJoinCycles = 6;  // of the task that joins two operands: three instructions and its start
 constexpr double kOperandCycles = 92;  // of a PE that asks for an operand in steps and hears that it has come
-constexpr double kStepsOverhead = 40, kStepOverhead = 20;  // of that, what passes while it computes; of each of them
-constexpr int64_t kQueued = 4;         // words on their way to a PE that does not take them yet
-constexpr size_t kFilters = 3;         // operands of a PE that are filtered
+constexpr double kStepsOverhead = 40,
+                 kStepOverhead = 20;  // of that, what passes while it computes; of each of them
+constexpr int64_t kQueued = 4;        // words on their way to a PE that does not take them yet
+constexpr size_t kFilters = 3;        // operands of a PE that are filtered
 
 // What the busiest PE takes and holds.
 struct Busiest {
   double compute = 0, runs_out = 0;
   std::vector<double> gaps_in;  // between runs that it keeps, by operand
-  double asking = 0;            // cycles for operands in steps whose words come at once, beyond those of that task
-  double asks = 0;              // cycles for operands in one step, beyond the first one
-  double joining = 0;           // cycles of the tasks that join operands, behind the last word
-  double overhead = 0;          // of tasks, calls and turns
-  bool in_steps = false;        // some operand comes in runs that it keeps and words that it lets pass
-  double span = 0;              // cycles_within_span
-  bool whole = false;           // it keeps words from the beginning of an operand to its end
+  double asking = 0;      // cycles for operands in steps whose words come at once, beyond those of that task
+  double asks = 0;        // cycles for operands in one step, beyond the first one
+  double joining = 0;     // cycles of the tasks that join operands, behind the last word
+  double overhead = 0;    // of tasks, calls and turns
+  bool in_steps = false;  // some operand comes in runs that it keeps and words that it lets pass
+  double span = 0;        // cycles_within_span
+  bool whole = false;     // it keeps words from the beginning of an operand to its end
   uint32_t bytes = 0, code = 0;
 };
 
@@ -281,6 +283,14 @@ double feeder_cycles(const std::vector<double>& runs) {
   return runs.empty() ? 0 : kFeederCycles * (*std::max_element(runs.begin(), runs.end()) - 1);
 }
 
+// Of rows that have a run of each operand two streams reach the same one at the same time, and share its
+// links. They part by some 150 cycles with every sample, as the one is ahead of the other.
+double meeting_cycles(const Region& r, const std::vector<double>& runs) {
+  if (runs.empty() || std::ranges::any_of(runs, [](double n) { return n > 1; })) return 0;
+  const double longest = cycles_in(r, Coming::apart);
+  return longest + kMeeting * (double(r.words_in()) - longest);
+}
+
 }  // namespace
 
 RowStreams row_streams(const Region& r, const RegionCut& cut) {
@@ -310,9 +320,9 @@ namespace {
 //
 //   own       from the first word that it keeps to the last one, or as long as it takes to ask for all
 //   operands
-//             in steps and to hear that they have come, and its part of the results; while it waits others may send
-//             over the same links (`shared`). Asking for operands in one step and joining them takes no words'
-//             place, so its results leave meanwhile
+//             in steps and to hear that they have come, and its part of the results; while it waits others
+//             may send over the same links (`shared`). Asking for operands in one step and joining them takes
+//             no words' place, so its results leave meanwhile
 //   together  PEs whose words lie between each other's take a sample together: none begins to compute before
 //             all have room for it, and the last one has room when it has computed, behind the turns of the
 //             others. Two samples on, the first one has waited for the turns and for the words once, so half
@@ -378,6 +388,9 @@ RegionPlan plan_cut(const Region& r, const RegionCut& cut, StatementCosts& costs
   RegionPlan p = plan_with(r, cut, b, coming_to(cut), stops, kShared * shared, collector_turns(r, cut));
   const double links = out / cut.h() + words_of(row) + b.runs_out * cut.w();
   p.plan.interval_cycles = std::max({p.plan.interval_cycles, links, feeder_cycles(runs)});
+  // Rectangles are chosen as if streams came one behind the other, as they do where a network waits for
+  // another kernel.
+  if (measured != nullptr) p.plan.interval_cycles = std::max(p.plan.interval_cycles, meeting_cycles(r, runs));
   return p;
 }
 

@@ -1,5 +1,5 @@
-// The form of a network under medium: the fastest by estimate, as it simulates, in plans, and only where it is left to
-// the compiler.
+// The form of a network under medium: the fastest by estimate, as it simulates, in plans, and only where it
+// is left to the compiler.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
@@ -15,15 +15,18 @@ using ::testing::Not;
 
 class NetworkForms : public Scratch {
  protected:
-  static std::string folder(const std::string& network) { return kSource + "/tests/networks/" + network + "/"; }
-  // Cycles per sample under a policy. Cores of the host take samples in turn: 4 each, of up to 4 cores, are a period.
+  static std::string folder(const std::string& network) {
+    return kSource + "/tests/networks/" + network + "/";
+  }
+  // Cycles per sample under a policy. Cores of the host take samples in turn: 4 each, of up to 4 cores, are a
+  // period.
   double interval(const std::string& network, const std::string& policy) {
-    const ChildResult made = run("cs-compile", {folder(network) + "model.onnx", "--no-baselines", "--autogen-policy",
-                                                policy, "-q", "-o", path("p.csp")});
+    const ChildResult made = run("cs-compile", {folder(network) + "model.onnx", "--no-baselines",
+                                                "--autogen-policy", policy, "-q", "-o", path("p.csp")});
     EXPECT_EQ(made.exit_code, 0) << made.err;
-    const ChildResult r =
-        run("cs-sim", {path("p.csp"), "--json", "--inputs", folder(network) + "inputs_0.npz", "--expect",
-                       folder(network) + "expected_0.npz", "--iterations", policy == "disabled" ? "32" : "8"});
+    const ChildResult r = run(
+        "cs-sim", {path("p.csp"), "--json", "--inputs", folder(network) + "inputs_0.npz", "--expect",
+                   folder(network) + "expected_0.npz", "--iterations", policy == "disabled" ? "32" : "8"});
     EXPECT_EQ(r.exit_code, 0) << r.err;
     return nlohmann::json::parse(r.out).at("interval_cycles").get<double>();
   }
@@ -45,12 +48,39 @@ TEST_F(NetworkForms, ATrialSaysWhatCsSimSays) {
   ASSERT_EQ(made.exit_code, 0) << made.err;
   const auto report = nlohmann::json::parse(slurp(path("p.csp/compile_report.json")));
   const auto& forms = report.at("forms");
-  const auto taken = std::find_if(forms.begin(), forms.end(), [](const auto& f) { return f.at("taken") == true; });
+  const auto taken =
+      std::find_if(forms.begin(), forms.end(), [](const auto& f) { return f.at("taken") == true; });
   ASSERT_NE(taken, forms.end());
   EXPECT_DOUBLE_EQ(taken->at("simulated_cycles").template get<double>(), interval("squeezenet", "medium"));
   // Each of them has what it is judged by, or the reason why it was left.
   ASSERT_EQ(forms.size(), 4u);
   for (const auto& f : forms) EXPECT_NE(f.at("simulated_cycles").is_null(), f.at("left") == "") << f.dump();
+}
+
+// Three rows of PEs, each with 256 words in a row of both operands: the streams are in the same row at the
+// same time, so 768 words of each take longer than 768 cycles, less than 2 * 768. Estimated: 1.5 * 768 =
+// 1,152.
+TEST_F(NetworkForms, StreamsThatMeetInARowAreEstimatedSo) {
+  std::string ones = "1";
+  for (int i = 1; i < 48; ++i) ones += ", 1";
+  write("m.yaml", R"(inputs:
+  - {name: a, type: "f32[1, 12, 8, 8]"}
+  - {name: b, type: "f32[1, 12, 8, 8]"}
+constants:
+  - {name: w, type: "f32[12, 4, 1, 1]", value: [)" +
+                            ones + R"(]}
+nodes:
+  - {name: c, op: conv, inputs: [a, w], attrs: {group: 3, kernel_shape: [1, 1]}}
+  - {name: d, op: add, inputs: [c, b]}
+  - {name: y, op: relu, inputs: [d]}
+outputs: [y]
+)");
+  ASSERT_EQ(run("cs-compile", {path("m.yaml"), "--no-baselines", "-q", "-o", path("m.csp")}).exit_code, 0);
+  const auto report = nlohmann::json::parse(slurp(path("m.csp/compile_report.json")));
+  EXPECT_NEAR(report.at("estimate").at("interval_cycles").get<double>(), 1152, 1);
+  const ChildResult r = run("cs-sim", {path("m.csp"), "--json", "--iterations", "8"});
+  ASSERT_EQ(r.exit_code, 0) << r.err;
+  EXPECT_NEAR(nlohmann::json::parse(r.out).at("interval_cycles").get<double>(), 1152, 0.15 * 1152);
 }
 
 TEST_F(NetworkForms, ThePlanSaysWhich) {
@@ -69,14 +99,17 @@ TEST_F(NetworkForms, ThePlanSaysWhich) {
 TEST_F(NetworkForms, WhoAsksForLessFusionOrAPaceHasChosen) {
   const std::string model = folder("einsum_topk") + "model.onnx";
   for (const auto& [flag, value] : {std::pair{"--pace", "0.5"}, {"--without", "fuse"}}) {
-    ASSERT_EQ(run("cs-compile", {model, flag, value, "--emit", "plan", "-q", "-o", path("plan.yaml")}).exit_code, 0);
+    ASSERT_EQ(
+        run("cs-compile", {model, flag, value, "--emit", "plan", "-q", "-o", path("plan.yaml")}).exit_code,
+        0);
     EXPECT_THAT(slurp(path("plan.yaml")), Not(HasSubstr("form:"))) << flag;
   }
 }
 
 TEST_F(NetworkForms, APlanOfNoFormIsRefused) {
   std::string plan = slurp(kSource + "/tests/golden/forms/inputs/join.yaml");
-  plan.replace(plan.find("graph: join\n"), 12, "graph: join\nplan: {policy: medium, after: fold, form: odd}\n");
+  plan.replace(plan.find("graph: join\n"), 12,
+               "graph: join\nplan: {policy: medium, after: fold, form: odd}\n");
   write("plan.yaml", plan);
   const ChildResult r = run("cs-compile", {"--start-from", path("plan.yaml"), "-o", path("p.csp")});
   EXPECT_EQ(r.exit_code, 1);
