@@ -129,6 +129,21 @@ TEST_F(CommandLine, ColourAndProgressAreForTerminals) {
   EXPECT_EQ(quiet.err.find("%"), std::string::npos) << quiet.err;
 }
 
+// Who wonders about a long run asks it: the line comes once, wherever stderr goes, and the run goes on.
+TEST_F(CommandLine, ASignalAsksHowFarItIs) {
+  ASSERT_EQ(run("cs-compile", {model_, "-q", "-o", path("net.csp")}).exit_code, 0);
+  // Asked once the tool listens (bit 9 of the caught signals is SIGUSR1): before that it would end.
+  const std::string ask = "'" + kBin + "cs-sim' '" + path("net.csp") + R"(' --iterations 1000 -q &
+pid=$!
+while caught=$(sed -n 's/^SigCgt:\t//p' /proc/$pid/status) && [ $((0x$caught & 0x200)) -eq 0 ]; do sleep 0.01; done
+kill -USR1 $pid
+wait $pid
+)";
+  const ChildResult r = run_child({"/bin/bash", "-c", ask}, 120);
+  EXPECT_EQ(r.exit_code, 0) << r.err;
+  EXPECT_THAT(r.err, ::testing::ContainsRegex("^\\[cs-sim\\] [^\n]+\n$"));
+}
+
 // Strings that nobody would type: a usage error or an input error, never a crash.
 TEST_F(CommandLine, AnyTextAsOptionEndsInAMessage) {
   const std::string k = csl_program();

@@ -23,7 +23,8 @@ class Reply {
 
   void use_json() { json_ = true; }
   bool json() const { return json_; }
-  void show_progress() { line_.begin(); }
+  // Quiet: only who asks by SIGUSR1 sees it.
+  void show_progress(bool quiet = false) { line_.begin(quiet); }
   void end_progress() { line_.end(); }
 
   // Errors and warnings: printed, and kept for the object.

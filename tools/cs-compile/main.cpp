@@ -324,7 +324,7 @@ bool wants_advice(const Flags& f, const api::CompileOptions& o) {
 }
 
 int compile(const Flags& f, api::CompileOptions o, cli::Reply& reply) {
-  if (!f.quiet) reply.show_progress();
+  reply.show_progress(f.quiet);
   Diag diag;
   std::map<size_t, std::string> mir;  // by tile: the last that was shown
   if (f.emit == "mir") {

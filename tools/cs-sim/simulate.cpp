@@ -57,7 +57,7 @@ class Simulation {
   int run() {
     if (usage_error_.empty()) usage_error_ = check_state_options(o_);
     if (!usage_error_.empty()) throw cli::Usage{usage_error_};
-    if (!o_.quiet) reply_.show_progress();
+    reply_.show_progress(o_.quiet);
     const auto start = std::chrono::steady_clock::now();
     const bool ran = load() && build_device() && run_program();
     if (!ran) {
