@@ -13,36 +13,40 @@ void Cache::add_remote(std::unique_ptr<CacheBackend> backend) {
   tiers_.push_back({std::move(backend), true});
 }
 
-std::optional<std::string> Cache::find(const Key& key) {
+std::optional<Found> Cache::find(const Key& key) {
   const std::lock_guard lock(mutex_);
   for (size_t i = 0; i < tiers_.size(); ++i) {
-    std::string sealed;
-    std::optional<std::string> value = find_in(tiers_[i], key, sealed);
-    if (!value) continue;
-    for (size_t near = 0; near < i; ++near) put_in(tiers_[near], key, sealed);
+    std::optional<Found> found = find_in(tiers_[i], key);
+    if (!found) continue;
+    for (size_t near = 0; near < i; ++near) put_in(tiers_[near], key, found->sealed());
     ++(tiers_[i].remote ? counters_[key.space].remote_hits : counters_[key.space].local_hits);
-    return value;
+    return found;
   }
   ++counters_[key.space].misses;
   return std::nullopt;
 }
 
-std::optional<std::string> Cache::find_in(Tier& tier, const Key& key, std::string& sealed) {
+std::optional<Found> Cache::find_in(Tier& tier, const Key& key) {
   if (!tier.backend->usable()) return std::nullopt;
-  std::string why;
+  std::string sealed, why;
   const Answer answer = tier.backend->get(key, sealed, why);
   if (answer == Answer::failed) failed(tier, why);
   if (answer != Answer::found) return std::nullopt;
-  std::optional<Entry> entry = unseal(key, sealed, why);
-  if (entry) return std::move(entry->value);
+  if (const std::optional<Entry> entry = unseal(key, sealed, why)) {
+    const size_t at = size_t(entry->value.data() - sealed.data()), size = entry->value.size();
+    return Found(std::move(sealed), at, size);
+  }
   tier.backend->drop(key);
   found_damaged(key, tier.backend->name(), why);
   return std::nullopt;
 }
 
 void Cache::keep(const Key& key, const std::string& label, std::string_view value) {
+  keep_sealed(key, seal(key, label, value));
+}
+
+void Cache::keep_sealed(const Key& key, std::string_view sealed) {
   const std::lock_guard lock(mutex_);
-  const std::string sealed = seal(key, label, value);
   bool kept = false;
   for (Tier& tier : tiers_) kept = put_in(tier, key, sealed) || kept;
   if (kept) ++counters_[key.space].puts;

@@ -19,15 +19,29 @@ struct Counters {
   uint64_t hits() const { return local_hits + remote_hits; }
 };
 
+// What was found; the value lies in the sealed bytes.
+class Found {
+ public:
+  Found(std::string sealed, size_t value_at, size_t value_size)
+      : at_(value_at), size_(value_size), sealed_(std::move(sealed)) {}
+  std::string_view value() const { return std::string_view(sealed_).substr(at_, size_); }
+  const std::string& sealed() const { return sealed_; }
+
+ private:
+  size_t at_, size_;
+  std::string sealed_;
+};
+
 class Cache {
  public:
   void add_local(std::unique_ptr<CacheBackend>);
   void add_remote(std::unique_ptr<CacheBackend>);
 
   // Any thread. A damaged entry is dropped, reported, and counts as missing.
-  std::optional<std::string> find(const Key&);
+  std::optional<Found> find(const Key&);
   // `label` says to people what the value is. A put counts if any backend keeps it.
   void keep(const Key&, const std::string& label, std::string_view value);
+  void keep_sealed(const Key&, std::string_view sealed);
   // An entry that was found but that its reader cannot use after all: it counts as damaged and missing.
   void refuse(const Key&, const std::string& why);
 
@@ -46,7 +60,7 @@ class Cache {
     std::unique_ptr<CacheBackend> backend;
     bool remote = false, warned = false;
   };
-  std::optional<std::string> find_in(Tier&, const Key&, std::string& sealed);
+  std::optional<Found> find_in(Tier&, const Key&);
   bool put_in(Tier&, const Key&, std::string_view sealed);
   void failed(Tier&, const std::string& why);
   void found_damaged(const Key&, const std::string& where, const std::string& why);

@@ -1,7 +1,12 @@
 // The byte form of entries. Every length is checked against what is there before it is used.
 #include "tools/cache/entry.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 
 #include <fmt/format.h>
 
@@ -15,8 +20,13 @@ constexpr size_t kDigits = 32;
 constexpr size_t kHead = kMagic.size() + kDigits;  // what the hash does not cover
 constexpr size_t kKey = 1 + kDigits;
 
+void put_size(char* to, uint64_t size) {
+  for (int byte = 0; byte < 8; ++byte) to[byte] = char(size >> (8 * byte));
+}
+
 void put_text(std::string& to, std::string_view text) {
-  for (int byte = 0; byte < 8; ++byte) to += char(uint64_t(text.size()) >> (8 * byte));
+  to.append(8, '\0');
+  put_size(to.data() + to.size() - 8, text.size());
   to += text;
 }
 
@@ -40,17 +50,27 @@ bool is_digest(std::string_view text) {
   return text.size() == kDigits && std::all_of(text.begin(), text.end(), digit);
 }
 
-std::string seal(const Key& key, std::string_view label, std::string_view value) {
-  std::string bytes(kMagic);
-  bytes.reserve(kHead + kKey + 16 + label.size() + value.size());
+Sealing::Sealing(const Key& key, std::string_view label, size_t expected_bytes) : bytes(kMagic) {
+  bytes.reserve(kHead + kKey + 16 + label.size() + expected_bytes);
   bytes.append(kDigits, '0');
   bytes += char(key.space);
   bytes += key.digest;
   put_text(bytes, label);
-  put_text(bytes, value);
+  bytes.append(8, '\0');
+  value_at_ = bytes.size();
+}
+
+std::string Sealing::finish() && {
+  put_size(bytes.data() + value_at_ - 8, bytes.size() - value_at_);
   const std::string hash = wide_hash_text(std::string_view(bytes).substr(kHead));
   bytes.replace(kMagic.size(), kDigits, hash);
-  return bytes;
+  return std::move(bytes);
+}
+
+std::string seal(const Key& key, std::string_view label, std::string_view value) {
+  Sealing sealing(key, label, value.size());
+  sealing.bytes += value;
+  return std::move(sealing).finish();
 }
 
 std::optional<Key> sealed_key(std::string_view bytes) {
@@ -74,18 +94,39 @@ std::optional<Entry> unseal(const Key& key, std::string_view bytes, std::string&
   std::string_view rest = body.substr(kKey), label, value;
   if (!take_text(rest, label) || !take_text(rest, value) || !rest.empty())
     return wrong("its lengths contradict");
-  return Entry{std::string(label), std::string(value)};
+  return Entry{label, value};
+}
+
+void add_part(std::string& to, std::string_view name, std::string_view bytes) {
+  put_text(to, name);
+  put_text(to, bytes);
+}
+
+bool add_file_part(std::string& to, std::string_view name, const std::string& path) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  struct stat is {};
+  if (fd < 0 || fstat(fd, &is) != 0 || !S_ISREG(is.st_mode)) {
+    if (fd >= 0) close(fd);
+    return false;
+  }
+  put_text(to, name);
+  const size_t size = size_t(is.st_size), at = to.size() + 8;
+  to.resize(at + size);
+  put_size(to.data() + at - 8, size);
+  size_t done = 0;
+  while (done < size) {
+    const ssize_t n = read(fd, to.data() + at + done, size - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) break;
+    done += size_t(n);
+  }
+  close(fd);
+  return done == size;
 }
 
 std::string join_parts(const Parts& parts) {
-  size_t size = 0;
-  for (const auto& [name, bytes] : parts) size += 16 + name.size() + bytes.size();
   std::string all;
-  all.reserve(size);
-  for (const auto& [name, bytes] : parts) {
-    put_text(all, name);
-    put_text(all, bytes);
-  }
+  for (const auto& [name, bytes] : parts) add_part(all, name, bytes);
   return all;
 }
 

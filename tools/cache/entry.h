@@ -32,19 +32,33 @@ struct Key {
 };
 bool is_digest(std::string_view);
 
-struct Entry {
-  std::string label;  // for people who list a cache: "mnist_mlp for wse2"
-  std::string value;
+struct Entry {             // lies in the bytes that were unsealed
+  std::string_view label;  // for people who list a cache: "mnist_mlp for wse2"
+  std::string_view value;
 };
 
 std::string seal(const Key&, std::string_view label, std::string_view value);
+// The same of a value that is appended to `bytes` bit by bit, so that what is large is in memory once.
+class Sealing {
+ public:
+  Sealing(const Key&, std::string_view label, size_t expected_bytes = 0);
+  std::string bytes;  // append the value to it
+  std::string finish() &&;
+
+ private:
+  size_t value_at_;
+};
 // Nothing, and `why`, if it is not what seal() made for this key.
 std::optional<Entry> unseal(const Key&, std::string_view bytes, std::string& why);
 // The same where the bytes say for which key they are.
 std::optional<Key> sealed_key(std::string_view bytes);
 
-// Several byte strings with names as one, and back; nothing if the bytes are no such thing.
-using Parts = std::vector<std::pair<std::string, std::string>>;
+// Several byte strings with names as one, and back; nothing if the bytes are no such thing. What was split
+// lies in the bytes.
+using Parts = std::vector<std::pair<std::string_view, std::string_view>>;
+void add_part(std::string& to, std::string_view name, std::string_view bytes);
+// A part whose bytes are a file's, which has no more than `bytes`; false if it cannot be read.
+bool add_file_part(std::string& to, std::string_view name, const std::string& path);
 std::string join_parts(const Parts&);
 std::optional<Parts> split_parts(std::string_view bytes);
 

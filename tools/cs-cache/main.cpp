@@ -57,7 +57,7 @@ std::vector<Looked> look(FolderBackend& cache, bool reads) {
     if (reads && !bytes) continue;
     if (bytes) {
       const std::optional<Entry> entry = unseal(row.key, *bytes, why);
-      (entry ? one.label : one.damage) = entry ? entry->label : why;
+      (entry ? one.label : one.damage) = entry ? std::string(entry->label) : why;
     }
     all.push_back(std::move(one));
   }

@@ -56,7 +56,7 @@ std::string problems_text(const Diag& diag, const std::string& model) {
   return dump(list);
 }
 
-bool add_problems(const std::string& text, const std::string& model, Diag& diag) {
+bool add_problems(std::string_view text, const std::string& model, Diag& diag) {
   const Json list = Json::parse(text, nullptr, false);
   if (!list.is_array()) return false;
   try {
@@ -85,28 +85,24 @@ bool add_problems(const std::string& text, const std::string& model, Diag& diag)
   return true;
 }
 
-const std::string* part(const cache::Parts& parts, std::string_view name) {
+std::optional<std::string_view> part(const cache::Parts& parts, std::string_view name) {
   for (const auto& [other, bytes] : parts)
-    if (other == name) return &bytes;
-  return nullptr;
+    if (other == name) return bytes;
+  return std::nullopt;
 }
 
-// Names below the folder, in their order; nothing if a file cannot be read.
-std::optional<cache::Parts> read_folder(const std::string& folder) {
-  cache::Parts parts;
-  std::error_code ec;
-  Diag ignored;
+// Files below the folder in the order of their names, and their bytes together.
+std::pair<std::vector<fs::path>, uint64_t> files_of(const std::string& folder) {
   std::vector<fs::path> files;
-  for (const auto& entry : fs::recursive_directory_iterator(folder, ec))
-    if (entry.is_regular_file(ec)) files.push_back(entry.path());
-  std::sort(files.begin(), files.end());
-  for (const fs::path& file : files) {
-    std::optional<std::string> bytes = read_file(file.string(), ignored);
-    if (!bytes) return std::nullopt;
-    parts.emplace_back(kInFolder + file.lexically_relative(folder).generic_string(), std::move(*bytes));
+  uint64_t bytes = 0;
+  std::error_code ec;
+  for (const auto& entry : fs::recursive_directory_iterator(folder, ec)) {
+    if (!entry.is_regular_file(ec)) continue;
+    files.push_back(entry.path());
+    bytes += entry.file_size(ec) + 1000;  // its name too
   }
-  if (ec || parts.empty()) return std::nullopt;
-  return parts;
+  std::sort(files.begin(), files.end());
+  return {files, bytes};
 }
 
 // A name that stays below the folder.
@@ -124,13 +120,14 @@ class CachedCompile::Trials : public api::TrialRecords {
 
   bool find(const std::string& digest, std::optional<api::Trial>& trial) override {
     const cache::Key key{cache::Space::measurements, digest};
-    const std::optional<std::string> text = cache_.find(key);
-    if (!text) return false;
+    const std::optional<cache::Found> found = cache_.find(key);
+    if (!found) return false;
+    const std::string text(found->value());
     double interval = 0, first = 0;
     char end = 0;
     trial.reset();
-    if (*text == "none") return true;
-    if (std::sscanf(text->c_str(), "%la %la%c", &interval, &first, &end) == 2 && interval > 0) {
+    if (text == "none") return true;
+    if (std::sscanf(text.c_str(), "%la %la%c", &interval, &first, &end) == 2 && interval > 0) {
       trial = {interval, first};
       return true;
     }
@@ -167,14 +164,13 @@ api::TrialRecords* CachedCompile::trials() const { return trials_.get(); }
 std::optional<CachedCompile::Hit> CachedCompile::take(const std::string& output, Diag& diag,
                                                       const std::function<void()>& check) {
   if (!key_ || !may_replace_program(output, diag)) return std::nullopt;
-  const std::optional<std::string> value = cache_->find(*key_);
-  if (!value) return std::nullopt;
-  const std::optional<cache::Parts> parts = cache::split_parts(*value);
-  const std::string* summary = parts ? part(*parts, kSummary) : nullptr;
-  const std::string* problems = parts ? part(*parts, kProblems) : nullptr;
-  const std::string* report = parts ? part(*parts, std::string(kInFolder) + kReport) : nullptr;
+  const std::optional<cache::Found> found = cache_->find(*key_);
+  if (!found) return std::nullopt;
+  const cache::Parts parts = cache::split_parts(found->value()).value_or(cache::Parts{});
+  const auto summary = part(parts, kSummary), problems = part(parts, kProblems),
+             report = part(parts, std::string(kInFolder) + kReport);
   Diag replayed;
-  if (summary == nullptr || report == nullptr || problems == nullptr || !Json::accept(*report) ||
+  if (!summary || !report || !problems || !Json::accept(*report) ||
       !add_problems(*problems, model_, replayed)) {
     cache_->refuse(*key_, "it is no compiled program");
     return std::nullopt;
@@ -183,28 +179,36 @@ std::optional<CachedCompile::Hit> CachedCompile::take(const std::string& output,
   check();
   if (!diag.ok()) return std::nullopt;
   result_ = "hit";
-  Hit hit{*summary, with_counters(*report, true)};
+  Hit hit{std::string(*summary), with_counters(*report, true)};
   FolderWriter out(output, diag);
-  for (const auto& [name, bytes] : *parts) {
+  for (const auto& [name, bytes] : parts) {
     if (!name.starts_with(kInFolder)) continue;
-    const std::string file = name.substr(std::string_view(kInFolder).size());
-    if (!is_inside(file) || !out.write(file, file == kReport ? std::string_view(hit.report) : bytes))
+    const std::string file(name.substr(std::string_view(kInFolder).size()));
+    const bool is_report = file == kReport;
+    if (!is_inside(file) || !out.write(file, is_report ? std::string_view(hit.report) : bytes))
       return std::nullopt;
   }
   if (!out.commit()) return std::nullopt;
   return hit;
 }
 
+// The whole folder is in memory once.
+void CachedCompile::keep_program(const api::Compiled& compiled, const std::string& output, const Diag& diag) {
+  const auto [files, bytes] = files_of(output);
+  cache::Sealing sealing(*key_, label_, bytes);
+  for (const fs::path& file : files) {
+    const std::string name = kInFolder + file.lexically_relative(output).generic_string();
+    if (!cache::add_file_part(sealing.bytes, name, file.string())) return;
+  }
+  cache::add_part(sealing.bytes, kSummary, api::summary(compiled));
+  cache::add_part(sealing.bytes, kProblems, problems_text(diag, model_));
+  if (!files.empty()) cache_->keep_sealed(*key_, std::move(sealing).finish());
+}
+
 std::string CachedCompile::keep(const api::Compiled& compiled, const std::string& output, const Diag& diag,
                                 Diag& problems) {
   result_ = "miss";
-  if (key_) {
-    if (std::optional<cache::Parts> parts = read_folder(output)) {
-      parts->emplace_back(kSummary, api::summary(compiled));
-      parts->emplace_back(kProblems, problems_text(diag, model_));
-      cache_->keep(*key_, label_, cache::join_parts(*parts));
-    }
-  }
+  if (key_) keep_program(compiled, output, diag);
   std::string report = with_counters(api::compile_report(compiled), false);
   const fs::path file = fs::path(output) / kReport;
   std::error_code ec;
@@ -213,7 +217,7 @@ std::string CachedCompile::keep(const api::Compiled& compiled, const std::string
 }
 
 // What this run did: the passes of a hit are not its own.
-std::string CachedCompile::with_counters(const std::string& report, bool hit) const {
+std::string CachedCompile::with_counters(std::string_view report, bool hit) const {
   Json json = Json::parse(report, nullptr, false);
   Json counters = Json::parse(cache_->json());
   counters["result"] = not_used_.empty() ? result_ : "not used";

@@ -38,7 +38,8 @@ class CachedCompile {
 
  private:
   class Trials;
-  std::string with_counters(const std::string& report, bool hit) const;
+  void keep_program(const api::Compiled&, const std::string& output, const Diag&);
+  std::string with_counters(std::string_view report, bool hit) const;
 
   std::unique_ptr<cache::Cache> cache_;
   std::unique_ptr<Trials> trials_;

@@ -24,6 +24,22 @@ TEST(CacheEntry, IsWhatItsHeaderSays) {
   EXPECT_EQ(entry->value, "net");
 }
 
+// Bit by bit, and a file.
+TEST(CacheEntry, MayBePutTogether) {
+  const std::string file = std::string(CS_BINARY_DIR) + "/cache_entry_part";
+  Diag diag;
+  ASSERT_TRUE(write_file_atomic(file, "of a file", diag));
+  Sealing sealing(kKey, "label");
+  add_part(sealing.bytes, "one", "1");
+  EXPECT_TRUE(add_file_part(sealing.bytes, "two", file));
+  const Parts parts{{"one", "1"}, {"two", "of a file"}};
+  EXPECT_EQ(std::move(sealing).finish(), seal(kKey, "label", join_parts(parts)));
+  std::string ignored;
+  EXPECT_FALSE(add_file_part(ignored, "three", file + ".none"));
+  EXPECT_FALSE(add_file_part(ignored, "three", CS_BINARY_DIR));
+  std::remove(file.c_str());
+}
+
 TEST(CacheEntry, AnyChangedByteIsFound) {
   const std::string sealed = seal(kKey, "label", "some bytes");
   std::string why;
@@ -55,7 +71,7 @@ TEST(CacheEntry, UnderAnotherKeyItIsNone) {
 }
 
 TEST(CacheEntry, PartsKeepNamesAndBytes) {
-  const Parts parts{{"a", std::string("\0\1\xff", 3)}, {"", ""}, {"out/b", "text"}};
+  const Parts parts{{"a", std::string_view("\0\1\xff", 3)}, {"", ""}, {"out/b", "text"}};
   EXPECT_EQ(split_parts(join_parts(parts)), parts);
   EXPECT_EQ(split_parts(""), Parts{});
   const std::string bytes = join_parts(parts);
