@@ -5,6 +5,7 @@ part of it there once.
 Usage: artefacts.py BIN     folder of the tools
 """
 import glob
+import json
 import os
 import re
 import shutil
@@ -15,6 +16,8 @@ import numpy as np
 
 import small_graphs
 from small_graphs import Graph, kernels, tool
+
+SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 
 
 def layers(count, size=16, samples=1):
@@ -93,6 +96,30 @@ def weights_are_no_streams():
     assert held >= 3 * (16 * 16 + 16) * 4, held  # all of them, in f32
 
 
+def one_pe_takes_what_counting_says():
+    """A product whose operands lie on one PE: a multiply-add per cycle, and at most a tenth more for everything else."""
+    for rows, columns in ((64, 64), (32, 128)):
+        g = Graph(2)
+        w = g.constant("w", g.draw((rows, columns)))
+        x = g.input("x", (1, rows))
+        g.node("y", "matmul", ["x", "w"])
+        g.outputs["y"] = (x @ w).astype(np.float32)
+        g.compile("one_pe", "--operands", "resident", "--rect", "1x1")
+        cycles = [launch["cycles"] for launch in g.simulate("one_pe")["launches"]]
+        assert len(cycles) == 1 and rows * columns <= cycles[0] <= 1.1 * rows * columns, (rows, columns, cycles)
+
+
+def inference_has_nothing_of_training():
+    """The same configuration without gradients and optimizer: less on every PE, and in all."""
+    model, size = os.path.join(SOURCE, "tests", "training", "mlp.yaml"), {}
+    for mode in ("train", "infer"):
+        tool("cs-compile", model, "-q", "--set", f"runconfig.mode={mode}", "-o", f"{mode}.csp", "--no-advice", "--no-baselines")
+        with open(f"{mode}.csp/compile_report.json", encoding="utf-8") as f:
+            made = json.load(f)["kernels"]
+        size[mode] = max(k["bytes_per_pe"] for k in made), sum(k["bytes_per_pe"] * k["rect"][2] * k["rect"][3] for k in made)
+    assert all(less < more for less, more in zip(size["infer"], size["train"])), size
+
+
 def passes_add_up():
     report = layers(2).compile("passes")
     total = sum(p["seconds"] for p in report["passes"])
@@ -104,6 +131,6 @@ small_graphs.BIN = os.path.abspath(sys.argv[1])
 with tempfile.TemporaryDirectory() as scratch:
     os.chdir(scratch)
     for step in (any_number_of_samples, wherever_it_lies, less_memory_is_another_cut, equal_layers_are_emitted_once,
-                 weights_are_no_streams, passes_add_up):
+                 weights_are_no_streams, one_pe_takes_what_counting_says, inference_has_nothing_of_training, passes_add_up):
         step()
         print(f"{step.__name__}: ok")
