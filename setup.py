@@ -16,7 +16,7 @@ from setuptools.command.build_py import build_py
 from setuptools.dist import Distribution
 
 ROOT = os.path.dirname(os.path.abspath(__file__))
-TOOLS = ("cs-compile", "cs-sim", "cs-objdump", "cs-regress", "cs-sweep", "cslc", "csl-fmt", "csl-lsp")
+TOOLS = ("cs-compile", "cs-sim", "cs-objdump", "cs-regress", "cs-sweep", "cs-cache", "cslc", "csl-fmt", "csl-lsp")
 
 
 def version():

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Checks what the compiler cannot: who may include whom, one home per third-party library, the shape of files, and that
-design.md and tools.md name no flag, file or folder that does not exist.
+design.md, tools.md, cache.md and catalogue.md name no flag, file or folder that does not exist, nor the catalogue a test.
 
 Usage: tools/check_style.py [ROOT]     prints FILE:LINE: problem; exit 1 if there is any.
 """
@@ -8,6 +8,8 @@ import glob
 import os
 import re
 import sys
+
+from check_catalogue import PAGE as CATALOGUE, check_catalogue
 
 # The arrows of the design: a folder may include itself and what stands here.
 MAY_INCLUDE = {
@@ -36,6 +38,7 @@ HOMES = [
     (r"nlohmann/", ["runtime/program/", "simulator/report/", "tools/"]),
     (r"(zlib|xxhash)\.h", ["runtime/support/", "runtime/program/", "runtime/host/", "simulator/trace/"]),
     (r"(oneapi/)?tbb/", ["runtime/support/"]),
+    (r"hiredis/", ["tools/cache/"]),
     (r"mpi\.h", ["simulator/mpi/"]),
     (r"(pybind11/|Python\.h)", ["tools/python/"]),
 ]
@@ -113,11 +116,12 @@ def check_file(root, path):
 
 # ---- pages that must name what is there
 
-PAGES = ["docs/design.md", "docs/tools.md"]
+PAGES = ["docs/design.md", "docs/tools.md", "docs/cache.md", CATALOGUE]
 TOP = ["runtime", "compiler", "simulator", "models", "configs", "tests", "tools", "docs"]
 # Where the flags of a tool are declared.
 FLAGS_OF = {
-    "cs-compile": ["tools/cs-compile", "tools/cslc"], "cslc": ["tools/cslc"], "cs-sim": ["tools/cs-sim"],
+    "cs-compile": ["tools/cs-compile", "tools/cslc", "tools/cache"], "cs-cache": ["tools/cs-cache", "tools/cache"],
+    "cslc": ["tools/cslc"], "cs-sim": ["tools/cs-sim"],
     "cs-objdump": ["tools/cs-objdump"], "csl-fmt": ["tools/csl-fmt"], "csl-lsp": ["tools/csl-lsp"], "cs-regress": ["tools/cs-regress"], "tools/replay": ["tools/replay"],
     "tools/random_graphs": ["tools/random_graphs", "tools/graphs"],
 }
@@ -228,6 +232,9 @@ def main():
         for line, problem in page.check(name):
             print(f"{name}:{line}: {problem}")
             count += 1
+    for line, problem in check_catalogue(root):
+        print(f"{CATALOGUE}:{line}: {problem}")
+        count += 1
     return 1 if count else 0
 
 

@@ -137,6 +137,14 @@ ContentHash::~ContentHash() = default;
 void ContentHash::add(std::string_view bytes) { XXH3_64bits_update(&state_->xxh, bytes.data(), bytes.size()); }
 std::string ContentHash::text() const { return fmt::format("{:016x}", XXH3_64bits_digest(&state_->xxh)); }
 
+namespace {
+std::string wide(XXH128_hash_t hash) { return fmt::format("{:016x}{:016x}", hash.high64, hash.low64); }
+}  // namespace
+
+std::string wide_hash_text(std::string_view bytes) { return wide(XXH3_128bits(bytes.data(), bytes.size())); }
+// The state of both widths is the same (xxhash.h).
+std::string ContentHash::wide_text() const { return wide(XXH3_128bits_digest(&state_->xxh)); }
+
 std::string version() { return CS_VERSION; }
 std::string version_string(std::string_view tool) { return fmt::format("{} {} (Wafersmith)", tool, CS_VERSION); }
 

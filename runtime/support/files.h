@@ -50,11 +50,15 @@ class ContentHash {
   ~ContentHash();
   void add(std::string_view bytes);
   std::string text() const;
+  std::string wide_text() const;  // wide_hash_text of them all
 
  private:
   struct State;
   std::unique_ptr<State> state_;
 };
+
+// 128 bits of the same family (XXH3): names for contents of which no two may meet.
+std::string wide_hash_text(std::string_view bytes);  // 32 hexadecimal digits
 
 // "0.1.0", and "cs-sim 0.1.0 (Wafersmith)" for --version.
 std::string version();

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <sstream>
+
 #include "tests/e2e/run_tool.h"
 
 namespace cs::e2e {
@@ -39,6 +42,30 @@ TEST_F(NetworkSuite, TheTableHoldsEstimateAndInterval) {
   const std::string table = slurp(path("suite.table.yaml"));
   EXPECT_THAT(table, HasSubstr("estimated: "));
   EXPECT_THAT(table, Not(HasSubstr("interval: 0.0")));
+}
+
+TEST_F(NetworkSuite, ARowMayBeInSeveralGroups) {
+  suite("    iterations: 8\n    group: quick,vision\n");
+  for (const char* group : {"quick", "vision"}) {
+    const ChildResult r = run("cs-regress", {path("suite.yaml"), "-j", "1", "--group", group});
+    EXPECT_EQ(r.exit_code, 0) << r.out << r.err;
+  }
+  const ChildResult none = run("cs-regress", {path("suite.yaml"), "--group", "quick,vision"});
+  EXPECT_EQ(none.exit_code, 1);
+  EXPECT_THAT(none.err, HasSubstr("no row has the group"));
+}
+
+// Each of the three kinds of networks, with a fixed and with a symbolic batch.
+TEST_F(NetworkSuite, EveryNetworkIsOfOneKind) {
+  std::istringstream lines(slurp(kSource + "/configs/suites/networks.yaml"));
+  std::map<std::string, int> count;
+  for (std::string line; std::getline(lines, line);) {
+    const size_t at = line.find("    group: ");
+    if (at == 0) ++count[(line.find("batch,") != std::string::npos ? "batch " : "") + line.substr(line.rfind(',') + 1)];
+  }
+  EXPECT_EQ(count.size(), 6u);
+  for (const char* kind : {"mlp_cnn", "transformer", "vision", "batch mlp_cnn", "batch transformer", "batch vision"})
+    EXPECT_GE(count[kind], 7) << kind;
 }
 
 TEST_F(NetworkSuite, AnIntervalNeedsIterations) {

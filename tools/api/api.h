@@ -25,6 +25,8 @@
 
 namespace cs::api {
 
+class TrialRecords;  // trial.h
+
 struct CompileOptions {
   std::string input;
   std::string machine = "wse2";             // name or path
@@ -55,6 +57,7 @@ struct CompileOptions {
   bool only_estimate = false;  // mapped, for the estimated interval: no CSL half
   std::shared_ptr<passes::KnownCosts> known;  // PassContext::known, for this machine
   double too_slow = std::numeric_limits<double>::infinity();  // MapOptions::too_slow
+  TrialRecords* trials = nullptr;  // what trials found out before; null: nobody knows
   // layouts
   std::string host_file;  // host.yaml
   csl::CslOptions csl;    // flags of the vendor's compiler

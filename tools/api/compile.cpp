@@ -14,6 +14,7 @@
 #include "tools/api/forms.h"
 #include "tools/api/ladder.h"
 #include "tools/api/layout.h"
+#include "tools/api/program_key.h"
 
 namespace cs::api {
 
@@ -178,13 +179,9 @@ std::optional<Compiled> compile(const CompileOptions& given, Diag& diag) {
   bool model = extension == ".onnx" || extension == ".yaml" || extension == ".yml";
   Compiled out;
   Stopwatch reading;
-  std::optional<Machine> machine = load_machine(options.machine, diag);
+  std::optional<Machine> machine = effective_machine(options, diag);
   if (!machine) return std::nullopt;
   out.machine = std::move(*machine);
-  for (const std::string& set : options.set) {
-    if (!set_machine_value(out.machine, set, diag)) return std::nullopt;
-  }
-  if (!verify_machine(out.machine, diag)) return std::nullopt;
   // Advice is of the same model for the same machine.
   if (!options.known) options.known = std::make_shared<passes::KnownCosts>(out.machine);
   out.passes.push_back({"machine", reading.seconds()});

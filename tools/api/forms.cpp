@@ -152,7 +152,7 @@ class Forms {
     Workers(options_.threads).for_each(forms.size(), [&](size_t i) {
       const Formed& f = at(forms[i]);
       tried[i] = try_out(*f.out.program, f.out.mapped->weights, machine_,
-                         kPatience * kTrialSamples * f.out.mapped->estimate.interval_cycles);
+                         kPatience * kTrialSamples * f.out.mapped->estimate.interval_cycles, options_.trials);
     });
     for (size_t i = 0; i < forms.size(); ++i) cycles_.at(forms[i]).tried = tried[i];
   }

@@ -3,8 +3,12 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "runtime/host/model_run.h"
+#include "runtime/support/files.h"
 #include "simulator/engine/engine_device.h"
+#include "tools/api/program_key.h"
 
 namespace cs::api {
 
@@ -13,12 +17,9 @@ namespace {
 constexpr int kRounds = 4;  // of what takes samples in turn (interval_of)
 constexpr uint64_t kSeed = 0;
 
-}  // namespace
-
-std::optional<Trial> try_out(const Program& program, const Weights& weights, const Machine& machine,
-                             double most_cycles) {
+std::optional<Trial> simulate(const Program& program, const Weights& weights, const Machine& machine,
+                              double most_cycles) {
   const HostPart& host = *program.host;
-  if (has_states(host)) return std::nullopt;
   const int samples = std::max(kTrialSamples, kRounds * copies_over_samples(host, machine));
   const std::vector<uint8_t> bytes = weights.bytes();
   Diag ignored;
@@ -28,6 +29,38 @@ std::optional<Trial> try_out(const Program& program, const Weights& weights, con
   const auto run = run_model(device, bytes, random_inputs(host, 1, kSeed), options, ignored);
   if (!run || run->status.reason != StopReason::condition || !run->interval_cycles) return std::nullopt;
   return Trial{*run->interval_cycles, double(run->sample_end.front())};
+}
+
+}  // namespace
+
+std::string trial_key(const Program& program, const Weights& weights, const Machine& machine,
+                      double most_cycles) {
+  KeyText key;
+  key.add("format", "wafersmith-trial-key/1");
+  key.add("build", build_identity());
+  key.add("program", wide_hash_text(program_bytes(program)));
+  ContentHash hash;
+  weights.read([&](std::string_view bytes) {
+    hash.add(bytes);
+    return true;
+  });
+  key.add("weights", hash.wide_text());
+  key.add("machine", machine_to_yaml(machine));
+  key.add("samples", kTrialSamples);
+  key.add("most cycles", fmt::format("{:a}", most_cycles));
+  return key.digest();
+}
+
+std::optional<Trial> try_out(const Program& program, const Weights& weights, const Machine& machine,
+                             double most_cycles, TrialRecords* records) {
+  if (has_states(*program.host)) return std::nullopt;
+  if (records == nullptr) return simulate(program, weights, machine, most_cycles);
+  const std::string key = trial_key(program, weights, machine, most_cycles);
+  std::optional<Trial> trial;
+  if (records->find(key, trial)) return trial;
+  trial = simulate(program, weights, machine, most_cycles);
+  records->keep(key, trial);
+  return trial;
 }
 
 }  // namespace cs::api

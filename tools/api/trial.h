@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "runtime/machine/machine.h"
 #include "runtime/program/program.h"
@@ -14,7 +15,21 @@ inline constexpr int kTrialSamples = 8;
 struct Trial {
   double interval = 0, first = 0;  // cycles from one sample to the next, and of the first one
 };
-// Nothing if the network does not come to its end within so many cycles, or keeps something from sample to sample.
-std::optional<Trial> try_out(const Program&, const Weights&, const Machine&, double most_cycles);
+
+// Trials that were made before. A trial that comes to nothing is a result too.
+class TrialRecords {
+ public:
+  virtual ~TrialRecords() = default;
+  // Any thread. False: nobody knows.
+  virtual bool find(const std::string& key, std::optional<Trial>&) = 0;
+  virtual void keep(const std::string& key, const std::optional<Trial>&) = 0;
+};
+// Of everything that a trial depends on: the Program with its weights, the machine, the engine, the limit.
+std::string trial_key(const Program&, const Weights&, const Machine&, double most_cycles);
+
+// Nothing if the network does not come to its end within so many cycles, or keeps something from sample to
+// sample. What is in `records` is not simulated; they may be null.
+std::optional<Trial> try_out(const Program&, const Weights&, const Machine&, double most_cycles,
+                             TrialRecords* records = nullptr);
 
 }  // namespace cs::api

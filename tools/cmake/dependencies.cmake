@@ -13,6 +13,7 @@ find_package(Eigen3 REQUIRED)
 find_package(FlatBuffers REQUIRED CONFIG)
 find_package(ZLIB REQUIRED)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
+pkg_check_modules(HIREDIS REQUIRED IMPORTED_TARGET hiredis)
 pkg_check_modules(SYSTEMC REQUIRED IMPORTED_TARGET systemc)
 
 # Debian builds SystemC as C++17; from C++20 it links only when told so.

@@ -1,7 +1,7 @@
 # What an installation has beside programs and libraries: manual pages, completion for shells, the licence; and the Debian
 # package of it (`cpack` in the build tree).
 include(GNUInstallDirs)
-set(tools cs-compile cs-sim cs-objdump cs-regress cs-sweep cslc csl-fmt csl-lsp)
+set(tools cs-compile cs-sim cs-objdump cs-regress cs-sweep cs-cache cslc csl-fmt csl-lsp)
 
 # A manual page says what --help says.
 find_program(HELP2MAN help2man)

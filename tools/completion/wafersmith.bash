@@ -16,4 +16,4 @@ _wafersmith() {
       ;;
   esac
 }
-complete -o filenames -F _wafersmith cs-compile cs-sim cs-objdump cs-regress cs-sweep cslc csl-fmt csl-lsp
+complete -o filenames -F _wafersmith cs-compile cs-sim cs-objdump cs-regress cs-sweep cs-cache cslc csl-fmt csl-lsp

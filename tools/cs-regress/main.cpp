@@ -187,7 +187,7 @@ std::optional<std::vector<Job>> collect_jobs(const Options& o, Diag& diag) {
   }
   auto jobs = read_suite(o.suite, o.sources, diag);
   if (!jobs) return jobs;
-  if (!o.group.empty()) std::erase_if(*jobs, [&](const Job& j) { return j.group != o.group; });
+  if (!o.group.empty()) std::erase_if(*jobs, [&](const Job& j) { return !split_names(j.group).contains(o.group); });
   if (jobs->empty()) {
     diag.error_at(o.suite,
                   o.group.empty() ? "the suite has no rows" : "no row has the group '" + o.group + "'");

@@ -7,7 +7,7 @@
 //       policy: [medium, aggressive] # models only; default medium
 //       inputs: ../../models/mnist_mlp/inputs_0.npz
 //       check: ../../models/mnist_mlp/expected_0.npz
-//       group: smoke                 # for --group
+//       group: smoke                 # for --group; several with commas: quick,vision
 //       params: {width: 8}           # LAYOUT.csl: its parameters; may hold lists: one job per combination
 //       fabric: 16x16
 //       iterations: 8                # samples, the inputs again and again: what an interval needs

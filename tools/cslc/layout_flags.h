@@ -20,6 +20,8 @@ class LayoutFlags {
   // What the flags ask for beside the folder: routes, as text for stdout, the parameters as JSON. `output` is
   // the folder's name.
   bool write_extras(const api::Compiled&, const std::string& output, std::string& text, Diag&) const;
+  // Is anything asked for that write_extras gives?
+  bool has_extras() const { return out_routes_ || json_option_->count() > 0; }
   // Warnings about flags that change nothing here; warnings become errors if that was asked for.
   void check(Diag&) const;
 

@@ -92,12 +92,22 @@ TEST(Hash, IsTheXxh3OfTheReferenceImplementation) {
   EXPECT_NE(hash_text("a"), hash_text("b"));
 }
 
+TEST(Hash, OfNamesHas128Bits) {
+  // XXH3_128bits of the empty input, as xxhsum -H2 prints it.
+  EXPECT_EQ(wide_hash_text(""), "99aa06d3014798d86001c324468d497f");
+  EXPECT_NE(wide_hash_text("a"), wide_hash_text("b"));
+}
+
 TEST(Hash, OfPartsIsThatOfTheWhole) {
   ContentHash hash;
   hash.add("wafer");
   hash.add("");
   hash.add("smith");
   EXPECT_EQ(hash.text(), hash_text("wafersmith"));
+  EXPECT_EQ(hash.wide_text(), wide_hash_text("wafersmith"));
+  const std::string more(10'000, 'x');
+  hash.add(more);
+  EXPECT_EQ(hash.wide_text(), wide_hash_text("wafersmith" + more));
   EXPECT_EQ(ContentHash().text(), "2d06800538d394c2");
 }
 

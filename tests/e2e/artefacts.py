@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+"""One compiled program: for any number of samples, wherever it lies, the same values whatever memory PEs have, and each
+part of it there once.
+
+Usage: artefacts.py BIN     folder of the tools
+"""
+import glob
+import json
+import os
+import re
+import shutil
+import sys
+import tempfile
+
+import numpy as np
+
+import small_graphs
+from small_graphs import Graph, kernels, tool
+
+SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+
+
+def layers(count, size=16, samples=1):
+    """A perceptron of `count` layers of the same size, its text and what numpy makes of its input."""
+    g = Graph(2)
+    weights = [(g.draw((size, size)) / 4, g.draw((size,)) / 4) for _ in range(count)]
+    value = g.input("x", (samples, size), samples=True)
+    name = "x"
+    for i in range(count):
+        w, b = g.constant(f"w{i}", weights[i][0]), g.constant(f"b{i}", weights[i][1])
+        g.node(f"h{i}", "gemm", [name, f"w{i}", f"b{i}"])
+        g.node(f"r{i}", "relu", [f"h{i}"])
+        value, name = np.maximum(value @ w + b, 0), f"r{i}"
+    g.outputs[name] = value.astype(np.float32)
+    return g
+
+
+def any_number_of_samples():
+    for samples in (1, 7, 64):
+        g = layers(3, samples=samples)
+        if samples == 1:
+            g.compile("any")
+        figures = g.simulate("any")
+        assert figures["iterations"] == samples, figures["iterations"]
+
+
+def wherever_it_lies():
+    g = layers(2)
+    g.compile("here")
+    os.makedirs("other/place")
+    shutil.move("here.csp", "other/place/there.csp")
+    os.symlink("other/place/there.csp", "link.csp")
+    for name in ("other/place/there", "link"):
+        g.simulate(name)
+
+
+def less_memory_is_another_cut():
+    """With half of the memory of a PE an operator is cut otherwise, no PE has more than there is, and values agree."""
+    cuts = {}
+    for size in (49152, 24576):
+        g = Graph(4)
+        x = g.input("x", (1, 9000))
+        g.node("y", "softmax", ["x"])
+        e = np.exp(x - x.max())
+        g.outputs["y"] = (e / e.sum()).astype(np.float32)
+        report = g.compile(f"memory{size}", "--set", f"machine.core.memory_bytes={size}")
+        g.simulate(f"memory{size}")
+        assert all(k["bytes_per_pe"] <= size and k["origin"] != "host" for k in report["kernels"]), report["kernels"]
+        cuts[size] = [(k["op"], k["rect"][2:]) for k in kernels(report)]
+    assert cuts[49152] != cuts[24576], cuts
+
+
+def equal_layers_are_emitted_once():
+    """24 equal layers are 24 kernels on PEs of their own, and as many texts of kernels as 2 layers have."""
+    texts = {}
+    for count in (2, 24):
+        g = layers(count)
+        report = g.compile(f"layers{count}")
+        assert len(kernels(report)) == count
+        tool("cs-compile", f"layers{count}.yaml", "--emit", "csl", "-o", f"text{count}", "--no-baselines")
+        texts[count] = sorted(os.path.basename(f) for f in glob.glob(f"text{count}/*_kernel.csl"))
+        g.simulate(f"layers{count}")
+    assert texts[2] and texts[24] == texts[2], texts
+
+
+def weights_are_no_streams():
+    """What enters while it runs is the input; weights are constants of PEs."""
+    g = layers(3)
+    g.compile("weights")
+    tool("cs-compile", "weights.yaml", "--emit", "csl", "-o", "weights_text", "--no-baselines")
+    with open("weights_text/host.yaml", encoding="utf-8") as f:
+        text = f.read()
+    assert re.findall(r"- \{name: (\w+), direction: input", text) == ["in_x"], text
+    held = sum(int(w) * int(h) * int(size) for w, h, size in
+               re.findall(r"- \{symbol: \w+, rect: \[\d+, \d+, (\d+), (\d+)\], bytes_per_pe: (\d+)", text))
+    assert held >= 3 * (16 * 16 + 16) * 4, held  # all of them, in f32
+
+
+def one_pe_takes_what_counting_says():
+    """A product whose operands lie on one PE: a multiply-add per cycle, and at most a tenth more for everything else."""
+    for rows, columns in ((64, 64), (32, 128)):
+        g = Graph(2)
+        w = g.constant("w", g.draw((rows, columns)))
+        x = g.input("x", (1, rows))
+        g.node("y", "matmul", ["x", "w"])
+        g.outputs["y"] = (x @ w).astype(np.float32)
+        g.compile("one_pe", "--operands", "resident", "--rect", "1x1")
+        cycles = [launch["cycles"] for launch in g.simulate("one_pe")["launches"]]
+        assert len(cycles) == 1 and rows * columns <= cycles[0] <= 1.1 * rows * columns, (rows, columns, cycles)
+
+
+def inference_has_nothing_of_training():
+    """The same configuration without gradients and optimizer: less on every PE, and in all."""
+    model, size = os.path.join(SOURCE, "tests", "training", "mlp.yaml"), {}
+    for mode in ("train", "infer"):
+        tool("cs-compile", model, "-q", "--set", f"runconfig.mode={mode}", "-o", f"{mode}.csp", "--no-advice", "--no-baselines")
+        with open(f"{mode}.csp/compile_report.json", encoding="utf-8") as f:
+            made = json.load(f)["kernels"]
+        size[mode] = max(k["bytes_per_pe"] for k in made), sum(k["bytes_per_pe"] * k["rect"][2] * k["rect"][3] for k in made)
+    assert all(less < more for less, more in zip(size["infer"], size["train"])), size
+
+
+def passes_add_up():
+    report = layers(2).compile("passes")
+    total = sum(p["seconds"] for p in report["passes"])
+    assert abs(total - report["seconds"]) <= 0.05 * report["seconds"], report["passes"]
+    assert {"frontend", "map"} <= {p["name"] for p in report["passes"]}
+
+
+small_graphs.BIN = os.path.abspath(sys.argv[1])
+with tempfile.TemporaryDirectory() as scratch:
+    os.chdir(scratch)
+    for step in (any_number_of_samples, wherever_it_lies, less_memory_is_another_cut, equal_layers_are_emitted_once,
+                 weights_are_no_streams, one_pe_takes_what_counting_says, inference_has_nothing_of_training, passes_add_up):
+        step()
+        print(f"{step.__name__}: ok")

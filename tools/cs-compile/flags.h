@@ -1,0 +1,31 @@
+// The command line of cs-compile: what it may say, and what that means for the library (api.h).
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tools/api/api.h"
+#include "tools/cache/settings.h"
+#include "tools/cslc/layout_flags.h"
+
+namespace cs {
+
+struct Flags {
+  std::string output, emit, policy, autogen_failure, start_from, fabric, rect, operands = "streamed",
+                                                                               host_ops = "warn";
+  std::vector<std::string> dims, set, explain;
+  LayoutFlags layout;
+  cache::Settings cache;
+  bool print_config = false, list_passes = false, list_ops = false, list_kernels = false,
+       list_machine = false;
+  bool no_baselines = false, no_advice = false, json = false, quiet = false;
+  uint64_t seed = 0;
+};
+
+void declare_flags(CLI::App&, Flags&, api::CompileOptions&);
+// After parsing; throws cli::Usage.
+void apply_flags(const Flags&, bool machine_given, api::CompileOptions&);
+
+}  // namespace cs
