@@ -118,6 +118,9 @@ class Forms {
   void add(Form form, double most) {
     const progress::Within one(from_, from_ + kFormWork);  // of what is left of the work
     from_ += kFormWork;
+    // Operators of the model, most of which become a kernel there: not to be placed before they are counted.
+    if (form == Form::library && start_.model.topological().size() > kMostKernels)
+      return leave(form, {}, "it has too many kernels");
     Formed f = begin_form(form, start_, machine_);
     CompileOptions options = options_;
     options.only_estimate = true;

@@ -18,7 +18,8 @@ TEST(CacheEntry, IsWhatItsHeaderSays) {
                            std::string("\3\0\0\0\0\0\0\0", 8) + "net";
   EXPECT_EQ(seal(kKey, "of", "net"), "WSCACHE1" + wide_hash_text(body) + body);
   std::string why;
-  const auto entry = unseal(kKey, seal(kKey, "of", "net"), why);
+  const std::string sealed = seal(kKey, "of", "net");  // the entry lies in it
+  const auto entry = unseal(kKey, sealed, why);
   ASSERT_TRUE(entry) << why;
   EXPECT_EQ(entry->label, "of");
   EXPECT_EQ(entry->value, "net");
