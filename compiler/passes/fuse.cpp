@@ -35,6 +35,8 @@ bool only_user(const Graph& g, ValueId value, NodeId user) {
 // Estimates are no better than that, and a kernel less is a stream less: ramps, hops and the starts of a task
 // and of an instruction at either end.
 constexpr double kSlower = 1.1, kStream = 20;
+// Of a kernel: each node that joins costs a look at all of them, which thousands in a row would feel.
+constexpr size_t kMostNodes = 64;
 
 bool is_elementwise(const Graph& g, NodeId id) {
   const graph::Assignment& a = g.node(id).assignment;
@@ -131,7 +133,7 @@ bool fuse_elementwise(Graph& g, PassContext& context) {
       if (!producer.valid() || !tried.insert(producer).second) continue;
       NodeId first = head.at(producer);
       std::string why, reason;
-      if (members[first].back() != producer || context.fallbacks.apart(g.node(first).name) ||
+      if (members[first].back() != producer || members[first].size() >= kMostNodes || context.fallbacks.apart(g.node(first).name) ||
           is_of_loss(g, first) || !extensible(g, first) || !only_user(g, graph::source_of(g, v), id) ||
           !autogen::can_fuse(g, members[first], id, why) ||
           !pays(g, members[first], id, slowest, alone[first], costs, context, reason)) {

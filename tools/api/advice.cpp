@@ -27,7 +27,7 @@ constexpr double kSooner = 0.5;  // --pace
 // Compiling a candidate takes as long as compiling the program (placing takes most of it, in proportion to the
 // square of the kernels; copies of a network are placed as one), and simulating it as long as simulating that: larger
 // programs have no advice.
-constexpr size_t kMostKernels = 192;
+constexpr size_t kMostKernels = 192, kMostOperators = 2000;
 constexpr int64_t kMostPes = 16'384;
 constexpr double kWorth = 0.95;  // of the interval: what the host's network may take, if copies are to gain anything
 
@@ -168,7 +168,8 @@ class Adviser {
 std::vector<CompiledAdvice> make_advice(const CompileOptions& options, const Compiled& c) {
   if (!c.program->host || !c.mapped) return {};
   const Program& p = *c.program;
-  if (p.host->kernels.size() > kMostKernels || int64_t(p.fabric_width) * p.fabric_height > kMostPes) return {};
+  const int64_t pes = int64_t(p.fabric_width) * p.fabric_height;
+  if (p.host->ops.size() > kMostOperators || p.host->kernels.size() > kMostKernels || pes > kMostPes) return {};
   return Adviser(options, c).run(options.command);
 }
 

@@ -300,6 +300,20 @@ TEST(Fuse, AChainDoesNotGrowFromOneCheapLinkToTheNext) {
 }
 
 // y = x W + x: the sum needs x once more, as a stream that an epilogue cannot have.
+// Each node that joins costs a look at all nodes of the kernel: 200 are 64 + 64 + 64 + 8.
+TEST(Fuse, AKernelHasAnEnd) {
+  std::string nodes, last = "x";
+  for (int i = 0; i < 200; ++i) {
+    nodes += fmt::format("  - {{name: n{}, op: neg, inputs: [{}]}}\n", i, last);
+    last = fmt::format("n{}", i);
+  }
+  Bench s("inputs:\n  - {name: x, type: \"f32[4]\"}\nnodes:\n" + nodes + "outputs: [n199]\n");
+  ASSERT_TRUE(s.run(choose_origins) && s.run(fuse_elementwise));
+  std::vector<size_t> sizes;
+  for (const graph::Group& group : graph::groups(s.g)) sizes.push_back(group.nodes.size());
+  EXPECT_THAT(sizes, ::testing::ElementsAre(64, 64, 64, 8));
+}
+
 TEST(Fuse, AProductDoesNotTakeAnEpilogueThatUsesItsInput) {
   Bench s(
       "inputs:\n  - {name: x, type: \"f32[1, 2]\"}\nconstants:\n  - {name: w, type: \"f32[2, 2]\", value: "
