@@ -178,6 +178,7 @@ TEST_F(CacheFolder, KilledCompilesLeaveWholeEntriesAlone) {
   ASSERT_EQ(timed.exit_code, 0) << timed.err;
   Rng random(11);
   int killed = 0;
+  fs::create_directories(path("cache"));  // the first one may be killed before it makes it
   for (int i = 0; i < kills; ++i) {
     const double delay = timed.seconds * (0.3 + random.uniform());
     const ChildResult r = run_child(
@@ -314,6 +315,10 @@ TEST_F(CacheFolder, TheToolListsVerifiesAndPrunes) {
   EXPECT_EQ(tool({"verify"}, 0)["entries"], 1);
   EXPECT_EQ(tool({"prune", "--max-size", "0"}, 0)["entries"], 0);
   EXPECT_EQ(run("cs-cache", {"list"}).exit_code, 2);
+  const ChildResult none = run("cs-cache", {"list", "--json", "--cache-dir", path("none")});
+  EXPECT_EQ(none.exit_code, 1);
+  EXPECT_EQ(json::parse(none.out)["errors"][0]["message"], "no such folder");
+  EXPECT_FALSE(fs::exists(path("none")));
   EXPECT_EQ(run("cs-cache", {"--cache-dir", path("cache")}).exit_code, 2);
   EXPECT_EQ(run("cs-cache", {"prune", "--cache-dir", path("cache")}).exit_code, 2);
 }

@@ -123,7 +123,7 @@ TEST_F(Safety, StdoutThatTakesNothingIsAnError) {
           "\"$bin/cs-compile\" \"$dir/neg.yaml\" --emit graph",
           "\"$bin/cs-compile\" \"$dir/neg.yaml\" --json", "\"$bin/cs-compile\" --list-ops",
           "\"$bin/cs-objdump\" \"$dir/p.csp\" --text", "\"$bin/cs-objdump\" \"$dir/p.csp\" --json",
-          "\"$bin/cs-regress\" --help", "\"$bin/cslc\" --version"}) {
+          "\"$bin/cs-regress\" --help", "\"$bin/cslc\" --version", "\"$bin/cs-cache\" --version"}) {
       const ChildResult r = shell(std::string(line) + " " + sink, folder());
       EXPECT_EQ(r.exit_code, 1) << line << " " << sink;
       EXPECT_THAT(r.err, HasSubstr("stdout did not take everything")) << line << " " << sink;

@@ -3,10 +3,8 @@
 //   1. read the command line: one of list, verify, prune
 //   2. go through the entries of the folder
 //   3. a table, or with --json the same as an object
-#include <algorithm>
-#include <chrono>
-#include <cmath>
 #include <ctime>
+#include <filesystem>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -188,6 +186,12 @@ int main_of_tool(int argc, char** argv) {
   cli::Reply reply("cs-cache");
   return cli::run_tool(reply, app, argc, argv, cli::Interrupt::ends, [&] {
     FolderBackend cache = open_folder(f);
+    Diag diag;
+    if (!std::filesystem::is_directory(cache.name())) {
+      diag.error_at(cache.name(), "no such folder", "give the folder that cs-compile --cache-dir was given");
+      reply.show(diag);
+      return int(kInputError);
+    }
     return *lists ? list(f, cache, reply) : *verifies ? verify(f, cache, reply) : prune(f, cache, reply);
   });
 }

@@ -16,9 +16,9 @@ const Key kKey{Space::programs, wide_hash_text("a key")};
 TEST(CacheEntry, IsWhatItsHeaderSays) {
   const std::string body = std::string(1, '\0') + kKey.digest + std::string("\2\0\0\0\0\0\0\0", 8) + "of" +
                            std::string("\3\0\0\0\0\0\0\0", 8) + "net";
-  EXPECT_EQ(seal(kKey, "of", "net"), "WSCACHE1" + wide_hash_text(body) + body);
+  const std::string sealed = seal(kKey, "of", "net");
+  EXPECT_EQ(sealed, "WSCACHE1" + wide_hash_text(body) + body);
   std::string why;
-  const std::string sealed = seal(kKey, "of", "net");  // the entry lies in it
   const auto entry = unseal(kKey, sealed, why);
   ASSERT_TRUE(entry) << why;
   EXPECT_EQ(entry->label, "of");
@@ -73,9 +73,9 @@ TEST(CacheEntry, UnderAnotherKeyItIsNone) {
 
 TEST(CacheEntry, PartsKeepNamesAndBytes) {
   const Parts parts{{"a", std::string_view("\0\1\xff", 3)}, {"", ""}, {"out/b", "text"}};
-  EXPECT_EQ(split_parts(join_parts(parts)), parts);
-  EXPECT_EQ(split_parts(""), Parts{});
   const std::string bytes = join_parts(parts);
+  EXPECT_EQ(split_parts(bytes), parts);
+  EXPECT_EQ(split_parts(""), Parts{});
   EXPECT_FALSE(split_parts(bytes.substr(0, bytes.size() - 1)));
   EXPECT_FALSE(split_parts(std::string(8, '\xff')));  // a length beyond everything
 }
