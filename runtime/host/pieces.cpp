@@ -19,7 +19,8 @@ void for_each_block(const HostTensor& whole, const Piece& p, const Copy& copy) {
 
 }  // namespace
 
-ops::Tensor cut_piece(const HostTensor& whole, const Piece& p, const HostTensor& own, const ops::Tensor& from) {
+ops::Tensor cut_piece(const HostTensor& whole, const Piece& p, const HostTensor& own,
+                      const ops::Tensor& from) {
   ops::Tensor piece(tensor_type(own));
   for_each_block(whole, p, [&](size_t at, size_t in_piece, size_t bytes) {
     std::memcpy(piece.bytes.data() + in_piece, from.bytes.data() + at, bytes);
@@ -27,7 +28,8 @@ ops::Tensor cut_piece(const HostTensor& whole, const Piece& p, const HostTensor&
   return piece;
 }
 
-ops::Tensor join_pieces(const HostTensor& whole, const std::function<const ops::Tensor&(const Piece&)>& piece) {
+ops::Tensor join_pieces(const HostTensor& whole,
+                        const std::function<const ops::Tensor&(const Piece&)>& piece) {
   ops::Tensor joined(tensor_type(whole));
   for (const Piece& p : whole.pieces) {
     const ops::Tensor& from = piece(p);

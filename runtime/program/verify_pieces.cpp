@@ -1,5 +1,5 @@
-// Checks of tensors in pieces: each piece is there and as large as its place, no element is in two of them, and every
-// element of an output is in one. What nobody takes of an input need not be sent.
+// Checks of tensors in pieces: each piece is there and as large as its place, no element is in two of them,
+// and every element of an output is in one. What nobody takes of an input need not be sent.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -41,13 +41,15 @@ class Checker {
     for (const HostConstant& c : h_.host_constants) whole(c.tensor);
     const auto copies = [](const HostStep& s) { return s.kind == HostStep::Kind::launch; };
     if (!in_pieces_.empty() && std::any_of(h_.steps.begin(), h_.steps.end(), copies))
-      v_.error(fmt::format("tensor '{}'", *in_pieces_.begin()), "is in pieces, which only streams bring and take");
+      v_.error(fmt::format("tensor '{}'", *in_pieces_.begin()),
+               "is in pieces, which only streams bring and take");
   }
 
  private:
   void whole(const HostTensor& t) const {
     if (!t.pieces.empty())
-      v_.error(fmt::format("tensor '{}'", t.name), "is in pieces, as only inputs and outputs of the model can be");
+      v_.error(fmt::format("tensor '{}'", t.name),
+               "is in pieces, as only inputs and outputs of the model can be");
   }
 
   void tensor(const HostTensor& t, bool all) const {
@@ -55,8 +57,9 @@ class Checker {
     const std::string where = fmt::format("tensor '{}'", t.name);
     const int64_t n = elements_of(t);
     if (t.stride < 1 || n < 1 || n % t.stride != 0)
-      return v_.error(where, fmt::format("its {} elements are not blocks of {} each, of which pieces have parts", n,
-                                         t.stride));
+      return v_.error(
+          where,
+          fmt::format("its {} elements are not blocks of {} each, of which pieces have parts", n, t.stride));
     for (const Piece& p : t.pieces)
       if (!piece(where, t, p, n / t.stride) || (!all && !is_value(where, p))) return;
     places(where, t, all);
@@ -84,20 +87,23 @@ class Checker {
   bool is_value(const std::string& where, const Piece& p) const {
     const auto named = [&](const HostTensor& t) { return t.name == p.tensor; };
     if (std::any_of(h_.values.begin(), h_.values.end(), named)) return true;
-    v_.error(where, fmt::format("piece '{}' is an input or output itself, not a value that a stream takes", p.tensor));
+    v_.error(where, fmt::format("piece '{}' is an input or output itself, not a value that a stream takes",
+                                p.tensor));
     return false;
   }
 
   void places(const std::string& where, const HostTensor& t, bool all) const {
     std::vector<const Piece*> order;
     for (const Piece& p : t.pieces) order.push_back(&p);
-    std::stable_sort(order.begin(), order.end(), [](const Piece* a, const Piece* b) { return a->first < b->first; });
+    std::stable_sort(order.begin(), order.end(),
+                     [](const Piece* a, const Piece* b) { return a->first < b->first; });
     int64_t end = 0;
     const Piece* before = nullptr;
     for (const Piece* p : order) {
       if (p->first < end)
-        return v_.error(where, fmt::format("pieces '{}' and '{}' both have {}", before->tensor, p->tensor,
-                                           range_text(p->first, std::min(end, p->first + p->length), t.stride)));
+        return v_.error(where,
+                        fmt::format("pieces '{}' and '{}' both have {}", before->tensor, p->tensor,
+                                    range_text(p->first, std::min(end, p->first + p->length), t.stride)));
       if (all && p->first > end)
         return v_.error(where, fmt::format("no piece has {}", range_text(end, p->first, t.stride)));
       end = p->first + p->length;

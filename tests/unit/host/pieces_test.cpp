@@ -28,27 +28,28 @@ ops::Tensor counted(DataType type, std::vector<int64_t> shape, double from) {
   return t;
 }
 
-// The concatenation of [2, k, 2] and [2, 3 - k, 2] along the axis in the middle: blocks of 6 words, of which the one
-// has the first 2 k. As numpy.concatenate([[[0, 1]], [[2, 3]]], [[[10, ...]]], axis=1) says.
+// The concatenation of [2, k, 2] and [2, 3 - k, 2] along the axis in the middle: blocks of 6 words, of which
+// the one has the first 2 k. As numpy.concatenate([[[0, 1]], [[2, 3]]], [[[10, ...]]], axis=1) says.
 TEST(Pieces, AreBlocksOfTheWhole) {
   for (const DataType type : {DataType::f32, DataType::f16, DataType::i64}) {
     const HostTensor y = tensor("y", {2, 3, 2}, 6, {{"b", 2, 4}, {"a", 0, 2}}, type);
     const ops::Tensor a = counted(type, {2, 1, 2}, 0), b = counted(type, {2, 2, 2}, 10);
-    const ops::Tensor whole = join_pieces(y, [&](const Piece& p) -> const ops::Tensor& {
-      return p.tensor == "a" ? a : b;
-    });
+    const ops::Tensor whole =
+        join_pieces(y, [&](const Piece& p) -> const ops::Tensor& { return p.tensor == "a" ? a : b; });
     EXPECT_THAT(values(whole), ElementsAre(0, 1, 10, 11, 12, 13, 2, 3, 14, 15, 16, 17));
     EXPECT_EQ(cut_piece(y, y.pieces[0], tensor("b", {2, 2, 2}, 0, {}, type), whole), b);
     EXPECT_EQ(cut_piece(y, y.pieces[1], tensor("a", {2, 1, 2}, 0, {}, type), whole), a);
   }
 }
 
-// x[b, 2, 3] -> its first column over one port, the two others over a second one -> doubled -> y[b, 2, 3] with the
-// two columns first. The piece `v` is an output too.
+// x[b, 2, 3] -> its first column over one port, the two others over a second one -> doubled -> y[b, 2, 3]
+// with the two columns first. The piece `v` is an output too.
 Program turning_program() {
   Program p;
-  p.ports = {{"in0", true, Port::west, 0, 1}, {"out0", false, Port::east, 0, 2},
-             {"in1", true, Port::west, 1, 1}, {"out1", false, Port::east, 1, 2}};
+  p.ports = {{"in0", true, Port::west, 0, 1},
+             {"out0", false, Port::east, 0, 2},
+             {"in1", true, Port::west, 1, 1},
+             {"out1", false, Port::east, 1, 2}};
   HostPart h;
   h.dtype = "fp32";
   h.inputs = {tensor("x", {1, 2, 3}, 3, {{"x0", 0, 1}, {"x1", 1, 2}})};
