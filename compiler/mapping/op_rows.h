@@ -14,4 +14,8 @@ namespace cs::mapping {
 void add_op_rows(const graph::Graph&, const std::map<graph::NodeId, std::vector<std::string>>& kernels_of,
                  HostPart&);
 
+// An operator that the host computes: its row among the kernels, and its step without operands.
+KernelRow host_row(const graph::Graph&, graph::NodeId);
+HostStep host_operator(const graph::Node&);
+
 }  // namespace cs::mapping

@@ -4,7 +4,6 @@
 // steps for values of the wafer; a wafer group demands streams, which makes send steps for values of the
 // host.
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <set>
 #include <tuple>
@@ -16,6 +15,7 @@
 #include "compiler/mapping/held_states.h"
 #include "compiler/mapping/instances.h"
 #include "compiler/mapping/op_rows.h"
+#include "compiler/mapping/pieces.h"
 
 namespace cs::mapping {
 
@@ -35,7 +35,8 @@ class Builder {
         diag_(diag),
         groups_(graph::groups(g)),
         phases_(g),
-        kept_(g, groups_) {
+        kept_(g, groups_),
+        crossing_(g, diag) {
     for (size_t i = 0; i < groups_.size(); ++i)
       for (NodeId id : groups_[i].nodes) group_of_[id] = i;
     parts_.host.model = g.name;
@@ -52,6 +53,7 @@ class Builder {
       HostTensor t = host_tensor(g_, v);
       const bool from_user = g_.state_of_input(t.name) == nullptr && g_.scalar_of(t.name) == nullptr;
       if (from_user && in_steps()) t.sample_dim = kStackedSamples;
+      if (const graph::InPieces* in = crossing_.of_input(v)) cut(*in, t);
       (from_user ? parts_.host.inputs : parts_.host.values).push_back(std::move(t));
       on_host_.insert(v);
     }
@@ -138,21 +140,19 @@ class Builder {
     if (!on_host_.insert(v).second) return;
     if (from_wafer(v)) {
       add_value(v);
-      receive(v, g_.value(v).name);
+      receive(v, g_.value(v).name, crossing_.crosses_as(v));
       return;
     }
     host_step(g_.value(v).producer);  // a transparent view whose result the host needs
   }
 
-  void receive(ValueId source, const std::string& tensor) {
+  void receive(ValueId source, const std::string& tensor, const std::string& port) {
     if (!parts_.misfits.empty() && stream_of_.count(source) == 0) return;  // of a kernel that has no place
     Stream& stream = parts_.streams[size_t(stream_of_.at(source))];
     stream.tensor = tensor;
-    stream.port_out = "out_" + tensor;
-    int producer = stream.producer;
+    stream.port_out = "out_" + port;
     stream.takers.push_back({-1, 0});
     stream.name += fmt::format("{}host", stream.takers.size() > 1 ? ", " : "");
-    (void)producer;
     HostStep step;
     step.kind = HostStep::Kind::receive;
     step.port = stream.port_out;
@@ -162,15 +162,7 @@ class Builder {
 
   void host_step(NodeId id) {
     const graph::Node& node = g_.node(id);
-    HostStep step;
-    step.kind = HostStep::Kind::op;
-    step.op = node.op;
-    step.attrs = node.attrs;
-    if (const auto inner = graph::is_whole_batch(node) ? graph::batch_operator(node) : std::nullopt) {
-      step.op = inner->op;
-      step.attrs = inner->attrs;
-      step.whole_batch = true;
-    }
+    HostStep step = host_operator(node);
     for (ValueId v : node.inputs) {
       if (!v.valid()) {
         step.inputs.emplace_back();
@@ -188,24 +180,27 @@ class Builder {
   }
 
   void host_node(NodeId id) {
-    host_step(id);
     const graph::Node& node = g_.node(id);
-    KernelRow row;
-    row.name = node.name;
-    row.op = graph::operator_name(node);
-    row.kernel = "host";
-    row.origin = Origin::host;
-    row.reason = node.assignment.reason;
-    row.flops = g_.flops(id);
-    row.nodes = {node.name};
-    parts_.host.kernels.push_back(row);
+    if (graph::is_in_pieces(node)) return;
+    host_step(id);
+    parts_.host.kernels.push_back(host_row(g_, id));
     kernels_of_[id] = {node.name};
   }
 
-  // No other result of the model has the same elements.
+  // The pieces of an input are there with it, those of an output are received.
+  void cut(const graph::InPieces& in, HostTensor& t) {
+    crossing_.describe(in, t);
+    for (const graph::ValuePiece& p : in.pieces) {
+      parts_.host.values.push_back(host_tensor(g_, p.value));
+      on_host_.insert(p.value);
+    }
+  }
+
+  // No other result of the model has the same elements, or has them among others.
   bool only_result(ValueId v) const {
-    return std::none_of(g_.outputs.begin(), g_.outputs.end(), [&](ValueId other) {
-      return other != v && graph::source_of(g_, other) == graph::source_of(g_, v);
+    const ValueId source = graph::source_of(g_, v);
+    return !crossing_.is_part(source) && std::none_of(g_.outputs.begin(), g_.outputs.end(), [&](ValueId other) {
+      return other != v && graph::source_of(g_, other) == source;
     });
   }
 
@@ -215,15 +210,18 @@ class Builder {
       HostTensor t = host_tensor(g_, v);
       const bool to_user = g_.state_of_output(t.name) == nullptr;
       if (to_user && in_steps()) t.sample_dim = kStackedSamples;
+      const graph::InPieces* pieces = crossing_.of_output(v);
+      if (pieces != nullptr) crossing_.describe(*pieces, t);
       std::vector<HostTensor>& list = to_user ? parts_.host.outputs : parts_.host.values;
       if (std::find(list.begin(), list.end(), t) == list.end()) list.push_back(t);
       ValueId source = graph::source_of(g_, v);
-      if (source != v && from_wafer(source) && !on_host_.count(source) && !on_host_.count(v) &&
+      if (pieces != nullptr) {
+        for (const graph::ValuePiece& piece : pieces->pieces) need_on_host(piece.value);
+      } else if (source != v && from_wafer(source) && !on_host_.count(source) && !on_host_.count(v) &&
           only_result(v)) {
         // Only its shape differs from what arrives: receive it under the output's name.
         on_host_.insert(v);
-        received_as_view_.insert(source);
-        receive(source, g_.value(v).name);
+        receive(source, g_.value(v).name, g_.value(v).name);
       } else {
         need_on_host(v);
       }
@@ -251,6 +249,7 @@ class Builder {
   }
 
   int need_stream(ValueId v, int phase) {
+    v = crossing_.sent_as(v);
     if (kept_.is_before(v)) return state_stream(v);
     const int own = from_wafer(v) ? phase_of(groups_[group_of_.at(g_.value(v).producer)]) : phases_.of_value(v);
     if (phase > own) return need_later_stream(v, phase);
@@ -263,7 +262,7 @@ class Builder {
           "the keys 'group' of the plan put nodes together that others lie between");
       return stream_of_[v] = add_stream(v, -1, "nobody");
     }
-    return stream_of_[v] = send(v, "in_" + g_.value(v).name);
+    return stream_of_[v] = send(v, "in_" + crossing_.crosses_as(v));
   }
 
   // What the kernel that keeps the state sends before each sample; which that is will be known when it is
@@ -279,7 +278,7 @@ class Builder {
   int need_later_stream(ValueId v, int phase) {
     const auto it = later_streams_.find({v, phase});
     if (it != later_streams_.end()) return it->second;
-    return later_streams_[{v, phase}] = send(v, fmt::format("in_{}#{}", g_.value(v).name, phase));
+    return later_streams_[{v, phase}] = send(v, fmt::format("in_{}#{}", crossing_.crosses_as(v), phase));
   }
 
   // A stream from the host.
@@ -377,9 +376,10 @@ class Builder {
   const std::vector<Group> groups_;
   const graph::BatchPhases phases_;
   const KeptStates kept_;
+  const CrossingPieces crossing_;
   std::map<NodeId, size_t> group_of_;
   std::map<size_t, Instance> made_;  // of groups that are no host's
-  std::set<ValueId> on_host_, received_as_view_;
+  std::set<ValueId> on_host_;
   std::map<ValueId, int> stream_of_;
   std::map<std::tuple<ValueId, int64_t, int>, int> broadcast_of_;
   std::map<std::pair<ValueId, int>, int> later_streams_;
@@ -387,8 +387,6 @@ class Builder {
   std::vector<std::string> names_;
 };
 
-// A stream sent in turns carries control wavelets; the host would count them. A relay leaves them behind.
-// Whether a kernel sends in turns is known only when it has been cut, so that relays are added after sizing.
 }  // namespace
 
 bool build_parts(const Graph& g, const MapOptions& options, const Machine& machine, Parts& parts,

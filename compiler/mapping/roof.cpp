@@ -7,10 +7,16 @@ namespace cs::mapping {
 
 namespace {
 
+// Of an input in pieces those count that are taken.
 double bytes_of(const std::vector<HostTensor>& tensors) {
   double bytes = 0;
   for (const HostTensor& t : tensors) {
-    double elements = 1;
+    double elements = t.pieces.empty() ? 1 : 1 / double(t.stride);
+    if (!t.pieces.empty()) {
+      int64_t taken = 0;
+      for (const Piece& p : t.pieces) taken += p.length;
+      elements *= double(taken);
+    }
     for (int64_t extent : t.shape) elements *= double(extent);
     bytes += elements * double(data_type_bytes(t.type));
   }

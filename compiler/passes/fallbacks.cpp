@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "compiler/graph/pieces.h"
+
 namespace cs::passes {
 
 namespace {
@@ -29,6 +31,13 @@ bool Fallbacks::larger_footprint(const mapping::Misfit& m) {
   return true;
 }
 
+bool Fallbacks::cross_whole(const graph::Graph& g) {
+  bool any = false;
+  for (const graph::NodeId id : g.nodes())
+    if (graph::is_in_pieces(g.node(id))) any = whole_.insert(g.node(id).name).second || any;
+  return any;
+}
+
 bool Fallbacks::join_most_parts(const graph::Graph& g) {
   std::map<std::string, int> parts;
   for (const graph::NodeId id : g.nodes()) {
@@ -48,6 +57,7 @@ bool Fallbacks::step_down(const graph::Graph& g, const std::vector<mapping::Misf
   const bool none_known = misfits.empty() ||
                           std::any_of(misfits.begin(), misfits.end(), [](auto& m) { return m.nodes.empty(); });
   if (none_known) {
+    if (cross_whole(g)) return true;
     for (const auto& [name, why] : unrolled) whole_.insert(name);
     return !unrolled.empty() || join_most_parts(g);
   }

@@ -4,6 +4,7 @@
 //   whole               a step of a recurrence that need not be one: the layer becomes one kernel again;
 //   likewise the
 //                       compound with the most parts, where streams have no way
+//   one stream          what crosses the edge in pieces, where streams have no way
 //   apart               its nodes become kernels of their own
 //   another origin      generated instead of handwritten, or the other way round
 //   parts               the operator is replaced by several smaller ones (decompose.cpp, split.cpp)
@@ -33,7 +34,8 @@ class Fallbacks {
 
   // The node joins no other kernel.
   bool apart(const std::string& node) const { return apart_.count(node) > 0; }
-  // The recurrence or compound stays one kernel, though its steps or parts would be faster.
+  // The recurrence or compound stays one kernel, though its steps or parts would be faster; what crosses the edge in
+  // pieces crosses as one stream.
   bool whole(const std::string& node) const { return whole_.count(node) > 0; }
   // Why the node has no kernel of this origin; empty: as far as is known it has one.
   const std::string& refused(const std::string& node, Origin) const;
@@ -42,6 +44,7 @@ class Fallbacks {
 
  private:
   bool larger_footprint(const mapping::Misfit&);
+  bool cross_whole(const graph::Graph&);
   bool join_most_parts(const graph::Graph&);
 
   std::set<std::string> apart_, whole_;

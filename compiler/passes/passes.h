@@ -3,19 +3,23 @@
 //   shapes        types of every value again from the inputs, samples followed through
 //   unroll        recurrences step by step, where that is faster or asked for
 //   fold          nodes with constant operands become constants
-//   canonicalise  one form for the same thing: no identities, Gemm without alpha and beta, bias inside
-//   products decompose     compounds without a kernel become primitives tables        tables of gathers that
-//   PEs cannot hold become parts split         operators that no rectangle of PEs held become parts
-//   (fallbacks.h) policy        origin of every node: handwritten, generated or host, with the reason rows
-//   operators over whole rows become one kernel fuse          elementwise nodes join the kernel whose result
-//   they alone use regions       operators join the region that makes their operands map           size,
-//   place, route, color, emit (compiler/mapping)
+//   canonicalise  one form for the same thing: no identities, Gemm without alpha and beta, bias inside products
+//   decompose     compounds without a kernel become primitives
+//   tables        tables of gathers that PEs cannot hold become parts
+//   split         operators that no rectangle of PEs held become parts (fallbacks.h)
+//   policy        origin of every node: handwritten, generated or host, with the reason
+//   pieces        inputs and outputs cross the edge in pieces, where one stream would be about the slowest
+//   rows          operators over whole rows become one kernel
+//   fuse          elementwise nodes join the kernel whose result they alone use
+//   regions       operators join the region that makes their operands
+//   map           size, place, route, color, emit (compiler/mapping)
 #pragma once
 
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -79,6 +83,7 @@ struct PassContext {
   AutogenFailure autogen_failure = AutogenFailure::primitives;
   // Losses that became primitives: what these take, times what one kernel takes, by estimate; 0: not known.
   std::map<std::string, double> unfused = {};
+  std::set<graph::NodeId> given = {};  // had their origins before the pass policy, from a plan
   KnownCosts& known_costs();
 };
 
@@ -120,6 +125,7 @@ bool decompose_compounds(graph::Graph&, PassContext&);
 bool split_tables(graph::Graph&, PassContext&);
 bool split_operators(graph::Graph&, PassContext&);
 bool choose_origins(graph::Graph&, PassContext&);
+bool cross_in_pieces(graph::Graph&, PassContext&);
 bool fuse_rows(graph::Graph&, PassContext&);
 bool fuse_elementwise(graph::Graph&, PassContext&);
 bool map_to_fabric(graph::Graph&, PassContext&);

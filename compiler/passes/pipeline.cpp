@@ -28,6 +28,8 @@ constexpr Pass kPasses[] = {
     {"tables", "split tables of gathers whose columns are longer than a PE's memory", split_tables},
     {"split", "cut operators that no rectangle of PEs held into parts", split_operators},
     {"policy", "choose handwritten, generated or host for every node", choose_origins},
+    {"pieces", "let inputs and outputs cross the edge in pieces where one stream would be the slowest", cross_in_pieces,
+     true},
     {"rows", "make one kernel of operators over whole rows with sums or maxima of them", fuse_rows, true},
     {"fuse", "join elementwise nodes to the kernel whose result they use", fuse_elementwise, true},
     {"regions", "join operators to the region that makes their operands", fuse_regions, true},

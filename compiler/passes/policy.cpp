@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "compiler/autogen/autogen.h"
+#include "compiler/graph/pieces.h"
 #include "compiler/graph/whole_batch.h"
 #include "compiler/kernels/kind.h"
 #include "compiler/passes/group_cost.h"
@@ -24,6 +25,11 @@ using graph::Assignment;
 using graph::Graph;
 using graph::NodeId;
 
+// A node of a plan that crosses the edge in pieces is no step.
+bool is_step(const Graph& g, NodeId id) {
+  return g.node(id).assignment.origin == Origin::host && !graph::is_in_pieces(g.node(id));
+}
+
 // A view is a host step if a host operator uses it (the operator needs the shape), or if it gives a model
 // output that comes from no wafer kernel (somebody must give the output its shape).
 void place_views(Graph& g) {
@@ -33,11 +39,11 @@ void place_views(Graph& g) {
     if (g.op(id).kind != ops::OpKind::view || g.node(id).assignment.origin) continue;
     for (graph::ValueId v : g.node(id).outputs) {
       NodeId producer = g.value(graph::source_of(g, v)).producer;
-      if (g.value(v).is_output && (!producer.valid() || g.node(producer).assignment.origin == Origin::host)) {
+      if (g.value(v).is_output && (!producer.valid() || is_step(g, producer))) {
         g.node(id).assignment = {Origin::host, graph::KernelId::host(), "no wafer kernel makes this output", "", {}};
       }
       for (NodeId user : g.value(v).users) {
-        if (g.node(user).assignment.origin == Origin::host) {
+        if (is_step(g, user)) {
           g.node(id).assignment = {Origin::host,
                                    graph::KernelId::host(),
                                    fmt::format("the host step {} needs this shape", g.node(user).name),
@@ -85,7 +91,7 @@ bool judge_host(const Graph& g, PassContext& context) {
   bool ok = true;
   for (NodeId id : g.topological()) {
     const graph::Node& node = g.node(id);
-    if (node.assignment.origin != Origin::host || g.op(id).kind == ops::OpKind::view) continue;
+    if (!is_step(g, id) || g.op(id).kind == ops::OpKind::view) continue;
     const std::string name = graph::operator_name(node);
     const std::string op = node.from_op.empty() ? name : node.from_op + " (" + name + ")";
     const std::string message =
@@ -176,6 +182,7 @@ bool choose_origins(Graph& g, PassContext& context) {
     const std::string& name = g.node(id).name;
     const bool again = !context.fallbacks.refused(name, Origin::handwritten).empty() ||
                        !context.fallbacks.refused(name, Origin::autogen).empty();
+    if (g.node(id).assignment.origin && !again) context.given.insert(id);
     if (g.op(id).kind == ops::OpKind::view || (g.node(id).assignment.origin && !again)) continue;
     Assignment& a = g.node(id).assignment;
     a = choose_origin(g, id, context.choosing(), context.fallbacks);

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "compiler/graph/pieces.h"
 #include "compiler/graph/sample.h"
 #include "compiler/mapping/plan.h"
 #include "compiler/passes/group_cost.h"
@@ -59,7 +60,7 @@ std::optional<Trial> try_graph(Graph g, const std::set<std::string>& names, cons
   GroupCosts costs(own.known_costs());
   for (const graph::Group& group : graph::groups(g)) {
     if (g.node(group.nodes.front()).assignment.origin == Origin::host) {
-      ++trial.on_host;
+      trial.on_host += int(!graph::is_in_pieces(g.node(group.nodes.front())));
       continue;
     }
     const kernels::Cost cost = costs.of(g, group.nodes);

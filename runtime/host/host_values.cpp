@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "runtime/host/model_run.h"
+#include "runtime/host/pieces.h"
 #include "runtime/host/samples.h"
 #include "runtime/host/training_data.h"
 
@@ -29,6 +30,11 @@ HostValues::HostValues(const HostPart& host, int samples, int batch, Diag& diag)
     : host_(host), samples_(samples), batch_(batch), diag_(diag), tensors_(size_t(samples)) {
   for (const auto* list : {&host.inputs, &host.outputs, &host.values})
     for (const HostTensor& t : *list) types_[t.name] = &t;
+  for (const HostTensor& t : host.outputs)
+    for (const Piece& p : t.pieces) {
+      std::vector<const HostTensor*>& of_piece = wholes_[p.tensor];
+      if (of_piece.empty() || of_piece.back() != &t) of_piece.push_back(&t);
+    }
   for (const HostState& s : host.states)
     if (s.on_host()) state_of_output_[s.output] = &s;
 }
@@ -63,6 +69,7 @@ void HostValues::start_inputs(const std::vector<NamedArray>& inputs, const Model
       } else {
         put(s, t.name, {sample_of(t, array->tensor, int(trained++ % batch_), batch_), 0, 0});
       }
+      put_pieces(s, t);
     }
   }
 }
@@ -134,6 +141,36 @@ void HostValues::put(int sample, const std::string& tensor, Ready ready) {
     if (sample + 1 < samples_) tensors_[size_t(sample) + 1][state->second->input] = ready;
   }
   tensors_[size_t(sample)][tensor] = std::move(ready);
+  join_outputs(sample, tensor);
+}
+
+void HostValues::put_pieces(int sample, const HostTensor& input) {
+  for (const Piece& p : input.pieces) {
+    const Ready& whole = *find(sample, input.name);
+    put(sample, p.tensor, {cut_piece(input, p, type_of(p.tensor), whole.tensor), whole.at_host, whole.at_edge});
+  }
+}
+
+void HostValues::join_outputs(int sample, const std::string& piece) {
+  const auto wholes = wholes_.find(piece);
+  if (wholes == wholes_.end()) return;
+  for (const HostTensor* whole : wholes->second) {
+    Ready ready{{}, 0, 0};
+    bool all = true;
+    for (const Piece& p : whole->pieces) {
+      const Ready* part = find(sample, p.tensor);
+      if (part == nullptr) {
+        all = false;
+        break;
+      }
+      ready.at_host = std::max(ready.at_host, part->at_host);
+      ready.at_edge = std::max(ready.at_edge, part->at_edge);
+    }
+    if (!all) continue;
+    const auto part = [&](const Piece& p) -> const ops::Tensor& { return find(sample, p.tensor)->tensor; };
+    ready.tensor = join_pieces(*whole, part);
+    tensors_[size_t(sample)][whole->name] = std::move(ready);
+  }
 }
 
 bool HostValues::operands_of(const HostStep& step, int sample, Operands& operands) const {

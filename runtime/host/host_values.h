@@ -49,6 +49,7 @@ class HostValues {
   int batch() const { return batch_; }
   const HostTensor& type_of(const std::string& tensor) const { return *types_.at(tensor); }
   const Ready* find(int sample, const std::string& tensor) const;
+  // With the last piece of an output the output is there too, with an input its pieces are.
   void put(int sample, const std::string& tensor, Ready ready);
   // What the host's states are after the last sample that has been run.
   std::vector<NamedArray> states() const;
@@ -70,11 +71,14 @@ class HostValues {
   bool publish_whole(const HostTensor&, int first, ops::Tensor result, Cycle at_host, Cycle at_edge);
   bool is(const HostTensor&, const ops::TensorType&, const ops::Tensor& result);
   int batch_end(int first) const;
+  void put_pieces(int sample, const HostTensor& input);
+  void join_outputs(int sample, const std::string& piece);
 
   const HostPart& host_;
   int samples_, batch_;
   Diag& diag_;
   std::map<std::string, const HostTensor*> types_;
+  std::map<std::string, std::vector<const HostTensor*>> wholes_;  // outputs, by their pieces
   std::map<std::string, ops::Tensor> constants_;
   std::map<std::string, const HostState*> state_of_output_;
   std::map<std::string, ops::Tensor> states_;          // the latest, by name

@@ -49,6 +49,10 @@ class Pipeline {
       const std::vector<size_t> next = users_[s.input];
       users_[s.output].insert(users_[s.output].end(), next.begin(), next.end());
     }
+    for (const HostTensor& t : host.outputs) {
+      const std::vector<size_t> of_whole = users_[t.name];
+      for (const Piece& p : t.pieces) users_[p.tensor].insert(users_[p.tensor].end(), of_whole.begin(), of_whole.end());
+    }
     result_.sample_end.assign(size_t(samples), 0);
     result_.first_input = kNever;
   }

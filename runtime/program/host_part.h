@@ -33,12 +33,25 @@ std::optional<Origin> origin_from_name(std::string_view);
 // them: arrays of several samples have these in a dimension of their own, before the others.
 constexpr int kStackedSamples = -2;
 
+// Part of a tensor that crosses the edge in pieces, each a stream over a port of its own: of every `stride` elements
+// of the tensor (HostTensor::stride) the `length` from `first` on, one block after the other.
+struct Piece {
+  std::string tensor;  // as it is sent or received, of as many elements
+  int64_t first = 0, length = 0;
+  bool operator==(const Piece&) const = default;
+};
+
 // A named tensor of the host side: graph input or output, or a value between the wafer and a host step.
+// An input in pieces is cut: its pieces are values that streams take. An output in pieces is put together: they are
+// values, or outputs themselves, that streams bring, and have every element of it once. Neither is an operator of the
+// host: a stream reads and writes words where they lie.
 struct HostTensor {
   std::string name;
   DataType type{};
   std::vector<int64_t> shape;     // of one sample; the sample dimension stays in it with extent 1
   int sample_dim = -1;            // -1: the model's tensor has no sample dimension (b = 1)
+  int64_t stride = 0;             // in pieces: elements from a block to the next; 0: whole
+  std::vector<Piece> pieces = {};
   bool operator==(const HostTensor&) const = default;
 };
 
@@ -213,6 +226,8 @@ struct HostPart {
   std::vector<OpRow> ops;
   bool operator==(const HostPart&) const = default;
 
+  // An input, an output or a value; nullptr: there is none of this name.
+  const HostTensor* tensor(std::string_view name) const;
   int copy_of(int sample) const { return sample % copies; }
   // Which of its copy's samples it is, from 0 on; and how many of the first `samples` are those of a copy.
   int turn_of(int sample) const { return sample / copies; }

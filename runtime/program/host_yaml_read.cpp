@@ -17,6 +17,14 @@ void read_tensor(YamlMap& map, HostTensor& t, Diag& diag) {
   read_word(map, "type", t.type, names::kTensorTypes, diag);
   map.required("shape", t.shape);
   read_number(map, "sample_dim", t.sample_dim, kStackedSamples, 63, diag);
+  if (map.child("pieces") == nullptr) return;
+  read_number(map, "stride", t.stride, 1, kMaxInt, diag);
+  read_list(map, "pieces", t.pieces, diag, [&](YamlMap& m, Piece& p) {
+    m.required("tensor", p.tensor);
+    read_number(m, "first", p.first, 0, kMaxInt, diag);
+    read_number(m, "length", p.length, 1, kMaxInt, diag);
+  });
+  if (t.pieces.empty()) diag.error(map.child("pieces")->loc(), "a tensor in pieces has at least one");
 }
 
 void read_attrs(YamlMap& map, Attrs& attrs, Diag& diag) {

@@ -12,9 +12,18 @@ std::string strings(const std::vector<std::string>& items) {
   return out + "]";
 }
 
+std::string pieces_field(const HostTensor& t) {
+  if (t.pieces.empty()) return "";
+  std::string list;
+  for (const Piece& p : t.pieces)
+    list += fmt::format("{}{{tensor: {}, first: {}, length: {}}}", list.empty() ? "" : ", ", yaml_quote(p.tensor),
+                        p.first, p.length);
+  return fmt::format(", stride: {}, pieces: [{}]", t.stride, list);
+}
+
 std::string tensor_fields(const HostTensor& t) {
-  return fmt::format("name: {}, type: {}, shape: [{}], sample_dim: {}", yaml_quote(t.name), data_type_name(t.type),
-                     fmt::join(t.shape, ", "), t.sample_dim);
+  return fmt::format("name: {}, type: {}, shape: [{}], sample_dim: {}{}", yaml_quote(t.name), data_type_name(t.type),
+                     fmt::join(t.shape, ", "), t.sample_dim, pieces_field(t));
 }
 
 struct AttrText {

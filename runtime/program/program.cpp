@@ -78,6 +78,13 @@ Coord edge_of(const Program& p, Port side, int position) {
   }
 }
 
+const HostTensor* HostPart::tensor(std::string_view name) const {
+  for (const auto* list : {&inputs, &outputs, &values})
+    for (const HostTensor& t : *list)
+      if (t.name == name) return &t;
+  return nullptr;
+}
+
 Fp16Format half_format(const HostPart& host) {
   for (const auto* list : {&host.inputs, &host.outputs}) {
     for (const HostTensor& t : *list) {

@@ -18,6 +18,10 @@ class HostVerifier {
  public:
   explicit HostVerifier(const Verifier& v) : v_(v), p_(v.program), h_(*v.program.host) {
     for (const HostPort& port : p_.ports) ports_.emplace(port.name, &port);
+    for (const HostTensor& t : h_.inputs)
+      for (const Piece& p : t.pieces) cut_.emplace(p.tensor, &t);
+    for (const HostTensor& t : h_.outputs)
+      for (const Piece& p : t.pieces) joined_.emplace(p.tensor, &t), wholes_.emplace(t.name, &t);
   }
 
   void run() {
@@ -31,6 +35,7 @@ class HostVerifier {
     for (const Constant& c : h_.constants) constant(c);
     for (const HostState& s : h_.states) state(s);
     for (const HostScalar& s : h_.scalars) scalar(s);
+    verify_pieces(v_);
     steps();
     rows();
   }
@@ -151,14 +156,32 @@ class HostVerifier {
   uint64_t all_copies() const { return ~uint64_t(0) >> (kMostCopies - std::clamp(h_.copies, 1, kMostCopies)); }
   uint64_t copies_of(const HostStep& s) const { return s.whole_batch ? all_copies() : uint64_t(1) << s.copy; }
 
+  // Where the tensor is there; of one that is put together, where all of its pieces are.
+  uint64_t ready_in(const std::string& name) const {
+    const auto whole = wholes_.find(name);
+    const auto ready = ready_.find(name);
+    if (whole == wholes_.end()) return ready == ready_.end() ? 0 : ready->second;
+    uint64_t all = all_copies();
+    for (const Piece& p : whole->second->pieces)
+      if (!wholes_.contains(p.tensor)) all &= ready_in(p.tensor);
+    return all;
+  }
+
   void uses(const std::string& where, const std::string& name, const HostStep& s) {
     if (!tensors_.contains(name)) return v_.error(where, fmt::format("there is no tensor '{}'", name));
-    const auto ready = ready_.find(name);
-    if (ready == ready_.end() || (copies_of(s) & ~ready->second) != 0)
+    if ((copies_of(s) & ~ready_in(name)) != 0)
       v_.error(where, fmt::format("uses tensor '{}' before any step gives it{}", name, in_copy(s)));
+    const auto cut = cut_.find(name);
+    if (cut != cut_.end() && s.kind != HostStep::Kind::send)
+      v_.error(where, fmt::format("uses '{}', a piece of '{}' that only streams take", name, cut->second->name));
   }
   void gives(const std::string& where, const std::string& name, const HostStep& s) {
     if (!tensors_.contains(name)) return v_.error(where, fmt::format("there is no tensor '{}'", name));
+    if (wholes_.contains(name))
+      return v_.error(where, fmt::format("gives tensor '{}', which is put together from its pieces", name));
+    const auto joined = joined_.find(name);
+    if (joined != joined_.end() && s.kind != HostStep::Kind::receive)
+      v_.error(where, fmt::format("gives '{}', a piece of '{}' that only a stream brings", name, joined->second->name));
     uint64_t& ready = ready_[name];
     if ((ready & copies_of(s)) != 0)
       v_.error(where, fmt::format("gives tensor '{}', which is there already{}", name, in_copy(s)));
@@ -253,7 +276,12 @@ class HostVerifier {
     kinds();
     copies();
     for (const HostTensor& t : h_.inputs) begins("host part", t.name);
+    for (const HostTensor& t : h_.inputs)
+      for (const Piece& p : t.pieces) begins(fmt::format("tensor '{}'", t.name), p.tensor);
     for (const HostConstant& c : h_.host_constants) ready_[c.tensor.name] = all_copies();
+    for (const auto& [name, whole] : joined_)
+      if (ready_.contains(name))
+        v_.error(fmt::format("tensor '{}'", whole->name), fmt::format("no stream brings its piece '{}'", name));
     for (size_t i = 0; i < h_.steps.size() && !v_.diag.full(); ++i) {
       const HostStep& s = h_.steps[i];
       const std::string where = fmt::format("host step {}", i);
@@ -290,10 +318,11 @@ class HostVerifier {
       }
     }
     for (const HostTensor& t : h_.outputs) {
-      const auto ready = ready_.find(t.name);
-      if (ready == ready_.end() || ready->second != all_copies())
-        v_.error("host part", fmt::format("no step gives the output '{}'{}", t.name,
-                                          ready != ready_.end() ? " in every copy of the network" : ""));
+      const uint64_t ready = ready_in(t.name);
+      if (ready != all_copies())
+        v_.error("host part", fmt::format("no step gives the output '{}'{}{}", t.name,
+                                          t.pieces.empty() ? "" : ", all of its pieces",
+                                          ready != 0 ? " in every copy of the network" : ""));
     }
     for (const HostState& s : h_.states)
       if (s.on_host() && !ready_.contains(s.output))
@@ -328,6 +357,8 @@ class HostVerifier {
   std::map<std::string, const HostPort*> ports_;
   std::map<std::string, const HostTensor*> by_name_;
   std::set<std::string> tensors_, used_ports_, states_;
+  std::map<std::string, const HostTensor*> cut_, joined_;  // by piece: an input, an output
+  std::map<std::string, const HostTensor*> wholes_;        // outputs in pieces
   std::map<std::string, uint64_t> ready_;  // tensors that are there, and in which copies of the network
 };
 

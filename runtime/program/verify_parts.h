@@ -23,6 +23,8 @@ struct Verifier {
 
 void verify_tile(const Verifier&, const TileProgram&, size_t index);
 void verify_host(const Verifier&);
+// Places of pieces; that they are sent and received verify_host() sees.
+void verify_pieces(const Verifier&);
 
 // A set of PEs, to find overlaps of rectangles inside the fabric.
 class PeSet {

@@ -79,8 +79,18 @@ class Walk {
     return &in_.tracker.received(port)[turn];
   }
 
+  // An output in pieces has those instead of a maker.
+  std::vector<std::string> pieces_of(const std::string& tensor) const {
+    std::vector<std::string> pieces;
+    for (const HostTensor& t : host_.outputs)
+      if (t.name == tensor)
+        for (const Piece& p : t.pieces) pieces.push_back(p.tensor);
+    return pieces;
+  }
+
   // When the tensor of this sample had come to the edge of the wafer, or out of its operator on the host.
   Cycle ready_at_edge(const std::string& tensor, int sample) const {
+    if (const auto pieces = pieces_of(tensor); !pieces.empty()) return ready_of(pieces, sample, false);
     const HostStep* step = maker(tensor, sample);
     if (step == nullptr) return 0;
     if (step->kind == HostStep::Kind::receive) {
@@ -93,6 +103,7 @@ class Walk {
   }
   // When an operator on the host could take it.
   Cycle ready_at_host(const std::string& tensor, int sample) const {
+    if (const auto pieces = pieces_of(tensor); !pieces.empty()) return ready_of(pieces, sample, true);
     const HostStep* step = maker(tensor, sample);
     if (step == nullptr) return 0;
     if (step->kind == HostStep::Kind::op && is_view(*step)) return ready_of(step->inputs, sample, true);
@@ -122,6 +133,7 @@ class Walk {
   }
 
   void at_tensor(const std::string& tensor, int sample) {
+    if (const auto pieces = pieces_of(tensor); !pieces.empty()) return at_tensor(latest_of(pieces, sample), sample);
     const HostStep* step = maker(tensor, sample);
     if (step == nullptr) return;
     if (step->kind == HostStep::Kind::receive) {

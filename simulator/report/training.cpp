@@ -108,7 +108,10 @@ uint64_t words_entered(const Engine& e, int port) {
 }
 
 std::string what_crosses(const HostPart& host, const std::string& tensor) {
-  const auto named = [&](const HostTensor& t) { return t.name == tensor; };
+  const auto named = [&](const HostTensor& t) {
+    return t.name == tensor ||
+           std::any_of(t.pieces.begin(), t.pieces.end(), [&](const Piece& p) { return p.tensor == tensor; });
+  };
   for (const HostState& s : host.states)
     if (s.input == tensor || s.output == tensor) return "state";
   for (const HostScalar& s : host.scalars)

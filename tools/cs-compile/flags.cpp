@@ -52,7 +52,7 @@ void model_flags(CLI::App& app, Flags& f, api::CompileOptions& o) {
       ->default_str("1, or those of a plan")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   app.add_option("--without", o.pipeline.without,
-                 "Leave a pass out that only joins operators: rows, fuse or regions");
+                 "Leave a pass out that only makes kernels faster or fewer: pieces, rows, fuse or regions");
   app.add_option("--dim", f.dims, "Value of a symbolic dimension, NAME=N");
   app.add_option("--set", f.set,
                  "Machine value, machine.KEY=VALUE, or key of a model configuration, model.KEY=VALUE");
@@ -150,7 +150,7 @@ void apply_flags(const Flags& f, bool machine_given, api::CompileOptions& o) {
   for (const std::string& pass : o.pipeline.without) {
     if (!passes::is_pass(pass)) throw cli::Usage{unknown_pass(pass)};
     if (!passes::is_optional_pass(pass))
-      throw cli::Usage{fmt::format("the pass '{}' cannot be left out; rows, fuse and regions can", pass)};
+      throw cli::Usage{fmt::format("the pass '{}' cannot be left out; pieces, rows, fuse and regions can", pass)};
   }
   for (const std::string& set : o.set) {
     if (set.rfind("machine.", 0) != 0)

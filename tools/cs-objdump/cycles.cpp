@@ -61,9 +61,8 @@ int64_t words_in(const Input& in, int color) {
     if (!p.input || p.color != color) continue;
     for (const HostStep& step : in.program.host->steps)
       if (step.kind == HostStep::Kind::send && step.port == p.name)
-        for (const HostTensor& t : in.program.host->inputs)
-          if (t.name == step.tensor)
-            return std::accumulate(t.shape.begin(), t.shape.end(), int64_t(1), std::multiplies<>());
+        if (const HostTensor* t = in.program.host->tensor(step.tensor))
+          return std::accumulate(t->shape.begin(), t->shape.end(), int64_t(1), std::multiplies<>());
   }
   return 0;
 }
