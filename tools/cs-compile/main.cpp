@@ -160,6 +160,7 @@ std::unique_ptr<CachedCompile> open_cache(const Flags& f, const api::CompileOpti
 bool take_from_cache(CachedCompile& cached, const Flags& f, cli::Reply& reply, Diag& diag) {
   const auto hit = cached.take(f.output, diag, [&] { f.layout.check(diag); });
   if (!hit) return false;
+  reply.end_progress();
   if (!f.quiet) (f.json ? std::cerr : std::cout) << hit->summary << cached.line() << f.output << "\n";
   if (f.json) reply.object(hit->report);
   return true;
