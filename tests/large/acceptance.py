@@ -227,7 +227,7 @@ def kills(walk, count=200):
         torn += contents(folder / 'out.csp') not in forms.values()
     left = [f.name for f in folder.iterdir() if f.name not in ('medium.csp', 'aggressive.csp', 'out.csp')]
     walk.line(torn == 0 and killed > count // 4, f'{count} runs, {killed} killed, {torn} torn Programs')
-    subprocess.run([walk.bin / 'cs-compile', model, '-q', '-o', folder / 'out.csp'], check=True)
+    subprocess.run([walk.bin / 'cs-compile', model, '--autogen-policy', 'medium', '-q', '-o', folder / 'out.csp'], check=True)
     after = [f.name for f in folder.iterdir() if f.name not in ('medium.csp', 'aggressive.csp', 'out.csp')]
     walk.line(not after and contents(folder / 'out.csp') == forms['medium'],
               f'{len(left)} temporary files before the next run, {len(after)} after it')

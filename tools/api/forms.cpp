@@ -25,8 +25,8 @@ constexpr size_t kMostKernels = 128;
 constexpr int64_t kMostPes = 16'384;
 // Another form must bring so much by estimate: walked gains of 5 and 6 % were 0 and 1 % when simulated (llama_block,
 // densenet), and the first sample took up to a third longer. As it was tried out, the interval must not be longer, and
-// what it is shorter by must not cost more than twice as much of the first sample.
-constexpr double kWorth = 1.07, kWorthTried = 1.01;
+// what it is shorter by must not cost more than twice as much of the first sample, and no more than 20 %.
+constexpr double kWorth = 1.07, kWorthTried = 1.01, kMostLate = 1.2;
 // A kernel for every operator is one more for each that could be an epilogue: the interval must be shorter by more.
 constexpr double kWorthKernels = 1.02;
 // The formulas are of code as it is written; of the same network in two forms they are off by up to a tenth
@@ -54,7 +54,8 @@ bool is_better(Judge judge, Form form, const FormCycles& made, const FormCycles&
   const double is = by(judge, made), was = by(judge, best);
   if (judge != Judge::trials) return is > 0 && is * kWorth < was;
   if (form == Form::library && is * kWorthKernels >= was) return false;
-  return is <= was && is * is * made.tried->first * kWorthTried < was * was * best.tried->first;
+  const double first = made.tried->first, before = best.tried->first;
+  return is <= was && first <= before * kMostLate && is * is * first * kWorthTried < was * was * before;
 }
 
 // The surest of what all of them have.

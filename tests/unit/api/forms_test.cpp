@@ -40,14 +40,17 @@ TEST(Forms, AnEarlierFirstSampleIsWhatItIsTakenFor) {
             "itself, both tried out");
 }
 
-// 9 % of the interval are worth 15 % of the first sample (0.91^2 * 1.15 = 0.952), not 25 % (1.035).
+// 5 % of the interval are worth 9 % of the first sample (0.95^2 * 1.09 = 0.984), not 10 % (0.993: less than 1 % is left);
+// and nothing is worth more than 20 % of it.
 TEST(Forms, AFirstSampleThatIsLateCounts) {
   const FormCycles joined{1, 1, Trial{1000, 9000}};
   const auto with = [&](Trial apart) {
     return choose_form({{Form::joined, joined}, {Form::apart, {1, 1, apart}}}).form;
   };
-  EXPECT_EQ(with({910, 10350}), Form::apart);
-  EXPECT_EQ(with({910, 11250}), Form::joined);
+  EXPECT_EQ(with({950, 9810}), Form::apart);
+  EXPECT_EQ(with({950, 9900}), Form::joined);
+  EXPECT_EQ(with({500, 10800}), Form::apart);
+  EXPECT_EQ(with({500, 10801}), Form::joined);
   EXPECT_EQ(with({1000, 8900}), Form::apart);
   EXPECT_EQ(with({1001, 4500}), Form::joined);
 }
