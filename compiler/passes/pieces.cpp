@@ -1,7 +1,8 @@
 // Which inputs and outputs cross the edge in pieces: those whose single stream, or the kernels that join or
-// cut it, would be slower than the slowest other kernel of the network, by more than estimates err. What is not stays one
-// stream: pieces cost ports and ways to the edge, and a kernel that joins may take in those before it (yolo_head has 734
-// cycles as one region, 1,194 in pieces, where the concatenation alone would be 3 % slower than what is beside it).
+// cut it, would be slower than the slowest other kernel of the network, by more than estimates err. What is
+// not stays one stream: pieces cost ports and ways to the edge, and a kernel that joins may take in those
+// before it (yolo_head has 734 cycles as one region, 1,194 in pieces, where the concatenation alone would be
+// 3 % slower than what is beside it).
 #include <algorithm>
 #include <cmath>
 #include <set>

@@ -40,8 +40,8 @@ TEST(Forms, AnEarlierFirstSampleIsWhatItIsTakenFor) {
             "itself, both tried out");
 }
 
-// 5 % of the interval are worth 9 % of the first sample (0.95^2 * 1.09 = 0.984), not 10 % (0.993: less than 1 % is left);
-// and nothing is worth more than 20 % of it.
+// 5 % of the interval are worth 9 % of the first sample (0.95^2 * 1.09 = 0.984), not 10 % (0.993: less than 1 % is
+// left); and nothing is worth more than 20 % of it.
 TEST(Forms, AFirstSampleThatIsLateCounts) {
   const FormCycles joined{1, 1, Trial{1000, 9000}};
   const auto with = [&](Trial apart) {
