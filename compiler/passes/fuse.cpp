@@ -134,8 +134,8 @@ bool fuse_elementwise(Graph& g, PassContext& context) {
       NodeId first = head.at(producer);
       std::string why, reason;
       if (members[first].back() != producer || members[first].size() >= kMostNodes ||
-          context.fallbacks.apart(g.node(first).name) || is_of_loss(g, first) || !extensible(g, first) || !only_user(g, graph::source_of(g, v), id) ||
-          !autogen::can_fuse(g, members[first], id, why) ||
+          context.fallbacks.apart(g.node(first).name) || is_of_loss(g, first) || !extensible(g, first) ||
+          !only_user(g, graph::source_of(g, v), id) || !autogen::can_fuse(g, members[first], id, why) ||
           !pays(g, members[first], id, slowest, alone[first], costs, context, reason)) {
         continue;
       }
