@@ -45,7 +45,7 @@ function summarySection() {
         {title: 'Share', num: true, value: c => c.share, cell: c => c.share === null ? 'some' : percent(c.share, 1)},
         {title: 'Error', num: true, value: c => c.mean_error_percent, cell: error, help: 'mean of our cycles of this class against those that others measured'}]));
     if (stats.expected_error_percent !== null)
-      byId('where').append(make('p', {className: 'lead'}, `Weighted by these shares, cycles like these are off by ${number(stats.expected_error_percent, 1)} %.`));
+      byId('where').append(make('p', {className: 'lead below'}, `Weighted by these shares, cycles like these are off by ${number(stats.expected_error_percent, 1)} %.`));
   }
   if (total(stats) > 0) byId('where').append(make('h3', {}, 'Where the cycles of the PEs used went'), stateBar(stats, false), stateLegend(stats));
 }
