@@ -50,15 +50,7 @@ std::optional<std::string> read_file(const std::string& path, Diag& diag, uint64
   return bytes;
 }
 
-namespace {
-
-bool cannot_write(const std::string& path, int error, Diag& diag) {
-  diag.error_at(path, fmt::format("cannot be written: {}", std::strerror(error)),
-                "check that the folder exists, may be written and has room");
-  return false;
-}
-
-bool write_all(int fd, std::string_view bytes) {
+bool write_whole(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t n = write(fd, bytes.data(), std::min<size_t>(bytes.size(), size_t(1) << 30));
     if (n < 0 && errno == EINTR) continue;
@@ -68,6 +60,14 @@ bool write_all(int fd, std::string_view bytes) {
   return true;
 }
 
+namespace {
+
+bool cannot_write(const std::string& path, int error, Diag& diag) {
+  diag.error_at(path, fmt::format("cannot be written: {}", std::strerror(error)),
+                "check that the folder exists, may be written and has room");
+  return false;
+}
+
 // Messages name `path`, the name that the user knows.
 bool write_parts(const std::string& file, const std::function<bool(const FolderWriter::Take&)>& source,
                  const std::string& path, Diag& diag) {
@@ -75,7 +75,7 @@ bool write_parts(const std::string& file, const std::function<bool(const FolderW
   if (fd < 0) return cannot_write(path, errno, diag);
   int error = 0;
   source([&](std::string_view bytes) {
-    if (!write_all(fd, bytes)) error = errno;
+    if (!write_whole(fd, bytes)) error = errno;
     return error == 0;
   });
   if (close(fd) != 0 && error == 0) return cannot_write(path, errno, diag);

@@ -18,6 +18,8 @@ namespace cs {
 
 // The whole file as bytes; reports a missing or unreadable file, or one larger than `max_bytes`.
 std::optional<std::string> read_file(const std::string& path, Diag&, uint64_t max_bytes = uint64_t(1) << 34);
+// To an open file, however many writes that takes; false, with errno, if one fails.
+bool write_whole(int fd, std::string_view bytes);
 bool write_file_atomic(const std::string& path, std::string_view bytes, Diag&);
 
 // A folder that appears complete or not at all:

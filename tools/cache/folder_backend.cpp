@@ -18,6 +18,8 @@
 
 #include <fmt/format.h>
 
+#include "runtime/support/files.h"
+
 namespace cs::cache {
 namespace {
 
@@ -38,16 +40,6 @@ std::string host_name() {
   std::replace(text.begin(), text.end(), '.', '-');
   std::replace(text.begin(), text.end(), '/', '-');
   return text;
-}
-
-bool write_whole(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t n = write(fd, bytes.data(), std::min<size_t>(bytes.size(), size_t(1) << 30));
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return false;
-    bytes.remove_prefix(size_t(n));
-  }
-  return true;
 }
 
 // 0, or errno. Of a file that grows while it is read: what was there when it was opened.

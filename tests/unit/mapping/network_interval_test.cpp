@@ -130,17 +130,22 @@ std::shared_ptr<const kernels::Layout> two_pes_take_half() {
   return std::make_shared<const kernels::RegionLayout>(std::move(layout));
 }
 
+Instance region_of_ten_words() {
+  Instance region = kernel("region", 1, 10, 100, 400);
+  region.work.kind = kernels::region_kind();
+  region.region.emplace().program.buffers.resize(1);
+  region.region->program.buffers[0].type = {DataType::f32, {10}};
+  region.region->operand_buffer = {0};
+  return region;
+}
+
 // A region on two PEs takes 10 words and sends the first result 380 cycles after the last of them; its
 // interval is 100. Of 10 words of results it asks for the next sample only when they are sent, which ends 400
 // - 10 cycles after the last word.
 TEST(NetworkInterval, OfARegionWhosePesTakeTheirPartsOneByOne) {
   const Machine m = machine("wse2");
   Parts parts;
-  Instance region = kernel("region", 1, 10, 100, 400);
-  region.work.kind = kernels::region_kind();
-  region.region.emplace().program.buffers.resize(1);
-  region.region->program.buffers[0].type = {DataType::f32, {10}};
-  region.region->operand_buffer = {0};
+  Instance region = region_of_ten_words();
   region.plan.cut.w = 2;
   parts.instances = {region};
   parts.streams = {stream(-1, 10, {{0, 0}}), stream(0, 10, {{-1, 0}})};
@@ -160,11 +165,7 @@ TEST(NetworkInterval, OfARegionWhosePesTakeTheirPartsOneByOne) {
 TEST(NetworkInterval, OfARegionWhosePesWaitForTheLastWords) {
   const Machine m = machine("wse2");
   Parts parts;
-  Instance region = kernel("region", 1, 10, 100, 400);
-  region.work.kind = kernels::region_kind();
-  region.region.emplace().program.buffers.resize(1);
-  region.region->program.buffers[0].type = {DataType::f32, {10}};
-  region.region->operand_buffer = {0};
+  Instance region = region_of_ten_words();
   region.plan.cut.h = 2;
   kernels::RegionLayout layout;
   layout.h = 2;
