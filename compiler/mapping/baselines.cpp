@@ -220,13 +220,35 @@ Counterpart one_by_one(const Graph& g, const std::vector<NodeId>& nodes) {
   return row != nullptr ? Counterpart{by_stand_in(*row, parts[0].nodes)} : Counterpart{};
 }
 
+// A product of two streams as what it is the sum of: (M, K, 1) times (1, K, N), summed over K.
+bool expand_product(Graph& g, NodeId id, Diag& diag) {
+  const graph::Node node = g.node(id);
+  if (node.op != "matmul") return false;
+  std::vector<int64_t> a = g.value(node.inputs[0]).type.shape, b = g.value(node.inputs[1]).type.shape;
+  if (a.size() < 2 || b.size() < 2) return false;
+  a.push_back(1);
+  b.insert(b.end() - 2, 1);
+  const ops::DecompositionStep steps[] = {
+      {{"left"}, "reshape", {"a"}, {{"shape", a}}},
+      {{"right"}, "reshape", {"b"}, {{"shape", b}}},
+      {{"all"}, "mul", {"left", "right"}, {}},
+      {{"y"}, "reduce_sum", {"all"}, {{"axes", std::vector<int64_t>{-2}}, {"keepdims", int64_t(0)}}}};
+  std::map<std::string, ValueId> values{{"a", node.inputs[0]}, {"b", node.inputs[1]}};
+  if (!graph::add_steps(g, node, steps, values, diag)) return false;
+  g.replace_uses(node.outputs[0], values.at("y"));
+  g.erase(id);
+  return true;
+}
+
 // An operator that no kernel of the library does, as what its row decomposes it into.
 Counterpart by_primitives(const Graph& g, NodeId id) {
-  if (g.op(id).kind != ops::OpKind::compound && g.op(id).primitives == nullptr) return {};
+  const bool product = g.op(id).kind == ops::OpKind::contraction;
+  if (!product && g.op(id).kind != ops::OpKind::compound && g.op(id).primitives == nullptr) return {};
   const auto primitives = std::make_shared<Graph>();
   Diag none;
   const std::optional<NodeId> node = graph::alone(g, id, *primitives, none);
-  if (!node || !graph::expand_all(*primitives, *node, none)) return {};
+  if (!node || !(product ? expand_product(*primitives, *node, none) : graph::expand_all(*primitives, *node, none)))
+    return {};
   Counterpart parts = one_by_one(*primitives, primitives->topological());
   for (Part& part : parts) part.primitives = primitives;
   return parts;
@@ -249,7 +271,10 @@ Counterpart counterpart(const Graph& g, const std::vector<NodeId>& nodes) {
     return parts.empty() && nodes.size() == 1 ? by_primitives(g, nodes[0]) : parts;
   }
   const ops::OpKind kind = g.op(nodes.front()).kind;
-  if (kind == ops::OpKind::contraction) return product_by_hand(g, nodes);
+  if (kind == ops::OpKind::contraction) {
+    Counterpart parts = product_by_hand(g, nodes);
+    return parts.empty() && nodes.size() == 1 ? by_primitives(g, nodes[0]) : parts;
+  }
   if (kind != ops::OpKind::elementwise) return one_by_one(g, nodes);
   bool equal = true;
   const kernels::Row* row = stand_in(g, nodes.front());

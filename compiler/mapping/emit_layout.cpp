@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "compiler/mapping/counter_runs.h"
 #include "compiler/mapping/emit.h"
 
 namespace cs::mapping {
@@ -36,7 +37,8 @@ std::string port_list(PortSet set) {
   return out;
 }
 
-// Positions beyond the first change one side only, to one direction: what every architecture can do.
+// Positions beyond the first change one side only, to one direction: what every architecture can do. Where the counter
+// of a filter begins is {counter}.
 std::string config_text(const RouteConfig& c) {
   std::string out = fmt::format(".{{ .routes = .{{ .rx = .{{ {} }}, .tx = .{{ {} }} }}",
                                 port_list(c.positions[0].rx), port_list(c.positions[0].tx));
@@ -49,24 +51,23 @@ std::string config_text(const RouteConfig& c) {
   }
   if (c.filter.kind == FilterKind::counter) {
     out += fmt::format(
-        ", .filter = .{{ .kind = .{{ .counter = true }}, .count_data = true, .init_counter = {}, "
-        ".max_counter = {}, "
-        ".limit1 = {} }}",
-        c.filter.init_counter, c.filter.max_counter, c.filter.limit1);
+        ", .filter = .{{ .kind = .{{ .counter = true }}, .count_data = true, .init_counter = {{counter}}, "
+        ".max_counter = {}, .limit1 = {} }}",
+        c.filter.max_counter, c.filter.limit1);
   }
   return out + " }";
 }
 
+std::string with(std::string text, const std::string& what, const std::string& value) {
+  const size_t at = text.find(what);
+  return at == std::string::npos ? text : text.replace(at, what.size(), value);
+}
+
+// `call` has {x} and {y}.
 std::string loops(const Run& r, const std::string& call) {
-  // call contains {x} and {y}
-  bool many_x = r.count > 1, many_y = r.h > 1;
-  std::string text = call;
-  auto put = [&](const std::string& what, const std::string& with) {
-    size_t at = text.find(what);
-    if (at != std::string::npos) text.replace(at, what.size(), with);
-  };
-  put("{x}", many_x ? "x" : std::to_string(r.x));
-  put("{y}", many_y ? "y" : std::to_string(r.y));
+  const bool many_x = r.count > 1, many_y = r.h > 1;
+  std::string text = with(call, "{x}", many_x ? "x" : std::to_string(r.x));
+  text = with(text, "{y}", many_y ? "y" : std::to_string(r.y));
   if (many_x) {
     text = fmt::format("for (@range(i16, {}, {}, {})) |x| {{ {} }}", r.x, r.x + (r.count - 1) * r.step + 1,
                        r.step, text);
@@ -77,10 +78,20 @@ std::string loops(const Run& r, const std::string& call) {
 
 std::string flow_text(const Flow& f) {
   std::map<std::string, std::vector<Coord>> by_config;
-  for (const auto& [key, config] : f.routers) by_config[config_text(config)].push_back({key.x, key.y});
+  std::map<std::string, std::vector<CountedPe>> counting;
+  for (const auto& [key, config] : f.routers) {
+    if (config.filter.kind == FilterKind::counter)
+      counting[config_text(config)].push_back({{key.x, key.y}, config.filter.init_counter});
+    else
+      by_config[config_text(config)].push_back({key.x, key.y});
+  }
   std::vector<std::pair<Run, std::string>> lines;
   for (const auto& [config, pes] : by_config) {
     for (const Run& run : kernels::runs_of(pes)) lines.emplace_back(run, config);
+  }
+  for (const auto& [config, pes] : counting) {
+    for (const CounterRun& r : counter_runs_of(pes))
+      lines.emplace_back(r.run, with(config, "{counter}", counter_text(r)));
   }
   std::stable_sort(lines.begin(), lines.end(), [](const auto& a, const auto& b) {
     return std::pair(a.first.y, a.first.x) < std::pair(b.first.y, b.first.x);

@@ -29,9 +29,39 @@ struct Walks {
   std::map<uint32_t, Round> rounds;  // those that could be walked
 };
 
-bool overlap(const Rect& a, const Rect& b) {
-  return a.x < b.x + b.w && b.x < a.x + a.w && a.y < b.y + b.h && b.y < a.y + a.h;
-}
+// Rectangles of tiles, none of which overlaps another, by the rows that they are in.
+class TilesByRow {
+ public:
+  explicit TilesByRow(const Program& program) : rects_(program.rects) {
+    for (size_t i = 0; i < rects_.size(); ++i) {
+      const Rect& r = rects_[i].rect;
+      if (rows_.size() < size_t(r.y + r.h)) rows_.resize(size_t(r.y + r.h));
+      for (int y = r.y; y < r.y + r.h; ++y) rows_[size_t(y)].push_back(i);
+    }
+    for (std::vector<size_t>& row : rows_)
+      std::sort(row.begin(), row.end(), [&](size_t a, size_t b) { return rects_[a].rect.x < rects_[b].rect.x; });
+  }
+
+  // Those that have a PE in common with `rect`, in the order of the Program.
+  std::vector<const TileRect*> in(const Rect& rect) const {
+    std::vector<size_t> found;
+    for (int y = std::max(0, rect.y); y < rect.y + rect.h && size_t(y) < rows_.size(); ++y) {
+      const std::vector<size_t>& row = rows_[size_t(y)];
+      auto at = std::partition_point(row.begin(), row.end(),
+                                     [&](size_t i) { return rects_[i].rect.x + rects_[i].rect.w <= rect.x; });
+      for (; at != row.end() && rects_[*at].rect.x < rect.x + rect.w; ++at) found.push_back(*at);
+    }
+    std::sort(found.begin(), found.end());
+    found.erase(std::unique(found.begin(), found.end()), found.end());
+    std::vector<const TileRect*> tiles;
+    for (const size_t i : found) tiles.push_back(&rects_[i]);
+    return tiles;
+  }
+
+ private:
+  const std::vector<TileRect>& rects_;
+  std::vector<std::vector<size_t>> rows_;
+};
 
 std::optional<Round> round_of(const csl::Walked& w) {
   if (!w.ended || !w.repeats) return std::nullopt;
@@ -45,12 +75,19 @@ std::optional<Round> round_of(const csl::Walked& w) {
   return r;
 }
 
-Walks walk_kernels(const Mapped& mapped, const Program& program, const Machine& machine, int threads) {
+Walks walk_kernels(const Mapped& mapped, const Program& program, const TilesByRow& tiles, const Machine& machine,
+                   int threads) {
+  // The first PE of a tile program in the order of instances, then of the Program.
   Walks walks;
-  for (const Instance& inst : mapped.placed->parts.instances)
-    for (const TileRect& t : program.rects)
-      if (overlap(t.rect, inst.rect) || (inst.feeders() > 0 && overlap(t.rect, inst.feeders_of(0))))
-        walks.first.emplace(t.tile, Coord{t.rect.x, t.rect.y});
+  for (const Instance& inst : mapped.placed->parts.instances) {
+    std::vector<const TileRect*> list = tiles.in(inst.rect);
+    if (inst.feeders() > 0) {
+      const std::vector<const TileRect*> feeders = tiles.in(inst.feeders_of(0));
+      list.insert(list.end(), feeders.begin(), feeders.end());
+      std::sort(list.begin(), list.end());
+    }
+    for (const TileRect* t : list) walks.first.emplace(t->tile, Coord{t->rect.x, t->rect.y});
+  }
   const std::vector<uint8_t> weights =
       mapped.weights.size() <= kMostWeights ? mapped.weights.bytes() : std::vector<uint8_t>();
   const std::vector<std::pair<uint32_t, Coord>> list(walks.first.begin(), walks.first.end());
@@ -67,11 +104,10 @@ Walks walk_kernels(const Mapped& mapped, const Program& program, const Machine& 
 }
 
 // The slowest PE's round; nothing if one of them could not be walked.
-std::optional<Round> slowest(const Rect& rect, const Program& program, const Walks& walks) {
+std::optional<Round> slowest(const Rect& rect, const TilesByRow& tiles, const Walks& walks) {
   std::optional<Round> most;
-  for (const TileRect& t : program.rects) {
-    if (!overlap(t.rect, rect)) continue;
-    const auto found = walks.rounds.find(t.tile);
+  for (const TileRect* t : tiles.in(rect)) {
+    const auto found = walks.rounds.find(t->tile);
     if (found == walks.rounds.end()) return std::nullopt;
     if (!most || found->second.all > most->all) most = found->second;
   }
@@ -94,22 +130,26 @@ void refine(Instance& inst, const Round& round, double feeder, const kernels::Co
 void refine_estimate(Mapped& mapped, const Program& program, const Machine& machine, int threads) {
   if (!mapped.placed || !program.host) return;
   Placed& placed = *mapped.placed;
-  const Walks walks = walk_kernels(mapped, program, machine, threads);
+  const TilesByRow tiles(program);
+  const Walks walks = walk_kernels(mapped, program, tiles, machine, threads);
   const auto statements = kernels::statement_costs(machine);
   for (Instance& inst : placed.parts.instances) {
     if (inst.infrastructure) continue;
-    const auto round = slowest(inst.rect, program, walks);
+    const auto round = slowest(inst.rect, tiles, walks);
     if (!round) continue;
-    const auto feeder = inst.feeders() > 0 ? slowest(inst.feeders_of(0), program, walks) : std::nullopt;
+    const auto feeder = inst.feeders() > 0 ? slowest(inst.feeders_of(0), tiles, walks) : std::nullopt;
     refine(inst, *round, feeder ? feeder->all : 0, {machine, *statements});
   }
   NetworkEstimate refined = estimate_network(placed, machine, PlansBy::walks);
   refined.planned_cycles = mapped.estimate.planned_cycles;
   refined.host_cycles = mapped.estimate.host_cycles;
   mapped.estimate = std::move(refined);
-  for (Placement& p : mapped.placement)
-    for (const Instance& inst : placed.parts.instances)
-      if (p.name == inst.name && p.role == "kernel") p.interval_cycles = inst.plan.interval_cycles;
+  std::map<std::string_view, double> refined_cycles;
+  for (const Instance& inst : placed.parts.instances) refined_cycles[inst.name] = inst.plan.interval_cycles;
+  for (Placement& p : mapped.placement) {
+    const auto it = refined_cycles.find(p.name);
+    if (p.role == "kernel" && it != refined_cycles.end()) p.interval_cycles = it->second;
+  }
 }
 
 }  // namespace cs::mapping

@@ -5,6 +5,7 @@
 //   likewise the
 //                       compound with the most parts, where streams have no way
 //   one stream          what crosses the edge in pieces, where streams have no way
+//   with the host       the fewest kernels between operators of the host, where streams have no way
 //   apart               its nodes become kernels of their own
 //   another origin      generated instead of handwritten, or the other way round
 //   parts               the operator is replaced by several smaller ones (decompose.cpp, split.cpp)
@@ -39,15 +40,20 @@ class Fallbacks {
   bool whole(const std::string& node) const { return whole_.count(node) > 0; }
   // Why the node has no kernel of this origin; empty: as far as is known it has one.
   const std::string& refused(const std::string& node, Origin) const;
+  // The host computes the node, as it computes what is before and behind it.
+  bool with_the_host(const std::string& node) const { return with_the_host_.count(node) > 0; }
   const std::map<std::string, uint32_t>& more_bytes() const { return more_bytes_; }
-  bool empty() const { return apart_.empty() && whole_.empty() && refused_.empty() && more_bytes_.empty(); }
+  bool empty() const {
+    return apart_.empty() && whole_.empty() && with_the_host_.empty() && refused_.empty() && more_bytes_.empty();
+  }
 
  private:
   bool larger_footprint(const mapping::Misfit&);
   bool cross_whole(const graph::Graph&);
   bool join_most_parts(const graph::Graph&);
+  bool leave_to_the_host(const graph::Graph&);
 
-  std::set<std::string> apart_, whole_;
+  std::set<std::string> apart_, whole_, with_the_host_;
   std::map<std::pair<std::string, Origin>, std::string> refused_;
   std::map<std::string, uint32_t> more_bytes_;  // by node
   std::map<std::string, int> sized_again_;      // by node

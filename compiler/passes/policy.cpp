@@ -148,6 +148,9 @@ std::string_view form_name(Form f) {
 Assignment choose_origin(const Graph& g, NodeId id, Policy policy, const Fallbacks& fallbacks) {
   if (graph::is_whole_batch(g.node(id)))
     return {Origin::host, graph::KernelId::host(), "needed: it takes all samples of the batch together", "", {}};
+  if (fallbacks.with_the_host(g.node(id).name))
+    return {Origin::host, graph::KernelId::host(),
+            "needed: its streams to and from the operators of the host beside it have no way", "", {}};
   std::string no_library = fallbacks.refused(g.node(id).name, Origin::handwritten);
   std::string no_generator = fallbacks.refused(g.node(id).name, Origin::autogen);
   const bool may_generate = no_generator.empty();
@@ -180,7 +183,8 @@ bool choose_origins(Graph& g, PassContext& context) {
   GroupCosts costs(context.known_costs());
   for (NodeId id : g.topological()) {
     const std::string& name = g.node(id).name;
-    const bool again = !context.fallbacks.refused(name, Origin::handwritten).empty() ||
+    const bool again = context.fallbacks.with_the_host(name) ||
+                       !context.fallbacks.refused(name, Origin::handwritten).empty() ||
                        !context.fallbacks.refused(name, Origin::autogen).empty();
     if (g.node(id).assignment.origin && !again) context.given.insert(id);
     if (g.op(id).kind == ops::OpKind::view || (g.node(id).assignment.origin && !again)) continue;

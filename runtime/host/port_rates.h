@@ -14,4 +14,9 @@ namespace cs {
 // part every stream counts the same), and none more than host_wavelets_per_cycle.
 std::vector<double> port_periods(const Program&, const Machine&);
 
+// When a link that was free at `free` and moves a wavelet in cycle `now` is free again. Wavelets move in whole cycles;
+// the part of a cycle that the link was free before the cycle in which it moves one counts for the next one, so that a
+// rate of 5 wavelets in 6 cycles is just that. Cycles in which nobody had one count for nothing.
+inline double next_turn(double free, double now, double period) { return (free > now - 1 ? free : now) + period; }
+
 }  // namespace cs

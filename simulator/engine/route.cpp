@@ -11,6 +11,7 @@
 #include <bit>
 #include <cmath>
 
+#include "runtime/host/port_rates.h"
 #include "simulator/engine/block.h"
 #include "simulator/engine/core.h"
 
@@ -358,7 +359,7 @@ inline void Block::deliver(ColorNode& n, int port, Entry e, Cycle now) {
 
 void Block::deliver_to_host(PortState& p, Entry e, Cycle now, Cycle arrives) {
   PortLink& link = links[p.link];
-  link.next_free = std::max(link.next_free, double(now)) + link.period;
+  link.next_free = next_turn(link.next_free, double(now), link.period);
   // A control wavelet ends here: its commands were for the routers on the way, unless a model goes on with them.
   if ((e & kEntryControl) && !p.controls) return;
   p.received.push_back({entry_data(e), arrives, (e & kEntryControl) != 0});

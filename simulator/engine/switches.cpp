@@ -8,6 +8,7 @@
 #include <bit>
 #include <cmath>
 
+#include "runtime/host/port_rates.h"
 #include "simulator/engine/block.h"
 
 namespace cs::sim {
@@ -153,7 +154,7 @@ void Block::push_sources(Cycle now) {
     push_lane(p.lane, make_entry(chunk.data[p.offset++], chunk.control ? kEntryControl : 0, lands), lands);
     p.entered.push_back(now);
     PortLink& link = links[p.link];
-    link.next_free = std::max(link.next_free, double(now)) + link.period;
+    link.next_free = next_turn(link.next_free, double(now), link.period);
     link.last = index;
     link.source = 0;
     if (p.program_port < 0) --stream_words;

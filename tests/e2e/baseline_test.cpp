@@ -77,6 +77,23 @@ TEST_F(Baselines, OfARegionAreItsOperatorsOneAfterTheOther) {
   EXPECT_EQ(counterpart.at("origin"), "primitive");
 }
 
+// The library multiplies by constants only: against the products of all pairs of elements and their sums.
+TEST_F(Baselines, OfAProductOfTwoStreamsAreProductsAndSums) {
+  const auto report = compile(
+      "graph: m\ninputs: [{name: x, type: \"f32[1, 2, 16, 8]\"}, {name: z, type: \"f32[1, 1, 8, 12]\"}]\n"
+      "nodes: [{name: y, op: matmul, inputs: [x, z]}]\noutputs: [y]\n",
+      "medium");
+  ASSERT_TRUE(report.is_object());
+  ASSERT_EQ(report.at("baselines").size(), 1u);
+  EXPECT_EQ(report.at("baselines")[0].at("counterpart"), "mul, then reduce_sum");
+  const ChildResult r = run("cs-sim", {path("p.csp"), "--report", path("report"), "--json"});
+  ASSERT_EQ(r.exit_code, 0) << r.err;
+  const auto counterpart = nlohmann::json::parse(r.out, nullptr, false).at("kernels")[0].at("counterpart");
+  ASSERT_TRUE(counterpart.is_object());
+  // All 2 * 16 * 8 * 12 products leave the first of the two kernels and reach the second.
+  EXPECT_GE(counterpart.at("cycles").get<double>(), 2 * 16 * 8 * 12);
+}
+
 // The kernel of whole rows reads its operand through a view.
 TEST_F(Baselines, OfAKernelThatReadsAView) {
   const auto report = compile(

@@ -14,6 +14,7 @@ namespace {
 
 using nlohmann::json;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 NamedArray rows(const std::string& name, int64_t samples, int64_t columns,
                 const std::function<double(int64_t)>& value) {
@@ -40,7 +41,10 @@ class Copies : public Scratch {
     return path(name);
   }
   ChildResult compile(const std::string& model, int copies, std::vector<std::string> more = {}) const {
-    more.insert(more.begin(), {model, "--copies", std::to_string(copies), "--no-baselines", "--no-advice", "-q"});
+    return compile(model, std::to_string(copies), std::move(more));
+  }
+  ChildResult compile(const std::string& model, const std::string& copies, std::vector<std::string> more) const {
+    more.insert(more.begin(), {model, "--copies", copies, "--no-baselines", "--no-advice", "-q"});
     if (std::find(more.begin(), more.end(), "-o") == more.end()) more.insert(more.end(), {"-o", path("p.csp")});
     return run("cs-compile", more);
   }
@@ -145,6 +149,19 @@ TEST_F(Copies, TheIntervalIsThatOfOneDividedByTheirNumber) {
   }
 }
 
+// Ports whose rate is no whole number of cycles keep it all the same.
+TEST_F(Copies, ARateOfFiveWordsInSixCyclesIsKept) {
+  const std::string model = write("m.yaml",
+                                  "inputs:\n  - {name: x, type: \"f32[1, 600]\"}\nnodes:\n"
+                                  "  - {name: y, op: relu, inputs: [x]}\noutputs: [y]\n");
+  // 4 bytes * 5 / 6 a cycle at 850 MHz: one word in 1.2 cycles.
+  const std::vector<std::string> options{"--rect", "1x1", "--set", "machine.host.system_gb_per_s=2.8333333333333335"};
+  ASSERT_EQ(compile(model, 1, options).exit_code, 0);
+  const ChildResult r = run("cs-sim", {path("p.csp"), "--json", "--iterations", "16"});
+  ASSERT_EQ(r.exit_code, 0) << r.err;
+  EXPECT_NEAR(json::parse(r.out).at("interval_cycles").get<double>(), 600 * 1.2, 0.01 * 600 * 1.2);
+}
+
 // However many copies there are: 64 words a sample at 0.85 GB/s are 256 cycles at 850 MHz.
 TEST_F(Copies, TheHostsNetworkIsSharedByAll) {
   const std::string model = write("m.yaml",
@@ -161,6 +178,46 @@ TEST_F(Copies, TheHostsNetworkIsSharedByAll) {
       EXPECT_NEAR(estimate.at("interval_cycles").get<double>(), 256, 0.01);
     }
   }
+}
+
+// 64 words at 8.5 GB/s and 850 MHz are 25.6 cycles a sample; one PE takes 64 for them and some for itself, 3 times as
+// many at most. So 3 to 8 copies are nearly as fast as the host, and one fewer is not.
+TEST_F(Copies, AutoMakesAsManyAsTheHostCanFeed) {
+  const std::string model = write("m.yaml",
+                                  "inputs:\n  - {name: x, type: \"f32[1, 64]\"}\nnodes:\n"
+                                  "  - {name: y, op: relu, inputs: [x]}\noutputs: [y]\n");
+  const std::vector<std::string> slow_host{"--set", "machine.host.system_gb_per_s=8.5"};
+  ASSERT_EQ(compile(model, "auto", slow_host).exit_code, 0);
+  const ChildResult r = run("cs-sim", {path("p.csp"), "--json", "--iterations", "64"});
+  ASSERT_EQ(r.exit_code, 0) << r.err;
+  const json stats = json::parse(r.out);
+  const int copies = stats.at("copies");
+  EXPECT_GE(copies, 3);
+  EXPECT_LE(copies, 8);
+  EXPECT_GE(stats.at("interval_cycles").get<double>(), 25.6);
+  EXPECT_LE(stats.at("interval_cycles").get<double>(), 1.1 * 25.6);
+  ASSERT_EQ(compile(model, std::to_string(copies - 1), slow_host).exit_code, 0);
+  const ChildResult fewer = run("cs-sim", {path("p.csp"), "--json", "--iterations", "64"});
+  EXPECT_GT(json::parse(fewer.out).at("interval_cycles").get<double>(), 1.1 * 25.6);
+}
+
+// Two kernels on a PE each: two networks on four PEs. The plan says so, and reads back to the same Program.
+TEST_F(Copies, AutoMakesAsManyAsTheFabricHolds) {
+  const std::vector<std::string> small{"--fabric", "4x1"};
+  ASSERT_EQ(compile(forms("join.yaml"), "auto", small).exit_code, 0);
+  EXPECT_THAT(slurp(path("p.csp/manifest.json")), HasSubstr("\"copies\": \"2\""));
+  ASSERT_EQ(run("cs-compile", {forms("join.yaml"), "--copies", "auto", "--fabric", "4x1", "--emit", "plan", "-q", "-o",
+                               path("plan.yaml")})
+                .exit_code,
+            0);
+  ASSERT_EQ(run("cs-compile", {"--start-from", path("plan.yaml"), "--fabric", "4x1", "--no-baselines", "-q", "-o",
+                               path("again.csp")})
+                .exit_code,
+            0);
+  EXPECT_EQ(slurp(path("again.csp/program.fb")), slurp(path("p.csp/program.fb")));
+  // One has room, two have not.
+  ASSERT_EQ(compile(forms("join.yaml"), "auto", {"--fabric", "3x1"}).exit_code, 0);
+  EXPECT_THAT(slurp(path("p.csp/manifest.json")), Not(HasSubstr("copies")));
 }
 
 TEST_F(Copies, EveryFormReadsBack) {
@@ -248,6 +305,9 @@ TEST_F(Copies, AreNotSilentlyIgnoredOrTooMany) {
   EXPECT_EQ(compile(resident, 1, {"--operands", "resident"}).exit_code, 0);
   EXPECT_EQ(compile(join, 0).exit_code, 2);
   EXPECT_EQ(compile(join, 65).exit_code, 2);
+  const ChildResult word = compile(join, "many", {});
+  EXPECT_EQ(word.exit_code, 2);
+  EXPECT_THAT(word.err, HasSubstr("'many' is neither auto nor a number from 1 to 64"));
   EXPECT_EQ(compile("layout.csl", 2).exit_code, 2);
   // Two kernels, on a PE each.
   const ChildResult narrow = compile(join, 4, {"--fabric", "4x1"});

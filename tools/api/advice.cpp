@@ -17,6 +17,7 @@
 
 #include "runtime/support/files.h"
 #include "runtime/support/progress.h"
+#include "tools/api/all_copies.h"
 
 namespace cs::api {
 
@@ -101,27 +102,14 @@ class Adviser {
     const HostPart& host = *compiled_.program->host;
     const mapping::NetworkEstimate& e = compiled_.mapped->estimate;
     const int next = 2 * host.copies;
-    if (base_.resident || next > most_copies() || e.host_cycles > kWorth * e.interval_cycles)
+    if (base_.resident || next > most_copies(base_, compiled_) || e.host_cycles > kWorth * e.interval_cycles)
       return std::nullopt;
     Candidate c{fmt::format("--copies {}", next),
                 fmt::format("{} copies of the network take the samples in turn; host and fabric have room for up to {}",
-                            next, most_copies()),
+                            next, most_copies(base_, compiled_)),
                 base_};
     c.compile.copies = next;
     return c;
-  }
-  // By what all copies share: the host's network, ports of an edge, PEs.
-  int most_copies() const {
-    const HostPart& host = *compiled_.program->host;
-    const mapping::NetworkEstimate& e = compiled_.mapped->estimate;
-    const Machine& m = compiled_.machine;
-    const double have = base_.fabric_width > 0 ? double(base_.fabric_width) * base_.fabric_height
-                                               : double(m.fabric.user_width) * m.fabric.user_height;
-    double most = std::min<double>(kMostCopies, m.host.host_ports);
-    if (compiled_.mapped->figures.area > 0)
-      most = std::min(most, have * host.copies / double(compiled_.mapped->figures.area));
-    if (e.host_cycles > 0) most = std::min(most, e.interval_cycles * host.copies / e.host_cycles);
-    return int(most);
   }
 
   std::optional<Candidate> regions_apart() const {

@@ -27,6 +27,8 @@ namespace cs::api {
 
 class TrialRecords;  // trial.h
 
+inline constexpr int kAllCopies = 0;  // CompileOptions::copies: as many as take samples faster
+
 struct CompileOptions {
   std::string input;
   std::string machine = "wse2";             // name or path
@@ -46,7 +48,7 @@ struct CompileOptions {
   passes::PipelineOptions pipeline;
   double pace = mapping::kPace;   // MapOptions::pace
   std::optional<int64_t> unroll;  // PassContext::unroll
-  std::optional<int> copies;      // of the network; not given: those of a plan, else one
+  std::optional<int> copies;      // of the network, or kAllCopies; not given: those of a plan, else one
   bool baselines = true;
   bool choices = false;   // keep what the passes considered
   // Candidates that may be faster, each a Program with the command that makes it; `command` is the one at hand

@@ -10,6 +10,7 @@
 #include "runtime/support/parallel.h"
 #include "runtime/support/progress.h"
 #include "tools/api/advice.h"
+#include "tools/api/all_copies.h"
 #include "tools/api/api.h"
 #include "tools/api/forms.h"
 #include "tools/api/ladder.h"
@@ -105,6 +106,8 @@ bool compile_kernels(const CompileOptions& given, Compiled& out, passes::Fallbac
   pipeline.start_after = plan.after;
   const Start start{*model, out.passes, diag};
   Formed f = begin_form(passes::form_from_name(plan.form).value_or(passes::Form::joined), start, out.machine);
+  const bool all_copies = options.copies == kAllCopies;
+  if (all_copies) options.copies = 1;
   const bool choose = tries_forms(options) && plan.after.empty();
   bool ok = false;
   {
@@ -117,6 +120,7 @@ bool compile_kernels(const CompileOptions& given, Compiled& out, passes::Fallbac
   }
   const progress::Within rest(choose ? kJoined : 0, 1);
   if (ok && choose) take_best_form(options, pipeline, start, f);
+  if (ok && all_copies) take_all_copies(options, pipeline, start, f);
   out = std::move(f.out);
   fallbacks = std::move(f.fallbacks);
   diag = std::move(f.diag);

@@ -77,6 +77,14 @@ bool build_model(const CompileOptions& options, Formed& f, bool& again) {
   return out.program.has_value();
 }
 
+bool one_rung(const CompileOptions& options, const passes::PipelineOptions& pipeline, const Start& start, Formed& f,
+              bool& again) {
+  f.out.graph = start.model;
+  f.out.passes = start.passes;
+  f.diag = start.diag;
+  return map_model(options, pipeline, f, again) && build_model(options, f, again);
+}
+
 }  // namespace
 
 std::optional<Program> build_program(const mapping::Mapped& mapped, const Machine& machine, int threads,
@@ -128,12 +136,15 @@ bool compile_form(const CompileOptions& options, const passes::PipelineOptions& 
                   Formed& f) {
   for (;;) {
     bool again = false;
-    f.out.graph = start.model;
-    f.out.passes = start.passes;
-    f.diag = start.diag;
-    const bool ok = map_model(options, pipeline, f, again) && build_model(options, f, again);
+    const bool ok = one_rung(options, pipeline, start, f, again);
     if (!again) return ok;
   }
+}
+
+bool compile_rung(const CompileOptions& options, const passes::PipelineOptions& pipeline, const Start& start,
+                  Formed& f) {
+  bool ignored = false;
+  return one_rung(options, pipeline, start, f, ignored);
 }
 
 bool finish_form(const CompileOptions& options, const passes::PipelineOptions& pipeline, const Start& start,

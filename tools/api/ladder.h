@@ -40,6 +40,8 @@ Formed begin_form(passes::Form, const Start&, const Machine&);
 
 // As far as the options say. False if there is no step left.
 bool compile_form(const CompileOptions&, const passes::PipelineOptions&, const Start&, Formed&);
+// One step of the ladder, from the graph: what the fallbacks of Formed say, and no step down.
+bool compile_rung(const CompileOptions&, const passes::PipelineOptions&, const Start&, Formed&);
 // The same from where compile_form() left off for an estimate.
 bool finish_form(const CompileOptions&, const passes::PipelineOptions&, const Start&, Formed&);
 

@@ -15,6 +15,16 @@
 namespace cs {
 namespace {
 
+// The text of CompileOptions::copies.
+std::string copies_of_text(const std::string& text) {
+  if (text == "auto") return std::to_string(api::kAllCopies);
+  int copies = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), copies);
+  if (error == std::errc{} && end == text.data() + text.size() && copies >= 1 && copies <= kMostCopies) return text;
+  throw CLI::ValidationError("--copies",
+                             fmt::format("'{}' is neither auto nor a number from 1 to {}", text, kMostCopies));
+}
+
 void model_flags(CLI::App& app, Flags& f, api::CompileOptions& o) {
   app.add_option("--fabric", f.fabric, "Fabric to use, WxH (default: the machine's)");
   app.add_option("--rect", f.rect,
@@ -47,8 +57,10 @@ void model_flags(CLI::App& app, Flags& f, api::CompileOptions& o) {
       ->check(CLI::Range(int64_t(0), int64_t(100'000)))
       ->default_str("where that is faster by estimate");
   app.add_option("--copies", o.copies,
-                 "The network so many times side by side; the copies take the samples in turn")
-      ->check(CLI::Range(1, kMostCopies))
+                 "The network so many times side by side; the copies take the samples in turn. auto: as many as "
+                 "host and fabric have room for")
+      ->transform(copies_of_text)
+      ->option_text(fmt::format("N in [1 - {}] | auto", kMostCopies))
       ->default_str("1, or those of a plan")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   app.add_option("--without", o.pipeline.without,
@@ -136,7 +148,7 @@ void apply_flags(const Flags& f, bool machine_given, api::CompileOptions& o) {
   const std::string extension = std::filesystem::path(o.input).extension().string();
   if (o.copies && (extension == ".csl" || extension == ".csptext"))
     throw cli::Usage{fmt::format("--copies is for models; '{}' is placed already", o.input)};
-  if (o.resident && o.copies.value_or(1) > 1)
+  if (o.resident && o.copies.value_or(1) != 1)
     throw cli::Usage{"--copies is for networks whose operands are streamed: leave out --operands resident"};
   o.baselines = !f.no_baselines && !o.resident;
   o.only_passes = f.emit == "graph" || f.emit == "plan" || f.emit == "dot";

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <vector>
 
+#include "runtime/host/port_rates.h"
 #include "simulator/systemc/structural/clocks.h"
 #include "simulator/systemc/structural/wavelet.h"
 
@@ -15,7 +16,7 @@ namespace cs::sim::structural {
 struct HostRate {
   double period = 1, next_free = 0;
   bool free(Cycle now) const { return next_free <= double(now); }
-  void use(Cycle now) { next_free = std::max(next_free, double(now)) + period; }
+  void use(Cycle now) { next_free = next_turn(next_free, double(now), period); }
   Cycle free_at() const { return Cycle(std::ceil(next_free)); }
 };
 

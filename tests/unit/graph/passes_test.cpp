@@ -156,6 +156,36 @@ TEST(Decompose, PartsWithoutRoutesBecomeOneKernelAgain) {
               ::testing::AllOf(HasSubstr("no routes between its parts"), HasSubstr("too many bytes")));
 }
 
+// The library has a relu and the host the rest: a relu alone between two operators of the host has the shortest way to
+// join them, two in a row are kept for the next time, and a network that is in one piece stays where it is.
+TEST(Fallbacks, KernelsBetweenOperatorsOfTheHostJoinThemWhereStreamsHaveNoWay) {
+  const std::string text =
+      "inputs:\n  - {name: x, type: \"f32[8]\"}\nnodes:\n  - {name: a, op: relu, inputs: [x]}\n"
+      "  - {name: h, op: tanh, inputs: [a]}\n  - {name: b, op: relu, inputs: [h]}\n  - {name: c, op: relu, inputs: [b]}\n"
+      "  - {name: i, op: tanh, inputs: [c]}\n  - {name: d, op: relu, inputs: [i]}\noutputs: [d]\n";
+  Fallbacks fallbacks;
+  const auto on_host = [&] {
+    Bench s(text, Policy::disabled);
+    s.context.host_ops = HostOps::allow;
+    s.context.fallbacks = fallbacks;
+    EXPECT_TRUE(s.run(choose_origins)) << s.diag.to_string();
+    std::string names;
+    for (NodeId id : s.g.nodes())
+      if (s.g.node(id).assignment.origin == Origin::host) names += s.g.node(id).name;
+    return std::pair(names, std::move(s.g));
+  };
+  auto [before, g] = on_host();
+  EXPECT_EQ(before, "hi");
+  ASSERT_TRUE(fallbacks.step_down(g, {}));
+  EXPECT_TRUE(fallbacks.with_the_host("a"));
+  EXPECT_TRUE(fallbacks.with_the_host("d"));
+  auto [after, less] = on_host();
+  EXPECT_EQ(after, "ahid");
+  EXPECT_THAT(less.node(*less.find_node("a")).assignment.reason, HasSubstr("have no way"));
+  // b and c alone are left, and nothing is gained by fewer.
+  EXPECT_FALSE(fallbacks.step_down(less, {}));
+}
+
 TEST(Decompose, WithoutGenerationACompoundStaysWholeOnTheHost) {
   Bench s(
       "inputs:\n  - {name: x, type: \"f32[1, 6]\", sample_dim: 0}\nnodes:\n"
