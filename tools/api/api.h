@@ -27,7 +27,7 @@ namespace cs::api {
 
 class TrialRecords;  // trial.h
 
-inline constexpr int kAllCopies = 0;  // CompileOptions::copies: as many as take samples faster
+inline constexpr int kAllCopies = 0;  // CompileOptions::copies: as many as take samples faster (--copies auto)
 
 struct CompileOptions {
   std::string input;

@@ -28,6 +28,7 @@ constexpr int64_t kMostPes = 16'384;
 // what it is shorter by must not cost more than twice as much of the first sample, and no more than 20 %.
 constexpr double kWorth = 1.07, kWorthTried = 1.01, kMostLate = 1.2;
 // A kernel for every operator is one more for each that could be an epilogue: the interval must be shorter by more.
+// With fewer PEs it may be as long where the first sample is shorter by more.
 constexpr double kWorthKernels = 1.02;
 // The formulas are of code as it is written; of the same network in two forms they are off by up to a tenth
 // more for the one than for the other. A form that is slower by more is not compiled.
@@ -41,7 +42,7 @@ bool walks(const Formed& f) { return f.out.mapped->placed && f.out.program; }
 
 FormCycles cycles_of(const Formed& f) {
   const mapping::Mapped& m = *f.out.mapped;
-  FormCycles c{m.estimate.planned_cycles};
+  FormCycles c{m.estimate.planned_cycles, {}, {}, m.figures.area};
   if (walks(f)) c.walked = m.estimate.interval_cycles;
   return c;
 }
@@ -53,8 +54,9 @@ double by(Judge judge, const FormCycles& c) {
 bool is_better(Judge judge, Form form, const FormCycles& made, const FormCycles& best) {
   const double is = by(judge, made), was = by(judge, best);
   if (judge != Judge::trials) return is > 0 && is * kWorth < was;
-  if (form == Form::library && is * kWorthKernels >= was) return false;
   const double first = made.tried->first, before = best.tried->first;
+  if (form == Form::library && is * kWorthKernels >= was)
+    return made.pes < best.pes && is <= was && first * kWorthKernels < before;
   return is <= was && first <= before * kMostLate && is * is * first * kWorthTried < was * was * before;
 }
 

@@ -32,6 +32,7 @@ struct FormCycles {
   double planned = 0;
   std::optional<double> walked = {};
   std::optional<Trial> tried = {};
+  int64_t pes = 0;  // in its rectangles
 };
 // How forms are compared: all of them were tried out, all were walked, or there are only formulas.
 enum class Judge : uint8_t { formulas, walks, trials };

@@ -10,20 +10,11 @@
 #include "compiler/csl/mir_passes.h"
 #include "compiler/frontend/frontend.h"
 #include "compiler/frontend/model_config.h"
+#include "tools/cli/copies.h"
 #include "tools/cli/tool.h"
 
 namespace cs {
 namespace {
-
-// The text of CompileOptions::copies.
-std::string copies_of_text(const std::string& text) {
-  if (text == "auto") return std::to_string(api::kAllCopies);
-  int copies = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), copies);
-  if (error == std::errc{} && end == text.data() + text.size() && copies >= 1 && copies <= kMostCopies) return text;
-  throw CLI::ValidationError("--copies",
-                             fmt::format("'{}' is neither auto nor a number from 1 to {}", text, kMostCopies));
-}
 
 void model_flags(CLI::App& app, Flags& f, api::CompileOptions& o) {
   app.add_option("--fabric", f.fabric, "Fabric to use, WxH (default: the machine's)");
@@ -59,7 +50,7 @@ void model_flags(CLI::App& app, Flags& f, api::CompileOptions& o) {
   app.add_option("--copies", o.copies,
                  "The network so many times side by side; the copies take the samples in turn. auto: as many as "
                  "host and fabric have room for")
-      ->transform(copies_of_text)
+      ->transform(cli::copies_of_text)
       ->option_text(fmt::format("N in [1 - {}] | auto", kMostCopies))
       ->default_str("1, or those of a plan")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);

@@ -44,6 +44,7 @@ std::vector<std::string> compile_command(const Job& job, const RunOptions& o, co
                                 "--no-baselines"};
   if (!job.policy.empty()) argv.insert(argv.end(), {"--autogen-policy", job.policy});
   if (!job.fabric.empty()) argv.insert(argv.end(), {"--fabric", job.fabric});
+  if (!job.copies.empty()) argv.insert(argv.end(), {"--copies", job.copies});
   for (const std::string& set : job.set) argv.insert(argv.end(), {"--set", set});
   for (const auto& [name, value] : job.dims)
     argv.insert(argv.end(), {"--dim", name + "=" + std::to_string(value)});
@@ -86,6 +87,9 @@ Figures figures_from(const json& stats, bool resident) {
   for (const json& k : stats.value("kernels", json::array()))
     if (resident) f.interval = std::max(f.interval, number(k, "cycles"));
   f.samples_per_second = number(stats, "samples_per_second");
+  f.roof = number(stats, "roof_cycles");
+  f.efficiency = number(stats, "efficiency");
+  f.copies = stats.value("copies", 1);
   std::set<int> colors;
   for (const json& k : stats.value("kernels", json::array())) {
     f.kernels += k.value("origin", "host") == "host" ? 0 : 1;
@@ -122,13 +126,21 @@ std::string host_reason(const json& stats) {
   return "no kernel";
 }
 
-// The interval that the compiler expects of the network.
-double estimated_interval(const std::string& compile_report) {
+json read_report(const std::string& out) {
   Diag diag;
-  const auto text = read_file(compile_report, diag);
-  const json report = json::parse(text.value_or(""), nullptr, false);
-  return report.is_object() && report.contains("estimate") ? number(report["estimate"], "interval_cycles")
-                                                           : 0;
+  const auto text = read_file(out + "/compile_report.json", diag);
+  return json::parse(text.value_or(""), nullptr, false);
+}
+
+// The interval that the compiler expects of the network.
+double estimated_interval(const json& report) {
+  return report.is_object() && report.contains("estimate") ? number(report["estimate"], "interval_cycles") : 0;
+}
+
+// Several copies of a network have an interval from four samples of each on.
+int samples_of_copies(const json& report, int iterations) {
+  const int copies = report.is_object() ? report.value("copies", 1) : 1;
+  return std::max(iterations, 4 * copies);
 }
 
 // The 16-bit words of an array in memory order.
@@ -244,13 +256,15 @@ Result run_job(const Job& given, const RunOptions& options) {
     result.message = describe_failure("cs-compile", compiled);
     return result;
   }
+  const json report = read_report(out);
+  if (!job.copies.empty()) job.iterations = samples_of_copies(report, job.iterations);
   const ChildResult simulated = run_child(simulate_command(job, options, out), options.timeout_seconds);
   result.seconds += simulated.seconds;
   const json stats = json::parse(simulated.out, nullptr, false);
   if (!stats.is_discarded() && stats.is_object())
     result.figures = figures_from(stats, job.kernel_case && job.kernel_case->resident);
   if (result.figures && job.network)
-    result.figures->estimated = estimated_interval(out + "/compile_report.json");
+    result.figures->estimated = estimated_interval(report);
   if (simulated.exit_code != 0)
     result.message = describe_failure("cs-sim", simulated);
   else if (!result.figures)

@@ -17,7 +17,10 @@ struct Figures {
   std::string origins;      // "handwritten 7, autogen 6, host 0" over the operators
   int host_operators = 0;   // computed by the host
   double measured = 0;      // `measure`, where it is not one of these; else 0
-  double estimated = 0;     // interval that the compiler expects; of rows of networks
+  double estimated = 0;     // interval that the compiler expects; of rows of networks, as the next three
+  double roof = 0;          // cycles per sample that no program beats on the wafer
+  double efficiency = 0;    // roof over interval
+  int copies = 1;           // of the network (--copies)
   bool operator==(const Figures&) const = default;
 };
 

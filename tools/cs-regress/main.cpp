@@ -13,6 +13,7 @@
 #include "runtime/support/progress.h"
 #include "tools/cli/tool.h"
 #include "tools/cli/child_process.h"
+#include "tools/cli/copies.h"
 #include "tools/cs-regress/classes.h"
 #include "tools/cs-regress/corpus.h"
 #include "tools/cs-regress/golden.h"
@@ -34,7 +35,7 @@ namespace {
 
 struct Options {
   std::string suite, onnx, golden, kgraph, corpus, group, sources,
-      machine = "wse2", policy = "medium", work, dtype = "all", use_autogen = "off", paint, table, html;
+      machine = "wse2", policy = "medium", copies, work, dtype = "all", use_autogen = "off", paint, table, html;
   int64_t moves = 0;
   bool update = false, json = false, policies = false;
   int threads = 0;
@@ -232,7 +233,9 @@ std::optional<Work> collect(const Options& o, Diag& diag) {
     diag.error_at(o.suite, "all rows need checkouts", "give their folder by --sources");
     return std::nullopt;
   }
-  if (o.suite.empty()) return work;
+  for (Job& j : work.jobs)
+    if (!j.is_layout() && !j.kernel_case) j.copies = o.copies;
+  if (o.suite.empty() || !o.copies.empty()) return work;
   work.table_file = table_path(o.suite);
   auto table = read_table(work.table_file, diag);
   if (!table) return std::nullopt;
@@ -292,6 +295,8 @@ int run(const Options& o, cli::Reply& reply) {
   const bool suite = !o.suite.empty() && o.corpus.empty();  // --corpus: another list of programs
   if (suite + !o.onnx.empty() + !o.golden.empty() + !o.kgraph.empty() + !o.corpus.empty() != 1)
     throw cli::Usage{"give one of SUITE, --onnx DIR, --golden DIR, --kgraph DIR and --corpus DIR"};
+  if (!o.copies.empty() && (!suite || o.update || o.policies))
+    throw cli::Usage{"--copies takes a SUITE, and has no table to compare with or to update"};
   if (o.policies && (!suite || o.update)) throw cli::Usage{"--policies takes a SUITE, and has no table to update"};
   reply.show_progress();
   Diag diag;
@@ -383,6 +388,10 @@ int main(int argc, char** argv) {
   app.add_option("-j,--threads", o.threads, "jobs at a time; 0: one per core")->capture_default_str();
   app.add_option("--timeout", o.timeout, "seconds per tool run")->capture_default_str();
   app.add_option("--seed", o.seed, "--kgraph: of the placer; rows of suites fix their own inputs");
+  app.add_option("--copies", o.copies,
+                 "SUITE: its models in so many copies beside each other, or auto: as many as host and fabric have room "
+                 "for; at least four samples for each")
+      ->check([](const std::string& text) { return cs::cli::copies_of_text(text), std::string(); });
   app.add_flag("--policies", o.policies,
                "SUITE: its models under every policy, at the host's costs and at ten times them; a row fails where "
                "medium is not the fastest, within 2 %");

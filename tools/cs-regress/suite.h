@@ -73,6 +73,7 @@ struct Job {
   int iterations = 0;                                 // of cs-sim; 0: what the inputs hold
   double baseline_interval = 0;                       // cycles; 0: none, the build of then could not run it
   bool network = false, joins = false;                // a row of the table of networks; one that branches
+  std::string copies;                                 // --copies of cs-compile; empty: not given
   std::vector<std::pair<std::string, int64_t>> dims;  // values of symbolic dimensions
   std::vector<std::string> allow;
   std::optional<Expectation> expect;

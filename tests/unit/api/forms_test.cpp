@@ -40,6 +40,16 @@ TEST(Forms, AnEarlierFirstSampleIsWhatItIsTakenFor) {
             "itself, both tried out");
 }
 
+// Kernels of the library, one for every operator, on fewer PEs: 364 * 1.02 = 371.3 is before 375, not before 371.
+TEST(Forms, FewerPesAndAnEarlierFirstSampleAreWorthMoreKernels) {
+  const auto form_of = [](int64_t pes, double first) {
+    return choose_form({{Form::joined, {1, 1, Trial{58, first}, 160}}, {Form::library, {1, 1, Trial{58, 364}, pes}}}).form;
+  };
+  EXPECT_EQ(form_of(90, 375), Form::library);
+  EXPECT_EQ(form_of(90, 371), Form::joined);
+  EXPECT_EQ(form_of(160, 375), Form::joined);
+}
+
 // 5 % of the interval are worth 9 % of the first sample (0.95^2 * 1.09 = 0.984), not 10 % (0.993: less than 1 % is
 // left); and nothing is worth more than 20 % of it.
 TEST(Forms, AFirstSampleThatIsLateCounts) {

@@ -157,12 +157,16 @@ TEST(Decompose, PartsWithoutRoutesBecomeOneKernelAgain) {
 }
 
 // The library has a relu and the host the rest: a relu alone between two operators of the host has the shortest way to
-// join them, two in a row are kept for the next time, and a network that is in one piece stays where it is.
+// The library has a relu, and the host has the rest: of the kernels between its operators those alone join them.
 TEST(Fallbacks, KernelsBetweenOperatorsOfTheHostJoinThemWhereStreamsHaveNoWay) {
-  const std::string text =
-      "inputs:\n  - {name: x, type: \"f32[8]\"}\nnodes:\n  - {name: a, op: relu, inputs: [x]}\n"
-      "  - {name: h, op: tanh, inputs: [a]}\n  - {name: b, op: relu, inputs: [h]}\n  - {name: c, op: relu, inputs: [b]}\n"
-      "  - {name: i, op: tanh, inputs: [c]}\n  - {name: d, op: relu, inputs: [i]}\noutputs: [d]\n";
+  std::string text = "inputs:\n  - {name: x, type: \"f32[8]\"}\nnodes:\n";
+  std::string last = "x";
+  for (const auto& [name, op] : {std::pair("a", "relu"), std::pair("h", "tanh"), std::pair("b", "relu"),
+                                 std::pair("c", "relu"), std::pair("i", "tanh"), std::pair("d", "relu")}) {
+    text += fmt::format("  - {{name: {}, op: {}, inputs: [{}]}}\n", name, op, last);
+    last = name;
+  }
+  text += "outputs: [d]\n";
   Fallbacks fallbacks;
   const auto on_host = [&] {
     Bench s(text, Policy::disabled);
