@@ -1,3 +1,4 @@
+// One text for all tools that take it.
 #include "tools/cli/copies.h"
 
 #include <CLI/CLI.hpp>

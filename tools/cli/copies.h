@@ -5,8 +5,8 @@
 
 namespace cs::cli {
 
-// A transform for CLI::App::add_option: a number from 1 to kMostCopies as it is, `auto` as 0. Everything else is an error
-// of the command line.
+// A transform for CLI::App::add_option: a number from 1 to kMostCopies as it is, `auto` as 0. Everything else is an
+// error of the command line.
 std::string copies_of_text(const std::string&);
 
 }  // namespace cs::cli

@@ -43,7 +43,8 @@ TEST(Forms, AnEarlierFirstSampleIsWhatItIsTakenFor) {
 // Kernels of the library, one for every operator, on fewer PEs: 364 * 1.02 = 371.3 is before 375, not before 371.
 TEST(Forms, FewerPesAndAnEarlierFirstSampleAreWorthMoreKernels) {
   const auto form_of = [](int64_t pes, double first) {
-    return choose_form({{Form::joined, {1, 1, Trial{58, first}, 160}}, {Form::library, {1, 1, Trial{58, 364}, pes}}}).form;
+    const FormCycles joined{1, 1, Trial{58, first}, 160}, library{1, 1, Trial{58, 364}, pes};
+    return choose_form({{Form::joined, joined}, {Form::library, library}}).form;
   };
   EXPECT_EQ(form_of(90, 375), Form::library);
   EXPECT_EQ(form_of(90, 371), Form::joined);
