@@ -24,7 +24,10 @@ using autogen::StatementCosts;
 using autogen::Walk;
 
 constexpr double kRunCycles = 40;        // of a PE between two runs that it keeps or sends
-constexpr double kTurnCycles = 5;        // between the last word of a collector and the next one's first
+// Between the last word of a collector and the next one's first: where both have their words before their turn comes 1
+// (of seven cuts of convolutions 1.0 to 1.7), where the next one still waits for its row's some more. Rectangles are
+// chosen as if all did.
+constexpr double kTurnCycles = 5, kTurnReady = 1;
 constexpr double kCollectorCycles = 53;  // of a collector itself for a turn, beside the words
 constexpr double kFeederCycles = 250;    // of a feeder for a run and the gap behind it
 constexpr double kShared = 0.5;   // of the results' words that a stream waits for where it shares their links
@@ -343,9 +346,9 @@ double waiting(const Region& r, const RegionCut& cut, const Busiest& b, double i
   return cut.w() * cut.h() == 1 ? own : std::max(own, (b.span + stops + between * out) / 2);
 }
 
-// `turns`: of all collectors.
+// `turns`: of all collectors, and the cycles of one.
 RegionPlan plan_with(const Region& r, const RegionCut& cut, const Busiest& b, Coming coming, double stops,
-                     double shared, double turns) {
+                     double shared, double turns, double turn_cycles) {
   RegionPlan p;
   p.cut = cut;
   p.plan.cut.w = cut.w();
@@ -355,7 +358,7 @@ RegionPlan plan_with(const Region& r, const RegionCut& cut, const Busiest& b, Co
   const double out = double(r.words_out()), in = stops + cycles_in(r, coming);
   const double sending = std::max(out, (out + kCollectorCycles * turns) / cut.h());
   p.plan.interval_cycles = std::max({b.compute + waiting(r, cut, b, in, stops, shared, sending) + b.overhead,
-                                     in, sending, out + kTurnCycles * turns});
+                                     in, sending, out + turn_cycles * turns});
   p.plan.latency_cycles = in + b.compute + out + b.overhead + b.runs_out * p.plan.cut.w;
   return p;
 }
@@ -368,7 +371,7 @@ RegionPlan plan_unlaid(const Region& r, const RegionCut& cut, StatementCosts& co
   Busiest b = Busy(r, cut, coming, row_streams(r, cut, kept), kept, costs).run(Look::few);
   b.in_steps = false;
   return plan_with(r, cut, b, coming, kRunCycles * std::accumulate(b.gaps_in.begin(), b.gaps_in.end(), 0.0),
-                   0, 0);
+                   0, 0, kTurnCycles);
 }
 
 RegionPlan plan_cut(const Region& r, const RegionCut& cut, StatementCosts& costs, Look look,
@@ -385,7 +388,8 @@ RegionPlan plan_cut(const Region& r, const RegionCut& cut, StatementCosts& costs
   // While a PE waits others send over the same links. In some row results leave at any time, by the links
   // that bring it its part of the operands.
   const double shared = std::min(b.span + stops, out) / cut.h() * (1 - 1 / double(cut.w()));
-  RegionPlan p = plan_with(r, cut, b, coming_to(cut), stops, kShared * shared, collector_turns(r, cut));
+  RegionPlan p = plan_with(r, cut, b, coming_to(cut), stops, kShared * shared, collector_turns(r, cut),
+                           measured != nullptr ? kTurnReady : kTurnCycles);
   const double links = out / cut.h() + words_of(row) + b.runs_out * cut.w();
   p.plan.interval_cycles = std::max({p.plan.interval_cycles, links, feeder_cycles(runs)});
   // Rectangles are chosen as if streams came one behind the other, as they do where a network waits for
