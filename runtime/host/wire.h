@@ -57,6 +57,7 @@ class Writer {
   size_t size() const { return bytes_.size(); }
   std::string take() { return std::move(bytes_); }
   std::string& bytes() { return bytes_; }
+  const std::string& bytes() const { return bytes_; }
 
  private:
   std::string bytes_;

@@ -82,18 +82,19 @@ bool write_parts(const std::string& file, const std::function<bool(const FolderW
   return error == 0 || cannot_write(path, error, diag);
 }
 
-bool write_plain(const std::string& file, std::string_view bytes, const std::string& path, Diag& diag) {
-  return write_parts(file, [&](const FolderWriter::Take& take) { return take(bytes); }, path, diag);
-}
-
 }  // namespace
 
 bool write_file_atomic(const std::string& path, std::string_view bytes, Diag& diag) {
+  return write_file_atomic(path, [&](const FolderWriter::Take& take) { return take(bytes); }, diag);
+}
+
+bool write_file_atomic(const std::string& path, const std::function<bool(const FolderWriter::Take&)>& source,
+                       Diag& diag) {
   std::error_code ec;
   const bool device = fs::exists(path, ec) && !fs::is_regular_file(path, ec);  // /dev/stdout
-  if (device) return write_plain(path, bytes, path, diag);
+  if (device) return write_parts(path, source, path, diag);
   Temporary temporary(path);
-  if (!write_plain(temporary.path(), bytes, path, diag)) return false;
+  if (!write_parts(temporary.path(), source, path, diag)) return false;
   std::string why;
   if (temporary.put_in_place(why)) return true;
   diag.error_at(path, "cannot be written: " + why);

@@ -42,6 +42,9 @@ class FolderWriter {
   bool valid_ = false, committed_ = false;
 };
 
+// As the other one, with bytes that come one part after another.
+bool write_file_atomic(const std::string& path, const std::function<bool(const FolderWriter::Take&)>& source, Diag&);
+
 // Content hashes (XXH3, 64 bits); stable over machines and versions of the tools.
 uint64_t hash_bytes(std::string_view bytes);
 std::string hash_text(std::string_view bytes);   // 16 hexadecimal digits

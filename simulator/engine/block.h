@@ -172,6 +172,8 @@ class Block {
   bool watch_fired = false;
 
  private:
+  template <class A>
+  friend class StateWalk;  // checkpoint.cpp
   struct Candidate {
     uint32_t lane;
     PortSet tx;

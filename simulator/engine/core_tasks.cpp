@@ -256,7 +256,9 @@ void Core::sleep() {
     if (task != kNever) {
       next = std::min(next, std::max(task, now_ + 1));
       const Machine::Core& core = world_.machine.core;
-      bool soon = task <= now_ + Cycle(core.task_start_cycles + core.task_switch_cycles);
+      // From the last cycle in which it did something, not from this look: it may have run ahead.
+      const Cycle since = std::max(now_, pe_.accounted == 0 ? 0 : pe_.accounted - 1);
+      const bool soon = task <= since + Cycle(core.task_start_cycles + core.task_switch_cycles);
       if (soon || why < 0) why = soon ? int(Stall::dispatch) : -1;
       if (soon) thread = queue = -1;
     }

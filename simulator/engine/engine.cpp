@@ -81,6 +81,8 @@ bool Engine::load(const Program& program, std::span<const uint8_t> weights, Diag
 
 const Program& Engine::program() const { return impl_->world.program; }
 const Machine& Engine::machine() const { return impl_->world.machine; }
+std::span<const uint8_t> Engine::weights() const { return impl_->world.weights; }
+const EngineOptions& Engine::options() const { return impl_->options; }
 Cycle Engine::now() const { return impl_->now; }
 Cycle Engine::next_event() const { return impl_->faulted ? kNever : impl_->next_event(); }
 void Engine::step(Cycle to, bool past_end, Cycle unseen) { impl_->step(to, past_end, unseen); }

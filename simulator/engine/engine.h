@@ -25,6 +25,9 @@
 
 namespace cs::sim {
 
+class StateReader;
+class StateWriter;
+
 struct EngineOptions {
   int block_width = 32, block_height = 32;
   int threads = 1;
@@ -54,6 +57,8 @@ class Engine {
   bool load(const Program&, std::span<const uint8_t> weights, Diag&);
   const Program& program() const;
   const Machine& machine() const;
+  std::span<const uint8_t> weights() const;
+  const EngineOptions& options() const;
 
   // ---- time
   Cycle now() const;         // everything before this cycle has happened
@@ -72,6 +77,14 @@ class Engine {
   bool faulted() const;
   const RunStatus& fault() const;                    // fault name, cycle, PE, source line
   uint64_t allowed(const std::string& fault) const;  // how often it happened and was let pass
+
+  // ---- checkpoints (simulation_file.h makes files of them)
+  // All of the state between two cycles, the host's side of ports and launches included; the same simulation goes on
+  // from it, whatever the block size and the number of threads. Not after a fault.
+  void save(StateWriter&) const;
+  // Of an engine that has loaded the same Program and done nothing else. False: what was read is no such state, and the
+  // engine cannot be used.
+  bool restore(StateReader&);
 
   // ---- blocks, for the SystemC shell
   int block_columns() const;

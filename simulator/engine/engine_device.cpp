@@ -19,7 +19,7 @@ EngineDevice::EngineDevice(const Machine& machine, EngineDeviceOptions options)
 bool EngineDevice::load(const Program& program, std::span<const uint8_t> weights, Diag& diag) {
   if (!engine_.load(program, weights, diag)) return false;
   watches_.assign(program.ports.size(), 0);
-  start_ = std::chrono::steady_clock::now();
+  start_ = last_checkpoint_ = std::chrono::steady_clock::now();
   loaded_ = true;
   return true;
 }
@@ -91,6 +91,29 @@ bool EngineDevice::out_of_time() {
   return timed_out_;
 }
 
+bool EngineDevice::checkpoint_due() const {
+  const CheckpointTimes& times = options_.checkpoints;
+  if (!times.make || engine_.faulted()) return false;
+  if (engine_.now() >= times.at) return true;
+  return times.every_seconds > 0 && engine_.now() != last_checkpoint_cycle_ &&
+         std::chrono::duration<double>(std::chrono::steady_clock::now() - last_checkpoint_).count() >
+             times.every_seconds;
+}
+
+void EngineDevice::skip_checkpoints(Cycle up_to) {
+  CheckpointTimes& times = options_.checkpoints;
+  if (times.at > up_to) return;
+  times.at = times.every == 0 ? kNever : times.at + ((up_to - times.at) / times.every + 1) * times.every;
+}
+
+void EngineDevice::make_checkpoint() {
+  CheckpointTimes& times = options_.checkpoints;
+  times.make();
+  last_checkpoint_ = std::chrono::steady_clock::now();
+  last_checkpoint_cycle_ = engine_.now();
+  skip_checkpoints(engine_.now());
+}
+
 // The engine stops by itself in the very cycle of these events, so the shell need not look after every cycle.
 void EngineDevice::arm(const RunUntil& u) {
   engine_.watch_commands(u.commands_done);
@@ -148,9 +171,16 @@ RunStatus EngineDevice::run(const RunUntil& u) {
   request.every_cycle = both;
   request.stop = [&] {
     if (options_.progress) options_.progress(engine_.now());
-    return condition_holds(u) || out_of_time();
+    return condition_holds(u) || out_of_time() || checkpoint_due();
   };
-  advance(request);
+  // Cores run ahead up to the next checkpoint, and stand where the clock stands when it is made.
+  const Cycle limit = request.limit;
+  for (;;) {
+    request.limit = std::min(limit, options_.checkpoints.at);
+    advance(request);
+    if (!checkpoint_due()) break;
+    make_checkpoint();
+  }
   RunStatus status = judge(u);
   if (u.list_leftovers && status.fault.empty()) status.message = leftovers();
   return status;

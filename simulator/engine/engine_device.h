@@ -14,12 +14,20 @@
 
 namespace cs::sim {
 
+// When a checkpoint is made while the device runs. `make` is called between two cycles.
+struct CheckpointTimes {
+  Cycle at = kNever, every = 0;  // the first one, and cycles from one to the next; 0: no other
+  double every_seconds = 0;      // of the simulating computer, beside those; 0: none
+  std::function<void()> make;
+};
+
 struct EngineDeviceOptions {
   EngineOptions engine;
   Cycle max_cycles = kNever;
   double max_seconds = 0;  // of the simulating computer; 0: no limit
   const std::atomic<bool>* interrupted = nullptr;
   std::function<void(Cycle)> progress;  // called every few milliseconds
+  CheckpointTimes checkpoints;
 };
 
 class EngineDevice : public Device {
@@ -53,6 +61,10 @@ class EngineDevice : public Device {
   std::vector<std::vector<uint32_t>> take_streamed(uint8_t color, Rect pes) override;
   RunStatus run(const RunUntil&) override;
 
+  // No checkpoint is made any more; none up to this cycle.
+  void end_checkpoints() { options_.checkpoints = {}; }
+  void skip_checkpoints(Cycle up_to);
+
   Engine& engine() { return engine_; }
   // What is left in lanes and queues when nothing moves any more; empty if there is nothing, or something
   // still moves.
@@ -71,6 +83,8 @@ class EngineDevice : public Device {
  private:
   bool condition_holds(const RunUntil&) const;
   bool out_of_time();
+  bool checkpoint_due() const;
+  void make_checkpoint();
   void arm(const RunUntil&);
   RunStatus judge(const RunUntil&);
 
@@ -79,7 +93,8 @@ class EngineDevice : public Device {
   Engine engine_;
   bool loaded_ = false;
   std::vector<size_t> watches_;  // by port, 0: none
-  std::chrono::steady_clock::time_point start_;
+  std::chrono::steady_clock::time_point start_, last_checkpoint_;
+  Cycle last_checkpoint_cycle_ = kNever;
   bool timed_out_ = false;
 };
 

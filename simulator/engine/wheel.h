@@ -45,6 +45,13 @@ class WheelClock {
   static_assert(kSpan == 64 || (kSpan < 32 && (kSpan & (kSpan - 1)) == 0));
   static bool later(const Far& a, const Far& b) { return a > b; }
 
+  // The cycle that a near place stands for.
+  Cycle cycle_of(size_t slot) const { return base_ + (Cycle(slot) + kSpan - base_ % kSpan) % kSpan; }
+  template <class F>
+  void each_far(F&& f) const {
+    for (const auto& [at, item] : far_) f(at, item);
+  }
+
   bool is_near(Cycle at) const {
     assert(at >= base_);
     return at - base_ < kSpan;
@@ -93,6 +100,14 @@ class TimeWheel : public WheelClock<64> {
     std::sort(current_.begin(), current_.end());
     current_.erase(std::unique(current_.begin(), current_.end()), current_.end());
     return current_;
+  }
+
+  // f(cycle, item) of all that is in it, in no order.
+  template <class F>
+  void for_each(F&& f) const {
+    for (size_t slot = 0; slot < buckets_.size(); ++slot)
+      for (uint32_t item : buckets_[slot]) f(cycle_of(slot), item);
+    each_far(f);
   }
 
  private:
@@ -146,6 +161,16 @@ class IndexWheel : public WheelClock<kSpan> {
       }
     }
     return {due_.get(), n};
+  }
+
+  // As TimeWheel::for_each.
+  template <class F>
+  void for_each(F&& f) const {
+    for (size_t slot = 0; slot < kSpan; ++slot)
+      for (size_t word = 0; word < words_; ++word)
+        for (uint64_t rest = bits_[slot * words_ + word]; rest != 0; rest &= rest - 1)
+          f(this->cycle_of(slot), uint32_t(word * 64) + uint32_t(std::countr_zero(rest)));
+    this->each_far(f);
   }
 
  private:

@@ -53,6 +53,11 @@ class Unwritten {
   void mark(int64_t low, int64_t high);  // [low, high) is written
   uint64_t bytes() const { return bits_.capacity() * sizeof(uint64_t); }
   bool touches(int64_t low, int64_t high) const { return low < int64_t(high_) && high > int64_t(low_); }
+  // All of it, for a checkpoint.
+  template <class F>
+  void fields(F&& f) {
+    f(bits_, low_, high_);
+  }
 
  private:
   std::vector<uint64_t> bits_;

@@ -14,10 +14,6 @@
 namespace cs {
 namespace {
 
-struct LaterOptions {  // accepted by name, so that the message can say more than "unknown option"
-  std::string checkpoint, restore;
-};
-
 const std::vector<std::string> kFaults = {"out-of-bounds",  "uninitialised-read",  "colour-conflict",
                                           "queue-conflict", "leftover-wavelets",   "deadlock",
                                           "timeout",        "illegal-instruction", "unimplemented"};
@@ -41,19 +37,19 @@ bool parse_block(SimOptions& o) {
 }
 
 // What is wrong with the options beyond their syntax; empty if nothing.
-std::string usage_problem(SimOptions& o, const LaterOptions& later) {
+std::string usage_problem(SimOptions& o) {
   if (o.model != "engine" && o.model != "structural")
     return "--model: unknown model '" + o.model + "'" + cli::did_you_mean(o.model, {"engine", "structural"});
   if (o.model == "structural")
     if (const std::string beyond = beyond_the_structural_model(o); !beyond.empty()) return beyond;
-  if (!later.checkpoint.empty()) return "--checkpoint is not available in this version";
-  if (!later.restore.empty()) return "--restore is not available in this version";
   if (!o.data.empty() && !o.inputs.empty())
     return "--data and --inputs are both what goes in: a program that trains takes --data";
   if (o.serve &&
       (!o.launch.empty() || !o.inputs.empty() || !o.outputs.empty() || !o.against.empty() || o.json))
     return "--serve takes its data from the process that started it: no --launch, --inputs, --outputs, "
            "--against or --json";
+  if (o.serve && (!o.checkpoint.empty() || !o.restore.empty()))
+    return "--serve: the process that drives the run is no part of a checkpoint: no --checkpoint or --restore";
   if (!parse_block(o)) return "--block must be WxH with numbers from 1 to 4096, got '" + o.block + "'";
   for (const std::string& fault : o.allow) {
     if (!contains(kFaults, fault)) {
@@ -65,7 +61,7 @@ std::string usage_problem(SimOptions& o, const LaterOptions& later) {
   return "";
 }
 
-void add_options(CLI::App& app, SimOptions& o, LaterOptions& later) {
+void add_options(CLI::App& app, SimOptions& o) {
   app.add_option("OUT", o.program, "folder of the compiled program")->required();
   app.add_option("--inputs", o.inputs, "npz with the inputs; without it seeded random ones")->group("Data");
   app.add_option("--expect", o.expect, "npz with expected outputs; exit code 4 if they differ")
@@ -173,8 +169,18 @@ void add_options(CLI::App& app, SimOptions& o, LaterOptions& later) {
                  "slow; same values and cycles, --trace vcd=FILE has every signal, no reports")
       ->capture_default_str()
       ->group("Simulation");
-  app.add_option("--checkpoint", later.checkpoint, "not available in this version")->group("");
-  app.add_option("--restore", later.restore, "not available in this version")->group("");
+  app.add_option("--checkpoint", o.checkpoint,
+                 "FILE[@CYCLE]: write the simulation to this file, to go on with it later: at this cycle, or wherever\n"
+                 "the run is stopped (Ctrl-C, --max-cycles, --max-seconds)")
+      ->group("Simulation");
+  app.add_option("--checkpoint-every", o.checkpoint_every,
+                 "N or Ns: write it every so many cycles or seconds as well, over the one before")
+      ->needs("--checkpoint")
+      ->group("Simulation");
+  app.add_option("--restore", o.restore,
+                 "go on with the simulation of this file, with the same program and inputs; --block and --threads may\n"
+                 "be others")
+      ->group("Simulation");
   app.add_flag("--serve", o.serve,
                "be the device of another process: frames on stdin and stdout until stdin closes")
       ->group("Simulation");
@@ -186,7 +192,6 @@ void add_options(CLI::App& app, SimOptions& o, LaterOptions& later) {
 
 int main(int argc, char** argv) {
   cs::SimOptions o;
-  cs::LaterOptions later;
   CLI::App app{
       "cs-sim: run a compiled program on a simulated wafer\n\n"
       "Examples:\n"
@@ -197,17 +202,19 @@ int main(int argc, char** argv) {
       "training\n"
       "  cs-sim kernel.csp --launch run --outputs out.npz       a CSL program without a host part\n"
       "  cs-sim kernel.csp --launch run --model structural --trace vcd=run.vcd     every signal of a small fabric\n"
+      "  cs-sim net.csp --checkpoint net.wsim --max-seconds 3600      an hour of it; the rest, on any computer:\n"
+      "  cs-sim net.csp --restore net.wsim\n"
       "  cs-sim net.csp --set machine.router.hop_cycles=4 --on-other-machine\n"
       "                                                         the same code on slower links\n\n"
       "Exit codes: 0 ok, 1 input error, 2 usage, 3 the simulated program failed, 4 results differ, 70 "
       "internal error,\n"
       "130 interrupted"};
-  cs::add_options(app, o, later);
+  cs::add_options(app, o);
   std::string command = "cs-sim";
   for (int i = 1; i < argc; ++i) command += std::string(" ") + argv[i];
   cs::cli::Reply reply("cs-sim");
   return cs::cli::run_tool(reply, app, argc, argv, cs::cli::Interrupt::asked, [&] {
-    if (const std::string problem = cs::usage_problem(o, later); !problem.empty()) throw cs::cli::Usage{problem};
+    if (const std::string problem = cs::usage_problem(o); !problem.empty()) throw cs::cli::Usage{problem};
     // A run that another cs-sim waits for ends with it, however that ends.
     if (o.child) prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (o.model == "structural") return cs::simulate_structurally(o, reply);

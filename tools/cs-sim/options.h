@@ -33,6 +33,7 @@ struct SimOptions {
   std::string block = "32x32";
   int block_width = 32, block_height = 32;
   int threads = 1;
+  std::string checkpoint, checkpoint_every, restore;  // of the simulation
   std::vector<std::string> set, allow;
   bool on_other_machine = false;
   uint64_t seed = 0;

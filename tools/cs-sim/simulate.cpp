@@ -1,9 +1,6 @@
 // The steps of a simulation, in order:
-//   1. load program, machine, inputs     2. run (traces and timeline listen)      3. leftover wavelets,
-//   allowed faults
-//   4. outputs and check                 5. figures: this run, one sample alone   6. baselines and --against
-//   (children)
-//   7. report files, summary or JSON
+//   1. load program, machine, inputs   2. run (traces, timeline listen)   3. leftover wavelets, allowed faults
+//   4. outputs, check   5. figures: this run, one sample alone   6. baselines, --against (children)   7. files, summary
 #include "tools/cs-sim/print_log.h"
 #include "tools/cs-sim/simulate.h"
 
@@ -33,6 +30,7 @@
 #include "tools/cs-sim/against.h"
 #include "tools/cs-sim/baselines.h"
 #include "tools/cs-sim/check.h"
+#include "tools/cs-sim/checkpoint.h"
 #include "tools/cs-sim/child.h"
 #include "tools/cs-sim/evaluation.h"
 #include "tools/cs-sim/launch_run.h"
@@ -52,7 +50,8 @@ constexpr int kReportSamples = 8;
 class Simulation {
  public:
   Simulation(const SimOptions& o, const std::string& command, cli::Reply& reply)
-      : o_(o), command_(command), reply_(reply), traces_(o, usage_error_), print_(o.print) {}
+      : o_(o), command_(command), reply_(reply), traces_(o, usage_error_), print_(o.print),
+        checkpoints_(o, usage_error_) {}
 
   int run() {
     if (usage_error_.empty()) usage_error_ = check_state_options(o_);
@@ -60,7 +59,7 @@ class Simulation {
     reply_.show_progress(o_.quiet);
     const auto start = std::chrono::steady_clock::now();
     const bool ran = load() && build_device() && run_program();
-    if (!ran) {
+    if (!checkpoints_.finish(diag_) || !ran) {
       // The trace up to there is what one needs then.
       if (device_ && write_traces() && !o_.quiet) std::cerr << notes_;
       return fail();
@@ -74,7 +73,7 @@ class Simulation {
     if (ended_well() && (!add_other_runs() || cli::interrupted())) return fail();
     if (network_) sim::add_training(report_, device_->engine());
     reply_.end_progress();
-    const int code = exit_code();
+    const int code = checkpoints_.exit_code(exit_code(), reply_);
     if (!o_.report.empty() && !write_report(o_, record(code), report_, diag_)) return fail();
     print();
     return code;
@@ -113,6 +112,7 @@ class Simulation {
   std::string usage_error_;
   Traces traces_;
   PrintLog print_;
+  SimulationCheckpoints checkpoints_;
   Diag diag_;
   LoadedProgram loaded_;
   Machine machine_;
@@ -120,6 +120,7 @@ class Simulation {
   std::vector<bool> evaluates_;  // each step: whether it trains nothing
   std::optional<std::vector<NamedArray>> expected_;
   std::unique_ptr<SimDevice> device_;
+  Device* host_device_ = nullptr;  // the same as the host's side of the run sees it
   std::unique_ptr<sim::TimelineSampler> sampler_;
   std::unique_ptr<sim::WaitTracker> tracker_;
   std::unique_ptr<sim::Profile> profile_;
@@ -197,19 +198,23 @@ bool Simulation::build_device() {
     if (has_states(*loaded_.program.host)) progress_.follow(loss_port(loaded_.program));
   }
   options.progress = [this](Cycle now) { progress_(*device_, now); };
-  if (!o_.report.empty() && !o_.no_waits && is_model()) {
+  // What is counted event by event begins with the first cycle or not at all.
+  const bool waits = !o_.report.empty() && !o_.no_waits && o_.restore.empty();
+  if (waits && is_model()) {
     tracker_ = std::make_unique<sim::WaitTracker>(loaded_.program, machine_);
     traces_.add(tracker_.get());
   }
-  if (!o_.report.empty() && !o_.no_waits && (!is_model() || has_copies(*loaded_.program.host))) {
+  if (waits && (!is_model() || has_copies(*loaded_.program.host))) {
     profile_ = std::make_unique<sim::Profile>(loaded_.program);
     traces_.add(profile_.get());
   }
+  checkpoints_.prepare(options);
   device_ = std::make_unique<SimDevice>(machine_, options);
   device_->engine().set_trace(traces_.sink());
   device_->engine().set_print(print_.sink());
-  if (!device_->load(loaded_.program, loaded_.weights, diag_)) return false;
-  if (!o_.report.empty()) {
+  if (device_->load(loaded_.program, loaded_.weights, diag_)) host_device_ = checkpoints_.start(*device_, diag_);
+  if (host_device_ == nullptr) return false;
+  if (!o_.report.empty() && o_.restore.empty()) {
     sampler_ = std::make_unique<sim::TimelineSampler>(device_->engine());
     traces_.attach(device_->shell(), device_->engine(), sampler_->first(), [this] { return sampler_->sample(); });
   } else {
@@ -224,7 +229,7 @@ bool Simulation::run_network() {
                                 .steps_before = checkpoint_.steps,
                                 .evaluates = evaluates_,
                                 .evaluation = &evaluation_};
-  network_ = run_model(*device_, loaded_.weights, inputs_, options, diag_);
+  network_ = run_model(*host_device_, loaded_.weights, inputs_, options, diag_);
   if (network_) status_ = network_->status;
   return network_.has_value();
 }
@@ -233,7 +238,7 @@ bool Simulation::run_exports() {
   const Cycle limit = o_.max_cycles > 0 ? o_.max_cycles : kNever;
   const auto launches = read_launches(o_.launch, diag_);
   if (!launches) return false;
-  launches_ = run_launches(*device_, *launches, std::max(1, iterations()), inputs_, limit, diag_);
+  launches_ = run_launches(*host_device_, *launches, std::max(1, iterations()), inputs_, limit, diag_);
   if (!launches_) return false;
   status_ = launches_->status;
   if (const std::string functions = launchable(loaded_.program);
@@ -382,7 +387,7 @@ void Simulation::print() const {
     reply_.text(o_.quiet ? sim::one_line(report_) : sim::summary(report_));
   std::ostream& talk = o_.json ? std::cerr : std::cout;
   if (o_.quiet) return;
-  talk << notes_;
+  talk << notes_ << checkpoints_.note();
   if (!o_.report.empty()) talk << "report: " << o_.report << "/report.html\n";
 }
 

@@ -186,6 +186,8 @@ std::string beyond_the_structural_model(const SimOptions& o) {
       {!o.state.empty(), "--state"},
       {!o.allow.empty(), "--allow"},
       {o.serve, "--serve"},
+      {!o.checkpoint.empty(), "--checkpoint"},
+      {!o.restore.empty(), "--restore"},
       {o.max_seconds > 0, "--max-seconds"},
       {!o.trace_region.empty(), "--trace-region"},
       {!o.trace_window.empty(), "--trace-window"},

@@ -3,6 +3,7 @@
 
 #include "tests/csl/feature_programs.h"
 #include "tests/unit/structural/outcome.h"
+#include "tests/unit/structural/stopped_run.h"
 
 namespace cs::csl::test {
 namespace {
@@ -49,6 +50,22 @@ TEST_P(Features, agree) {
     const sim::HostProgram host = host_program(feature, *program, options.fp16);
     EXPECT_EQ(sim::compare({machine, *program, {}, host}), "") << "level " << level;
   }
+}
+
+// From checkpoints at random cycles, in blocks of other sizes.
+TEST_P(Features, go_on_from_checkpoints) {
+  FeatureProgram feature(GetParam());
+  feature.load_files();
+  if (!feature.all("error").empty()) GTEST_SKIP() << "it must not compile";
+  const Machine machine = feature.machine();
+  const CslOptions options = feature.options(2);
+  Diag diag;
+  const auto program = compile_csl(options, machine, diag);
+  ASSERT_TRUE(program.has_value()) << diag.to_string();
+  int stops = 0;
+  EXPECT_EQ(sim::go_on({machine, *program, {}, host_program(feature, *program, options.fp16)},
+                       uint32_t(std::hash<std::string>{}(GetParam().name)), stops),
+            "");
 }
 
 INSTANTIATE_TEST_SUITE_P(Csl, Features, ::testing::ValuesIn(all_cases()), test_name);
