@@ -24,9 +24,8 @@ using autogen::StatementCosts;
 using autogen::Walk;
 
 constexpr double kRunCycles = 40;        // of a PE between two runs that it keeps or sends
-// Between the last word of a collector and the next one's first: where both have their words before their turn comes 1
-// (of seven cuts of convolutions 1.0 to 1.7), where the next one still waits for its row's some more. Rectangles are
-// chosen as if all did.
+// Between the last word of a collector and the next one's first, by which rectangles are chosen; where all have their
+// words before their turn comes 1 (of seven cuts of convolutions 1.0 to 1.7).
 constexpr double kTurnCycles = 5, kTurnReady = 1;
 constexpr double kCollectorCycles = 53;  // of a collector itself for a turn, beside the words
 constexpr double kFeederCycles = 250;    // of a feeder for a run and the gap behind it

@@ -2,8 +2,8 @@
 // the same point later without the device doing anything again.
 //
 // The journal has every call that changes the device or whose answer depends on it, with a hash of its arguments. A
-// user who does the same again (a host program with the same inputs) is answered from it, up to the run() in which it was
-// taken; that one goes to the device, which stands where it stood then. A user who does something else gets a fault
+// user who does the same again (a host program with the same inputs) is answered from it, up to the run() in which it
+// was taken; that one goes to the device, which stands where it stood then. A user who does something else gets a fault
 // `restore` from run(), zeros from everything else, and what differs is in problem().
 #pragma once
 
