@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include <set>
 
 #include "compiler/csl/mir_code.h"
@@ -87,13 +89,18 @@ class Printer {
     SourceLoc last;
     for (uint32_t at = 0; at < code.lines.size(); ++at) {
       for (int32_t label : used)
-        if (code.labels[size_t(label)] == at) out_ += fmt::format(" @{}:\n", label);
+        if (code.labels[size_t(label)] == at)
+          out_ += fmt::format(" @{}:{}\n", label, is_while(f, uint32_t(label)) ? " while" : "");
       out_ += "  " + text(f, code.lines[at]);
       const SourceLoc& loc = code.lines[at].loc;
       if (!(loc == last)) out_ += fmt::format("  ; {}:{}:{}", loc.file, loc.line, loc.column);
       last = loc;
       out_ += "\n";
     }
+  }
+
+  static bool is_while(const MirFunction& f, uint32_t label) {
+    return std::find(f.whiles.begin(), f.whiles.end(), label) != f.whiles.end();
   }
 
   static std::string text(const MirFunction& f, const Line& line) {

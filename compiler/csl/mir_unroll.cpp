@@ -48,7 +48,7 @@ class Unroller {
     if (!loop.innermost || !loop.single_exit) return false;
     const uint32_t trips = count_trips(loop);
     if (trips == 1 && steps_always(loop)) return drop_jump(loop);
-    if (!is_vector_block(loop)) return false;
+    if (!is_vector_block(loop) || is_while(loop)) return false;
     const uint32_t body = loop.back - loop.top;
     if (trips == 0 || trips > kMostTrips) return false;
     // The step and the comparison are literals once the loop is straight.
@@ -83,6 +83,11 @@ class Unroller {
     }
     edit.finish();
     return true;
+  }
+
+  bool is_while(const Loop& loop) const {
+    const int32_t label = target_label(code_.lines[loop.back].inst);
+    return std::find(f_.whiles.begin(), f_.whiles.end(), uint32_t(label)) != f_.whiles.end();
   }
 
   // One block with a vector instruction.
