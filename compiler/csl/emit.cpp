@@ -252,7 +252,6 @@ void FunctionBuilder::rewind(const Mark& m) {
   fn_.rets.resize(m.rets);
   fn_.slots.resize(m.slots);
   fn_.labels.resize(m.labels);
-  std::erase_if(fn_.whiles, [&](uint32_t label) { return label >= m.labels; });
   used_.resize(m.labels);
 }
 

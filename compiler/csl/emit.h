@@ -48,7 +48,6 @@ class FunctionBuilder {
   void jump(int label);
   void jump_if(const isa::Operand& condition, bool sense, int label);
   bool label_used(int label) const { return used_[size_t(label)]; }
-  void keep_loop(int label) { fn_.whiles.push_back(uint32_t(label)); }  // it stays a loop
 
   Location slot(std::string name, uint32_t bytes, uint32_t align);
   void load(const Type* t, const isa::Operand& dst, const Location& from);

@@ -100,7 +100,6 @@ Flow Evaluator::exec_runtime_while(const ast::While& n) {
   }
   ++frame_->depth;
   b.place(top);
-  b.keep_loop(top);
   exec(n.body);
   locals_.resize(locals);
   b.place(next);

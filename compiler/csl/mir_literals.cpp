@@ -1,5 +1,6 @@
 // Pass `literals`: a store, and a vector instruction that fills, take a register: what they name as a literal or as
-// an address is moved to one first (decision 34). Within a block one register serves all uses of a value.
+// an address is moved to one first (decision 34). Stores that follow each other share it; behind a DSR load, a vector
+// instruction, a call or a label every value is moved anew.
 //
 // Comes after everything else: passes that ask what is stored want to see the literal.
 #include <vector>
@@ -20,7 +21,7 @@ struct Moved {
 
 class Literals {
  public:
-  Literals(MirFunction& f, Code& code) : f_(f), code_(code), edit_(code) {}
+  explicit Literals(Code& code) : code_(code), edit_(code) {}
 
   bool run() {
     for (const Block& b : find_blocks(code_)) {
@@ -28,10 +29,11 @@ class Literals {
       for (uint32_t i = b.first; i < b.last; ++i) {
         edit_.begin(i);
         Line line = code_.lines[i];
+        const bool vector = line.inst.is_vector();
         if (is_store(line.inst.op)) take(line, 2, access_bytes(line.inst.op) == 4);
-        if (line.inst.is_vector() && is_fill(line.inst.op)) take(line, 1, is_pair_move(line.inst.op));
+        if (vector && is_fill(line.inst.op)) take(line, 1, is_pair_move(line.inst.op));
         edit_.push(line);
-        if (line.call >= 0) moved_.clear();
+        if (vector || is_dsr_load(line.inst.op) || line.call >= 0) moved_.clear();
       }
     }
     edit_.finish();
@@ -62,15 +64,14 @@ class Literals {
     o = reg;
   }
 
-  MirFunction& f_;
   Code& code_;
   Edit edit_;
-  std::vector<Moved> moved_;
+  std::vector<Moved> moved_;  // since the last instruction of another kind
   bool changed_ = false;
 };
 
 }  // namespace
 
-bool move_literals(Context&, MirFunction& f, Code& code) { return Literals(f, code).run(); }
+bool move_literals(Context&, MirFunction&, Code& code) { return Literals(code).run(); }
 
 }  // namespace cs::csl::mir

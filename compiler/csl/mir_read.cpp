@@ -167,14 +167,14 @@ class Reader {
     uint32_t n = 0;
     const auto [end, bad] = std::from_chars(text.data(), text.data() + text.size(), n);
     const std::string_view rest(end, size_t(text.data() + text.size() - end));
-    const bool is_while = rest == ": while";
-    if (bad != std::errc{} || (rest != ":" && !is_while) || !function_ || tile_.functions.empty() || n > kMostLabels)
+    const bool kept = rest == ": loop";
+    if (bad != std::errc{} || (rest != ":" && !kept) || !function_ || tile_.functions.empty() || n > kMostLabels)
       return false;
     MirFunction& f = tile_.functions.back();
     if (n >= f.labels.size()) f.labels.resize(n + 1, ~0u);
     if (f.labels[n] != ~0u) return false;
     f.labels[n] = uint32_t(f.code.size());
-    if (is_while) f.whiles.push_back(n);
+    if (kept) f.kept.push_back(n);
     return true;
   }
 

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-
 #include <set>
 
 #include "compiler/csl/mir_code.h"
@@ -90,7 +89,7 @@ class Printer {
     for (uint32_t at = 0; at < code.lines.size(); ++at) {
       for (int32_t label : used)
         if (code.labels[size_t(label)] == at)
-          out_ += fmt::format(" @{}:{}\n", label, is_while(f, uint32_t(label)) ? " while" : "");
+          out_ += fmt::format(" @{}:{}\n", label, is_kept(f, uint32_t(label)) ? " loop" : "");
       out_ += "  " + text(f, code.lines[at]);
       const SourceLoc& loc = code.lines[at].loc;
       if (!(loc == last)) out_ += fmt::format("  ; {}:{}:{}", loc.file, loc.line, loc.column);
@@ -99,8 +98,8 @@ class Printer {
     }
   }
 
-  static bool is_while(const MirFunction& f, uint32_t label) {
-    return std::find(f.whiles.begin(), f.whiles.end(), label) != f.whiles.end();
+  static bool is_kept(const MirFunction& f, uint32_t label) {
+    return std::find(f.kept.begin(), f.kept.end(), label) != f.kept.end();
   }
 
   static std::string text(const MirFunction& f, const Line& line) {
