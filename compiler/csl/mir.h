@@ -67,6 +67,7 @@ struct MirFunction {
   std::vector<isa::Inst> code;
   std::vector<SourceLoc> locs;          // one per instruction
   std::vector<uint32_t> labels;         // label number -> instruction index
+  std::vector<uint32_t> kept;           // labels of loops around straightened ones: they stay loops
   std::vector<MirSlot> slots;
   std::vector<MirCall> calls;           // in instruction order
   std::vector<uint32_t> rets;           // instruction indices of `jv LINK` that return from here

@@ -78,9 +78,13 @@ class Bases {
           std::abs(offset.extra - s.symbol.extra) <= kMostOffset)
         sum = &s;
     if (sum == nullptr) {
-      Line add{.loc = line.loc};
+      Line base{.loc = line.loc}, add{.loc = line.loc};
+      const Operand sum_reg{isa::OperandKind::reg, code_.next_virtual++, 0};
+      base.inst.op = isa::Op::imov16;
+      base.inst.args = {sum_reg, offset, {}, {}};
       add.inst.op = isa::Op::add16;
-      add.inst.args = {Operand{isa::OperandKind::reg, code_.next_virtual++, 0}, index, offset, {}};
+      add.inst.args = {sum_reg, sum_reg, index, {}};
+      edit_.push(base);
       edit_.push(add);
       sums_.push_back({index, offset, add.inst.args[0]});
       sum = &sums_.back();

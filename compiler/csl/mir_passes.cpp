@@ -27,6 +27,7 @@ const std::vector<Pass>& pass_table() {
       {"dead", "the same again", 2, drop_dead},
       {"bases", "an access beside a register whose offset is an address gets a register for the sum", 2,
        add_bases, true},
+      {"literals", "a literal or an address that is stored is moved to a register first", 2, move_literals, true},
   };
   return kPasses;
 }

@@ -62,6 +62,7 @@ bool thread_jumps(Context&, MirFunction&, Code&);
 bool use_bits(Context&, MirFunction&, Code&);
 bool keep_over_trips(Context&, MirFunction&, Code&);
 bool add_bases(Context&, MirFunction&, Code&);
+bool move_literals(Context&, MirFunction&, Code&);
 
 struct Pass {
   const char* name;

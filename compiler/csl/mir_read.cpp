@@ -166,13 +166,15 @@ class Reader {
   bool label(std::string_view text) {
     uint32_t n = 0;
     const auto [end, bad] = std::from_chars(text.data(), text.data() + text.size(), n);
-    if (bad != std::errc{} || std::string_view(end, size_t(text.data() + text.size() - end)) != ":" ||
-        !function_ || tile_.functions.empty() || n > kMostLabels)
+    const std::string_view rest(end, size_t(text.data() + text.size() - end));
+    const bool kept = rest == ": loop";
+    if (bad != std::errc{} || (rest != ":" && !kept) || !function_ || tile_.functions.empty() || n > kMostLabels)
       return false;
     MirFunction& f = tile_.functions.back();
     if (n >= f.labels.size()) f.labels.resize(n + 1, ~0u);
     if (f.labels[n] != ~0u) return false;
     f.labels[n] = uint32_t(f.code.size());
+    if (kept) f.kept.push_back(n);
     return true;
   }
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "compiler/csl/mir_code.h"
@@ -87,13 +88,18 @@ class Printer {
     SourceLoc last;
     for (uint32_t at = 0; at < code.lines.size(); ++at) {
       for (int32_t label : used)
-        if (code.labels[size_t(label)] == at) out_ += fmt::format(" @{}:\n", label);
+        if (code.labels[size_t(label)] == at)
+          out_ += fmt::format(" @{}:{}\n", label, is_kept(f, uint32_t(label)) ? " loop" : "");
       out_ += "  " + text(f, code.lines[at]);
       const SourceLoc& loc = code.lines[at].loc;
       if (!(loc == last)) out_ += fmt::format("  ; {}:{}:{}", loc.file, loc.line, loc.column);
       last = loc;
       out_ += "\n";
     }
+  }
+
+  static bool is_kept(const MirFunction& f, uint32_t label) {
+    return std::find(f.kept.begin(), f.kept.end(), label) != f.kept.end();
   }
 
   static std::string text(const MirFunction& f, const Line& line) {

@@ -1,8 +1,8 @@
 // Pass `unroll`: small loops of vector instructions whose number of trips is known become straight code.
 //
 // Which loops is what published cycles show of the field's compiler (decisions 22, 28): @map and `for` over
-// one block with a vector instruction, 8 to 25 trips of it (MeshGEMM, MeshGEMV, single-tile-matvec). 256
-// trips stay a loop, and so do bodies with branches (Shift, two trips) and scalar ones (time stamps of
+// one block with a vector instruction, 8 to 25 trips of it (MeshGEMM, MeshGEMV, single-tile-matvec). What is around
+// such a loop stays one (MeshGEMM, tiles of 2: decision 34), 256 trips do, and so do bodies with branches (Shift, two trips) and scalar ones (time stamps of
 // spatial-collectives, three trips; GEMM-1PE and wide-multiplication, 16). A loop of one trip is no loop,
 // whatever it does. What a PE's memory has no room for stays a loop too, and is reported.
 #include <algorithm>
@@ -48,7 +48,7 @@ class Unroller {
     if (!loop.innermost || !loop.single_exit) return false;
     const uint32_t trips = count_trips(loop);
     if (trips == 1 && steps_always(loop)) return drop_jump(loop);
-    if (!is_vector_block(loop)) return false;
+    if (!is_vector_block(loop) || is_kept(loop)) return false;
     const uint32_t body = loop.back - loop.top;
     if (trips == 0 || trips > kMostTrips) return false;
     // The step and the comparison are literals once the loop is straight.
@@ -63,6 +63,7 @@ class Unroller {
       return false;
     }
     c_.code_budget -= bytes;
+    keep_around(loop);
     repeat(loop, trips);
     return true;
   }
@@ -83,6 +84,18 @@ class Unroller {
     }
     edit.finish();
     return true;
+  }
+
+  uint32_t label_of(const Loop& loop) const { return uint32_t(target_label(code_.lines[loop.back].inst)); }
+
+  // A loop around one that has become straight code.
+  bool is_kept(const Loop& loop) const {
+    return std::find(f_.kept.begin(), f_.kept.end(), label_of(loop)) != f_.kept.end();
+  }
+
+  void keep_around(const Loop& inner) {
+    for (const Loop& loop : find_loops(code_))
+      if (loop.top <= inner.top && loop.back > inner.back && !is_kept(loop)) f_.kept.push_back(label_of(loop));
   }
 
   // One block with a vector instruction.

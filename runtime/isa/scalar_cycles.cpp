@@ -1,4 +1,4 @@
-// How scalar instructions are timed: by their class, and 32 bits in halves.
+// How scalar instructions are timed: by their class, and 32-bit integers in halves.
 #include "runtime/isa/scalar_cycles.h"
 
 #include <algorithm>
@@ -17,20 +17,27 @@ int divide_cycles(Type type, const Machine::Core& core) {
   }
 }
 
-// Carried out in two halves: 32 bits to or from memory, and 32-bit integers. A floating-point number in a
-// pair is one.
+// Carried out in two halves: 32-bit integers and literals of 32 bits. A load, a store, a move of a pair and a choice between two
+// are one instruction (decision 34), and so is a floating-point number in a pair.
 bool in_halves(const Inst& inst, const Row& row) {
-  if (row.type != Type::i32 || inst.is_vector()) return false;
+  if (row.type != Type::i32 || inst.is_vector() || row.cost != Cost::alu) return false;
   switch (inst.op) {
     case Op::wpack:
     case Op::ext16:
     case Op::extu16:
     case Op::imul16ud:
     case Op::imul16sd:
+    case Op::mov32:
+    case Op::select32:
       return false;
     default:
-      return row.cost == Cost::alu || row.cost == Cost::load || row.cost == Cost::store;
+      return true;
   }
+}
+
+// What comparisons give is a flag, which forwards as an integer does (decision 34).
+bool is_float_comparison(Op op) {
+  return op == Op::feqs || op == Op::flts || op == Op::flteqs || op == Op::feqh || op == Op::flth || op == Op::flteqh;
 }
 
 }  // namespace
@@ -40,7 +47,7 @@ ScalarCycles scalar_cycles(const Inst& inst, const Machine::Core& core) {
   ScalarCycles c{core.issue_cycles, core.result_cycles, 0};
   switch (r.cost) {
     case Cost::fp:
-      c.result = core.fp_result_cycles;
+      c.result = is_float_comparison(inst.op) ? core.result_cycles : core.fp_result_cycles;
       break;
     case Cost::load:
       c.result = core.load_result_cycles;

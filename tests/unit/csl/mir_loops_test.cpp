@@ -50,6 +50,36 @@ TEST(MirUnroll, LeavesBranchesAndScalarLoops) {
   }
 }
 
+// Around a loop that becomes straight code a loop stays one, and its label says so when the text is read again.
+TEST(MirUnroll, LeavesLoopsAroundStraightOnes) {
+  const std::string around = R"(  mov16 r72, 0
+ @2: loop
+  mov16 r70, 2
+  fmach d1, s0_1, s1_1, r64
+  sub16 r70, r70, 1
+  fmach d1, s0_1, s1_1, r64
+  sub16 r70, r70, 1
+  add16 r72, r72, 1
+  lt16 r73, r72, 2
+  jmpt r73, @2
+  ret
+)";
+  EXPECT_EQ(after(unroll_loops, R"(  mov16 r72, 0
+ @2:
+  mov16 r70, 2
+ @1:
+  fmach d1, s0_1, s1_1, r64
+  sub16 r70, r70, 1
+  jmpt r70, @1
+  add16 r72, r72, 1
+  lt16 r73, r72, 2
+  jmpt r73, @2
+  ret
+)"),
+            around);
+  EXPECT_EQ(after(unroll_loops, around), around);
+}
+
 TEST(MirUnroll, SaysWhatHasNoRoom) {
   MirTile tile = parse(
       kGlobals + std::string("launch fn0\nfn0 \"f\" r64\n  mov16 r70, 9\n @1:\n  fmach d1, s0_1, s1_1, r64\n"

@@ -124,14 +124,16 @@ TEST(MirBases, KnowsWhatAllWaysKnow) {
   st16 [r65+global0], 3
   ret
 )"),
-            R"(  add16 r71, r65, global0
+            R"(  imov16 r71, global0
+  add16 r71, r71, r65
   ld16 r70, [r71]
   jmpf r70, @1
   st16 [r71+2], 1
  @1:
   st16 [r71+4], 2
   add16 r65, r65, 2
-  add16 r72, r65, global0
+  imov16 r72, global0
+  add16 r72, r72, r65
   st16 [r72], 3
   ret
 )");
@@ -151,13 +153,16 @@ TEST(MirBases, ForgetsWhatOneWayKnows) {
   ret
 )"),
             R"(  jmpf r64, @1
-  add16 r71, r65, global0
+  imov16 r71, global0
+  add16 r71, r71, r65
   st16 [r71], 1
  @1:
-  add16 r72, r65, global0
+  imov16 r72, global0
+  add16 r72, r72, r65
   st16 [r72], 2
  @2:
-  add16 r73, r65, global0
+  imov16 r73, global0
+  add16 r73, r73, r65
   st16 [r73], 3
   add16 r65, r65, 2
   lt16 r70, r65, 8

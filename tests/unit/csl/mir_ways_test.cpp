@@ -1,4 +1,4 @@
-// Passes `thread` and `bases`, and loops of one trip, each alone.
+// Passes `thread`, `bases` and `literals`, and loops of one trip, each alone.
 #include "mir_test_support.h"
 
 namespace cs::csl::mir::test {
@@ -56,15 +56,18 @@ TEST(MirBases, IndexAndAddressAreAdded) {
   ld16 r74, [r64+global3]
   ret
 )"),
-            R"(  add16 r75, r64, global3
+            R"(  imov16 r75, global3
+  add16 r75, r75, r64
   ld16 r70, [r75]
   st16 [r75+2], r70
-  add16 r76, r64, global0
+  imov16 r76, global0
+  add16 r76, r76, r64
   ld16 r71, [r76]
   ld16 r72, [global3:4]
   ld16 r73, [r65+8]
   add16 r64, r64, 2
-  add16 r77, r64, global3
+  imov16 r77, global3
+  add16 r77, r77, r64
   ld16 r74, [r77]
   ret
 )");
@@ -81,6 +84,43 @@ TEST(MirBases, FarOffsetsGetASumOfTheirOwn) {
   };
   EXPECT_EQ(added("255"), 1u);
   EXPECT_EQ(added("256"), 2u);
+}
+
+// A store has no field for a literal or an address, nor a fill: stores share a register up to the next vector instruction, DSR
+// load or label. Sums, comparisons and what a vector instruction is multiplied by keep their literals.
+TEST(MirLiterals, WhatIsStoredIsInARegister) {
+  EXPECT_EQ(after(move_literals, R"(  st16 [global3], 7
+  st16 [global3:2], 7
+  st32 [global3:4], 65536
+  st16 [global3:8], global0:4
+  st16 [global3:10], r64
+  fmovh d1, 0
+  fmovs d1, 0
+  st16 [global3], 7
+  fmach d1, s0_1, s1_1, 3
+  add16 r70, r64, 5
+  lt16 r71, r70, 9
+  ret
+)"),
+            R"(  imov16 r72, 7
+  st16 [global3], r72
+  st16 [global3:2], r72
+  imov32 p73, 65536
+  st32 [global3:4], p73
+  imov16 r74, global0:4
+  st16 [global3:8], r74
+  st16 [global3:10], r64
+  imov16 r75, 0
+  fmovh d1, r75
+  imov32 p76, 0
+  fmovs d1, p76
+  imov16 r77, 7
+  st16 [global3], r77
+  fmach d1, s0_1, s1_1, 3
+  add16 r70, r64, 5
+  lt16 r71, r70, 9
+  ret
+)");
 }
 
 // One trip: the jump back is never taken, whatever the body does.
