@@ -10,6 +10,7 @@ import re
 import sys
 
 from check_catalogue import PAGE as CATALOGUE, check_catalogue
+from check_headers import check_headers
 
 # The arrows of the design: a folder may include itself and what stands here.
 MAY_INCLUDE = {
@@ -234,6 +235,9 @@ def main():
             count += 1
     for line, problem in check_catalogue(root):
         print(f"{CATALOGUE}:{line}: {problem}")
+        count += 1
+    for path, line, problem in check_headers(root):
+        print(f"{path}:{line}: {problem}")
         count += 1
     return 1 if count else 0
 

@@ -16,10 +16,9 @@
 #include <fmt/format.h>
 
 #include "compiler/graph/expand.h"
-#include "compiler/graph/graph_yaml.h"
 #include "compiler/kernels/kind.h"
+#include "compiler/mapping/alone.h"
 #include "compiler/mapping/mapping.h"
-#include "runtime/support/files.h"
 
 namespace cs::mapping {
 
@@ -29,143 +28,10 @@ using graph::Graph;
 using graph::NodeId;
 using graph::ValueId;
 
-bool among(const std::vector<NodeId>& nodes, NodeId id) {
-  return std::find(nodes.begin(), nodes.end(), id) != nodes.end();
-}
-
-// Somebody outside of the nodes takes the value, maybe through views.
-bool leaves(const Graph& g, const std::vector<NodeId>& nodes, ValueId v) {
-  const graph::Value& value = g.value(v);
-  return value.is_output || std::any_of(value.users.begin(), value.users.end(), [&](NodeId user) {
-           if (among(nodes, user)) return false;
-           return !graph::is_transparent(g, user) || leaves(g, nodes, g.node(user).outputs[0]);
-         });
-}
-
-// What the copy of a node is: as it was decided, the library's (elementwise ones all together its stand-in, if
-// there is one), or generated alone.
-struct Form {
-  enum class Kind : uint8_t { self, library, alone } kind = Kind::self;
-  std::string_view stand_in = {};  // operator that elementwise ones become
-};
-
-class Copier {
- public:
-  Copier(const Graph& g, const std::vector<NodeId>& nodes, Form form) : g_(g), nodes_(nodes), form_(form) {}
-  // Numbers instead of names and places: equal kernels give equal graphs.
-  Copier& without_names() {
-    named_ = false;
-    return *this;
-  }
-
-  Graph run(const std::string& name) {
-    out_.name = name;
-    ValueId last;
-    bool stands = false;
-    for (NodeId id : nodes_) {
-      const bool replaced = !form_.stand_in.empty() && g_.op(id).kind == ops::OpKind::elementwise;
-      if (replaced && stands) {
-        result_[g_.node(id).outputs[0]] = last;
-        continue;
-      }
-      last = copy(id, replaced);
-      stands = stands || replaced;
-    }
-    bool any = false;
-    for (NodeId id : nodes_) {
-      for (ValueId v : g_.node(id).outputs) {
-        if (!leaves(g_, nodes_, v) || out_.value(result_.at(v)).is_output) continue;
-        out_.set_output(result_.at(v));
-        any = true;
-      }
-    }
-    if (!any) out_.set_output(last);
-    return std::move(out_);
-  }
-
- private:
-  std::string name(const std::string& own) { return named_ ? own : fmt::format("v{}", numbers_++); }
-
-  // What the node takes: its source in the copy, as a view of it where it has another shape.
-  ValueId operand(ValueId v) {
-    const ValueId source = graph::source_of(g_, v);
-    auto it = result_.find(source);
-    if (it == result_.end()) it = result_.emplace(source, outside(source)).first;
-    const graph::Value& wanted = g_.value(v);
-    if (out_.value(it->second).type.shape == wanted.type.shape) return it->second;
-    graph::Node view;
-    view.name = out_.fresh_name(name(wanted.name + "_view"));
-    view.op = "reshape";
-    view.inputs = {it->second};
-    view.attrs = {{"shape", std::vector<int64_t>(wanted.type.shape)}};
-    return typed(out_.add_result(out_.add_node(std::move(view)), out_.fresh_name(name(wanted.name))), wanted);
-  }
-  ValueId outside(ValueId v) {
-    const graph::Value& value = g_.value(v);
-    return value.is_constant() ? out_.add_constant(name(value.name), g_.shared_constant_of(v))
-                               : out_.add_input(name(value.name), value.type, value.sample_dim);
-  }
-  ValueId typed(ValueId made, const graph::Value& like) {
-    out_.value(made).type = like.type;
-    out_.value(made).typed = true;
-    out_.value(made).sample_dim = like.sample_dim;
-    return made;
-  }
-
-  ValueId copy(NodeId id, bool replaced) {
-    const graph::Node& from = g_.node(id);
-    const bool library = form_.kind == Form::Kind::library, self = form_.kind == Form::Kind::self;
-    graph::Node node;
-    node.name = name(from.name);
-    node.op = replaced ? std::string(form_.stand_in) : from.op;
-    node.assignment.origin = library ? Origin::handwritten : self ? from.assignment.origin : Origin::autogen;
-    if (named_) {  // a reason names other nodes
-      node.where = from.where;
-      node.assignment.reason = self ? from.assignment.reason : "counterpart";
-    }
-    if (self) node.assignment.kernel = from.assignment.kernel;
-    node.assignment.group = nodes_.size() > 1 ? "kernel" : "";
-    if (replaced) {
-      node.inputs = {streamed(from)};
-    } else {
-      node.attrs = from.attrs;
-      for (ValueId v : from.inputs) node.inputs.push_back(v.valid() ? operand(v) : ValueId{});
-    }
-    const NodeId made = out_.add_node(std::move(node));
-    for (ValueId v : from.outputs)
-      result_[v] = typed(out_.add_result(made, name(g_.value(v).name)), g_.value(v));
-    std::string why;
-    const kernels::Kind* generator =
-        form_.kind == Form::Kind::alone ? kernels::generator_for(out_, made, why) : nullptr;
-    if (generator != nullptr) out_.node(made).assignment.kernel = kernels::generated_id(*generator);
-    if (const kernels::Row* row = library ? kernels::match_handwritten(out_, made, why) : nullptr)
-      out_.node(made).assignment.kernel = kernels::library_id(*row);
-    return result_[from.outputs[0]];
-  }
-
-  // An operand with as many elements as the result.
-  ValueId streamed(const graph::Node& node) {
-    const graph::Value& result = g_.value(node.outputs[0]);
-    for (ValueId v : node.inputs) {
-      if (v.valid() && !g_.value(v).is_constant() && g_.value(v).type.elements() == result.type.elements())
-        return operand(v);
-    }
-    return out_.add_input(name(node.name + "_in"), result.type, result.sample_dim);
-  }
-
-  const Graph& g_;
-  const std::vector<NodeId>& nodes_;
-  Form form_;
-  bool named_ = true;
-  int numbers_ = 0;
-  Graph out_;
-  std::map<ValueId, ValueId> result_;
-};
-
 // A program that stands against a kernel, or one of several that do so in turn.
 struct Part {
   std::string name;
-  Form form;
+  CopyForm form;
   std::vector<NodeId> nodes;
   std::shared_ptr<const Graph> primitives = {};  // where the nodes are; null: in the network
 };
@@ -198,7 +64,7 @@ const kernels::Row* stand_in(const Graph& g, NodeId id) {
 }
 
 Part by_stand_in(const kernels::Row& row, const std::vector<NodeId>& nodes) {
-  return {std::string(row.name), {Form::Kind::library, row.ops.front()}, nodes};
+  return {std::string(row.name), {CopyForm::Kind::library, row.ops.front()}, nodes};
 }
 
 // The operators one after the other. One that neither the library nor its stand-in can do stands for itself, so
@@ -209,13 +75,13 @@ Counterpart one_by_one(const Graph& g, const std::vector<NodeId>& nodes) {
     if (graph::is_transparent(g, id)) continue;
     std::string why;
     if (const kernels::Row* row = kernels::match_handwritten(g, id, why))
-      parts.push_back({std::string(row->name), {Form::Kind::library, {}}, {id}});
+      parts.push_back({std::string(row->name), {CopyForm::Kind::library, {}}, {id}});
     else if (kernels::generator_for(g, id, why) != nullptr)
-      parts.push_back({g.node(id).op, {Form::Kind::alone, {}}, {id}});
+      parts.push_back({g.node(id).op, {CopyForm::Kind::alone, {}}, {id}});
     else
       return {};
   }
-  if (parts.size() != 1 || parts[0].form.kind == Form::Kind::library) return parts;
+  if (parts.size() != 1 || parts[0].form.kind == CopyForm::Kind::library) return parts;
   const kernels::Row* row = stand_in(g, parts[0].nodes[0]);
   return row != nullptr ? Counterpart{by_stand_in(*row, parts[0].nodes)} : Counterpart{};
 }
@@ -259,10 +125,10 @@ Counterpart product_by_hand(const Graph& g, const std::vector<NodeId>& nodes) {
   std::string why;
   const kernels::Row* product = kernels::match_handwritten(g, nodes.front(), why);
   if (product == nullptr) return one_by_one(g, nodes);
-  if (nodes.size() == 1) return {{std::string(product->name), {Form::Kind::library, {}}, nodes}};
+  if (nodes.size() == 1) return {{std::string(product->name), {CopyForm::Kind::library, {}}, nodes}};
   const kernels::Row* row = stand_in(g, nodes.back());
   if (row == nullptr || row->epilogue.empty()) return one_by_one(g, nodes);
-  return {{fmt::format("{} + {}", product->name, row->name), {Form::Kind::library, row->ops.front()}, nodes}};
+  return {{fmt::format("{} + {}", product->name, row->name), {CopyForm::Kind::library, row->ops.front()}, nodes}};
 }
 
 Counterpart counterpart(const Graph& g, const std::vector<NodeId>& nodes) {
@@ -288,33 +154,6 @@ std::vector<NodeId> nodes_of(const Graph& g, const KernelRow& row) {
   return nodes;
 }
 
-// Kernels with the same text take the same cycles: operators, types, small constants and the rectangle are in
-// it, of large constants the values only where they are indices.
-std::string text_of(const Graph& g, const std::vector<NodeId>& nodes, const KernelRow& row) {
-  const Graph copy = Copier(g, nodes, {}).without_names().run("");
-  bool indices = false;
-  for (NodeId id : copy.nodes())
-    for (ValueId v : copy.node(id).inputs)
-      indices = indices ||
-                (v.valid() && copy.value(v).is_constant() && !data_type_is_float(copy.value(v).type.dtype));
-  const graph::GraphText text = graph::graph_text(copy, "");
-  const std::string_view bytes(reinterpret_cast<const char*>(text.weights.data()), text.weights.size());
-  return fmt::format("{} x {} {}\n{}", row.rect.w, row.rect.h, indices ? hash_text(bytes) : "", text.yaml);
-}
-
-// On the rectangle, or where the operators cannot be cut for it, on the best one inside.
-std::optional<Mapped> map_inside(const Graph& g, const Rect& rect, const Machine& machine, MapOptions options,
-                                 Diag& diag) {
-  options.force_width = rect.w;
-  options.force_height = rect.h;
-  Diag forced;
-  if (std::optional<Mapped> made = map_graph(g, machine, options, forced)) return made;
-  options.force_width = options.force_height = 0;
-  options.most_width = rect.w;
-  options.most_height = rect.h;
-  return map_graph(g, machine, options, diag);
-}
-
 }  // namespace
 
 // Equal kernels share the baseline of the first of them.
@@ -329,7 +168,8 @@ void name_baselines(const Graph& g, HostPart& host) {
     }
     const std::vector<NodeId> nodes = nodes_of(g, row);
     if (counterpart(g, nodes).empty()) continue;
-    row.baseline = of_nodes[row.nodes] = first.emplace(text_of(g, nodes, row), row.name).first->second;
+    const std::string text = fmt::format("{} x {} {}", row.rect.w, row.rect.h, kernel_text(g, nodes));
+    row.baseline = of_nodes[row.nodes] = first.emplace(text, row.name).first->second;
   }
 }
 
@@ -346,20 +186,20 @@ std::vector<Baseline> make_baselines(const Graph& g, const Mapped& mapped, const
     forced.force_width = row.rect.w;
     forced.force_height = row.rect.h;
     Diag diag;
-    std::optional<Mapped> self = map_graph(Copier(g, nodes, {}).run(row.name), machine, forced, diag);
+    std::optional<Mapped> self = map_graph(copy_alone(g, nodes, row.name), machine, forced, diag);
     Baseline made{row.name, name_of(other), Origin::handwritten, {}, {}};
     for (const Part& part : other) {
-      bool library = part.form.kind == Form::Kind::library;
+      bool library = part.form.kind == CopyForm::Kind::library;
       std::optional<Mapped> base;
-      const auto mapped_as = [&](const Form& form, Diag& why) {
+      const auto mapped_as = [&](const CopyForm& form, Diag& why) {
         const Graph& from = part.primitives ? *part.primitives : g;
-        return map_inside(Copier(from, part.nodes, form).run(row.name), row.rect, machine, forced, why);
+        return map_inside(copy_alone(from, part.nodes, row.name, form), row.rect, machine, forced, why);
       };
       Diag none;  // one of several that the library cannot do here is generated
       const bool may_generate = library && other.size() > 1;
       if (self) base = mapped_as(part.form, may_generate ? none : diag);
       if (self && !base && may_generate) {
-        base = mapped_as({Form::Kind::alone, {}}, diag);
+        base = mapped_as({CopyForm::Kind::alone, {}}, diag);
         library = false;
       }
       if (!base) break;

@@ -6,9 +6,12 @@
 #include "runtime/program/folder.h"
 
 #include <filesystem>
+#include <functional>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+
+#include "runtime/program/mapped_program.h"
 
 namespace cs {
 namespace {
@@ -48,7 +51,8 @@ std::string text_at(const Json& json, std::initializer_list<const char*> path) {
   return node->is_string() ? node->get<std::string>() : std::string();
 }
 
-bool check_hash(const Json& manifest, const char* file, const std::string& path, const std::string& bytes, Diag& diag) {
+bool check_hash(const Json& manifest, const char* file, const std::string& path, std::string_view bytes,
+                Diag& diag) {
   const std::string expected = text_at(manifest, {"files", file, "xxh3"}), actual = hash_text(bytes);
   if (expected == actual) return true;
   diag.error_at(path, fmt::format("the content has hash {}, the manifest says {}", actual,
@@ -91,7 +95,12 @@ bool write_program(const std::string& folder, const Program& p, const std::vecto
   return write_program_files(out, "", p, weights, manifest) && out.commit();
 }
 
-std::optional<LoadedProgram> read_program(const std::string& folder, Diag& diag) {
+namespace {
+
+// `open` gives the bytes of weights.bin.
+std::optional<Program> read_folder(const std::string& folder,
+                                   const std::function<std::optional<std::string_view>(const std::string&)>& open,
+                                   Diag& diag) {
   std::error_code ec;
   if (!fs::is_directory(folder, ec)) {
     diag.error_at(folder, fs::exists(folder, ec) ? "is no folder of a compiled program" : "no such program",
@@ -101,7 +110,7 @@ std::optional<LoadedProgram> read_program(const std::string& folder, Diag& diag)
   const auto path = [&](const char* file) { return (fs::path(folder) / file).string(); };
   const auto manifest_bytes = read_file(path(kManifestFile), diag, 1 << 24);
   const auto program = read_file(path(kProgramFile), diag);
-  const auto weights = read_file(path(kWeightsFile), diag);
+  const auto weights = open(path(kWeightsFile));
   const auto machine_text = read_file(path(kMachineFile), diag, 1 << 24);
   if (!manifest_bytes || !program || !weights || !machine_text) return std::nullopt;
   const Json manifest = Json::parse(*manifest_bytes, nullptr, false);
@@ -122,7 +131,53 @@ std::optional<LoadedProgram> read_program(const std::string& folder, Diag& diag)
   }
   const auto machine = program_machine(*p, diag);
   if (!machine || !verify(*p, *machine, diag) || !verify_weights(*p, weights->size(), diag)) return std::nullopt;
-  return LoadedProgram{std::move(*p), {weights->begin(), weights->end()}};
+  return p;
+}
+
+constexpr uint64_t kWorthMapping = 1 << 20;  // bytes
+
+}  // namespace
+
+std::optional<LoadedProgram> read_program(const std::string& folder, Diag& diag) {
+  std::optional<std::string> bytes;
+  const auto open = [&](const std::string& path) -> std::optional<std::string_view> {
+    bytes = read_file(path, diag);
+    return bytes ? std::optional<std::string_view>(*bytes) : std::nullopt;
+  };
+  auto p = read_folder(folder, open, diag);
+  if (!p) return std::nullopt;
+  return LoadedProgram{std::move(*p), {bytes->begin(), bytes->end()}};
+}
+
+std::optional<MapWeights> map_weights_from_name(std::string_view name) {
+  if (name == "auto") return MapWeights::automatic;
+  if (name == "on") return MapWeights::on;
+  if (name == "off") return MapWeights::off;
+  return std::nullopt;
+}
+
+std::optional<MappedProgram> map_program(const std::string& folder, MapWeights how, Diag& diag) {
+  std::error_code ec;
+  const uint64_t size = fs::file_size(fs::path(folder) / kWeightsFile, ec);
+  if (how == MapWeights::off || (how == MapWeights::automatic && (ec || size < kWorthMapping))) {
+    auto loaded = read_program(folder, diag);
+    if (!loaded) return std::nullopt;
+    MappedProgram read{std::move(loaded->program), {}, nullptr, std::move(loaded->weights)};
+    read.weights = read.read;
+    return read;
+  }
+  MappedProgram mapped;
+  const auto open = [&](const std::string& path) -> std::optional<std::string_view> {
+    mapped.file = MappedFile::open(path, diag);
+    if (!mapped.file) return std::nullopt;
+    mapped.weights = mapped.file->bytes();
+    return std::string_view(reinterpret_cast<const char*>(mapped.weights.data()), mapped.weights.size());
+  };
+  auto p = read_folder(folder, open, diag);
+  if (!p) return std::nullopt;
+  mapped.program = std::move(*p);
+  mapped.file->let_go();  // all of it was hashed
+  return mapped;
 }
 
 }  // namespace cs

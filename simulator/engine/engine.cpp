@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "runtime/support/mapped_file.h"
 #include "simulator/engine/engine_impl.h"
 
 namespace cs::sim {
@@ -36,6 +37,22 @@ Engine::Engine(const Machine& machine, const EngineOptions& options) : impl_(std
 
 Engine::~Engine() = default;
 
+namespace {
+
+// What is mapped stays where it is; anything else may be gone before the engine is.
+void hold_weights(World& w, std::span<const uint8_t> weights) {
+  if (auto file = MappedFile::of(weights)) {
+    w.weights = weights;
+    w.weights_held = std::move(file);
+    return;
+  }
+  const auto copy = std::make_shared<std::vector<uint8_t>>(weights.begin(), weights.end());
+  w.weights = *copy;
+  w.weights_held = copy;
+}
+
+}  // namespace
+
 bool Engine::load(const Program& program, std::span<const uint8_t> weights, Diag& diag) {
   EngineOptions options = impl_->options;
   Machine machine = impl_->world.machine;
@@ -55,7 +72,7 @@ bool Engine::load(const Program& program, std::span<const uint8_t> weights, Diag
   for (size_t i = 0; i < allowable_faults().size(); ++i)
     if (std::find(options.allow.begin(), options.allow.end(), allowable_faults()[i]) != options.allow.end())
       w.allowed |= uint8_t(1u << i);
-  w.weights.assign(weights.begin(), weights.end());
+  hold_weights(w, weights);
   const Machine::Router& r = machine.router;
   if (r.hop_cycles < 1 || r.hop_cycles > 1000 || r.lane_depth_wavelets < 1 || r.lane_depth_wavelets > 200 ||
       machine.ramp.up_cycles < 0 || machine.ramp.up_cycles > 1000 || machine.ramp.down_cycles < 0 ||

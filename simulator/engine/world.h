@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -58,7 +59,8 @@ enum class Allowable : uint8_t { out_of_bounds, uninitialised_read, colour_confl
 struct World {
   Machine machine;
   Program program;
-  std::vector<uint8_t> weights;
+  std::span<const uint8_t> weights;
+  std::shared_ptr<const void> weights_held;  // the file that they lie in, or a copy of them
   std::vector<TileImage> tiles;
   std::vector<Launch> launches;
   TraceSink* trace = nullptr;

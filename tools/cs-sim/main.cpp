@@ -181,9 +181,18 @@ void add_options(CLI::App& app, SimOptions& o) {
                  "go on with the simulation of this file, with the same program and inputs; --block and --threads may\n"
                  "be others")
       ->group("Simulation");
+  app.add_option("--mmap-weights", o.mmap_weights,
+                 "map weights.bin instead of reading it, so that only what PEs at work need is in memory: on, off, or\n"
+                 "auto, from a megabyte on")
+      ->check(cli::one_of({"auto", "on", "off"}))
+      ->capture_default_str()
+      ->group("Simulation");
   app.add_flag("--serve", o.serve,
                "be the device of another process: frames on stdin and stdout until stdin closes")
       ->group("Simulation");
+  app.add_option("--misbehave", o.misbehave, "of tests")
+      ->check(CLI::IsMember({"endless", "deaf", "crash", "memory"}))
+      ->group("");
   app.set_version_flag("--version", version_string("cs-sim"));
 }
 

@@ -39,6 +39,8 @@ struct SimOptions {
   uint64_t seed = 0;
   bool json = false, quiet = false;
   bool serve = false;
+  std::string mmap_weights = "auto";
+  std::string misbehave;  // of tests, with --serve: endless, deaf, crash or memory when it is to run
   bool child = false;  // internal: started by another cs-sim, starts none itself
 };
 

@@ -31,8 +31,8 @@ std::optional<Machine> machine_to_run_on(const SimOptions& o, const Program& p, 
   return machine;
 }
 
-bool load_to_run(const SimOptions& o, LoadedProgram& loaded, Machine& machine, Diag& diag) {
-  auto program = read_program(o.program, diag);
+bool load_to_run(const SimOptions& o, MappedProgram& loaded, Machine& machine, Diag& diag) {
+  auto program = map_program(o.program, *map_weights_from_name(o.mmap_weights), diag);
   if (!program) return false;
   loaded = std::move(*program);
   auto its = machine_to_run_on(o, loaded.program, diag);

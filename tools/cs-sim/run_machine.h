@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "runtime/program/program.h"
+#include "runtime/program/mapped_program.h"
 #include "tools/cs-sim/options.h"
 
 namespace cs {
@@ -13,6 +13,6 @@ namespace cs {
 std::optional<Machine> machine_to_run_on(const SimOptions&, const Program&, Diag&);
 
 // The Program to run, and its machine.
-bool load_to_run(const SimOptions&, LoadedProgram&, Machine&, Diag&);
+bool load_to_run(const SimOptions&, MappedProgram&, Machine&, Diag&);
 
 }  // namespace cs

@@ -2,10 +2,14 @@
 #include "tools/cs-sim/serve.h"
 
 #include <poll.h>
+#include <signal.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <iostream>
 #include <memory>
+#include <thread>
+#include <vector>
 
 #include "runtime/host/device_server.h"
 #include "tools/cs-sim/print_log.h"
@@ -23,6 +27,45 @@ int take_stdout() {
   dup2(2, 1);
   return replies;
 }
+
+// What tests want a candidate to do instead of running.
+void misbehave(const std::string& how, const std::atomic<bool>& interrupted) {
+  using std::chrono::milliseconds;
+  if (how == "crash") raise(SIGSEGV);
+  if (how == "deaf") signal(SIGTERM, SIG_IGN);
+  std::vector<std::vector<char>> eaten;
+  for (;;) {
+    if (how == "memory") eaten.emplace_back(size_t(64) << 20, 'x');
+    if (how == "endless" && interrupted) return;
+    std::this_thread::sleep_for(milliseconds(how == "memory" ? 1 : 20));
+  }
+}
+
+// Whoever asked is gone while it is being answered: nobody wants the answer. Requests themselves notice that too
+// (Server::load), but not while something goes wrong.
+class Orphan {
+ public:
+  Orphan() : thread_([this] { watch(); }) {}
+  ~Orphan() {
+    done_ = true;
+    thread_.join();
+  }
+  std::atomic<bool> answering = false;
+
+ private:
+  void watch() const {
+    int gone = 0;
+    while (!done_) {
+      pollfd requests{0, 0, 0};
+      const bool closed = poll(&requests, 1, 0) > 0 && (requests.revents & (POLLHUP | POLLERR)) != 0;
+      gone = closed && answering ? gone + 1 : 0;
+      if (gone > 20) _exit(kInterrupted);
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+  }
+  std::atomic<bool> done_ = false;
+  std::thread thread_;
+};
 
 class Server {
  public:
@@ -54,7 +97,7 @@ class Server {
   const std::atomic<bool>& interrupted_;
   std::atomic<bool> stop_ = false;
   Diag diag_;
-  LoadedProgram loaded_;  // traces and profile refer to it to the end
+  MappedProgram loaded_;  // traces and profile refer to it to the end
   Traces traces_;
   PrintLog print_;
   ServedReport report_;
@@ -93,8 +136,12 @@ int Server::answer(int replies) {
   wire::Frame request;
   std::string why;
   wire::Received got;
+  Orphan orphan;
   while ((got = wire::read_frame(0, request, why)) == wire::Received::frame) {
+    orphan.answering = true;
+    if (request.op == wire::Op::run && !o_.misbehave.empty()) misbehave(o_.misbehave, interrupted_);
     const auto reply = server.handle(request);
+    orphan.answering = false;
     if (reply && !wire::write_frame(replies, reply->op, reply->payload)) break;
     if (server.broken()) return kUsage;
   }

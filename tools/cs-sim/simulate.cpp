@@ -114,7 +114,7 @@ class Simulation {
   PrintLog print_;
   SimulationCheckpoints checkpoints_;
   Diag diag_;
-  LoadedProgram loaded_;
+  MappedProgram loaded_;
   Machine machine_;
   std::vector<NamedArray> inputs_, evaluation_, outputs_;
   std::vector<bool> evaluates_;  // each step: whether it trains nothing

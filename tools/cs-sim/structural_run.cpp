@@ -158,7 +158,7 @@ class StructuralRun {
   const SimOptions& o_;
   cli::Reply& reply_;
   Diag diag_;
-  LoadedProgram loaded_;
+  MappedProgram loaded_;
   Machine machine_;
   std::vector<NamedArray> inputs_, outputs_;
   std::optional<std::vector<NamedArray>> expected_;

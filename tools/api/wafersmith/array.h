@@ -15,9 +15,10 @@ namespace wafersmith {
 
 // f16 and bf16 are stored as their 16 bits, boolean as one byte 0 or 1.
 enum class DType : uint8_t { i16, u16, i32, u32, f16, f32, f64, bf16, i8, u8, i64, u64, boolean };
-size_t bytes_of(DType);
+size_t bytes_of(DType);      // of an element
 const char* name_of(DType);  // "f32"
 
+// Of a C++ type.
 template <typename T>
 constexpr DType dtype_of() {
   if constexpr (std::is_same_v<T, float>)
@@ -44,6 +45,7 @@ constexpr DType dtype_of() {
     static_assert(sizeof(T) == 0, "no element type of an array");
 }
 
+// Numbers of one type, in C order.
 struct Array {
   std::string name;  // of the input, output or exported variable
   DType dtype = DType::f32;

@@ -16,6 +16,7 @@
 
 namespace wafersmith {
 
+// How a model is compiled.
 struct ModelOptions {
   std::string machine = "wse2";             // name of a machine that ships with the library, or a path
   std::vector<std::string> set;             // "machine.router.hop_cycles=2", "model.KEY=VALUE"
@@ -28,6 +29,7 @@ struct ModelOptions {
   int threads = 1;
 };
 
+// How a CSL layout is compiled.
 struct LayoutOptions {
   std::string machine = "wse2";
   std::vector<std::string> set;                             // "machine.KEY=VALUE"

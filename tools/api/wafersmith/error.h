@@ -8,6 +8,7 @@
 
 namespace wafersmith {
 
+// One problem, as the tools print it.
 struct Message {
   enum class Kind : uint8_t { error, warning, note } kind = Kind::error;
   std::string file;               // or what the message is about, where there is no file

@@ -26,6 +26,7 @@
 
 namespace wafersmith {
 
+// How a session simulates, and whom it tells.
 struct SessionOptions {
   int threads = 1;
   uint64_t max_cycles = 0;         // the fault "timeout" beyond; 0: no limit
@@ -47,6 +48,7 @@ struct RunResult {             // of a model
   std::vector<uint64_t> sample_end;  // last output of each sample, cycle
 };
 
+// One launch of an exported function.
 struct LaunchInfo {
   std::string function;
   uint64_t begin = 0, end = 0;  // cycles: first instruction on any PE, last PE that is through with it

@@ -37,6 +37,7 @@
 
 namespace wafersmith {
 
+// What crosses a link in a cycle: 32 bits.
 struct Wavelet {
   uint32_t data = 0;     // floats by their bits
   bool control = false;  // its data are commands for routers
@@ -55,6 +56,7 @@ struct EdgeStream {
   int color = 0;
 };
 
+// How the wafer is simulated, and which streams cross its edge.
 struct WaferOptions {
   int threads = 1;
   std::vector<EdgeStream> edges;
