@@ -96,7 +96,8 @@ class Unroller {
 
   void keep_around(const Loop& inner) {
     for (const Loop& loop : find_loops(code_))
-      if (loop.top <= inner.top && loop.back > inner.back && !is_kept(loop)) f_.kept.push_back(label_of(loop));
+      if (loop.top <= inner.top && loop.back > inner.back && !is_kept(loop))
+        f_.kept.push_back(label_of(loop));
   }
 
   // One block with a vector instruction.
