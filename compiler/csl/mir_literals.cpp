@@ -1,6 +1,6 @@
-// Pass `literals`: a store, and a vector instruction that fills, take a register: what they name as a literal or as
-// an address is moved to one first (decision 34). Stores that follow each other share it; behind a DSR load, a vector
-// instruction, a call or a label every value is moved anew.
+// Pass `literals`: a store, and a vector instruction that fills, take a register: what they name as a literal
+// or as an address is moved to one first (decision 34). Stores that follow each other share it; behind a DSR
+// load, a vector instruction, a call or a label every value is moved anew.
 //
 // Comes after everything else: passes that ask what is stored want to see the literal.
 #include <vector>

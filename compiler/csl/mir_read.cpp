@@ -168,7 +168,8 @@ class Reader {
     const auto [end, bad] = std::from_chars(text.data(), text.data() + text.size(), n);
     const std::string_view rest(end, size_t(text.data() + text.size() - end));
     const bool kept = rest == ": loop";
-    if (bad != std::errc{} || (rest != ":" && !kept) || !function_ || tile_.functions.empty() || n > kMostLabels)
+    if (bad != std::errc{} || (rest != ":" && !kept) || !function_ || tile_.functions.empty() ||
+        n > kMostLabels)
       return false;
     MirFunction& f = tile_.functions.back();
     if (n >= f.labels.size()) f.labels.resize(n + 1, ~0u);

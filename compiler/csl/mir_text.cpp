@@ -49,8 +49,9 @@ class Printer {
     out_ = fmt::format("tile {}\n", quoted(tile_.name));
     for (size_t i = 0; i < tile_.globals.size(); ++i) global(i);
     for (const MirSymbol& s : tile_.symbols)
-      out_ += fmt::format("export {} global{}{}{}\n", quoted(s.name), s.global, s.is_mutable ? " mutable" : "",
-                          s.pointer < 0 ? "" : fmt::format(" pointer{}", s.pointer));
+      out_ +=
+          fmt::format("export {} global{}{}{}\n", quoted(s.name), s.global, s.is_mutable ? " mutable" : "",
+                      s.pointer < 0 ? "" : fmt::format(" pointer{}", s.pointer));
     for (const MirFifo& f : tile_.fifos) out_ += fmt::format("fifo global{}\n", f.global);
     for (const MirDsr& d : tile_.dsrs)
       if (d.base.kind == OperandKind::global) out_ += fmt::format("base {}\n", operand(d.base));

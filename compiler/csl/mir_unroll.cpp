@@ -1,11 +1,11 @@
 // Pass `unroll`: small loops of vector instructions whose number of trips is known become straight code.
 //
 // Which loops is what published cycles show of the field's compiler (decisions 22, 28): @map and `for` over
-// one block with a vector instruction, 8 to 25 trips of it (MeshGEMM, MeshGEMV, single-tile-matvec). What is around
-// such a loop stays one (MeshGEMM, tiles of 2: decision 34), 256 trips do, and so do bodies with branches (Shift, two
-// trips) and scalar ones (time stamps of spatial-collectives, three trips; GEMM-1PE and wide-multiplication, 16). A
-// loop of one trip is no loop,
-// whatever it does. What a PE's memory has no room for stays a loop too, and is reported.
+// one block with a vector instruction, 8 to 25 trips of it (MeshGEMM, MeshGEMV, single-tile-matvec). What is
+// around such a loop stays one (MeshGEMM, tiles of 2: decision 34), 256 trips do, and so do bodies with
+// branches (Shift, two trips) and scalar ones (time stamps of spatial-collectives, three trips; GEMM-1PE and
+// wide-multiplication, 16). A loop of one trip is no loop, whatever it does. What a PE's memory has no room
+// for stays a loop too, and is reported.
 #include <algorithm>
 #include <map>
 
@@ -96,7 +96,8 @@ class Unroller {
 
   void keep_around(const Loop& inner) {
     for (const Loop& loop : find_loops(code_))
-      if (loop.top <= inner.top && loop.back > inner.back && !is_kept(loop)) f_.kept.push_back(label_of(loop));
+      if (loop.top <= inner.top && loop.back > inner.back && !is_kept(loop))
+        f_.kept.push_back(label_of(loop));
   }
 
   // One block with a vector instruction.

@@ -17,8 +17,8 @@ int divide_cycles(Type type, const Machine::Core& core) {
   }
 }
 
-// Carried out in two halves: 32-bit integers and literals of 32 bits. A load, a store, a move of a pair and a choice
-// between two are one instruction (decision 34), and so is a floating-point number in a pair.
+// Carried out in two halves: 32-bit integers and literals of 32 bits. A load, a store, a move of a pair and a
+// choice between two are one instruction (decision 34), and so is a floating-point number in a pair.
 bool in_halves(const Inst& inst, const Row& row) {
   if (row.type != Type::i32 || inst.is_vector() || row.cost != Cost::alu) return false;
   switch (inst.op) {
@@ -37,7 +37,8 @@ bool in_halves(const Inst& inst, const Row& row) {
 
 // What comparisons give is a flag, which forwards as an integer does (decision 34).
 bool is_float_comparison(Op op) {
-  return op == Op::feqs || op == Op::flts || op == Op::flteqs || op == Op::feqh || op == Op::flth || op == Op::flteqh;
+  return op == Op::feqs || op == Op::flts || op == Op::flteqs || op == Op::feqh || op == Op::flth ||
+         op == Op::flteqh;
 }
 
 }  // namespace

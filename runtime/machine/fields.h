@@ -74,7 +74,7 @@ void core(S& s, V& v) {
   v("result_cycles", s.result_cycles, "cycles", 1, 64, "integer result to a dependent instruction");
   v("fp_result_cycles", s.fp_result_cycles, "cycles", 1, 64, "floating-point result to a dependent instruction");
   v("load_result_cycles", s.load_result_cycles, "cycles", 1, 64, "scalar load to a dependent instruction");
-  v("wide_cycles", s.wide_cycles, "cycles", 1, 64, "issue slots of a scalar on integers or memory of 32 bits");
+  v("wide_cycles", s.wide_cycles, "cycles", 1, 64, "issue slots of a scalar on integers of 32 bits");
   v("condition_cycles", s.condition_cycles, "cycles", 1, 64, "condition to the jump that reads it");
   v("jump_taken_cycles", s.jump_taken_cycles, "cycles", 1, 64, "taken jump to the next instruction");
   v("jump_not_taken_cycles", s.jump_not_taken_cycles, "cycles", 1, 64, "jump that falls through to the next one");

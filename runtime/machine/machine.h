@@ -77,7 +77,7 @@ struct Machine {
     int result_cycles = 1;              // integer result -> dependent instruction may issue
     int fp_result_cycles = 2;           // floating-point result -> dependent instruction
     int load_result_cycles = 1;         // scalar load -> dependent instruction
-    int wide_cycles = 2;                // issue slots of a scalar instruction on 32 bits: two halves
+    int wide_cycles = 2;                // issue slots of a scalar instruction on integers of 32 bits: two halves
     int condition_cycles = 3;           // condition -> the jump that reads it
     int jump_taken_cycles = 6;          // taken jump -> next instruction issues
     int jump_not_taken_cycles = 3;

@@ -50,7 +50,8 @@ TEST(MirUnroll, LeavesBranchesAndScalarLoops) {
   }
 }
 
-// Around a loop that becomes straight code a loop stays one, and its label says so when the text is read again.
+// Around a loop that becomes straight code a loop stays one, and its label says so when the text is read
+// again.
 TEST(MirUnroll, LeavesLoopsAroundStraightOnes) {
   const std::string around = R"(  mov16 r72, 0
  @2: loop

@@ -87,7 +87,8 @@ TEST(MirBases, FarOffsetsGetASumOfTheirOwn) {
 }
 
 // A store has no field for a literal or an address, nor a fill: stores share a register up to the next vector
-// instruction, DSR load or label. Sums, comparisons and what a vector instruction is multiplied by keep their literals.
+// instruction, DSR load or label. Sums, comparisons and what a vector instruction is multiplied by keep
+// theirs.
 TEST(MirLiterals, WhatIsStoredIsInARegister) {
   EXPECT_EQ(after(move_literals, R"(  st16 [global3], 7
   st16 [global3:2], 7
