@@ -25,8 +25,8 @@ using autogen::Walk;
 
 constexpr double kRunCycles = 40;        // of a PE between two runs that it keeps or sends
 // Between the last word of a collector and the next one's first, by which rectangles are chosen; where all have their
-// words before their turn comes 1 (of seven cuts of convolutions 1.0 to 1.7).
-constexpr double kTurnCycles = 5, kTurnReady = 1;
+// words before their turn comes 1.0 to 1.7, of seven cuts of convolutions.
+constexpr double kTurnCycles = 5, kTurnReady = 1.5;
 constexpr double kCollectorCycles = 53;  // of a collector itself for a turn, beside the words
 constexpr double kFeederCycles = 250;    // of a feeder for a run and the gap behind it
 constexpr double kShared = 0.5;   // of the results' words that a stream waits for where it shares their links

@@ -42,6 +42,17 @@ inline constexpr double kPace = 0.9;
 // alone.
 inline constexpr double kTrainingPace = 0.1;
 
+// What measuring says of kernels: simulated over estimated interval on some rectangles of theirs. Estimates of others
+// are scaled by what these are on average, so that what was not measured does not look better for it.
+struct MeasuredPlans {
+  struct Of {
+    Origin origin = Origin::autogen;
+    int w = 1, h = 1;
+    double ratio = 1;
+  };
+  std::map<std::string, std::vector<Of>> of_node;  // by the first node of the kernel
+};
+
 struct MapOptions {
   int fabric_width = 0,
       fabric_height = 0;           // --fabric; 0: the machine's. The Program's fabric shrinks to the need
@@ -61,6 +72,7 @@ struct MapOptions {
   // estimate.
   std::map<std::string, uint32_t> more_bytes;
   int threads = 1;                        // never change the result
+  std::shared_ptr<const MeasuredPlans> measured;  // null: nothing was
   // What statements of generated code are known to cost on this machine; nobody's: found again.
   std::shared_ptr<kernels::CodeCosts> statements;
 };

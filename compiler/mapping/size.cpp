@@ -1,6 +1,7 @@
 // Sizing: every rectangle that an instance could have, within the fabric and 48 KB, with its estimate; which
 // of them it gets is decided when it is placed. And the relays that follow from that.
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <memory>
 
@@ -121,6 +122,25 @@ uint32_t memory_for(const Instance& inst, const MapOptions& options, const Machi
   return memory;
 }
 
+// Measured instead of estimated intervals, as far as there are any.
+void scale_by_measured(const Instance& inst, const MapOptions& options, std::vector<SizedPlan>& plans) {
+  if (!options.measured || inst.node_names.empty()) return;
+  const auto known = options.measured->of_node.find(inst.node_names.front());
+  if (known == options.measured->of_node.end()) return;
+  double logs = 0;
+  int count = 0;
+  for (const MeasuredPlans::Of& m : known->second)
+    if (m.origin == inst.origin) logs += std::log(m.ratio), ++count;
+  if (count == 0) return;
+  const double usual = std::exp(logs / count);
+  for (SizedPlan& p : plans) {
+    double ratio = usual;
+    for (const MeasuredPlans::Of& m : known->second)
+      if (m.origin == inst.origin && m.w == p.plan.cut.w && m.h == p.plan.cut.h) ratio = m.ratio;
+    p.plan.interval_cycles *= ratio;
+  }
+}
+
 // Of `firsts`, the one with the same work and memory as number i, else i: the layers of a network are alike.
 size_t first_like(const std::vector<Instance>& instances, const std::vector<size_t>& firsts,
                   const std::vector<uint32_t>& memory, size_t i) {
@@ -160,6 +180,7 @@ void list_plans(const std::vector<Instance>& instances, const MapOptions& option
       auto& fitting = plans.emplace_back();
       std::copy_if(all.begin(), all.end(), std::back_inserter(fitting),
                    [&](const SizedPlan& p) { return fits(p.plan, own); });
+      scale_by_measured(inst, options, fitting);
       why.push_back(fitting.empty() ? memory_text(all, own) : "");
     }
     if (plans.back().empty()) without.push_back({inst.name, inst.node_names, why.back(), 0});

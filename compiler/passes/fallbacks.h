@@ -33,6 +33,9 @@ class Fallbacks {
   bool step_down(const graph::Graph&, const std::vector<mapping::Misfit>&,
                  const std::map<std::string, std::string>& unrolled = {});
 
+  // As who asks for it wants it.
+  void keep_apart(const std::string& node) { apart_.insert(node); }
+  void refuse(const std::string& node, Origin origin, const std::string& why) { refused_[{node, origin}] = why; }
   // The node joins no other kernel.
   bool apart(const std::string& node) const { return apart_.count(node) > 0; }
   // The recurrence or compound stays one kernel, though its steps or parts would be faster; what crosses the edge in

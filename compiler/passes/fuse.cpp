@@ -1,7 +1,9 @@
 // Fusion: an elementwise node joins the kernel that makes its operand, as an epilogue of a contraction or a
 // further link of an elementwise chain, if it is the only user of that result, the generator agrees and both
-// together are about as fast as the slower of them. No cycle can arise: every path from the kernel to the
-// node's other operands would lead through the node itself.
+// together are about as fast as the slower of them: by estimate, or as it is measured (measured.h); then the choice
+// of the kernel waits for its first epilogue, and the one that is fastest with it is taken. No cycle can arise: every
+// path from the kernel to the node's other operands would lead through the node itself.
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <set>
@@ -55,21 +57,22 @@ bool extensible(const Graph& g, NodeId head) {
 // What joins a kernel is generated, and so is a chain that something joins. A product is generated with its
 // epilogue where it can be: the library's calls the epilogue and sends what that has stored, the generated
 // one sends as it computes.
-void name_origins(Graph& g, const std::vector<NodeId>& nodes) {
+void name_origins(Graph& g, const std::vector<NodeId>& nodes, bool measured) {
   const NodeId front = nodes.front();
   std::string why;
   graph::Assignment& head = g.node(front).assignment;
-  if (g.op(front).kind == ops::OpKind::contraction && head.origin == Origin::handwritten) {
+  if (!measured && g.op(front).kind == ops::OpKind::contraction && head.origin == Origin::handwritten) {
     if (const kernels::Kind* generator = autogen::generator_for(g, front, why)) {
       head.origin = Origin::autogen;
       head.kernel = kernels::generated_id(*generator);
       head.reason = fmt::format("beneficial: generated with its epilogue {}", g.node(nodes.back()).name);
     }
   }
+  const bool loops = kernels::from_loops(g, front);
   for (NodeId id : nodes) {
     if (g.op(id).kind != ops::OpKind::elementwise) continue;
     g.node(id).assignment.origin = Origin::autogen;
-    g.node(id).assignment.kernel = kernels::generated_id(*kernels::elementwise_kind());
+    g.node(id).assignment.kernel = loops ? head.kernel : kernels::generated_id(*kernels::elementwise_kind());
   }
 }
 
@@ -112,7 +115,128 @@ bool pays(const Graph& g, const std::vector<NodeId>& group, NodeId id, double sl
   return good;
 }
 
+// The same as it is measured. Of a kernel whose choice waits, several are measured with the operator, and the best one
+// is taken with it.
+class MeasuredFusion {
+ public:
+  MeasuredFusion(Graph& g, PassContext& context) : g_(g), context_(context) {}
+
+  bool decides(const std::vector<NodeId>& group) const {
+    return context_.measured != nullptr && context_.epilogues == EpilogueFusion::benchmark &&
+           g_.op(group.front()).kind != ops::OpKind::elementwise && context_.measured->counts(g_, group.front()) &&
+           (cycles_.contains(group.front()) || context_.deferred.contains(group.front()));
+  }
+
+  // As the kernel that the first of them has, or as one of those that wait.
+  bool can_fuse(const std::vector<NodeId>& group, NodeId id) {
+    std::string why;
+    if (autogen::can_fuse(g_, group, id, why)) return true;
+    const auto waits = context_.deferred.find(group.front());
+    if (waits == context_.deferred.end() || !decides(group)) return false;
+    graph::Assignment& head = g_.node(group.front()).assignment;
+    const graph::Assignment own = head;
+    bool can = false;
+    for (const KernelCandidate& c : waits->second) {
+      head.origin = c.origin, head.kernel = c.kernel;
+      can = can || autogen::can_fuse(g_, group, id, why);
+    }
+    head = own;
+    return can;
+  }
+
+  bool pays(const std::vector<NodeId>& group, NodeId id, std::string& reason) {
+    const NodeId first = group.front();
+    graph::Assignment& head = g_.node(first).assignment;
+    const auto waits = context_.deferred.find(first);
+    std::vector<KernelCandidate> ways = waits == context_.deferred.end() ? DeferredKernel{} : waits->second;
+    if (ways.empty()) ways.push_back({*head.origin, head.kernel, cycles_.at(first)});
+    ways.resize(std::min(ways.size(), size_t(context_.measured->most_with_epilogue())));
+    std::vector<NodeId> all = group;
+    all.push_back(id);
+    const auto together = context_.measured->together(g_, all, ways);
+    const Measured::Result other = context_.measured->alone(g_, all);
+    if (!other.cycles) return false;
+    const double alone = group.size() == 1 ? ways.front().cycles : cycles_.at(first);
+    const double apart = std::max(alone, *other.cycles);
+    const auto cycles = [](const Measured::Result& r) { return r.cycles.value_or(HUGE_VAL); };
+    const size_t best = size_t(std::ranges::min_element(together, {}, cycles) - together.begin());
+    const bool good = cycles(together[best]) <= apart;
+    reason = text(ways, best, together[best], apart, good, g_.node(first).name);
+    context_.measured->decided(g_.node(first).name, g_.node(id).name, good, reason);
+    if (good)
+      take(first, ways[best], cycles(together[best]));
+    else
+      g_.node(id).assignment.reason += fmt::format("; {}", reason);
+    return good;
+  }
+
+ private:
+  static std::string text(const std::vector<KernelCandidate>& ways, size_t best, const Measured::Result& r,
+                          double apart, bool good, const std::string& with) {
+    if (!r.cycles) return fmt::format("not one kernel with {}: {}", with, r.why);
+    if (!good)
+      return fmt::format("not one kernel with {}: slower by {:.1f} %, measured {:.0f} cycles against {:.0f} apart",
+                         with, 100 * (*r.cycles / apart - 1), *r.cycles, apart);
+    std::string text =
+        fmt::format("one kernel with {}, measured {:.0f} cycles against {:.0f} apart", with, *r.cycles, apart);
+    if (best > 0)
+      text += fmt::format("; with it {} is faster than {}", ways[best].kernel.name(), ways[0].kernel.name());
+    return text;
+  }
+  // The first operator that joins decides.
+  void take(NodeId first, const KernelCandidate& way, double cycles) {
+    graph::Assignment& head = g_.node(first).assignment;
+    if (const auto waits = context_.deferred.find(first); waits != context_.deferred.end()) {
+      make_choice(waits->second, head);
+      context_.deferred.erase(waits);
+    }
+    head.origin = way.origin;
+    head.kernel = way.kernel;
+    cycles_[first] = cycles;
+  }
+
+  Graph& g_;
+  PassContext& context_;
+  std::map<NodeId, double> cycles_;  // first node -> its kernel, as far as it was measured with what joined it
+};
+
+// By what the options say.
+bool may_join(const Graph& g, const std::vector<NodeId>& group, const PassContext& context) {
+  return context.epilogues != EpilogueFusion::never || g.op(group.front()).kind == ops::OpKind::elementwise;
+}
+
 }  // namespace
+
+std::optional<EpilogueFusion> epilogue_fusion_from_name(std::string_view name) {
+  for (EpilogueFusion f : {EpilogueFusion::estimate, EpilogueFusion::always, EpilogueFusion::benchmark,
+                           EpilogueFusion::never})
+    if (epilogue_fusion_name(f) == name) return f;
+  return std::nullopt;
+}
+
+std::string_view epilogue_fusion_name(EpilogueFusion f) {
+  constexpr std::string_view kNames[] = {"estimate", "always", "benchmark", "never"};
+  return kNames[size_t(f)];
+}
+
+std::string deferred_text(const DeferredKernel& deferred) {
+  std::string text = "; waits for what joins it: ";
+  for (size_t i = 0; i < deferred.size(); ++i)
+    text += fmt::format("{}{} {:.1f} cycles", i == 0 ? "" : ", ", deferred[i].kernel.name(), deferred[i].cycles);
+  return text;
+}
+
+void make_choice(DeferredKernel& deferred, graph::Assignment& a) {
+  const std::string text = deferred_text(deferred);
+  if (const size_t at = a.reason.find(text); at != std::string::npos) a.reason.erase(at, text.size());
+}
+
+bool finalise_choices(Graph& g, PassContext& context) {
+  for (auto& [id, deferred] : context.deferred)
+    if (id.valid()) make_choice(deferred, g.node(id).assignment);
+  context.deferred.clear();
+  return true;
+}
 
 bool fuse_elementwise(Graph& g, PassContext& context) {
   if (context.policy == Policy::disabled || context.form == Form::library) return true;
@@ -121,6 +245,7 @@ bool fuse_elementwise(Graph& g, PassContext& context) {
   std::map<NodeId, NodeId> head;                  // node -> first node of its kernel
   std::map<NodeId, std::vector<NodeId>> members;  // first node -> kernel, topological order
   std::map<NodeId, double> alone;                 // first node -> interval of its kernel's slowest node
+  MeasuredFusion measured(g, context);
   for (NodeId id : g.topological()) {
     if (graph::is_transparent(g, id)) continue;
     head[id] = id;
@@ -132,13 +257,17 @@ bool fuse_elementwise(Graph& g, PassContext& context) {
       NodeId producer = v.valid() ? g.value(graph::source_of(g, v)).producer : NodeId{};
       if (!producer.valid() || !tried.insert(producer).second) continue;
       NodeId first = head.at(producer);
-      std::string why, reason;
+      std::string reason;
       if (members[first].back() != producer || members[first].size() >= kMostNodes ||
           context.fallbacks.apart(g.node(first).name) || is_of_loss(g, first) || !extensible(g, first) ||
-          !only_user(g, graph::source_of(g, v), id) || !autogen::can_fuse(g, members[first], id, why) ||
-          !pays(g, members[first], id, slowest, alone[first], costs, context, reason)) {
+          !only_user(g, graph::source_of(g, v), id) || !may_join(g, members[first], context) ||
+          !measured.can_fuse(members[first], id)) {
         continue;
       }
+      const bool by_measure = measured.decides(members[first]);
+      const bool pay = by_measure ? measured.pays(members[first], id, reason)
+                                  : pays(g, members[first], id, slowest, alone[first], costs, context, reason);
+      if (!pay && (by_measure || context.epilogues != EpilogueFusion::always)) continue;
       members.erase(id);
       members[first].push_back(id);
       head[id] = first;
@@ -146,7 +275,7 @@ bool fuse_elementwise(Graph& g, PassContext& context) {
       g.node(first).assignment.group = group;
       node.assignment.group = group;
       add_reason(node.assignment, reason);
-      name_origins(g, members[first]);
+      name_origins(g, members[first], by_measure);
       break;
     }
   }

@@ -12,6 +12,7 @@
 //   rows          operators over whole rows become one kernel
 //   fuse          elementwise nodes join the kernel whose result they alone use
 //   regions       operators join the region that makes their operands
+//   finalise      choices that waited for an epilogue, and got none
 //   map           size, place, route, color, emit (compiler/mapping)
 #pragma once
 
@@ -30,6 +31,7 @@
 #include "compiler/mapping/mapping.h"
 #include "compiler/passes/choices.h"
 #include "compiler/passes/fallbacks.h"
+#include "compiler/passes/measured.h"
 #include "runtime/machine/machine.h"
 #include "runtime/support/diag.h"
 
@@ -83,6 +85,10 @@ struct PassContext {
   AutogenFailure autogen_failure = AutogenFailure::primitives;
   // Losses that became primitives: what these take, times what one kernel takes, by estimate; 0: not known.
   std::map<std::string, double> unfused = {};
+  int64_t least_library_product = 0;  // multiply-adds of a product below which the library's kernels are not considered
+  Measured* measured = nullptr;                           // null: estimates decide
+  std::map<graph::NodeId, DeferredKernel> deferred = {};  // choices that wait
+  EpilogueFusion epilogues = EpilogueFusion::estimate;
   std::set<graph::NodeId> given = {};  // had their origins before the pass policy, from a plan
   KnownCosts& known_costs();
 };
@@ -128,6 +134,7 @@ bool choose_origins(graph::Graph&, PassContext&);
 bool cross_in_pieces(graph::Graph&, PassContext&);
 bool fuse_rows(graph::Graph&, PassContext&);
 bool fuse_elementwise(graph::Graph&, PassContext&);
+bool finalise_choices(graph::Graph&, PassContext&);
 bool map_to_fabric(graph::Graph&, PassContext&);
 bool unroll_recurrences(graph::Graph&, PassContext&);
 

@@ -33,6 +33,7 @@ constexpr Pass kPasses[] = {
     {"rows", "make one kernel of operators over whole rows with sums or maxima of them", fuse_rows, true},
     {"fuse", "join elementwise nodes to the kernel whose result they use", fuse_elementwise, true},
     {"regions", "join operators to the region that makes their operands", fuse_regions, true},
+    {"finalise", "make the choices that waited for something to join their kernels", finalise_choices},
     {"map", "size, place, route and color the kernels, write their CSL", map_to_fabric},
 };
 
@@ -151,6 +152,10 @@ bool map_to_fabric(graph::Graph& g, PassContext& context) {
   context.map.more_bytes = context.fallbacks.more_bytes();
   context.map.statements = context.known_costs().statements();
   context.misfits.clear();
+  if (context.measured != nullptr) {
+    context.measured->footprints(g);
+    context.map.measured = context.measured->plans();
+  }
   context.mapped = mapping::map_graph(g, context.machine, context.map, context.diag, &context.misfits);
   if (!context.mapped) return false;
   for (const KernelRow& row : context.mapped->host.kernels) {

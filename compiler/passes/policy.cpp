@@ -6,6 +6,7 @@
 //
 // The reason says whether the choice was needed (nothing else can), beneficial (and by how much) or kept.
 // Compounds were decomposed before. Views have no kernel; those between host steps are host steps themselves.
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -84,6 +85,66 @@ void take_faster(Graph& g, NodeId id, GroupCosts& costs) {
   }
   generated.reason = benefit_text(made, by_hand, own.reason);
   own = std::move(generated);
+}
+
+// A product too small for the library, as who compiles wants it.
+void refuse_small(const Graph& g, NodeId id, PassContext& context) {
+  const bool product = context.least_library_product > 0 && g.op(id).kind == ops::OpKind::contraction;
+  const int64_t steps = product ? g.flops(id) / 2 : 0;
+  if (product && steps < context.least_library_product)
+    context.fallbacks.refuse(g.node(id).name, Origin::handwritten,
+                             fmt::format("a product of {} multiply-adds, the library's begin at {}", steps,
+                                         context.least_library_product));
+}
+
+// Of the library's and the generated kernel the one that is measured to be faster; as long as something may join it,
+// it is the first of the candidates.
+void take_measured(Graph& g, PassContext& context) {
+  std::vector<Measured::Plain> asked;
+  for (NodeId id : g.topological()) {
+    const Assignment own = g.node(id).assignment;
+    const bool on_wafer = own.origin == Origin::handwritten || own.origin == Origin::autogen;
+    if (!on_wafer || context.given.contains(id) || g.op(id).kind == ops::OpKind::elementwise ||
+        !context.measured->counts(g, id))
+      continue;
+    Measured::Plain plain{id, {own}};
+    std::string why;
+    const bool by_hand = own.origin == Origin::handwritten;
+    const std::string& name = g.node(id).name;
+    const bool weighs =
+        context.policy == Policy::medium && context.form != Form::library && context.form != Form::generated;
+    const bool may = weighs && context.fallbacks.refused(name, by_hand ? Origin::autogen : Origin::handwritten).empty();
+    if (const kernels::Kind* kind = may && by_hand ? autogen::generator_for(g, id, why) : nullptr)
+      plain.as.push_back({Origin::autogen, kernels::generated_id(*kind), "", "", {}});
+    if (const kernels::Row* row = may && !by_hand ? kernels::match_handwritten(g, id, why) : nullptr)
+      plain.as.push_back({Origin::handwritten, kernels::library_id(*row), "", "", {}});
+    // A product by its loops: slower in most cases, but it computes an epilogue over all of its slice at once.
+    autogen::Region region;
+    const bool product = weighs && g.op(id).kind == ops::OpKind::contraction &&
+                         context.fallbacks.refused(name, Origin::autogen).empty();
+    if (product && own.kernel != kernels::generated_id(*kernels::region_kind()) &&
+        autogen::make_region(g, std::span(&id, 1), region, why))
+      plain.as.push_back({Origin::autogen, kernels::generated_id(*kernels::region_kind()), "", "", {}});
+    asked.push_back(std::move(plain));
+  }
+  const auto cycles = context.measured->plain(g, asked);
+  for (size_t i = 0; i < asked.size(); ++i) {
+    Assignment& own = g.node(asked[i].node).assignment;
+    DeferredKernel deferred;
+    for (size_t k = 0; k < asked[i].as.size(); ++k)
+      if (cycles[i][k]) deferred.push_back({*asked[i].as[k].origin, asked[i].as[k].kernel, *cycles[i][k]});
+    if (deferred.empty()) continue;
+    std::ranges::stable_sort(deferred, {}, &KernelCandidate::cycles);
+    const bool other = deferred[0].kernel != own.kernel || deferred[0].origin != own.origin;
+    if (deferred.size() > 1 && other)
+      own.reason = fmt::format("beneficial by {:.0f} cycles: measured {:.0f} against {:.0f} of {}",
+                               deferred[1].cycles - deferred[0].cycles, deferred[0].cycles, deferred[1].cycles,
+                               deferred[1].kernel.name());
+    own.origin = deferred[0].origin;
+    own.kernel = deferred[0].kernel;
+    own.reason += deferred_text(deferred);
+    context.deferred[asked[i].node] = std::move(deferred);
+  }
 }
 
 // Its operands, its result or its code are no kernel's; a user who wants no host hears of every one.
@@ -183,6 +244,7 @@ bool choose_origins(Graph& g, PassContext& context) {
   GroupCosts costs(context.known_costs());
   for (NodeId id : g.topological()) {
     const std::string& name = g.node(id).name;
+    refuse_small(g, id, context);
     const bool again = context.fallbacks.with_the_host(name) ||
                        !context.fallbacks.refused(name, Origin::handwritten).empty() ||
                        !context.fallbacks.refused(name, Origin::autogen).empty();
@@ -199,6 +261,7 @@ bool choose_origins(Graph& g, PassContext& context) {
     }
     note_origins(g, id, context);
   }
+  if (context.measured != nullptr) take_measured(g, context);
   place_views(g);
   return judge_host(g, context);
 }

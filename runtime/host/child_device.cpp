@@ -27,7 +27,7 @@ namespace {
 constexpr const char* kWhere = "simulator";
 
 // -1 if the process cannot be started. Its stdin and stdout become the pipes, stderr stays ours.
-pid_t start(const std::vector<std::string>& argv, int requests, int replies) {
+pid_t start(const std::vector<std::string>& argv, int requests, int replies, bool own_group) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, requests, 0);
@@ -35,8 +35,21 @@ pid_t start(const std::vector<std::string>& argv, int requests, int replies) {
   std::vector<char*> args;
   for (const std::string& a : argv) args.push_back(const_cast<char*>(a.c_str()));
   args.push_back(nullptr);
+  // It shall end by signals even where this process has blocked them for itself.
+  sigset_t none, defaults;
+  sigemptyset(&none);
+  sigemptyset(&defaults);
+  for (int signal : {SIGINT, SIGTERM, SIGPIPE}) sigaddset(&defaults, signal);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setsigdefault(&attributes, &defaults);
+  posix_spawnattr_setpgroup(&attributes, 0);
+  const int group = own_group ? POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF : 0;
+  posix_spawnattr_setflags(&attributes, short(group));
   pid_t pid = -1;
-  const int failed = posix_spawn(&pid, args[0], &actions, nullptr, args.data(), environ);
+  const int failed = posix_spawn(&pid, args[0], &actions, &attributes, args.data(), environ);
+  posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   return failed == 0 ? pid : -1;
 }
@@ -71,7 +84,7 @@ std::unique_ptr<ChildDevice> ChildDevice::open(const ChildOptions& options, Diag
   }
   std::vector<std::string> argv{options.program, options.folder, "--serve"};
   argv.insert(argv.end(), options.arguments.begin(), options.arguments.end());
-  const pid_t pid = start(argv, requests[0], replies[1]);
+  const pid_t pid = start(argv, requests[0], replies[1], options.own_group);
   ::close(requests[0]);
   ::close(replies[1]);
   std::unique_ptr<ChildDevice> device(new ChildDevice(requests[1], replies[0], pid));
@@ -79,6 +92,7 @@ std::unique_ptr<ChildDevice> ChildDevice::open(const ChildOptions& options, Diag
     diag.error_at(kWhere, fmt::format("'{}' cannot be started", options.program));
     return nullptr;
   }
+  if (options.started) options.started(pid);
   return device->greet(diag) ? std::move(device) : nullptr;
 }
 

@@ -5,6 +5,7 @@
 // dies, every call from then on reports so, and run() ends with a fault.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,6 +18,8 @@ struct ChildOptions {
   std::string program;                 // path of cs-sim
   std::string folder;                  // of the compiled program
   std::vector<std::string> arguments;  // more of cs-sim's options
+  bool own_group = false;  // a terminal's signals do not reach it; its parent ends it
+  std::function<void(int pid)> started = {};  // called as soon as there is a process
 };
 
 class ChildDevice : public Device {

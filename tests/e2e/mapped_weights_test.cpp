@@ -1,4 +1,5 @@
 // Weights that are mapped: what of them is in memory, and that results do not depend on it.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <signal.h>
 #include <spawn.h>
@@ -56,12 +57,11 @@ class AtCycleZero {
  public:
   AtCycleZero(const std::string& program, const std::string& how) {
     int in[2], out[2];
-    EXPECT_EQ(pipe(in) + pipe(out), 0);
+    EXPECT_EQ(pipe2(in, O_CLOEXEC) + pipe2(out, O_CLOEXEC), 0);
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, in[0], 0);
     posix_spawn_file_actions_adddup2(&actions, out[1], 1);
-    posix_spawn_file_actions_addclose(&actions, in[1]);
     std::vector<std::string> words = {kBin + "cs-sim", program, "--serve", "-q", "--mmap-weights", how};
     std::vector<char*> argv;
     for (std::string& w : words) argv.push_back(w.data());

@@ -22,10 +22,10 @@
 #include "runtime/machine/machine.h"
 #include "runtime/program/program.h"
 #include "runtime/support/diag.h"
+#include "tools/api/measure.h"
 
 namespace cs::api {
 
-class TrialRecords;  // trial.h
 
 inline constexpr int kAllCopies = 0;  // CompileOptions::copies: as many as take samples faster (--copies auto)
 
@@ -59,6 +59,10 @@ struct CompileOptions {
   bool only_estimate = false;  // mapped, for the estimated interval: no CSL half
   std::shared_ptr<passes::KnownCosts> known;  // PassContext::known, for this machine
   double too_slow = std::numeric_limits<double>::infinity();  // MapOptions::too_slow
+  int64_t least_library_product = 0;         // PassContext::least_library_product
+  Tuning tuning;                             // models
+  passes::Measured* measured = nullptr;      // PassContext::measured
+  std::vector<std::string> not_fused = {};   // operators that join no other
   TrialRecords* trials = nullptr;  // what trials found out before; null: nobody knows
   // layouts
   std::string host_file;  // host.yaml
@@ -101,6 +105,23 @@ struct ConsideredForm {
   std::string left = {};
 };
 
+// What tuning did (tune.h).
+struct TunedNetwork {  // a network that was compiled and tried out
+  std::string what;
+  double interval = 0, first_sample = 0;  // 0: it did not come to an end
+  bool taken = false;
+};
+struct TuneReport {
+  TuneLevel level = TuneLevel::off;
+  std::map<std::string, int> measured;  // by status, and hits of a cache
+  std::vector<TunedNetwork> networks;   // the one without tuning first
+  std::vector<std::string> decisions;
+  std::string not_tuned;                // why nothing was measured
+  bool cut_short = false;               // budget spent, or interrupted: another run may find more
+  std::string command;                  // that gives the same again
+  bool repeatable = true;               // no result depends on the time that something took
+};
+
 struct Compiled {
   Machine machine;
   std::optional<graph::Graph> graph;      // models
@@ -108,6 +129,7 @@ struct Compiled {
   std::map<std::string, double> unfused;  // PassContext::unfused
   std::string form;                       // why another form than every operator's own choice, if it is one
   std::vector<ConsideredForm> forms;      // empty: the network was made in one form
+  TuneReport tuning;
   std::optional<mapping::Mapped> mapped;  // models that were mapped
   std::optional<Program> program;
   Weights weights;

@@ -16,6 +16,7 @@
 #include "tools/api/ladder.h"
 #include "tools/api/layout.h"
 #include "tools/api/program_key.h"
+#include "tools/api/tune.h"
 
 namespace cs::api {
 
@@ -120,6 +121,8 @@ bool compile_kernels(const CompileOptions& given, Compiled& out, passes::Fallbac
   }
   const progress::Within rest(choose ? kJoined : 0, 1);
   if (ok && choose) take_best_form(options, pipeline, start, f);
+  const bool tunes = options.tuning.level != TuneLevel::off && options.tuning.measurer != nullptr;
+  if (ok && tunes && plan.after.empty() && pipeline.stop_after.empty()) tune(options, pipeline, start, f);
   if (ok && all_copies) take_all_copies(options, pipeline, start, f);
   out = std::move(f.out);
   fallbacks = std::move(f.fallbacks);
@@ -164,6 +167,12 @@ void fill_manifest(const CompileOptions& options, bool model, Compiled& out) {
   if (options.resident) entries.emplace_back("operands", "resident");
   if (out.plan.copies != 1) entries.emplace_back("copies", fmt::format("{}", out.plan.copies));
   if (options.pace != mapping::kPace) entries.emplace_back("pace", fmt::format("{}", options.pace));
+  if (options.tuning.level != TuneLevel::off)
+    entries.emplace_back("autotune", std::string(tune_level_name(options.tuning.level)));
+  if (options.tuning.epilogues)
+    entries.emplace_back("epilogue_fusion", std::string(passes::epilogue_fusion_name(*options.tuning.epilogues)));
+  if (options.least_library_product > 0)
+    entries.emplace_back("least_library_product", fmt::format("{}", options.least_library_product));
   if (options.unroll) entries.emplace_back("unroll", fmt::format("{}", *options.unroll));
   if (!options.pipeline.without.empty())
     entries.emplace_back("without", fmt::format("{}", fmt::join(options.pipeline.without, ",")));

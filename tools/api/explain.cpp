@@ -202,6 +202,31 @@ std::string set_by(const mapping::NetworkEstimate& e) {
 
 }  // namespace
 
+namespace {
+
+std::string tuning_text(const TuneReport& t) {
+  int count = 0;
+  std::string how;
+  for (const auto& [status, n] : t.measured) {
+    count += n;
+    how += fmt::format("{}{} {}", how.empty() ? "" : ", ", n, status);
+  }
+  std::string out = fmt::format("tuned ({}): {} candidates{}\n", tune_level_name(t.level), count,
+                                how.empty() ? "" : ": " + how);
+  if (!t.not_tuned.empty()) out += fmt::format("  nothing was tuned: {}\n", t.not_tuned);
+  for (const std::string& d : t.decisions) out += "  " + d + "\n";
+  for (const TunedNetwork& n : t.networks)
+    out += fmt::format("  {} {}: {}\n", n.taken ? "taken" : "     ", n.what,
+                       n.interval > 0 ? fmt::format("interval {:.1f} cycles, first sample {:.0f}", n.interval,
+                                                    n.first_sample)
+                                      : "does not come to an end");
+  if (t.cut_short) out += "  cut short: the best until then\n";
+  if (!t.command.empty()) out += fmt::format("  again: {}\n", t.command);
+  return out;
+}
+
+}  // namespace
+
 std::string summary(const Compiled& c) {
   const HostPart* host = host_of(c);
   std::string out;
@@ -218,6 +243,7 @@ std::string summary(const Compiled& c) {
           fmt::format("estimated interval {:.0f} cycles per sample{}, set by {}\n", e.interval_cycles,
                       host->copies > 1 ? fmt::format(" of {} copies together", host->copies) : "", set_by(e));
     if (!c.form.empty()) out += fmt::format("form {}\n", c.form);
+    if (c.tuning.level != TuneLevel::off) out += tuning_text(c.tuning);
     for (const OpRow& o : host->ops) {
       const auto found = c.unfused.find(o.name);
       if (found == c.unfused.end()) continue;

@@ -44,12 +44,16 @@ bool map_model(const CompileOptions& options, const passes::PipelineOptions& pip
   passes::PassContext context{out.machine, options.policy,  map_options(options, *out.graph), f.diag,
                               {},          options.host_ops};
   context.fallbacks = f.fallbacks;
+  for (const std::string& node : options.not_fused) context.fallbacks.keep_apart(node);
   context.unroll = options.unroll;
   context.known = options.known;
   out.choices.clear();
   if (options.choices) context.choices = &out.choices;
   context.form = f.form;
   context.autogen_failure = options.autogen_failure;
+  context.least_library_product = options.least_library_product;
+  context.measured = options.measured;
+  context.epilogues = options.tuning.fusion();
   const bool ok = passes::run_passes(*out.graph, context, pipeline, out.passes);
   f.unrolled = std::move(context.unrolled);
   if (!ok) {

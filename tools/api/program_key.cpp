@@ -48,14 +48,24 @@ void add_pipeline(const passes::PipelineOptions& options, KeyText& key) {
   for (const std::string& pass : without) key.add("without", pass);
 }
 
+// A budget that was spent leaves a result that is not kept.
+void add_tuning(const Tuning& tuning, KeyText& key) {
+  const auto& [level, budget_seconds, epilogues, epilogue_choices, measurer, log, stop] = tuning;
+  (void)measurer, (void)log, (void)stop, (void)budget_seconds;
+  key.add("tuning", std::string(tune_level_name(level)));
+  key.add("epilogues", std::string(passes::epilogue_fusion_name(tuning.fusion())));
+  if (level != TuneLevel::off) key.add("epilogue choices", epilogue_choices);
+}
+
 void add_options(const CompileOptions& options, KeyText& key) {
   const auto& [input, machine, set, machine_given, set_config, fabric_width, fabric_height, rect_width,
                rect_height, threads, resident, policy, policy_name, host_ops, autogen_failure, dims, pipeline,
                pace, unroll, copies, baselines, choices, command, only_passes, only_mapping, only_estimate,
-               known, too_slow, trials, host_file, csl, west_buffer, east_buffer, low_memory_end, colors] =
+               known, too_slow, least_library_product, tuning, measured, not_fused, trials, host_file, csl,
+               west_buffer, east_buffer, low_memory_end, colors] =
       options;
   (void)input, (void)machine, (void)host_file;             // what they name counts, which the caller adds
-  (void)threads, (void)known, (void)trials;                // how fast it goes
+  (void)threads, (void)known, (void)trials, (void)measured;  // how fast it goes; of a tuner's own compilations
   for (const std::string& one : set) key.add("set", one);  // the manifest has it as it was written
   for (const std::string& one : set_config) key.add("set config", one);
   for (const int64_t n :
@@ -64,6 +74,7 @@ void add_options(const CompileOptions& options, KeyText& key) {
         int(only_mapping), int(only_estimate), west_buffer, east_buffer, low_memory_end})
     key.add("option", n);
   key.add("policy", policy_name);
+  key.add("least library product", least_library_product);
   for (const auto& [name, value] : dims) key.add("dim " + name, value);
   key.add("pace", number(pace));
   key.add("too slow", number(too_slow));
@@ -71,6 +82,8 @@ void add_options(const CompileOptions& options, KeyText& key) {
   key.add("copies", copies ? std::to_string(*copies) : "");
   key.add("command", command);  // stands in what is recommended
   for (const auto& [name, value] : colors) key.add("color " + name, value);
+  for (const std::string& one : not_fused) key.add("not fused", one);
+  add_tuning(tuning, key);
   add_pipeline(pipeline, key);
   add_csl(csl, key);
 }

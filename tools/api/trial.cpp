@@ -19,19 +19,25 @@ constexpr uint64_t kSeed = 0;
 
 std::optional<Trial> simulate(const Program& program, const Weights& weights, const Machine& machine,
                               double most_cycles) {
-  const HostPart& host = *program.host;
-  const int samples = std::max(kTrialSamples, kRounds * copies_over_samples(host, machine));
   const std::vector<uint8_t> bytes = weights.bytes();
   Diag ignored;
   sim::EngineDevice device(machine, {});
-  if (!device.load(program, bytes, ignored)) return std::nullopt;
-  const ModelRunOptions options{.samples = samples, .max_cycles = Cycle(most_cycles)};
-  const auto run = run_model(device, bytes, random_inputs(host, 1, kSeed), options, ignored);
-  if (!run || run->status.reason != StopReason::condition || !run->interval_cycles) return std::nullopt;
-  return Trial{*run->interval_cycles, double(run->sample_end.front())};
+  return device.load(program, bytes, ignored) ? trial_on(device, bytes, machine, most_cycles) : std::nullopt;
 }
 
 }  // namespace
+
+std::optional<Trial> trial_on(Device& device, std::span<const uint8_t> weights, const Machine& machine,
+                              double most_cycles, RunStatus* status) {
+  const HostPart& host = *device.program().host;
+  const int samples = std::max(kTrialSamples, kRounds * copies_over_samples(host, machine));
+  const ModelRunOptions options{.samples = samples, .max_cycles = Cycle(most_cycles)};
+  Diag ignored;
+  const auto run = run_model(device, weights, random_inputs(host, 1, kSeed), options, ignored);
+  if (run && status != nullptr) *status = run->status;
+  if (!run || run->status.reason != StopReason::condition || !run->interval_cycles) return std::nullopt;
+  return Trial{*run->interval_cycles, double(run->sample_end.front())};
+}
 
 std::string trial_key(const Program& program, const Weights& weights, const Machine& machine,
                       double most_cycles) {
@@ -57,7 +63,7 @@ std::optional<Trial> try_out(const Program& program, const Weights& weights, con
   if (records == nullptr) return simulate(program, weights, machine, most_cycles);
   const std::string key = trial_key(program, weights, machine, most_cycles);
   std::optional<Trial> trial;
-  if (records->find(key, trial)) return trial;
+  if (records->look_up(key, trial) != TrialRecords::From::nowhere) return trial;
   trial = simulate(program, weights, machine, most_cycles);
   records->keep(key, trial);
   return trial;

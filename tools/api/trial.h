@@ -3,8 +3,10 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 
+#include "runtime/host/device.h"
 #include "runtime/machine/machine.h"
 #include "runtime/program/program.h"
 #include "runtime/program/weights.h"
@@ -20,12 +22,18 @@ struct Trial {
 class TrialRecords {
  public:
   virtual ~TrialRecords() = default;
-  // Any thread. False: nobody knows.
-  virtual bool find(const std::string& key, std::optional<Trial>&) = 0;
+  enum class From : uint8_t { nowhere, local, remote };
+  // Any thread. From nowhere: nobody knows.
+  virtual From look_up(const std::string& key, std::optional<Trial>&) = 0;
   virtual void keep(const std::string& key, const std::optional<Trial>&) = 0;
 };
 // Of everything that a trial depends on: the Program with its weights, the machine, the engine, the limit.
 std::string trial_key(const Program&, const Weights&, const Machine&, double most_cycles);
+
+// Some samples on this device, which has loaded the program. Nothing if it does not come to its end; `status` says how
+// it ended.
+std::optional<Trial> trial_on(Device&, std::span<const uint8_t> weights, const Machine&, double most_cycles,
+                              RunStatus* status = nullptr);
 
 // Nothing if the network does not come to its end within so many cycles, or keeps something from sample to
 // sample. What is in `records` is not simulated; they may be null.

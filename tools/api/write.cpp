@@ -89,6 +89,24 @@ Json form_json(const ConsideredForm& form) {
           {"left", form.left}};
 }
 
+Json tuning_json(const TuneReport& t) {
+  Json networks = Json::array();
+  const auto number = [](double v) { return v > 0 ? Json(v) : Json(nullptr); };
+  for (const TunedNetwork& n : t.networks)
+    networks.push_back({{"what", n.what},
+                        {"interval_cycles", number(n.interval)},
+                        {"first_sample_cycles", number(n.first_sample)},
+                        {"taken", n.taken}});
+  return {{"level", std::string(tune_level_name(t.level))},
+          {"measured", t.measured},
+          {"networks", networks},
+          {"decisions", t.decisions},
+          {"not_tuned", t.not_tuned},
+          {"command", t.command},
+          {"cut_short", t.cut_short},
+          {"repeatable", t.repeatable}};
+}
+
 // A program without a host part is driven by a host program, which looks for these.
 bool write_vendor_files(const Compiled& c, FolderWriter& out) {
   if (c.program->host) return true;
@@ -214,6 +232,7 @@ std::string compile_report(const Compiled& c) {
     }
   }
   for (const ConsideredForm& form : c.forms) report["forms"].push_back(form_json(form));
+  if (c.tuning.level != TuneLevel::off) report["tuning"] = tuning_json(c.tuning);
   for (const passes::Choice& choice : c.choices) report["choices"].push_back(choice_json(choice));
   report["baselines"] = Json::array();
   for (const CompiledBaseline& b : c.baselines) {

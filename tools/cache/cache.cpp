@@ -34,7 +34,7 @@ std::optional<Found> Cache::find_in(Tier& tier, const Key& key) {
   if (answer != Answer::found) return std::nullopt;
   if (const std::optional<Entry> entry = unseal(key, sealed, why)) {
     const size_t at = size_t(entry->value.data() - sealed.data()), size = entry->value.size();
-    return Found(std::move(sealed), at, size);
+    return Found(std::move(sealed), at, size, tier.remote);
   }
   tier.backend->drop(key);
   found_damaged(key, tier.backend->name(), why);

@@ -22,14 +22,16 @@ struct Counters {
 // What was found; the value lies in the sealed bytes.
 class Found {
  public:
-  Found(std::string sealed, size_t value_at, size_t value_size)
-      : at_(value_at), size_(value_size), sealed_(std::move(sealed)) {}
+  Found(std::string sealed, size_t value_at, size_t value_size, bool remote)
+      : at_(value_at), size_(value_size), sealed_(std::move(sealed)), remote_(remote) {}
   std::string_view value() const { return std::string_view(sealed_).substr(at_, size_); }
   const std::string& sealed() const { return sealed_; }
+  bool remote() const { return remote_; }  // in the second place
 
  private:
   size_t at_, size_;
   std::string sealed_;
+  bool remote_;
 };
 
 class Cache {

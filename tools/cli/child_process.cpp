@@ -27,6 +27,10 @@ double since(Clock::time_point start) { return std::chrono::duration<double>(Clo
 
 // Children that run now, for stop_children.
 std::mutex running_mutex;
+std::set<pid_t>& foreign() {
+  static std::set<pid_t>* pids = new std::set<pid_t>;
+  return *pids;
+}
 std::set<pid_t>& running() {
   static std::set<pid_t>* pids = new std::set<pid_t>;  // outlives every thread
   return *pids;
@@ -144,8 +148,19 @@ ChildResult run_child(const std::vector<std::string>& argv, double timeout_secon
   return result;
 }
 
+void register_child(int pid) {
+  const std::lock_guard lock(running_mutex);
+  foreign().insert(pid);
+}
+
+void forget_child(int pid) {
+  const std::lock_guard lock(running_mutex);
+  foreign().erase(pid);
+}
+
 void stop_children() {
   running_mutex.lock();  // never given back: no child is started any more
+  for (pid_t pid : foreign()) kill(pid, SIGKILL);
   const std::set<pid_t> children = running();
   for (pid_t pid : children) kill(pid, SIGINT);
   const auto start = Clock::now();

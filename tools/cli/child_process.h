@@ -19,6 +19,10 @@ struct ChildResult {
 ChildResult run_child(const std::vector<std::string>& argv, double timeout_seconds = 0,
                       const std::atomic<bool>* stop = nullptr);
 
+// Children that others have started and wait for: stop_children() ends these too, at once.
+void register_child(int pid);
+void forget_child(int pid);
+
 // For a process that is about to end by a signal: ends all children, and no new one can be started.
 void stop_children();
 

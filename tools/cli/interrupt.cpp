@@ -15,6 +15,9 @@ std::atomic<bool> flag = false;
 
 void set_flag(int) { flag = true; }
 
+std::atomic<int> cut_short_users = 0;
+std::atomic<bool> cut_short = false;
+
 }  // namespace
 
 const std::atomic<bool>& interrupted() { return flag; }
@@ -27,6 +30,10 @@ void ask_for_interrupts() {
   sigaction(SIGTERM, &action, nullptr);
 }
 
+CutShort::CutShort() { ++cut_short_users; }
+CutShort::~CutShort() { --cut_short_users; }
+const std::atomic<bool>& CutShort::asked() const { return cut_short; }
+
 void end_on_interrupt(std::function<void()> last_words) {
   signal(SIGINT, SIG_DFL);  // a shell starts background jobs with SIGINT ignored
   signal(SIGTERM, SIG_DFL);
@@ -37,7 +44,8 @@ void end_on_interrupt(std::function<void()> last_words) {
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   std::thread([set, last_words = std::move(last_words)] {
     int received = 0;
-    sigwait(&set, &received);
+    do sigwait(&set, &received);
+    while (cut_short_users > 0 && !cut_short.exchange(true));
     last_words();
     _exit(130);
   }).detach();

@@ -4,6 +4,8 @@ _wafersmith() {
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
   case $before in
     -m | --machine) mapfile -t COMPREPLY < <(compgen -W "wse2 wse3" -- "$word"; compgen -f -- "$word") ;;
+    --autotune) mapfile -t COMPREPLY < <(compgen -W "off default max" -- "$word") ;;
+    --epilogue-fusion) mapfile -t COMPREPLY < <(compgen -W "estimate always benchmark never" -- "$word") ;;
     --autogen-policy) mapfile -t COMPREPLY < <(compgen -W "disabled default medium aggressive" -- "$word") ;;
     *)
       if [[ $word == -* ]]; then

@@ -118,21 +118,22 @@ class CachedCompile::Trials : public api::TrialRecords {
  public:
   Trials(cache::Cache& cache, const std::string& label) : cache_(cache), label_("trial of " + label) {}
 
-  bool find(const std::string& digest, std::optional<api::Trial>& trial) override {
+  From look_up(const std::string& digest, std::optional<api::Trial>& trial) override {
     const cache::Key key{cache::Space::measurements, digest};
     const std::optional<cache::Found> found = cache_.find(key);
-    if (!found) return false;
+    if (!found) return From::nowhere;
+    const From from = found->remote() ? From::remote : From::local;
     const std::string text(found->value());
     double interval = 0, first = 0;
     char end = 0;
     trial.reset();
-    if (text == "none") return true;
+    if (text == "none") return from;
     if (std::sscanf(text.c_str(), "%la %la%c", &interval, &first, &end) == 2 && interval > 0) {
       trial = {interval, first};
-      return true;
+      return from;
     }
     cache_.refuse(key, "it is no trial");
-    return false;
+    return From::nowhere;
   }
   void keep(const std::string& digest, const std::optional<api::Trial>& trial) override {
     cache_.keep({cache::Space::measurements, digest}, label_,
@@ -208,7 +209,7 @@ void CachedCompile::keep_program(const api::Compiled& compiled, const std::strin
 std::string CachedCompile::keep(const api::Compiled& compiled, const std::string& output, const Diag& diag,
                                 Diag& problems) {
   result_ = "miss";
-  if (key_) keep_program(compiled, output, diag);
+  if (key_ && compiled.tuning.repeatable) keep_program(compiled, output, diag);
   std::string report = with_counters(api::compile_report(compiled), false);
   const fs::path file = fs::path(output) / kReport;
   std::error_code ec;

@@ -19,7 +19,8 @@ std::string shell_word(const std::string& word) {
 // Options with a value that are left out, with their short form.
 constexpr std::string_view kWithValue[] = {"-o",        "--output",       "-j",
                                            "--threads", "--explain",      "--cache-dir",
-                                           "--cache",   "--remote-cache", "--cache-size"};
+                                           "--cache",   "--remote-cache", "--cache-size",
+                                           "--autotune-log", "--autotune-workers"};
 
 }  // namespace
 

@@ -43,6 +43,10 @@ void model_flags(CLI::App& app, Flags& f, api::CompileOptions& o) {
          "Give kernels the PEs with which they take this share of the slowest one's interval, where PEs help")
       ->check(CLI::Range(0.01, 1.0))
       ->default_str("0.9, steps of training 0.1");
+  app.add_option("--least-library-product", o.least_library_product,
+                 "Multiply-adds of a product below which kernels of the library are not considered")
+      ->check(CLI::Range(int64_t(0), int64_t(1) << 60))
+      ->default_str("0");
   app.add_option("--unroll", o.unroll,
                  "Make a kernel of every step of recurrences with at most N steps; 0: of none")
       ->check(CLI::Range(int64_t(0), int64_t(100'000)))
@@ -77,6 +81,12 @@ void model_flags(CLI::App& app, Flags& f, api::CompileOptions& o) {
                  "graph's text became; and how long each of the passes took")
       ->check(cli::one_of({"origins", "choices", "placement", "fit", "trace", "passes"}));
   app.add_flag("--no-baselines", f.no_baselines, "No stand-alone programs to compare generated kernels with");
+  app.add_option("--emit-kernel-runner", f.kernel_runners,
+                 "Folder for every kernel of the model as a program of its own, with operands, expected values and the "
+                 "command that compares them");
+  app.add_flag("--bisect-fusion", f.bisect_fusion,
+               "Compare the network with what the host computes; if they differ, name the first fusion with which "
+               "they do");
   app.add_flag("--no-advice", f.no_advice,
                "No other forms of the program, which cs-sim --report runs to see whether one is faster");
 }
@@ -116,6 +126,7 @@ void check_dump(const std::string& pass, bool layout) {
 void declare_flags(CLI::App& app, Flags& f, api::CompileOptions& o) {
   model_flags(app, f, o);
   layout_flags(app, f, o);
+  declare_tune_flags(app, f.tune);
   cache::declare_cache_flags(app, f.cache);
 }
 
@@ -180,6 +191,7 @@ void apply_flags(const Flags& f, bool machine_given, api::CompileOptions& o) {
     std::tie(o.rect_width, o.rect_height) = two_numbers(f.rect, "--rect");
     if (o.rect_width < 1 || o.rect_height < 1) throw cli::Usage{"--rect takes WxH with at least one PE"};
   }
+  apply_tune_flags(f.tune, o);
   f.layout.apply(o);
 }
 

@@ -8,6 +8,7 @@
 
 #include "tools/api/api.h"
 #include "tools/cache/settings.h"
+#include "tools/cs-compile/tune_flags.h"
 #include "tools/cslc/layout_flags.h"
 
 namespace cs {
@@ -15,12 +16,14 @@ namespace cs {
 struct Flags {
   std::string output, emit, policy, autogen_failure, start_from, fabric, rect, operands = "streamed",
                                                                                host_ops = "warn";
+  std::string kernel_runners;
   std::vector<std::string> dims, set, explain;
   LayoutFlags layout;
   cache::Settings cache;
+  TuneFlags tune;
   bool print_config = false, list_passes = false, list_ops = false, list_kernels = false,
        list_machine = false;
-  bool no_baselines = false, no_advice = false, json = false, quiet = false;
+  bool bisect_fusion = false, no_baselines = false, no_advice = false, json = false, quiet = false;
   uint64_t seed = 0;
 };
 

@@ -16,6 +16,8 @@
 #include "compiler/frontend/model_config.h"
 #include "runtime/support/progress.h"
 #include "tools/api/api.h"
+#include "tools/api/bisect.h"
+#include "tools/api/kernel_runner.h"
 #include "tools/cli/tool.h"
 #include "tools/cs-compile/cached.h"
 #include "tools/cs-compile/command.h"
@@ -32,6 +34,7 @@ constexpr const char* kExamples = R"(Examples:
   cs-compile model.onnx --emit csl -o net.csl                   write the CSL program that it becomes
   cs-compile net.csl/layout.csl --host net.csl/host.yaml -o net.csp
   cs-compile layout.csl --params=M:16,N:32 -o kernel.csp        compile anyone's CSL program
+  cs-compile model.onnx --autotune max --autotune-log net.jsonl choose kernels by measuring them
   cs-compile --list-ops                                         operators that can be imported
 
 Exit codes: 0 ok, 1 input error, 2 usage, 70 internal error, 130 interrupted.)";
@@ -128,7 +131,8 @@ int print_config(const Flags& f, const api::CompileOptions& o, cli::Reply& reply
 
 // NAME.csp, or NAME.csl for --emit csl, where the user is; nothing where something is printed instead.
 void name_output(Flags& f, const api::CompileOptions& o) {
-  const bool prints = !f.explain.empty() || !f.emit.empty() || !o.pipeline.stop_after.empty() || f.json;
+  const bool prints =
+      f.bisect_fusion || !f.explain.empty() || !f.emit.empty() || !o.pipeline.stop_after.empty() || f.json;
   if (!f.output.empty() || (prints && f.emit != "csl")) return;
   f.output = std::filesystem::path(o.input).stem().string() + (f.emit == "csl" ? ".csl" : ".csp");
 }
@@ -144,7 +148,8 @@ std::string not_cached(const Flags& f, const api::CompileOptions& o) {
   const std::string extension = std::filesystem::path(o.input).extension().string();
   if (extension == ".csl" || extension == ".csptext") return "only what models become is cached";
   if (f.output.empty() || !f.emit.empty() || !o.pipeline.stop_after.empty()) return "no program is written";
-  if (!f.explain.empty() || !o.pipeline.dump_after.empty() || f.layout.has_extras())
+  if (!f.explain.empty() || !o.pipeline.dump_after.empty() || f.layout.has_extras() ||
+      !f.kernel_runners.empty() || f.bisect_fusion)
     return "what is asked for beside the program is known while compiling only";
   return {};
 }
@@ -166,15 +171,17 @@ bool take_from_cache(CachedCompile& cached, const Flags& f, cli::Reply& reply, D
   return true;
 }
 
-int compile(const Flags& f, api::CompileOptions o, cli::Reply& reply) {
+int compile(const Flags& f, api::CompileOptions o, const std::string& command, cli::Reply& reply) {
   reply.show_progress(f.quiet);
   Diag diag;
+  const std::unique_ptr<TuneRun> tuning = TuneRun::begin(f.tune, o, diag);
   const std::unique_ptr<CachedCompile> cached = open_cache(f, o);
   const auto show = [&] {
     if (cached) cached->report(diag);
     reply.show(diag);
     return diag.ok() ? kOk : kInputError;
   };
+  if (!diag.ok()) return show();
   if (cached && (take_from_cache(*cached, f, reply, diag) || !diag.ok())) return show();
   if (cached) o.trials = cached->trials();
   std::map<size_t, std::string> mir;  // by tile: the last that was shown
@@ -184,6 +191,7 @@ int compile(const Flags& f, api::CompileOptions o, cli::Reply& reply) {
   }
   std::optional<api::Compiled> compiled = api::compile(o, diag);
   const Diag compiling = diag;
+  if (compiled && tuning) compiled->tuning.command = effective_command(command, f.tune);
   if (compiled) f.layout.check(diag);
   std::string extras;
   std::string mir_text;
@@ -192,13 +200,20 @@ int compile(const Flags& f, api::CompileOptions o, cli::Reply& reply) {
       compiled.has_value() && diag.ok() &&
       (f.emit == "mir" ? put(mir_text, f.output, reply, diag) : emit_results(*compiled, o, f, reply, diag)) &&
       f.layout.write_extras(*compiled, f.output.empty() ? "out" : f.output, extras, diag);
+  if (ok && !f.kernel_runners.empty()) ok = api::write_kernel_runners(o, *compiled, f.kernel_runners, diag);
+  std::optional<api::Bisected> bisected;
+  if (ok && f.bisect_fusion) ok = (bisected = api::bisect_fusion(o, *compiled, diag)).has_value();
   std::string report = ok && f.json ? api::compile_report(*compiled) : "";
   if (ok && cached) report = cached->keep(*compiled, f.output, compiling, diag);
   if (show() != kOk || !ok) return kInputError;
   reply.text(extras);
   talk(*compiled, o, f, cached.get(), f.json ? std::cerr : std::cout);
   if (f.json) reply.object(report);
-  return kOk;
+  if (bisected) (f.json ? std::cerr : std::cout) << bisected->text();
+  if (bisected && !bisected->agrees) return kDiffers;
+  if (!tuning || !tuning->interrupted()) return kOk;
+  reply.error("interrupted while measuring; what was found until then is kept");
+  return kInterrupted;
 }
 
 int run(Flags& f, api::CompileOptions& o, const std::string& command, cli::Reply& reply) {
@@ -213,7 +228,7 @@ int run(Flags& f, api::CompileOptions& o, const std::string& command, cli::Reply
   if (f.print_config) return print_config(f, o, reply);
   name_output(f, o);
   if (wants_advice(f, o)) o.command = command;
-  return compile(f, o, reply);
+  return compile(f, o, command, reply);
 }
 
 int main_of_tool(int argc, char** argv) {

@@ -35,7 +35,10 @@ void misbehave(const std::string& how, const std::atomic<bool>& interrupted) {
   if (how == "deaf") signal(SIGTERM, SIG_IGN);
   std::vector<std::vector<char>> eaten;
   for (;;) {
-    if (how == "memory") eaten.emplace_back(size_t(64) << 20, 'x');
+    if (how == "memory") {
+      auto* bytes = static_cast<volatile char*>(eaten.emplace_back(size_t(64) << 20).data());
+      for (size_t i = 0; i < eaten.back().size(); i += 4096) bytes[i] = 1;  // pages that are there
+    }
     if (how == "endless" && interrupted) return;
     std::this_thread::sleep_for(milliseconds(how == "memory" ? 1 : 20));
   }
