@@ -70,7 +70,7 @@ TEST_F(SimulationCheckpoint, limits_leave_a_checkpoint) {
   EXPECT_EQ(first.exit_code, 3);
   EXPECT_THAT(first.err, HasSubstr("of cycle 2000"));
   const ChildResult second =
-      sim("mlp.csp", {"--inputs", inputs, "--restore", a, "--max-cycles", "4500", "--checkpoint", b, "--block", "1x1"});
+      sim("mlp.csp", {"--inputs", inputs, "--restore", a, "--max-cycles", "3500", "--checkpoint", b, "--block", "1x1"});
   EXPECT_EQ(second.exit_code, 3);
   const ChildResult third = sim("mlp.csp", {"--inputs", inputs, "--restore", b});
   ASSERT_EQ(third.exit_code, 0) << third.err;

@@ -305,6 +305,9 @@ TEST_F(Copies, AreNotSilentlyIgnoredOrTooMany) {
   EXPECT_EQ(compile(resident, 1, {"--operands", "resident"}).exit_code, 0);
   EXPECT_EQ(compile(join, 0).exit_code, 2);
   EXPECT_EQ(compile(join, 65).exit_code, 2);
+  const ChildResult tuned = compile(join, "auto", {"--autotune", "default"});
+  EXPECT_EQ(tuned.exit_code, 2);
+  EXPECT_THAT(tuned.err, HasSubstr("--autotune is for one network"));
   const ChildResult word = compile(join, "many", {});
   EXPECT_EQ(word.exit_code, 2);
   EXPECT_THAT(word.err, HasSubstr("'many' is neither auto nor a number from 1 to 64"));

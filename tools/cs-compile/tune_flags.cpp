@@ -69,6 +69,8 @@ void apply_tune_flags(const TuneFlags& f, api::CompileOptions& o) {
   if (f.hard_timeout < f.soft_timeout)
     throw cli::Usage{fmt::format("--autotune-hard-timeout is {} s, less than --autotune-soft-timeout of {} s",
                                  f.hard_timeout, f.soft_timeout)};
+  if (o.copies == api::kAllCopies && o.tuning.level != api::TuneLevel::off)
+    throw cli::Usage{"--autotune is for one network: leave out --copies auto"};
   const bool benchmark = o.tuning.epilogues == passes::EpilogueFusion::benchmark;
   if (benchmark && o.tuning.level == api::TuneLevel::off)
     throw cli::Usage{"--epilogue-fusion benchmark measures: it needs --autotune default or max"};
