@@ -166,13 +166,13 @@ def reduce(tools, layout, arch, size, _):
 # The closed forms stand in the kernels, with what the letters mean; `hop` is that of the machine. Second: what may be missing
 # at the beginning and the end, in parts of the form and in cycles.
 def product_cycles(M, K, N, copies):
-  """tile_product.csl without optimisation. Of an element of B: its load (two slots) and a multiply-add of M. Of eight
+  """tile_product.csl without optimisation. Of an element of B: its load and a multiply-add of M. Of eight
   elements: 2 for their address, 2 for the count and its comparison, 8 for the jump (6 taken, 2 waiting for its
   condition); the loop is entered by a jump that falls through (5) and left by one (3 less), or passed over (8). Each of
   the others loads the pointer first. Of a row: 8 for every descriptor that is copied (4 loads and 4 stores of 16 bits),
   3 loads of DSRs, 3 to begin with the loop, 3 for each of the two pointers that go on, 2 for the count of rows and its
   comparison, 8 for the jump."""
-  return K * (N * (M + 2) + max(12 * (N // 8) + 2, 8) + N % 8 + 8 * copies + 22)
+  return K * (N * (M + 1) + max(12 * (N // 8) + 2, 8) + N % 8 + 8 * copies + 22)
 
 
 def gemm_cycles(size, hop):
@@ -200,10 +200,10 @@ def attention_cycles(size, hop):
   P, R, D = size
 
   def product(K, N):
-    """tile_product.csl. An element of B: 2 of its ld32, R of the multiply-add. Eight of them: address 2, count, comparison, jump 8, together 12;
+    """tile_product.csl. An element of B: its ld32, R of the multiply-add. Eight of them: address 2, count, comparison, jump 8, together 12;
     one of the rest loads its address again. A row of B: three descriptors copied and loaded 27, pointer, 0, comparison and jump that falls
     through 8, next addresses 6, count, comparison, jump 10; of the octets' last jump 3 less, or 3 more for jumping over them."""
-    return K * (N * (R + 2) + 12 * (N // 8) + N % 8 + 51 + (-3 if N >= 8 else 3))
+    return K * (N * (R + 1) + 12 * (N // 8) + N % 8 + 51 + (-3 if N >= 8 else 3))
 
   each = product(D, R) + product(R, D) + (12.5 if hop == 1 else 9.5) * R * R
   online = P * R > 6144 // R  # as attention.csl chooses
@@ -215,9 +215,9 @@ def attention_cycles(size, hop):
     # The exponentials are functions: 14 instructions, 25 loads, two descriptors 8, address, call and return 14; ten more vector instructions
     # with 19 loads. Vectors of R take 12 to 14 by their banks; O times `before` takes twice as long in one of the two places for its bank.
     each += 2 * (36.5 + 22 + 85 + 2 * 7 + 49.5) + 2 * (14 * 3 + 25 + 8 + 14) + 10 * 3 + 19 + 13 * R + 1.5 * D * R
-  # 1 / total: a row 2 + 50 + 2 for ld32, division, st32, 11 for address, count, comparison, jump. O: zeros R D / 2, times 1 / total 1.5 R D (see
+  # 1 / total: a row 1 + 50 + 1 for ld32, division, st32, 11 for address, count, comparison, jump. O: zeros R D / 2, times 1 / total 1.5 R D (see
   # `before`). The last of the steps with K and with V move nothing: 86 less each; start and end of softmax and launch 52.
-  return P * each + 65 * R + 2 * R * D - 2 * 86 + 52, 0.05, 0
+  return P * each + 63 * R + 2 * R * D - 2 * 86 + 52, 0.05, 0
 
 
 def core_cycles(hop):
