@@ -12,7 +12,8 @@ if(HELP2MAN)
       OUTPUT ${page}
       COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/man
       COMMAND ${CMAKE_COMMAND} -E env SOURCE_DATE_EPOCH=0
-              ${HELP2MAN} --no-info --no-discard-stderr --output=${page} $<TARGET_FILE:${tool}>
+              ${HELP2MAN} --no-info --no-discard-stderr --output=${page} ./$<TARGET_FILE_NAME:${tool}>
+      WORKING_DIRECTORY $<TARGET_FILE_DIR:${tool}>  # help2man gives a shell the program, whose path may have spaces
       DEPENDS ${tool} VERBATIM)
     list(APPEND pages ${page})
   endforeach()
