@@ -11,8 +11,6 @@
 #include <map>
 #include <mutex>
 
-#include <fmt/format.h>
-
 namespace cs {
 
 namespace {
@@ -27,18 +25,26 @@ std::map<const uint8_t*, std::weak_ptr<const MappedFile>>& table() {
 }  // namespace
 
 std::shared_ptr<const MappedFile> MappedFile::open(const std::string& path, Diag& diag) {
-  const auto fail = [&] {
-    diag.error_at(path, fmt::format("cannot be mapped: {}", std::strerror(errno)));
+  std::string why;
+  auto file = open(path, why);
+  if (!file) diag.error_at(path, "cannot be mapped: " + why);
+  return file;
+}
+
+std::shared_ptr<const MappedFile> MappedFile::open(const std::string& path, std::string& why) {
+  const auto fail = [&](int error) {
+    why = std::strerror(error);
     return nullptr;
   };
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return fail();
+  if (fd < 0) return fail(errno);
   struct stat s = {};
-  const bool known = fstat(fd, &s) == 0 && S_ISREG(s.st_mode);
-  const auto size = known ? size_t(s.st_size) : 0;
+  int error = fstat(fd, &s) != 0 ? errno : S_ISREG(s.st_mode) ? 0 : S_ISDIR(s.st_mode) ? EISDIR : EINVAL;
+  const auto size = error == 0 ? size_t(s.st_size) : 0;
   void* data = size > 0 ? mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0) : nullptr;
+  if (data == MAP_FAILED) error = errno;
   ::close(fd);
-  if (!known || data == MAP_FAILED) return fail();
+  if (error != 0) return fail(error);
   const std::shared_ptr<const MappedFile> file(new MappedFile(static_cast<const uint8_t*>(data), size));
   if (size > 0) {
     const std::lock_guard lock(mutex);

@@ -12,7 +12,9 @@ namespace cs {
 
 class MappedFile {
  public:
-  // Null, reported, if there is no such file or it cannot be mapped. Of an empty file nothing is mapped.
+  // Null, with the reason or reported, if there is no such file or it cannot be mapped. Of an empty file nothing is
+  // mapped.
+  static std::shared_ptr<const MappedFile> open(const std::string& path, std::string& why);
   static std::shared_ptr<const MappedFile> open(const std::string& path, Diag&);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;

@@ -1,17 +1,12 @@
 // Header, hash and the files themselves; the state is checkpoint.cpp's.
 #include "simulator/engine/simulation_file.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 
 #include "runtime/support/files.h"
+#include "runtime/support/mapped_file.h"
 #include "simulator/engine/archive.h"
 
 namespace cs::sim {
@@ -70,37 +65,6 @@ bool same(const Which& there, const Which& here, const std::string& file, Diag& 
                    "give the same --allow as there");
   return true;
 }
-
-// A file's bytes as they are asked for.
-class Mapped {
- public:
-  explicit Mapped(const std::string& file) {
-    fd_ = open(file.c_str(), O_RDONLY | O_CLOEXEC);
-    struct stat s {};
-    if (fd_ < 0 || fstat(fd_, &s) != 0) return;
-    if (!S_ISREG(s.st_mode)) {
-      errno = S_ISDIR(s.st_mode) ? EISDIR : EINVAL;
-      return;
-    }
-    size_ = size_t(s.st_size);
-    at_ = size_ == 0 ? nullptr : mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, fd_, 0);
-    good_ = at_ != MAP_FAILED;
-  }
-  ~Mapped() {
-    if (good_ && at_ != nullptr) munmap(at_, size_);
-    if (fd_ >= 0) close(fd_);
-  }
-  Mapped(const Mapped&) = delete;
-  Mapped& operator=(const Mapped&) = delete;
-  bool good() const { return good_; }
-  std::string_view bytes() const { return {static_cast<const char*>(at_), at_ == nullptr ? 0 : size_}; }
-
- private:
-  int fd_ = -1;
-  void* at_ = nullptr;
-  size_t size_ = 0;
-  bool good_ = false;
-};
 
 bool damaged(const std::string& name, const std::string& what, Diag& diag) {
   diag.error_at(name, what, "take an earlier checkpoint, or simulate from the beginning");
@@ -170,12 +134,14 @@ std::optional<std::string> read_simulation_bytes(std::string_view bytes, const s
 }
 
 std::optional<std::string> read_simulation(const std::string& file, Engine& engine, Diag& diag) {
-  const Mapped mapped(file);
-  if (!mapped.good()) {
-    diag.error_at(file, std::string("cannot read the checkpoint: ") + std::strerror(errno));
+  std::string why;
+  const auto mapped = MappedFile::open(file, why);
+  if (!mapped) {
+    diag.error_at(file, "cannot read the checkpoint: " + why);
     return std::nullopt;
   }
-  return read_simulation_bytes(mapped.bytes(), file, engine, diag);
+  const std::span<const uint8_t> bytes = mapped->bytes();
+  return read_simulation_bytes({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, file, engine, diag);
 }
 
 }  // namespace cs::sim
