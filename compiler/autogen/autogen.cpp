@@ -127,6 +127,17 @@ const kernels::Kind* generator_for(const Graph& g, NodeId id, std::string& why) 
   return make_region(g, std::span(&id, 1), region, why) ? kernels::region_kind() : nullptr;
 }
 
+std::vector<const kernels::Kind*> generators_for(const Graph& g, NodeId id, std::string& why) {
+  const kernels::Kind *first = generator_for(g, id, why), *loops = kernels::region_kind();
+  if (first == nullptr) return {};
+  std::vector<const kernels::Kind*> list = {first};
+  Region region;
+  std::string ignored;
+  const bool product = g.op(id).kind == ops::OpKind::contraction && first != loops;
+  if (product && make_region(g, std::span(&id, 1), region, ignored)) list.push_back(loops);
+  return list;
+}
+
 bool can_fuse(const Graph& g, std::span<const NodeId> group, NodeId next, std::string& why) {
   const bool epilogue = !group.empty() && g.op(group.front()).kind == ops::OpKind::contraction;
   if (group.empty() || g.op(next).kind != ops::OpKind::elementwise || !is_chain(g, next, epilogue, why)) {

@@ -8,6 +8,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "compiler/autogen/region.h"
 #include "compiler/graph/graph.h"
@@ -18,9 +19,15 @@ class Kind;
 
 namespace cs::autogen {
 
-// The kind of which a kernel is generated for this one node: elementwise, a contraction, a reduction or a region.
-// Null if none is; `why` is then one clause for the user.
+// The kind of which a kernel is generated for this one node: elementwise, a contraction, a reduction or a
+// region. Null if none is; `why` is then one clause for the user.
 const kernels::Kind* generator_for(const graph::Graph&, graph::NodeId, std::string& why);
+
+// Every kind of which one can be: that one first, and for a product regions too. Those walk over a slice of
+// all rows and of all steps with one instruction where a contraction begins one for every word that comes,
+// and compute an epilogue over the whole slice at once; a contraction sends its first row while further ones
+// come.
+std::vector<const kernels::Kind*> generators_for(const graph::Graph&, graph::NodeId, std::string& why);
 
 // The region that these nodes (topological order) form, if the generator takes it.
 bool make_region(const graph::Graph&, std::span<const graph::NodeId> nodes, Region&, std::string& why);

@@ -9,7 +9,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <utility>
 
 namespace cs::csl {
@@ -103,6 +105,16 @@ constexpr std::array kKeywords = {
     Spelling{"while", Tok::kw_while},
 };
 
+// Where the punctuation that begins with a character stands in its table; most characters have few of them.
+constexpr std::array<uint64_t, 128> punctuation_by_first() {
+  static_assert(kPunctuation.size() <= 64);
+  std::array<uint64_t, 128> rows{};
+  for (size_t k = 0; k < kPunctuation.size(); ++k) rows[size_t(kPunctuation[k].text[0])] |= uint64_t(1) << k;
+  return rows;
+}
+constexpr std::array kPunctuationByFirst = punctuation_by_first();
+static_assert(std::ranges::is_sorted(kKeywords, {}, &Spelling::text), "keywords are searched by halves");
+
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_word(char c) { return is_letter(c) || is_digit(c); }
@@ -128,20 +140,23 @@ class Lexer {
   bool done() const { return position_ >= text_.size(); }
   SourceLoc here() const { return {source_, line_, column_}; }
 
+  // Over characters of one line.
   void advance(size_t count) {
-    for (; count > 0 && !done(); --count, ++position_) {
-      if (text_[position_] == '\n') {
-        ++line_;
-        column_ = 1;
-      } else {
-        ++column_;
-      }
-    }
+    position_ += count;
+    column_ += uint32_t(count);
+  }
+
+  void next_line() {
+    ++position_;
+    ++line_;
+    column_ = 1;
   }
 
   void skip_blanks(size_t next) {
     while (!done()) {
-      if (at() == ' ' || at() == '\t' || at() == '\n' || at() == '\r') {
+      if (at() == '\n') {
+        next_line();
+      } else if (at() == ' ' || at() == '\t' || at() == '\r') {
         advance(1);
       } else if (at() == '/' && at(1) == '/') {
         const SourceLoc loc = here();
@@ -178,9 +193,12 @@ class Lexer {
       --token.loc.column;  // the caret stands under the @
       return token;
     }
-    std::string_view rest = text_.substr(position_);
-    for (const Spelling& s : kPunctuation)
+    const auto first = static_cast<unsigned char>(at());
+    const std::string_view rest = text_.substr(position_);
+    for (uint64_t left = first < 128 ? kPunctuationByFirst[first] : 0; left != 0; left &= left - 1) {
+      const Spelling& s = kPunctuation[size_t(std::countr_zero(left))];
       if (rest.starts_with(s.text)) return take(s.kind, s.text.size());
+    }
     return stray();
   }
 
@@ -188,8 +206,8 @@ class Lexer {
     size_t length = 1;
     while (is_word(at(length))) ++length;
     Token token = take(Tok::identifier, length);
-    for (const Spelling& s : kKeywords)
-      if (s.text == token.text) token.kind = s.kind;
+    const auto found = std::ranges::lower_bound(kKeywords, token.text, {}, &Spelling::text);
+    if (found != kKeywords.end() && found->text == token.text) token.kind = found->kind;
     return token;
   }
 

@@ -1,6 +1,8 @@
 // Placing, buffers and routes in turn: each of them changes what the others need.
 #include "compiler/mapping/place_network.h"
 
+#include <algorithm>
+
 #include "compiler/mapping/slack.h"
 
 namespace cs::mapping {
@@ -44,6 +46,20 @@ bool route_with_room(const Parts& parts, const MapOptions& options, const Machin
   }
 }
 
+// What lies on the PEs of each rectangle; kernels that are alike have one layout, which the layers of a
+// network share.
+void lay_out_all(Parts& parts) {
+  std::vector<const Instance*> firsts;
+  for (Instance& inst : parts.instances) {
+    const auto same = std::ranges::find_if(firsts, [&](const Instance* first) {
+      return first->plan.cut == inst.plan.cut && first->work == inst.work &&
+             inst.work.kind->plans_alike(*first, inst);
+    });
+    inst.layout = same != firsts.end() ? (*same)->layout : inst.work.kind->lay_out(inst, inst.plan.cut);
+    if (same == firsts.end() && inst.layout) firsts.push_back(&inst);
+  }
+}
+
 // Places, routes and colors; where that fails, again with more room between the rectangles.
 bool place_and_route(Parts& parts, const PlanLists& plans, const MapOptions& options, const Machine& machine,
                      Extent& fabric, FlowPlan& flows, PlacementFigures& figures, Diag& diag,
@@ -55,8 +71,7 @@ bool place_and_route(Parts& parts, const PlanLists& plans, const MapOptions& opt
     Parts placed = parts;
     Extent used;
     if (!place_instances(placed, plans, limit, attempt, options.threads, used, figures)) continue;
-    for (Instance& inst : placed.instances)
-      inst.layout = inst.work.kind->lay_out(inst, inst.plan.cut);
+    lay_out_all(placed);
     add_relays(placed);
     fabric = options.fabric_width > 0 ? limit : used;
     last = {};
@@ -143,8 +158,8 @@ std::optional<Placed> place_best(const Parts& parts, const PlanLists& plans, con
   return placed;
 }
 
-// With the PEs with which kernels keep pace, or with fewer if the network is faster so; nothing if they have no
-// room.
+// With the PEs with which kernels keep pace, or with fewer if the network is faster so; nothing if they have
+// no room.
 std::optional<Placed> place_in_pace(const Parts& parts, const PlanLists& plans, const MapOptions& options,
                                     const Machine& machine) {
   if (options.pace >= 1) return std::nullopt;

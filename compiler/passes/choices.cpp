@@ -23,14 +23,16 @@ Candidate by_hand(graph::Graph& g, graph::NodeId id, PassContext& context, Group
   return c;
 }
 
-Candidate generated(graph::Graph& g, graph::NodeId id, PassContext& context, GroupCosts& costs) {
-  Candidate c{"generated", {}, context.fallbacks.refused(g.node(id).name, Origin::autogen)};
-  if (context.policy == Policy::disabled) c.note = "policy disabled generates none";
-  const kernels::Kind* kind = c.note.empty() ? autogen::generator_for(g, id, c.note) : nullptr;
-  if (kind == nullptr) return c;
-  c.what = fmt::format("generated ({})", kind->generated());
-  c.cost = cost_as(g, id, {Origin::autogen, kernels::generated_id(*kind), "", "", {}}, costs);
-  return c;
+std::vector<Candidate> generated(graph::Graph& g, graph::NodeId id, PassContext& context, GroupCosts& costs) {
+  Candidate none{"generated", {}, context.fallbacks.refused(g.node(id).name, Origin::autogen)};
+  if (context.policy == Policy::disabled) none.note = "policy disabled generates none";
+  if (!none.note.empty()) return {none};
+  std::vector<Candidate> list;
+  for (const kernels::Kind* kind : autogen::generators_for(g, id, none.note)) {
+    const graph::Assignment as{Origin::autogen, kernels::generated_id(*kind), "", "", {}};
+    list.push_back({fmt::format("generated ({})", kind->generated()), cost_as(g, id, as, costs), ""});
+  }
+  return list.empty() ? std::vector{none} : list;
 }
 
 }  // namespace
@@ -59,11 +61,16 @@ void note_choice(const PassContext& context, std::string_view pass, std::string 
 void note_origins(graph::Graph& g, graph::NodeId id, PassContext& context) {
   if (context.choices == nullptr) return;
   GroupCosts costs(context.known_costs());
-  const Origin origin = g.node(id).assignment.origin.value_or(Origin::host);
-  const size_t taken = origin == Origin::handwritten ? 0 : origin == Origin::autogen ? 1 : 2;
-  Choice choice{"policy", g.node(id).name, {}, taken};
+  const graph::Assignment& taken = g.node(id).assignment;
+  Choice choice{"policy", g.node(id).name, {}, 0};
   choice.candidates.push_back(by_hand(g, id, context, costs));
-  choice.candidates.push_back(generated(g, id, context, costs));
+  for (Candidate& c : generated(g, id, context, costs)) {
+    const bool is =
+        taken.origin == Origin::autogen && c.what == fmt::format("generated ({})", taken.kernel.name());
+    if (is) choice.taken = choice.candidates.size();
+    choice.candidates.push_back(std::move(c));
+  }
+  if (taken.origin == Origin::host) choice.taken = choice.candidates.size();
   choice.candidates.push_back({"host", {}, "only where nothing else can"});
   context.choices->push_back(std::move(choice));
 }

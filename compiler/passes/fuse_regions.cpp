@@ -72,13 +72,16 @@ class Fuser {
     return is_chain(nodes) && g_.op(nodes.front()).kind == ops::OpKind::elementwise;
   }
   bool joins(const std::vector<NodeId>& nodes) const {
-    return (is_region(nodes) || is_chain(nodes)) &&
-           std::none_of(nodes.begin(), nodes.end(),
-                        [&](NodeId id) { return fallbacks_.apart(g_.node(id).name) || is_of_loss(g_, id); });
+    return (is_region(nodes) || is_chain(nodes)) && std::none_of(nodes.begin(), nodes.end(), [&](NodeId id) {
+             return fallbacks_.apart(g_.node(id).name) || is_of_loss(g_, id);
+           });
   }
-  // A chain of which no row of PEs can hold the slices becomes a region, which may lie on a rectangle.
+  // A chain of which no row of PEs can hold the slices becomes a region, which may lie on a rectangle; not if
+  // it did before and no rectangle could hold it either.
   void leave_the_row(const std::vector<NodeId>& nodes) {
-    const bool chain = could_be_region(nodes, true);
+    const bool refused = std::ranges::any_of(
+        nodes, [&](NodeId id) { return !fallbacks_.refused(g_.node(id).name, Origin::autogen).empty(); });
+    const bool chain = !refused && could_be_region(nodes, true);
     std::string why;
     std::optional<kernels::Work> work = chain ? kernels::work_of(g_, nodes.front(), why) : std::nullopt;
     if (!work) return;
@@ -100,8 +103,8 @@ class Fuser {
     }
   }
 
-  // A chain for which the network waits becomes a region if that is faster: the words of its operands need not
-  // share the links of one row with its results. On a rectangle that is given there is no other row.
+  // A chain for which the network waits becomes a region if that is faster: the words of its operands need
+  // not share the links of one row with its results. On a rectangle that is given there is no other row.
   void leave_if_slowest(const std::vector<NodeId>& nodes) {
     if (apart_ || !generate_ || !sized_ || !is_chain(nodes) || !joins(nodes)) return;
     const kernels::Cost there = costs_.of(g_, nodes, slowest_);
@@ -110,9 +113,9 @@ class Fuser {
     if (there.interval_cycles < slowest_ || !autogen::make_region(g_, nodes, region, why)) return;
     const kernels::Cost made = costs_.of(region);
     const bool faster = made.interval_cycles * kFaster < there.interval_cycles;
-    note_choice(context_, "regions", names_of(g_, nodes), {"a row", there, ""}, {"a rectangle", made, ""}, faster);
-    if (faster)
-      to_region(nodes, benefit_text(made, there, "chain in a row of PEs"));
+    note_choice(context_, "regions", names_of(g_, nodes), {"a row", there, ""}, {"a rectangle", made, ""},
+                faster);
+    if (faster) to_region(nodes, benefit_text(made, there, "chain in a row of PEs"));
   }
 
   std::vector<NodeId> producers(NodeId id) const {
@@ -195,9 +198,10 @@ class Fuser {
     if (!keeps_accuracy(both)) {
       if (apart_) return false;
       const kernels::Cost a = cost(to, first), b = cost(group_of_.at(nodes.front()), second),
-                                one = costs_.of(both, slowest_);
+                          one = costs_.of(both, slowest_);
       const bool good = pays(a, b, one);
-      note_choice(context_, "regions", names_of(g_, joined), {"apart", apart(a, b), ""}, {"one region", one, ""}, good);
+      note_choice(context_, "regions", names_of(g_, joined), {"apart", apart(a, b), ""},
+                  {"one region", one, ""}, good);
       if (!good) return false;
     }
     members_[size_t(to)] = std::move(joined);
@@ -222,13 +226,13 @@ class Fuser {
     return half && words <= kSmallWords;
   }
   // No slower than the slower of them, or than the slowest kernel of the network; and on about as many PEs as
-  // both, since what PEs compute more than once costs PEs, unless the network waits for one of them and for both
-  // together less.
-  bool pays(const kernels::Cost& a, const kernels::Cost& b,
-            const kernels::Cost& both) const {
+  // both, since what PEs compute more than once costs PEs, unless the network waits for one of them and for
+  // both together less.
+  bool pays(const kernels::Cost& a, const kernels::Cost& b, const kernels::Cost& both) const {
     const double apart = std::max(a.interval_cycles, b.interval_cycles);
     const bool waited_for = apart >= slowest_ && both.interval_cycles * kFaster < apart;
-    return std::isfinite(both.interval_cycles) && both.interval_cycles <= std::max(slowest_, kSlower * apart) &&
+    return std::isfinite(both.interval_cycles) &&
+           both.interval_cycles <= std::max(slowest_, kSlower * apart) &&
            (waited_for || both.pes <= kMorePes * (a.pes + b.pes));
   }
   // Of a group as the kernel that it is; `region` is what it would be as one.

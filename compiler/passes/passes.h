@@ -3,17 +3,14 @@
 //   shapes        types of every value again from the inputs, samples followed through
 //   unroll        recurrences step by step, where that is faster or asked for
 //   fold          nodes with constant operands become constants
-//   canonicalise  one form for the same thing: no identities, Gemm without alpha and beta, bias inside products
-//   decompose     compounds without a kernel become primitives
-//   tables        tables of gathers that PEs cannot hold become parts
-//   split         operators that no rectangle of PEs held become parts (fallbacks.h)
-//   policy        origin of every node: handwritten, generated or host, with the reason
-//   pieces        inputs and outputs cross the edge in pieces, where one stream would be about the slowest
-//   rows          operators over whole rows become one kernel
-//   fuse          elementwise nodes join the kernel whose result they alone use
-//   regions       operators join the region that makes their operands
-//   finalise      choices that waited for an epilogue, and got none
-//   map           size, place, route, color, emit (compiler/mapping)
+//   canonicalise  one form for the same thing: no identities, Gemm without alpha and beta, bias inside
+//   products decompose     compounds without a kernel become primitives tables        tables of gathers that
+//   PEs cannot hold become parts split         operators that no rectangle of PEs held become parts
+//   (fallbacks.h) policy        origin of every node: handwritten, generated or host, with the reason pieces
+//   inputs and outputs cross the edge in pieces, where one stream would be about the slowest rows operators
+//   over whole rows become one kernel fuse          elementwise nodes join the kernel whose result they alone
+//   use regions       operators join the region that makes their operands finalise      choices that waited
+//   for an epilogue, and got none map           size, place, route, color, emit (compiler/mapping)
 #pragma once
 
 #include <functional>
@@ -41,10 +38,11 @@ enum class Policy : uint8_t { disabled, medium, aggressive };
 std::optional<Policy> policy_from_name(std::string_view);  // "default" is medium
 std::string_view policy_name(Policy);
 
-// The whole network as other kernels, which medium may take (tools/api/forms.h): as chosen one by one, without
-// regions, generated wherever that is possible, or of the library where it has a kernel, every operator one of its own.
-enum class Form : uint8_t { joined, apart, generated, library };
-inline constexpr Form kForms[] = {Form::joined, Form::apart, Form::generated, Form::library};
+// The whole network as other kernels, which medium may take (tools/api/forms.h): as chosen one by one,
+// without regions, generated wherever that is possible, of the library where it has a kernel, every operator
+// one of its own, or with no product from its loops.
+enum class Form : uint8_t { joined, apart, generated, library, streamed };
+inline constexpr Form kForms[] = {Form::joined, Form::apart, Form::generated, Form::library, Form::streamed};
 std::optional<Form> form_from_name(std::string_view);
 std::string_view form_name(Form);
 
@@ -67,7 +65,11 @@ struct PassContext {
   HostOps host_ops = HostOps::allow;
   // Kernels of the library stand against generated ones by estimate; not where a rectangle is given to
   // compare them.
-  bool weighs() const { return choosing() == Policy::medium && form != Form::library && map.force_width == 0; }
+  bool weighs() const {
+    return choosing() == Policy::medium && form != Form::library && map.force_width == 0;
+  }
+  // So do products from their loops against those that begin with every word.
+  bool weighs_loops() const { return weighs() && form != Form::streamed; }
   // Operators are joined to one kernel for the sake of speed, not of accuracy alone.
   bool joins() const { return form != Form::apart && form != Form::library; }
   // What origins are chosen by.
@@ -79,13 +81,15 @@ struct PassContext {
   // Recurrences of at most so many steps become steps; not given: those that are faster for it.
   std::optional<int64_t> unroll = {};
   std::map<std::string, std::string> unrolled = {};  // those, by name, and why
-  std::vector<Choice>* choices = nullptr;     // what was considered; nullptr: nobody asks
+  std::vector<Choice>* choices = nullptr;            // what was considered; nullptr: nobody asks
   Form form = Form::joined;
-  std::shared_ptr<KnownCosts> known = {};     // on this machine, of other tries too; else they are found as needed
+  std::shared_ptr<KnownCosts> known =
+      {};  // on this machine, of other tries too; else they are found as needed
   AutogenFailure autogen_failure = AutogenFailure::primitives;
   // Losses that became primitives: what these take, times what one kernel takes, by estimate; 0: not known.
   std::map<std::string, double> unfused = {};
-  int64_t least_library_product = 0;  // multiply-adds of a product below which the library's kernels are not considered
+  int64_t least_library_product =
+      0;  // multiply-adds of a product below which the library's kernels are not considered
   Measured* measured = nullptr;                           // null: estimates decide
   std::map<graph::NodeId, DeferredKernel> deferred = {};  // choices that wait
   EpilogueFusion epilogues = EpilogueFusion::estimate;

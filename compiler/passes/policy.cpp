@@ -41,7 +41,8 @@ void place_views(Graph& g) {
     for (graph::ValueId v : g.node(id).outputs) {
       NodeId producer = g.value(graph::source_of(g, v)).producer;
       if (g.value(v).is_output && (!producer.valid() || is_step(g, producer))) {
-        g.node(id).assignment = {Origin::host, graph::KernelId::host(), "no wafer kernel makes this output", "", {}};
+        g.node(id).assignment = {
+            Origin::host, graph::KernelId::host(), "no wafer kernel makes this output", "", {}};
       }
       for (NodeId user : g.value(v).users) {
         if (is_step(g, user)) {
@@ -68,23 +69,33 @@ std::string cycles_text(const kernels::Cost& cost) {
                                              : std::string("has no estimate");
 }
 
-// The library has a kernel for it; a generated one that is faster takes its place.
-void take_faster(Graph& g, NodeId id, GroupCosts& costs) {
+// Of the kernel that it has and those that can be generated the fastest, by estimate.
+void take_fastest(Graph& g, NodeId id, const PassContext& context, GroupCosts& costs) {
   Assignment& own = g.node(id).assignment;
+  const bool by_hand = own.origin == Origin::handwritten;
   std::string why;
-  const kernels::Kind* generator = autogen::generator_for(g, id, why);
-  if (generator == nullptr) {
+  std::vector<const kernels::Kind*> kinds = autogen::generators_for(g, id, why);
+  if (!context.weighs_loops() && kinds.size() > 1) kinds.resize(1);
+  if (kinds.empty()) {
     own.reason = fmt::format("kept: {}; not generated: {}", own.reason, why);
     return;
   }
-  Assignment generated{Origin::autogen, kernels::generated_id(*generator), "", "", {}};
-  const kernels::Cost by_hand = cost_as(g, id, own, costs), made = cost_as(g, id, generated, costs);
-  if (!is_faster(made, by_hand)) {
-    own.reason = fmt::format("kept: {}, {}; generated {}", own.reason, cycles_text(by_hand), cycles_text(made));
-    return;
+  const kernels::Cost there = cost_as(g, id, own, costs);
+  std::optional<kernels::Cost> made;  // by the best of those
+  graph::KernelId best;
+  for (const kernels::Kind* kind : kinds) {
+    const graph::KernelId kernel = kernels::generated_id(*kind);
+    if (!by_hand && kernel == own.kernel) continue;
+    const kernels::Cost cost = cost_as(g, id, {Origin::autogen, kernel, "", "", {}}, costs);
+    if (!made || is_faster(cost, *made)) made = cost, best = kernel;
   }
-  generated.reason = benefit_text(made, by_hand, own.reason);
-  own = std::move(generated);
+  if (made && is_faster(*made, there)) {
+    const std::string what = by_hand ? own.reason : fmt::format("generated {}", own.kernel.name());
+    own = {Origin::autogen, best, benefit_text(*made, there, what), "", {}};
+  } else if (by_hand) {
+    own.reason =
+        fmt::format("kept: {}, {}; generated {}", own.reason, cycles_text(there), cycles_text(*made));
+  }
 }
 
 // A product too small for the library, as who compiles wants it.
@@ -97,8 +108,8 @@ void refuse_small(const Graph& g, NodeId id, PassContext& context) {
                                          context.least_library_product));
 }
 
-// Of the library's and the generated kernel the one that is measured to be faster; as long as something may join it,
-// it is the first of the candidates.
+// Of the library's and the generated kernel the one that is measured to be faster; as long as something may
+// join it, it is the first of the candidates.
 void take_measured(Graph& g, PassContext& context) {
   std::vector<Measured::Plain> asked;
   for (NodeId id : g.topological()) {
@@ -113,18 +124,13 @@ void take_measured(Graph& g, PassContext& context) {
     const std::string& name = g.node(id).name;
     const bool weighs =
         context.policy == Policy::medium && context.form != Form::library && context.form != Form::generated;
-    const bool may = weighs && context.fallbacks.refused(name, by_hand ? Origin::autogen : Origin::handwritten).empty();
-    if (const kernels::Kind* kind = may && by_hand ? autogen::generator_for(g, id, why) : nullptr)
-      plain.as.push_back({Origin::autogen, kernels::generated_id(*kind), "", "", {}});
+    const bool may = weighs && context.fallbacks.refused(name, Origin::handwritten).empty();
+    if (weighs && context.fallbacks.refused(name, Origin::autogen).empty())
+      for (const kernels::Kind* kind : autogen::generators_for(g, id, why))
+        if (by_hand || kernels::generated_id(*kind) != own.kernel)
+          plain.as.push_back({Origin::autogen, kernels::generated_id(*kind), "", "", {}});
     if (const kernels::Row* row = may && !by_hand ? kernels::match_handwritten(g, id, why) : nullptr)
       plain.as.push_back({Origin::handwritten, kernels::library_id(*row), "", "", {}});
-    // A product by its loops: slower in most cases, but it computes an epilogue over all of its slice at once.
-    autogen::Region region;
-    const bool product = weighs && g.op(id).kind == ops::OpKind::contraction &&
-                         context.fallbacks.refused(name, Origin::autogen).empty();
-    if (product && own.kernel != kernels::generated_id(*kernels::region_kind()) &&
-        autogen::make_region(g, std::span(&id, 1), region, why))
-      plain.as.push_back({Origin::autogen, kernels::generated_id(*kernels::region_kind()), "", "", {}});
     asked.push_back(std::move(plain));
   }
   const auto cycles = context.measured->plain(g, asked);
@@ -138,8 +144,8 @@ void take_measured(Graph& g, PassContext& context) {
     const bool other = deferred[0].kernel != own.kernel || deferred[0].origin != own.origin;
     if (deferred.size() > 1 && other)
       own.reason = fmt::format("beneficial by {:.0f} cycles: measured {:.0f} against {:.0f} of {}",
-                               deferred[1].cycles - deferred[0].cycles, deferred[0].cycles, deferred[1].cycles,
-                               deferred[1].kernel.name());
+                               deferred[1].cycles - deferred[0].cycles, deferred[0].cycles,
+                               deferred[1].cycles, deferred[1].kernel.name());
     own.origin = deferred[0].origin;
     own.kernel = deferred[0].kernel;
     own.reason += deferred_text(deferred);
@@ -202,16 +208,20 @@ std::optional<Form> form_from_name(std::string_view name) {
 }
 
 std::string_view form_name(Form f) {
-  constexpr std::string_view kNames[] = {"joined", "apart", "generated", "library"};
+  constexpr std::string_view kNames[] = {"joined", "apart", "generated", "library", "streamed"};
   return kNames[size_t(f)];
 }
 
 Assignment choose_origin(const Graph& g, NodeId id, Policy policy, const Fallbacks& fallbacks) {
   if (graph::is_whole_batch(g.node(id)))
-    return {Origin::host, graph::KernelId::host(), "needed: it takes all samples of the batch together", "", {}};
+    return {
+        Origin::host, graph::KernelId::host(), "needed: it takes all samples of the batch together", "", {}};
   if (fallbacks.with_the_host(g.node(id).name))
-    return {Origin::host, graph::KernelId::host(),
-            "needed: its streams to and from the operators of the host beside it have no way", "", {}};
+    return {Origin::host,
+            graph::KernelId::host(),
+            "needed: its streams to and from the operators of the host beside it have no way",
+            "",
+            {}};
   std::string no_library = fallbacks.refused(g.node(id).name, Origin::handwritten);
   std::string no_generator = fallbacks.refused(g.node(id).name, Origin::autogen);
   const bool may_generate = no_generator.empty();
@@ -254,10 +264,11 @@ bool choose_origins(Graph& g, PassContext& context) {
     a = choose_origin(g, id, context.choosing(), context.fallbacks);
     note_unrolled(context, g.node(id));
     const bool weighed = context.weighs() && a.origin == Origin::handwritten && !again;
+    const bool product = g.op(id).kind == ops::OpKind::contraction && a.origin == Origin::autogen;
     if (weighed && g.op(id).kind == ops::OpKind::compound) {
       a.reason = fmt::format("kept: {}", a.reason);
-    } else if (weighed) {
-      take_faster(g, id, costs);
+    } else if (weighed || (product && context.weighs_loops() && !again)) {
+      take_fastest(g, id, context, costs);
     }
     note_origins(g, id, context);
   }

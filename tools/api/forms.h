@@ -6,9 +6,11 @@
 //   apart       no regions: what they joined computes at the same time
 //   generated   no kernels of the library where they can be generated: more can be joined
 //   library     kernels of the library where it has them, a kernel for every operator
+//   streamed    no products from their loops: those send their first row while further ones come
 //
-// Formulas say which forms are near enough to the best to be compiled. Of those a small network is tried out for some
-// samples (trial.h); where that would take long, walks over the tile code (compiler/mapping/refine.cpp) decide.
+// Formulas say which forms are near enough to the best to be compiled. Of those a small network is tried out
+// for some samples (trial.h); where that would take long, walks over the tile code
+// (compiler/mapping/refine.cpp) decide.
 #pragma once
 
 #include <map>
@@ -27,12 +29,14 @@ bool tries_forms(const CompileOptions&);
 // Is the network small enough? Compiling it in another form takes as long as compiling it.
 bool tries_forms(const mapping::Mapped&);
 
-// The network's interval: by formulas; by walks, which several copies of a network have none of; as it was tried out.
+// The network's interval: by formulas; by walks, which several copies of a network have none of; as it was
+// tried out.
 struct FormCycles {
   double planned = 0;
   std::optional<double> walked = {};
   std::optional<Trial> tried = {};
-  int64_t pes = 0;  // in its rectangles
+  int64_t pes = 0;         // in its rectangles
+  bool as_policy = false;  // it is the network under policy aggressive or disabled
 };
 // How forms are compared: all of them were tried out, all were walked, or there are only formulas.
 enum class Judge : uint8_t { formulas, walks, trials };

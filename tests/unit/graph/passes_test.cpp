@@ -36,6 +36,12 @@ struct Bench {
   std::string op(const std::string& node) const { return g.node(*g.find_node(node)).op; }
 };
 
+std::string numbers(int count) {
+  std::string list;
+  for (int i = 0; i < count; ++i) list += fmt::format("{}{}", i ? ", " : "", i);
+  return list;
+}
+
 std::map<std::string, ops::Tensor> x_of(ops::Shape shape) {
   ops::Tensor x(ops::TensorType{DataType::f32, std::move(shape)});
   for (int64_t i = 0; i < x.elements(); ++i) x.set(i, 0.25 * double(i) - 0.5);
@@ -56,7 +62,8 @@ TEST(Fold, NodesWithConstantOperandsDisappear) {
   EXPECT_THAT(n->to_floats(), ::testing::ElementsAre(-1, -2));
 }
 
-// A table of words of 393 MB is folded where that takes no more room than it has, a number that becomes as much is not.
+// A table of words of 393 MB is folded where that takes no more room than it has, a number that becomes as
+// much is not.
 TEST(Fold, WhatIsLargeIsFoldedIfItDoesNotGrow) {
   const ops::TensorType large{DataType::f16, {50257, 4096}}, turned{DataType::f16, {4096, 50257}};
   for (bool grows : {false, true}) {
@@ -156,8 +163,9 @@ TEST(Decompose, PartsWithoutRoutesBecomeOneKernelAgain) {
               ::testing::AllOf(HasSubstr("no routes between its parts"), HasSubstr("too many bytes")));
 }
 
-// The library has a relu and the host the rest: a relu alone between two operators of the host has the shortest way to
-// The library has a relu, and the host has the rest: of the kernels between its operators those alone join them.
+// The library has a relu and the host the rest: a relu alone between two operators of the host has the
+// shortest way to The library has a relu, and the host has the rest: of the kernels between its operators
+// those alone join them.
 TEST(Fallbacks, KernelsBetweenOperatorsOfTheHostJoinThemWhereStreamsHaveNoWay) {
   std::string text = "inputs:\n  - {name: x, type: \"f32[8]\"}\nnodes:\n";
   std::string last = "x";
@@ -204,12 +212,11 @@ TEST(Decompose, WithoutGenerationACompoundStaysWholeOnTheHost) {
 // 20000 rows of 4 bytes are more than three quarters of 48 KB: parts of 6667 rows. Indices at the edges of
 // parts, and from the end.
 TEST(Tables, ALongTableIsGatheredInParts) {
-  std::string numbers;
-  for (int i = 0; i < 20000; ++i) numbers += fmt::format("{}{}", i ? ", " : "", i);
   Bench s(
       "inputs:\n  - {name: i, type: \"i32[2, 5]\"}\nconstants:\n  - {name: t, type: \"f32[20000, 1]\", "
       "value: [" +
-      numbers + "]}\nnodes:\n  - {name: y, op: gather, inputs: [t, i], attrs: {axis: 0}}\noutputs: [y]\n");
+      numbers(20000) +
+      "]}\nnodes:\n  - {name: y, op: gather, inputs: [t, i], attrs: {axis: 0}}\noutputs: [y]\n");
   ops::Tensor index(ops::TensorType{DataType::i32, {2, 5}});
   const int at[] = {0, 6666, 6667, 13333, 13334, 19999, -1, -20000, -13334, 42};
   for (int k = 0; k < 10; ++k) index.set(k, at[k]);
@@ -283,6 +290,45 @@ TEST(Policy, AReluOfTheLibraryJoinsTheProductBeforeIt) {
   Bench disabled(kProductAndRelu, Policy::disabled);
   ASSERT_TRUE(disabled.run(choose_origins) && disabled.run(fuse_elementwise));
   EXPECT_EQ(graph::groups(disabled.g).size(), 2u);
+}
+
+// Eight rows by 64 columns of 64 steps: one instruction for a row of a slice instead of one for every word
+// that comes.
+TEST(Policy, AProductOfSeveralRowsComesFromItsLoopsWhereThatIsFaster) {
+  const auto product = [](Form form, int rows) {
+    Bench b(fmt::format(
+        "inputs:\n  - {{name: x, type: \"f32[{}, 64]\"}}\nconstants:\n  - {{name: w, type: \"f32[64, 64]\", "
+        "value: [{}]}}\nnodes:\n  - {{name: y, op: matmul, inputs: [x, w]}}\noutputs: [y]\n",
+        rows, numbers(64 * 64)));
+    b.context.form = form;
+    EXPECT_TRUE(b.run(choose_origins)) << b.diag.to_string();
+    return b.g.node(*b.g.find_node("y")).assignment;
+  };
+  const graph::Assignment loops = product(Form::joined, 8);
+  EXPECT_EQ(loops.kernel.name(), "dtg-region");
+  EXPECT_THAT(loops.reason, ::testing::StartsWith("beneficial by "));
+  EXPECT_NE(product(Form::streamed, 8).kernel.name(), "dtg-region");
+  EXPECT_NE(product(Form::library, 8).kernel.name(), "dtg-region");
+}
+
+// 1 MB on a row of 16 PEs is more than they hold, so the row becomes a region; but not once more when that
+// had no room.
+TEST(Regions, WhatNoRowHoldsBecomesARegionOnce) {
+  for (const bool refused : {false, true}) {
+    Bench b(
+        "inputs:\n  - {name: x, type: \"i32[4]\"}\nconstants:\n  - {name: w, type: \"f32[4096, 64]\", value: "
+        "[" +
+            numbers(4096 * 64) +
+            "]}\n"
+            "nodes:\n  - {name: y, op: gather, inputs: [w, x], attrs: {axis: 0}}\noutputs: [y]\n",
+        Policy::disabled);
+    b.machine.fabric.user_width = 18;
+    if (refused) b.context.fallbacks.refuse("y", Origin::autogen, "it had no room");
+    b.g.node(*b.g.find_node("y")).assignment = choose_origin(b.g, *b.g.find_node("y"), Policy::disabled, {});
+    ASSERT_EQ(b.g.node(*b.g.find_node("y")).assignment.kernel.name(), "lookup");
+    ASSERT_TRUE(b.run(fuse_regions)) << b.diag.to_string();
+    EXPECT_EQ(b.g.node(*b.g.find_node("y")).assignment.kernel.name(), refused ? "lookup" : "dtg-region");
+  }
 }
 
 // No kernel computes in 64 bits: operator and line are named, as a warning or as an error.
