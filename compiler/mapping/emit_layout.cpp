@@ -2,6 +2,9 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -37,8 +40,8 @@ std::string port_list(PortSet set) {
   return out;
 }
 
-// Positions beyond the first change one side only, to one direction: what every architecture can do. Where the counter
-// of a filter begins is {counter}.
+// Positions beyond the first change one side only, to one direction: what every architecture can do. Where
+// the counter of a filter begins is {counter}.
 std::string config_text(const RouteConfig& c) {
   std::string out = fmt::format(".{{ .routes = .{{ .rx = .{{ {} }}, .tx = .{{ {} }} }}",
                                 port_list(c.positions[0].rx), port_list(c.positions[0].tx));
@@ -76,7 +79,15 @@ std::string loops(const Run& r, const std::string& call) {
   return "  " + text + "\n";
 }
 
-std::string flow_text(const Flow& f) {
+// Of a flow: where, the text of the configuration, and whether that has the coordinates in it.
+struct Line {
+  Run run;
+  std::string config;
+  bool varies = false;
+};
+using Lines = std::vector<Line>;
+
+Lines lines_of(const Flow& f) {
   std::map<std::string, std::vector<Coord>> by_config;
   std::map<std::string, std::vector<CountedPe>> counting;
   for (const auto& [key, config] : f.routers) {
@@ -85,21 +96,57 @@ std::string flow_text(const Flow& f) {
     else
       by_config[config_text(config)].push_back({key.x, key.y});
   }
-  std::vector<std::pair<Run, std::string>> lines;
+  Lines lines;
   for (const auto& [config, pes] : by_config) {
-    for (const Run& run : kernels::runs_of(pes)) lines.emplace_back(run, config);
+    for (const Run& run : kernels::runs_of(pes)) lines.push_back({run, config});
   }
   for (const auto& [config, pes] : counting) {
-    for (const CounterRun& r : counter_runs_of(pes))
-      lines.emplace_back(r.run, with(config, "{counter}", counter_text(r)));
+    for (const CounterRun& r : counter_runs_of(pes)) {
+      const std::string counter = counter_text(r);
+      lines.push_back(
+          {r.run, with(config, "{counter}", counter), counter.find_first_of("xy") != std::string::npos});
+    }
   }
-  std::stable_sort(lines.begin(), lines.end(), [](const auto& a, const auto& b) {
-    return std::pair(a.first.y, a.first.x) < std::pair(b.first.y, b.first.x);
-  });
+  std::ranges::stable_sort(lines, {}, [](const Line& l) { return std::pair(l.run.y, l.run.x); });
+  return lines;
+}
+
+// Configurations that many lines have, as constants of the layout: thousands of streams repeat the same few.
+class Configs {
+ public:
+  explicit Configs(const std::vector<Lines>& flows) {
+    std::map<std::string_view, size_t> uses;
+    for (const Lines& lines : flows)
+      for (const Line& l : lines) uses[l.config] += !l.varies;
+    for (const Lines& lines : flows)
+      for (const Line& l : lines)
+        if (!l.varies && uses[l.config] >= kNamed &&
+            names_.try_emplace(l.config, fmt::format("config{}", names_.size())).second)
+          order_.push_back(l.config);
+  }
+
+  const std::string& text(const std::string& config) const {
+    const auto named = names_.find(config);
+    return named == names_.end() ? config : named->second;
+  }
+  std::string constants() const {
+    std::string out;
+    for (const std::string& config : order_)
+      out += fmt::format("const {} = {};\n", names_.at(config), config);
+    return order_.empty() ? out : out + "\n";
+  }
+
+ private:
+  static constexpr size_t kNamed = 100;  // lines; fewer are easier to read as they are
+  std::unordered_map<std::string, std::string> names_;
+  std::vector<std::string> order_;
+};
+
+std::string flow_text(const Flow& f, const Lines& lines, const Configs& configs) {
   std::string out = fmt::format("\n  // {}\n", f.name);
-  for (const auto& [run, config] : lines) {
-    out += loops(run, fmt::format("@set_color_config({{x}}, {{y}}, @get_color({}), {});", f.color, config));
-  }
+  for (const Line& l : lines)
+    out += loops(l.run, fmt::format("@set_color_config({{x}}, {{y}}, @get_color({}), {});", f.color,
+                                    configs.text(l.config)));
   return out;
 }
 
@@ -122,17 +169,20 @@ static std::string export_text(const Parts& parts, const SharedRoles& shared) {
 
 std::string layout_text(const std::string& model, const Extent& fabric, const SharedRoles& shared,
                         const FlowPlan& plan, const Parts& parts) {
+  std::vector<Lines> flows;
+  for (const Flow& f : plan.flows) flows.push_back(lines_of(f));
+  const Configs configs(flows);
   std::string out = fmt::format(
       "// layout.csl: {}, placed on {} x {} PEs.\n//\n// Which PE runs which file, and what every router "
       "does with "
-      "every color.\n\nlayout {{\n  @set_rectangle({}, {});\n\n",
-      model, fabric.width, fabric.height, fabric.width, fabric.height);
+      "every color.\n\n{}layout {{\n  @set_rectangle({}, {});\n\n",
+      model, fabric.width, fabric.height, configs.constants(), fabric.width, fabric.height);
   for (const Role& role : shared.roles()) {
     for (const Run& run : role.runs) {
       out += loops(run, fmt::format("@set_tile_code({{x}}, {{y}}, \"{}.csl\", .{{}});", role.name));
     }
   }
-  for (const Flow& f : plan.flows) out += flow_text(f);
+  for (size_t k = 0; k < flows.size(); ++k) out += flow_text(plan.flows[k], flows[k], configs);
   const std::string names = export_text(parts, shared);
   if (!names.empty()) out += "\n" + names;
   return out + "}\n";
