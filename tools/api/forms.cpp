@@ -32,10 +32,10 @@ constexpr double kWorth = 1.07, kWorthTried = 1.01, kMostLate = 1.2;
 // A kernel for every operator is one more for each that could be an epilogue: the interval must be shorter by
 // more. With fewer PEs it may be as long where the first sample is shorter by more.
 constexpr double kWorthKernels = 1.02;
-// Who chose another policy shall not be better off, by the interval or by the first sample of those that were
-// tried out: a form that is slower than theirs by more than 2 % gives way to one that is not, if that costs
-// no more than 5 % of what forms are weighed by.
-constexpr double kNoSlower = 1.02, kWorthNoSlower = 1.05;
+// Who chose another policy shall not be better off, by the interval or by the first sample of those that were tried out:
+// a form that is slower than theirs by more than 2 % gives way to one that is not and does not weigh more, though its
+// interval may be longer.
+constexpr double kNoSlower = 1.02;
 // The formulas are of code as it is written; of the same network in two forms they are off by up to a tenth
 // more for the one than for the other. A form that is slower by more is not compiled.
 constexpr double kNear = 1.1;
@@ -86,11 +86,11 @@ bool no_slower(const FormCycles& c, const std::map<Form, FormCycles>& forms) {
   });
 }
 
-// The best one that is not slower than other policies, if `taken` is and the two weigh alike.
+// The best one that is not slower than other policies, if `taken` is and weighs no less.
 Form not_slower_than_policies(const std::map<Form, FormCycles>& forms, Form taken) {
   if (no_slower(forms.at(taken), forms)) return taken;
   Form best = taken;
-  double least = kWorthNoSlower * weight(forms.at(taken));
+  double least = weight(forms.at(taken));
   for (const auto& [form, cycles] : forms)
     if (no_slower(cycles, forms) && weight(cycles) <= least) best = form, least = weight(cycles);
   return best;
