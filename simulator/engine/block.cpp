@@ -32,7 +32,6 @@ Pe& Block::pe(uint32_t index) {
   p.at = coord_of(index);
   p.input_of_color.fill(0xFF);
   p.output_last.fill(-1);
-  p.output_color.fill(-1);
   if (tile_of[index] < 0) return p;
   const TileImage& tile = world.tiles[size_t(tile_of[index])];
   p.tile = &tile;
@@ -42,11 +41,10 @@ Pe& Block::pe(uint32_t index) {
   for (const DsrInit& d : tile.program->dsrs) {
     Dsr& dsr = p.dsrs[tile.dsr_place[d.file][d.index]];
     dsr.dsd = isa::decode(d.words);
-    dsr.config = isa::decode_config(d.config);
+    dsr.loaded_with = d.config;
   }
-  p.output_color = tile.output_color;
-  for (const ConfigInit& c : tile.program->config) set_config(p, c.address, c.value);
-  p.fifos.resize(tile.program->fifos.size());
+  p.settings.share(tile.settings);
+  p.make_fifos();
   p.ready_at.assign(size_t(tile.slots), 0);
   const Machine& m = world.machine;
   p.inputs.reserve(tile.inputs.size());

@@ -11,34 +11,9 @@
 #include "simulator/engine/engine_impl.h"
 #include "simulator/engine/state_check.h"
 #include "simulator/engine/state_fields.h"
+#include "simulator/engine/wheel_contents.h"
 
 namespace cs::sim {
-namespace {
-
-// What a wheel holds, by item.
-struct Due {
-  std::vector<std::pair<uint32_t, Cycle>> all;
-
-  template <class Wheel>
-  explicit Due(const Wheel& wheel) {
-    wheel.for_each([&](Cycle at, uint32_t item) { all.emplace_back(item, at); });
-    std::sort(all.begin(), all.end());
-    all.erase(std::unique(all.begin(), all.end()), all.end());
-  }
-  std::span<const std::pair<uint32_t, Cycle>> of(uint32_t item) const {
-    const auto first = std::lower_bound(all.begin(), all.end(), std::pair(item, Cycle(0)));
-    const auto last = std::find_if(first, all.end(), [&](const auto& due) { return due.first != item; });
-    return {first, last};
-  }
-};
-
-struct BlockDue {
-  Due lanes, pes, ports, switches;
-  explicit BlockDue(const Block& b)
-      : lanes(b.lane_wheel), pes(b.pe_wheel), ports(b.port_wheel), switches(b.switch_wheel) {}
-};
-
-}  // namespace
 
 template <class A>
 class StateWalk {
@@ -163,8 +138,16 @@ class StateWalk {
 
   void node(Block& b, uint32_t index) {
     ColorNode& n = b.nodes[index];
-    a_(n.rx, n.tx, n.teardown, n.messages, n.message_inputs);
-    a_.below(n.position, 4);
+    PortSet rx = n.rx, tx = n.tx, busy = n.message_outputs;
+    uint8_t position = n.position;
+    bool teardown = n.teardown, messages = n.messages;
+    for (PortSet* ports : {&rx, &tx, &busy}) a_.below(*ports, 32);
+    a_.below(position, 4);
+    a_(teardown, messages);
+    if (A::kReads) {
+      n.rx = rx & 31, n.tx = tx & 31, n.message_outputs = busy & 31, n.position = position & 3;
+      n.teardown = teardown, n.messages = messages;
+    }
     own_route(b, n);
     if (n.filter != 0) a_(b.filters[n.filter - 1u]);
     uint8_t queue = n.queue;
@@ -236,13 +219,24 @@ class StateWalk {
       fresh.index = index;
       fresh.at = b.coord_of(index);
       if (b.tile_of[index] >= 0) fresh.tile = &m_.world.tiles[size_t(b.tile_of[index])];
+      if (fresh.tile != nullptr) fresh.settings.share(fresh.tile->settings);
     }
     Pe& p = *b.find_pe(index);
     a_(p);
+    unwritten(p);
     queues(b, p);
     operations(b, p);
     if (A::kReads && good() && !plausible(p, m_.world)) return fail();
     wheel(b.pe_wheel, due_here_->pes, index);
+  }
+
+  void unwritten(Pe& p) {
+    bool any = !p.unwritten.empty();
+    a_(any);
+    if (!any) return;
+    if (p.tile == nullptr || !p.tile->guard.any_noinit()) return fail();
+    if (A::kReads) p.unwritten.start(p.tile->guard);
+    for (uint64_t& word : p.unwritten.all()) a_(word);
   }
 
   void queues(Block& b, Pe& p) {
@@ -272,7 +266,7 @@ class StateWalk {
       op.element = element;
       if (A::kReads && op.dst.kind == Cursor::Kind::fabout) {
         const ColorNode* n = b.find_node(p.index, op.dst.color);
-        op.dst.lane = n == nullptr ? ~0u : b.lane_of(*n, Port::ramp);
+        op.dst.set_lane(n == nullptr ? ~0u : b.lane_of(*n, Port::ramp));
       }
     }
   }

@@ -45,15 +45,13 @@ class Core {
   bool is_mapped_access(const isa::Inst&, const Decoded&) const;  // of a register that is shown as memory
   Cycle operands_ready(const isa::Inst&, const Decoded&, Cycle t) const;
   Cycle registers_ready(const Decoded& d, Cycle t) const {
-    if (pe_.last_result + d.condition > t)
+    if (pe_.results.latest() + d.condition > t)
       for (uint32_t rest = d.reads; rest != 0; rest &= rest - 1)
-        t = std::max(t, pe_.reg_ready[size_t(std::countr_zero(rest))] + d.condition);
+        t = std::max(t, pe_.results.of(size_t(std::countr_zero(rest))) + d.condition);
     return t;
   }
   void set_result(const Decoded& d, Cycle ready) {
-    for (uint32_t rest = d.writes; rest != 0; rest &= rest - 1)
-      pe_.reg_ready[size_t(std::countr_zero(rest))] = ready;
-    if (d.writes != 0) pe_.last_result = std::max(pe_.last_result, ready);
+    if (d.writes != 0) pe_.results.set(d.writes, ready);
   }
   Dsr& dsr(const isa::Operand&);
   uint16_t value16(const isa::Operand& o) const { return uint16_t(operand_value(o, pe_.regs, 2)); }
@@ -146,7 +144,7 @@ class Core {
   bool make_operands(VectorOp&, const isa::Inst&, const Decoded&);
   bool make_cursor(VectorOp&, Cursor&, const isa::Operand&, int bytes, int position);
   bool make_fabric_cursor(Cursor&, const isa::Dsd&, bool destination);
-  void advance_cursor(Cursor&, const Walk&);
+  void advance_cursor(Cursor&, Walk&);
   bool read_element(VectorOp&, Cursor&, int position, uint32_t element, uint32_t& value);
   bool write_element(VectorOp&, uint32_t value, uint32_t element);
   Cycle landing(const Cursor&);
@@ -157,9 +155,9 @@ class Core {
 
   // ---- core_rows.cpp
   template <class Row>
-  void each_row(Cursor&, const Walk&, uint32_t count, const Row&);
-  void gather_rows(Cursor&, const Walk&, uint32_t count, uint8_t* out);
-  void scatter_rows(Cursor&, const Walk&, uint32_t count, const uint8_t* in);
+  void each_row(Cursor&, Walk&, uint32_t count, const Row&);
+  void gather_rows(Cursor&, Walk&, uint32_t count, uint8_t* out);
+  void scatter_rows(Cursor&, Walk&, uint32_t count, const uint8_t* in);
   bool rows_are_plain(const VectorOp&, const Cursor&, uint32_t count, bool& rises, bool& stands);
   bool run_memory_rows(VectorOp&, uint32_t count);
   void rows_chunk(VectorOp&, uint32_t count, bool running);
@@ -195,9 +193,6 @@ class Core {
   bool logging_ = false;  // what is overwritten goes into Pe::ahead
   std::array<isa::Dsd, 3> dsds_;  // of the operation that issues: destination, a, b
 };
-
-// A register that is state of the core alone; false if it is no such register.
-bool set_config(Pe&, uint16_t address, uint16_t value);
 
 inline void run_core(Block& block, Pe& pe, Cycle now) { Core(block, pe, now).run(); }
 

@@ -59,8 +59,8 @@ bool Core::may_run_ahead(Cycle t) {
       break;
     case InstKind::vector:
       for (const isa::Operand& o : inst.args)
-        if (o.is_dsr() && (dsr(o).dsd.is_fabric() || dsr(o).dsd.kind == isa::DsdKind::fifo ||
-                           dsr(o).config.async))
+        if (o.is_dsr() && (dsr(o).dsd.unpacked().is_fabric() || dsr(o).dsd.kind() == isa::DsdKind::fifo ||
+                           dsr(o).config().async))
           return false;
       break;
     default:

@@ -31,7 +31,7 @@ bool Core::fifo_ready(VectorOp& op, int thread, const Cursor& c, bool push) {
   }
   // It ends here; what is left of its length stays in the register.
   const size_t position = &c == &op.dst ? 0 : &c == &op.a ? 1 : 2;
-  uint16_t& length = pe_.dsrs[size_t(op.saves[position])].dsd.extent[0];
+  uint16_t& length = pe_.dsrs[size_t(op.saves[position])].dsd.length;
   if (length != 0) length = uint16_t(length - std::min<uint32_t>(length, op.done));
   op.stopped = true;
   if (thread == kMainThread) pe_.test = action == FifoAction::terminate;

@@ -16,7 +16,7 @@ bool Core::leaves_variable(const VectorOp& op, const Cursor& c, int64_t address,
   const std::string name = span.section ? "'" + span.section->name + "'" : "the variable";
   raise("out-of-bounds", at, op.inst,
         fmt::format("element {} of {} lies at address {}, outside {}, which has {} bytes at {} to {}", element,
-                    op.total, address, name, c.high - c.low, c.low, c.high - 1));
+                    op.total, address, name, c.high() - c.low, c.low, c.last));
   return true;
 }
 
@@ -48,7 +48,7 @@ bool Core::check_memory(const VectorOp& op, int32_t address, int bytes) {
 // One element.
 bool Core::check_access(const VectorOp& op, const Cursor& c, bool read, uint32_t element) {
   const int64_t address = c.address, end = address + c.bytes;
-  const bool inside = address >= int64_t(c.low) && end <= int64_t(c.high);
+  const bool inside = address >= int64_t(c.low) && end <= int64_t(c.high());
   if (!inside && end <= world_.machine.core.memory_bytes && leaves_variable(op, c, address, element, now_))
     return false;
   if (!check_memory(op, c.address, c.bytes)) return false;
@@ -71,10 +71,10 @@ bool Core::guard_vector(const VectorOp& op, uint32_t count, bool& by_element) {
   for (const Cursor* c : {&op.a, &op.b, &op.dst}) {
     if (c->kind != Cursor::Kind::memory) continue;
     const Range r = range(*c);
-    if (r.low >= int64_t(c->low) && r.high <= int64_t(c->high)) continue;
+    if (r.low >= int64_t(c->low) && r.high <= int64_t(c->high())) continue;
     if (r.low < 0 || r.high > world_.machine.core.memory_bytes) continue;  // found by the access itself
     int64_t i = 0;
-    const auto inside = [&](int64_t at) { return at >= int64_t(c->low) && at + c->bytes <= int64_t(c->high); };
+    const auto inside = [&](int64_t at) { return at >= int64_t(c->low) && at + c->bytes <= int64_t(c->high()); };
     while (inside(c->address + i * c->step)) ++i;
     const Cycle at = op.next + Cycle(i) / op.group * op.group_cycles;
     if (leaves_variable(op, *c, c->address + i * c->step, op.done + uint32_t(i), at)) return false;

@@ -35,7 +35,7 @@ void Core::run() {
   if (pe_.tile == nullptr) return;
   account_gap(now_, pe_.why, pe_.why_thread, pe_.why_queue, pe_.why_inst);
   if (pe_.active != 0) run_datapath();
-  if (pe_.flush_wanted != 0) check_flush();
+  if (pe_.settings->flush_wanted != 0) check_flush();
   run_main();
   sleep();
 }
@@ -262,13 +262,14 @@ void Core::load_dsr(const isa::Inst& inst, const Decoded& d, Cycle t) {
     return;
   }
   Dsr& target = dsr(inst.args[0]);
-  target.dsd = isa::decode(words);
-  pe_.stats.memory_bytes += uint64_t(target.dsd.bytes());
+  const isa::Dsd dsd = isa::decode(words);
+  target.dsd = dsd;
+  pe_.stats.memory_bytes += uint64_t(dsd.bytes());
   target.stepped = 0;
   target.at = {};
-  target.config = isa::decode_config(inst.args[3].value);
+  target.loaded_with = inst.args[3].value;
   target.ready = t + d.latency;
-  if (target.dsd.kind == isa::DsdKind::none)
+  if (dsd.kind == isa::DsdKind::none)
     raise("illegal-instruction", t, pe_.pc, "no descriptor at address " + std::to_string(address));
 }
 

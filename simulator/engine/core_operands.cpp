@@ -38,7 +38,7 @@ bool Core::make_operands(VectorOp& op, const isa::Inst& inst, const Decoded& d) 
   op.total = least_extent(dsds_, inst, false);
   if (op.total == ~0u) op.total = least_extent(dsds_, inst, true);
   for (int8_t from : op.saves)
-    if (from >= 0 && pe_.dsrs[size_t(from)].config.single_step)
+    if (from >= 0 && pe_.dsrs[size_t(from)].config().single_step)
       op.total = std::min({op.total, 1u, pe_.dsrs[size_t(from)].left()});
   if (op.total == ~0u) op.total = 1;
   if (op.dst.kind == Cursor::Kind::fabout) {
@@ -58,9 +58,9 @@ bool Core::make_cursor(VectorOp& op, Cursor& c, const isa::Operand& o, int bytes
     return true;
   }
   Dsr& source = dsr(o);
-  isa::Dsd& d = dsds_[size_t(position)] = source.dsd;
+  isa::Dsd& d = dsds_[size_t(position)] = source.dsd.unpacked();
   if (d.kind == isa::DsdKind::mem4d || d.kind == isa::DsdKind::circbuf)
-    op.walks.set(size_t(position), {d.kind, uint16_t(d.first), d.extent, d.stride, d.end});
+    op.walks.set(size_t(position), {d.kind, uint16_t(d.first), d.extent, d.stride, d.end, source.at});
   op.saves[size_t(position)] = int8_t(&source - pe_.dsrs.data());
   const int start = (d.base + (d.indexed ? 2 * pe_.next_index : 0)) & 0xFFFF;  // the index counts 16-bit words
   switch (d.kind) {
@@ -70,10 +70,9 @@ bool Core::make_cursor(VectorOp& op, Cursor& c, const isa::Operand& o, int bytes
       c.kind = flat ? Cursor::Kind::memory : Cursor::Kind::memory4;
       c.address = start;
       c.step = flat ? d.stride[0] * bytes : 1;
-      if (!flat) c.at = source.at;
       const MemoryGuard::Span span = pe_.tile->guard.span_at(d.base);
-      c.low = span.low;
-      c.high = span.high;
+      c.low = uint16_t(span.low);
+      c.last = uint16_t(span.high - 1);
       return true;
     }
     case isa::DsdKind::fabin:
@@ -89,7 +88,7 @@ bool Core::make_cursor(VectorOp& op, Cursor& c, const isa::Operand& o, int bytes
       c.queue = d.queue;
       c.step = 1;
       pe_.test = true;
-      if (d.queue < pe_.fifos.size()) return true;
+      if (d.queue < pe_.fifo_count()) return true;
       raise("illegal-instruction", pe_.ready, op.inst, "a FIFO that the program does not have");
       return false;
     case isa::DsdKind::none:
@@ -112,7 +111,7 @@ bool Core::make_fabric_cursor(Cursor& c, const isa::Dsd& d, bool destination) {
   c.simd_64 = d.simd == isa::SimdMode::simd_64;
   c.packed = c.bytes == 2 && (d.simd == isa::SimdMode::simd_32 || c.simd_64);
   if (destination) {
-    int color = d.color != isa::kQueueColor ? d.color : pe_.output_color[d.queue];
+    int color = d.color != isa::kQueueColor ? d.color : pe_.settings->output_color[d.queue];
     ColorNode* n = color < 0 ? nullptr : block_.find_node(pe_.index, color);
     if (n != nullptr && block_.config_of(*n).swap_x && block_.config_of(*n).swap_y)
       n = block_.find_node(pe_.index, color ^= 1);
@@ -124,8 +123,8 @@ bool Core::make_fabric_cursor(Cursor& c, const isa::Dsd& d, bool destination) {
     c.transform = d.control_transform;
     c.indexed = c.bytes == 2 && !c.packed && d.indexed;
     c.index = pe_.next_index;
-    c.lane = n ? block_.lane_of(*n, Port::ramp) : ~0u;
-    if (c.lane != ~0u) return true;
+    c.set_lane(n ? block_.lane_of(*n, Port::ramp) : ~0u);
+    if (c.lane() != ~0u) return true;
     raise("illegal-instruction", pe_.ready, pe_.pc,
           color < 0 ? "output queue " + std::to_string(d.queue) + " has no color"
                     : "color " + std::to_string(color) + " has no route from RAMP at this PE");
@@ -162,10 +161,10 @@ constexpr uint32_t kTransformed = 0xC0000000;
 
 uint32_t Core::transformed(Entry e) const {
   const uint32_t data = entry_data(e) & ~kTransformed;
-  return e & kEntryControl ? (data ^ uint32_t(pe_.transform_mask) << 16) | kTransformed : data;
+  return e & kEntryControl ? (data ^ uint32_t(pe_.settings->transform_mask) << 16) | kTransformed : data;
 }
 
-void Core::advance_cursor(Cursor& c, const Walk& d) {
+void Core::advance_cursor(Cursor& c, Walk& d) {
   if (c.kind == Cursor::Kind::memory) {
     c.address = (c.address + c.step) & 0xFFFF;
     return;
@@ -176,11 +175,11 @@ void Core::advance_cursor(Cursor& c, const Walk& d) {
     return;
   }
   for (size_t k = 4; k-- > 0;) {
-    if (++c.at[k] < d.extent[k]) {
+    if (++d.at[k] < d.extent[k]) {
       c.address = (c.address + d.stride[k] * c.bytes) & 0xFFFF;
       return;
     }
-    c.at[k] = 0;
+    d.at[k] = 0;
   }
 }
 
@@ -252,7 +251,7 @@ Cycle Core::landing(const Cursor& c) {
   const Machine& m = world_.machine;
   Cycle at = now_ + 1 + Cycle(m.ramp.up_cycles) + c.late;
   const bool one = m.ramp.wavelets_per_cycle == 1;
-  const Lane& lane = block_.lanes[c.lane];
+  const Lane& lane = block_.lanes[c.lane()];
   if (lane.count != 0) at = std::max(at, now_ + entry_wait(block_.lane_back(lane), now_) + Cycle(one));
   if (!one) return at;
   const Cycle passed = now_ - pe_.ramp_base;
@@ -270,7 +269,7 @@ void Core::write_fabric(Cursor& c, uint32_t word, bool last) {
     if ((word & kTransformed) == kTransformed) flags |= kEntryControl;
     word &= ~kTransformed;
   }
-  block_.push_lane(c.lane, make_entry(word, flags, lands), lands);
+  block_.push_lane(c.lane(), make_entry(word, flags, lands), lands);
   if (world_.details) [[unlikely]]
     world_.details->send({pe_.at, now_, lands, c.color, c.queue, c.control, word});
   ++pe_.stats.injected;
@@ -335,10 +334,10 @@ bool Core::run_memory_fast(VectorOp& op, uint32_t count) {
 void Core::save_addresses(VectorOp& op) {
   const Cursor* cursors[3] = {&op.dst, &op.a, &op.b};
   for (size_t i = 0; i < 3; ++i) {
-    const Walk& d = op.walks[i];
+    const Walk& d = std::as_const(op).walks[i];
     // Each descriptor register was loaded with its own configuration: only those that asked walk on.
     if (op.saves[i] < 0 || !in_memory(*cursors[i]) || is_fifo(*cursors[i])) continue;
-    if (!pe_.dsrs[size_t(op.saves[i])].config.save_address) continue;
+    if (!pe_.dsrs[size_t(op.saves[i])].config().save_address) continue;
     int address = cursors[i]->address;
     if (d.kind == isa::DsdKind::mem4d) {  // one step of the outermost dimension behind the last element
       size_t outer = 0;
@@ -354,9 +353,9 @@ void Core::step_registers(const VectorOp& op) {
   for (size_t i = 0; i < 3; ++i) {
     if (op.saves[i] < 0 || op.done == 0) continue;
     Dsr& dsr = pe_.dsrs[size_t(op.saves[i])];
-    if (!dsr.config.single_step) continue;
-    if (dsr.dsd.in_memory()) dsr.dsd.base = uint16_t(cursors[i]->address);
-    dsr.at = cursors[i]->at;
+    if (!dsr.config().single_step) continue;
+    if (dsr.dsd.unpacked().in_memory()) dsr.dsd.base = uint16_t(cursors[i]->address);
+    dsr.at = op.walks[i].at;
     ++dsr.stepped;
   }
 }

@@ -16,15 +16,15 @@ void Core::write_queue(uint16_t address, uint16_t value) {
   if (address >= isa::kInputFlush) {
     const uint32_t bit = 1u << (queue + (address >= isa::kOutputFlush ? kOutputBit : 0));
     if (value != 0) {
-      pe_.flush_wanted |= bit;
+      pe_.settings.change().flush_wanted |= bit;
       check_flush();
     } else {
-      pe_.flush_done &= ~bit;
+      pe_.settings.change().flush_done &= ~bit;
     }
   } else if (!check_id(value, world_.machine.router.colors, "a color", now_)) {
     return;
   } else if (address >= isa::kOutputColor) {
-    pe_.output_color[size_t(queue)] = int8_t(value);
+    pe_.settings.change().output_color[size_t(queue)] = int8_t(value);
   } else {
     bind_input(queue, value);
   }
@@ -50,7 +50,7 @@ void Core::bind_input(int queue, int color) {
 
 // Lane of an output queue's color at our router; null without a color or route.
 Lane* Core::output_lane(int queue) const {
-  const int color = pe_.output_color[size_t(queue)];
+  const int color = pe_.settings->output_color[size_t(queue)];
   ColorNode* n = color < 0 ? nullptr : block_.find_node(pe_.index, color);
   const uint32_t lane = n ? block_.lane_of(*n, Port::ramp) : ~0u;
   return lane == ~0u ? nullptr : &block_.lanes[lane];
@@ -87,11 +87,11 @@ uint16_t Core::queue_bits(bool output, bool full) const {
 
 // Queues that were flushed and are empty now: the task that looks after them runs.
 void Core::check_flush() {
-  for (uint32_t rest = pe_.flush_wanted; rest != 0; rest &= rest - 1) {
+  for (uint32_t rest = pe_.settings->flush_wanted; rest != 0; rest &= rest - 1) {
     const int bit = std::countr_zero(rest);
     if (queue_empty(bit)) {
-      pe_.flush_wanted &= ~(1u << bit);
-      pe_.flush_done |= 1u << bit;
+      pe_.settings.change().flush_wanted &= ~(1u << bit);
+      pe_.settings.change().flush_done |= 1u << bit;
       activate(isa::kTeardownTask, now_);
     } else if (bit >= kOutputBit) {
       Lane& l = *output_lane(bit - kOutputBit);
@@ -107,7 +107,7 @@ void Core::check_flush() {
 
 // Called while the routers work, also when the core has run ahead: the activation survives a return.
 void Core::enter_teardown(int color) {
-  pe_.teardowns |= 1u << color;
+  pe_.settings.change().teardowns |= 1u << color;
   // If the task is active already, whoever activated it made the core look at it, and its ready_at may lie in the past.
   const bool pending = pe_.activated >> isa::kTeardownTask & 1;
   activate(isa::kTeardownTask, now_);
@@ -120,18 +120,20 @@ void Core::enter_teardown(int color) {
   if (s >= 0 && !pe_.running && !pending) block_.wake(pe_, pe_.ready_at[size_t(s)]);
 }
 
-bool set_config(Pe& pe, uint16_t address, uint16_t value) {
+const CoreSettings SharedSettings::kNone;
+
+bool set_config(CoreSettings& all, uint16_t address, uint16_t value) {
   if (address >= isa::kTaskPriority && address < isa::kColorConfig) {
     const uint64_t bit = uint64_t(1) << (address - isa::kTaskPriority);
-    pe.high_tasks = value ? pe.high_tasks | bit : pe.high_tasks & ~bit;
+    all.high_tasks = value ? all.high_tasks | bit : all.high_tasks & ~bit;
   } else if (address >= isa::kControlTable && address < isa::kQueueEnd) {
-    pe.control_table[address - isa::kControlTable] = uint8_t(value % widths::kTaskIds);
+    all.control_table[address - isa::kControlTable] = uint8_t(value % widths::kTaskIds);
   } else if (address == uint16_t(isa::ConfigReg::main_priority)) {
-    pe.main_priority = uint8_t(std::min<uint16_t>(value, 3));
+    all.main_priority = uint8_t(std::min<uint16_t>(value, 3));
   } else if (address == uint16_t(isa::ConfigReg::transform_mask)) {
-    pe.transform_mask = value % widths::kTaskIds;
+    all.transform_mask = value % widths::kTaskIds;
   } else if (address == uint16_t(isa::ConfigReg::exceptions)) {
-    pe.exceptions = value;
+    all.exceptions = value;
   } else {
     return false;
   }

@@ -40,8 +40,8 @@ Reach reach_of(const Cursor& c, const Walk& d, uint32_t count) {
     int64_t back = 0;  // what a step of a dimension includes for going back to the start of the inner ones
     for (size_t k = 4; k-- > 0;) {
       const int64_t move = int64_t(d.stride[k]) * c.bytes, step = move + back, extent = d.extent[k];
-      r.low -= step * c.at[k];
-      r.high -= step * c.at[k];
+      r.low -= step * d.at[k];
+      r.high -= step * d.at[k];
       axis(step, extent);
       r.rises = r.rises && (extent == 1 || move > 0);
       back += step * (extent - 1);
@@ -54,27 +54,27 @@ Reach reach_of(const Cursor& c, const Walk& d, uint32_t count) {
 bool same_walk(const Cursor& a, const Walk& da, const Cursor& b, const Walk& db) {
   if (a.kind != b.kind || a.address != b.address || a.bytes != b.bytes) return false;
   if (a.kind == Cursor::Kind::memory) return a.step == b.step;
-  return a.at == b.at && da.extent == db.extent && da.stride == db.stride;
+  return da.at == db.at && da.extent == db.extent && da.stride == db.stride;
 }
 
 }  // namespace
 
 // Calls row(address, step, n) for every row of the next `count` elements.
 template <class Row>
-void Core::each_row(Cursor& c, const Walk& d, uint32_t count, const Row& row) {
+void Core::each_row(Cursor& c, Walk& d, uint32_t count, const Row& row) {
   while (count > 0) {
     const bool flat = c.kind == Cursor::Kind::memory;
-    const uint32_t n = flat ? count : std::min<uint32_t>(count, uint32_t(d.extent[3]) - c.at[3]);
+    const uint32_t n = flat ? count : std::min<uint32_t>(count, uint32_t(d.extent[3]) - d.at[3]);
     const int32_t step = flat ? c.step : d.stride[3] * c.bytes;
     row(c.address, step, n);
     c.address += step * int32_t(n - 1);
-    if (!flat) c.at[3] = uint16_t(c.at[3] + n - 1);
+    if (!flat) d.at[3] = uint16_t(d.at[3] + n - 1);
     advance_cursor(c, d);
     count -= n;
   }
 }
 
-void Core::gather_rows(Cursor& c, const Walk& d, uint32_t count, uint8_t* out) {
+void Core::gather_rows(Cursor& c, Walk& d, uint32_t count, uint8_t* out) {
   const PeMemory& memory = pe_.memory;
   each_row(c, d, count, [&](int32_t address, int32_t step, uint32_t n) {
     if (step == c.bytes) {
@@ -87,7 +87,7 @@ void Core::gather_rows(Cursor& c, const Walk& d, uint32_t count, uint8_t* out) {
   });
 }
 
-void Core::scatter_rows(Cursor& c, const Walk& d, uint32_t count, const uint8_t* in) {
+void Core::scatter_rows(Cursor& c, Walk& d, uint32_t count, const uint8_t* in) {
   PeMemory& memory = pe_.memory;
   each_row(c, d, count, [&](int32_t address, int32_t step, uint32_t n) {
     if (step == c.bytes) {
@@ -106,7 +106,7 @@ bool Core::rows_are_plain(const VectorOp& op, const Cursor& c, uint32_t count, b
   rises = r.rises;
   stands = r.stands;
   if ((c.address & 1) != 0 || (c.kind == Cursor::Kind::memory && (c.step & 1) != 0)) return false;
-  if (r.low < int64_t(c.low) || r.high > int64_t(c.high)) return false;
+  if (r.low < int64_t(c.low) || r.high > int64_t(c.high())) return false;
   if (r.low < 0 || !grow_memory(uint32_t(r.low), uint32_t(r.high))) return false;
   return pe_.unwritten.empty() || !pe_.unwritten.touches(r.low, r.high) ||
          pe_.unwritten.find(r.low, r.high) < 0;

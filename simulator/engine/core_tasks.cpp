@@ -40,7 +40,7 @@ void Core::unblock(int id, Cycle at, Cycle not_before) {
 
 // The control task that a control wavelet of this queue names.
 int Core::control_task_of(const InputQueue& q, Entry w) const {
-  const int base = q.id < widths::kQueues ? pe_.control_table[q.id] : 0;
+  const int base = q.id < widths::kQueues ? pe_.settings->control_table[q.id] : 0;
   return (control_entry(entry_data(w)) + base) % widths::kTaskIds;
 }
 
@@ -86,7 +86,7 @@ bool Core::pick_task() {
   auto offer = [&](Cycle ready, int kind, int id, size_t queue) {
     if (ready > now_) return;
     const int class_id = kind == kControl ? pe_.inputs[queue].task_id : id;
-    const bool high = kind != kFunction && class_id >= 0 && (pe_.high_tasks >> class_id & 1);
+    const bool high = kind != kFunction && class_id >= 0 && (pe_.settings->high_tasks >> class_id & 1);
     constexpr int kChoices = 4 * widths::kTaskIds;
     const int own = kind * widths::kTaskIds + id;
     const int turn = (own - pe_.last_choice - 1 + kChoices) % kChoices + (high ? 0 : kChoices);
@@ -196,7 +196,7 @@ void Core::pop_input(size_t queue) {
       --q.message_left;
   }
   q.pop();
-  if (q.count == 0 && q.id < widths::kQueues && (pe_.flush_wanted >> q.id & 1)) block_.wake(pe_, now_ + 1);
+  if (q.count == 0 && q.id < widths::kQueues && (pe_.settings->flush_wanted >> q.id & 1)) block_.wake(pe_, now_ + 1);
   if (q.task_id >= 0 && !(pe_.blocked >> q.task_id & 1)) pe_.tasks_changed = true;
   if (!q.lane_waits) return;
   q.lane_waits = false;

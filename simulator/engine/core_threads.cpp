@@ -25,7 +25,7 @@ int Core::microthread_of(const VectorOp& op) const {
 
 // Microthreads: low, medium, high = 2, 4, 6; the main thread lies between low and medium.
 uint8_t Core::rank_of(const VectorOp& op, int thread) const {
-  if (thread == kMainThread) return uint8_t(3 + pe_.main_priority);
+  if (thread == kMainThread) return uint8_t(3 + pe_.settings->main_priority);
   uint8_t priority = op.config.priority;
   for (const isa::Dsd& d : dsds_)
     if (priority == 0) priority = d.priority;

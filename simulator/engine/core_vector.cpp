@@ -31,7 +31,7 @@ uint64_t groups_within(const VectorOp& op, Cycle cycles) {
   return (room + period - 1) / period;
 }
 
-void charge(VectorOp& op, uint64_t groups) { op.dragged = uint32_t((op.dragged + groups * op.drag) & 0xFFFF); }
+void charge(VectorOp& op, uint64_t groups) { op.dragged = uint16_t(op.dragged + groups * op.drag); }
 
 }  // namespace
 
@@ -51,7 +51,7 @@ bool Core::issue_vector(const isa::Inst& inst, const Decoded& d, Cycle t) {
   bool first = true;
   for (size_t i = 0; i < 3; ++i) {
     if (!inst.args[i].is_dsr()) continue;
-    const isa::DsrConfig& config = dsr(inst.args[i]).config;
+    const isa::DsrConfig config = dsr(inst.args[i]).config();
     op.config = first ? config : isa::merge(op.config, config);
     first = false;
   }
@@ -192,7 +192,7 @@ bool Core::output_ready(VectorOp& op, Cursor& c) {
         return false;
       }
     }
-  Lane& l = block_.lanes[c.lane];
+  Lane& l = block_.lanes[c.lane()];
   int words = c.queue < m.queues.output_words.size() ? m.queues.output_words[c.queue] : 1;
   int limit = std::min(words + depth, int(l.capacity));
   int taken = taken_at_start(l);
@@ -306,7 +306,7 @@ uint32_t Core::ramp_limit(const VectorOp& op, uint32_t count) const {
     count = std::min(count, there);
   }
   if (op.dst.kind != Cursor::Kind::fabout) return count;
-  const Lane& l = block_.lanes[op.dst.lane];
+  const Lane& l = block_.lanes[op.dst.lane()];
   const int words = m.queues.output_words[op.dst.queue] + m.router.lane_depth_wavelets;
   const int room = std::min(words, int(l.capacity)) - taken_at_start(l);
   return std::min(count, uint32_t(room) * (op.dst.packed ? 2 : 1) - op.dst.half);

@@ -105,7 +105,7 @@ class Report {
       int color = op.dst.color;
       std::string end;
       w.on = downstream(p.at, color, end);
-      const Lane& l = b.lanes[op.dst.lane];
+      const Lane& l = b.lanes[op.dst.lane()];
       w.text = head + fmt::format("waits for room on color {} ({} wavelets wait at its router); {}", color,
                                   l.count, end);
     } else {

@@ -51,6 +51,17 @@ void hold_weights(World& w, std::span<const uint8_t> weights) {
   w.weights_held = copy;
 }
 
+// As results in registers are kept (ResultTimes).
+bool latencies_are_short(const World& w) {
+  const Machine::Core& core = w.machine.core;
+  if (std::max(core.result_cycles, core.dsd_start_cycles) > int(ResultTimes::kMostLatency)) return false;
+  return std::all_of(w.tiles.begin(), w.tiles.end(), [](const TileImage& tile) {
+    return std::all_of(tile.code.begin(), tile.code.end(), [](const Decoded& d) {
+      return std::max<Cycle>(d.latency, d.condition) <= ResultTimes::kMostLatency;
+    });
+  });
+}
+
 }  // namespace
 
 bool Engine::load(const Program& program, std::span<const uint8_t> weights, Diag& diag) {
@@ -84,6 +95,11 @@ bool Engine::load(const Program& program, std::span<const uint8_t> weights, Diag
   }
   w.tiles.reserve(program.tiles.size());
   for (const TileProgram& tile : w.program.tiles) w.tiles.push_back(make_tile_image(tile, machine));
+  if (!latencies_are_short(w)) {
+    diag.error({}, "an instruction's result takes more cycles on this machine than the engine can run",
+               "at most " + std::to_string(ResultTimes::kMostLatency));
+    return false;
+  }
   m.grid.width = program.fabric_width;
   m.grid.height = program.fabric_height;
   m.grid.block_width = std::max(1, options.block_width);
@@ -147,7 +163,8 @@ Cycle Engine::Impl::earliest_stop(Cycle t) const {
     if (p.watch == 0) continue;
     const size_t missing = p.watch - std::min(p.watch, p.received.size());
     if (missing == 0) return t;
-    stop = std::min(stop, t + 1 + Cycle(double(missing - 1) * std::max(1.0, home.block->links[p.link].period)));
+    stop =
+        std::min(stop, t + 1 + Cycle(double(missing - 1) * std::max(1.0, home.block->links[p.link].period)));
   }
   return stop;
 }

@@ -101,20 +101,22 @@ struct ColorNode {
   InputQueue* in = nullptr;  // Pe::inputs[queue], once that is resolved
   uint32_t pe = 0;  // index in the block
   uint32_t first_lane = 0;
-  uint32_t config = 0;     // index into Program::routes, beyond them into Block::own_routes
-  PortSet inputs = 0;      // ports that have a lane, in the order of Port
-  PortSet rx = 0, tx = 0;  // of the position in force
-  uint8_t color = 0;
-  uint8_t position = 0;
-  uint8_t queue = 0xFF;   // index into Pe::inputs, 0xFF: not resolved yet
-  bool alone = false;     // no other lane of the router ever asks for these outputs: nothing to arbitrate
-  bool teardown = false;  // rx is then empty
-  bool messages = false;  // every message is routed by its header (messages.cpp)
-  StreamEnd stream = StreamEnd::none;
+  uint32_t config = 0;       // index into Program::routes, beyond them into Block::own_routes
   uint32_t stream_port = 0;  // index into Block::ports, plus 1; 0 before the host has asked for it
-  uint16_t filter = 0;    // index into Block::filters, plus 1
-  std::array<uint8_t, kPorts> message_inputs{};  // messages: by output, the input that it is busy with, plus 1
+  uint16_t filter = 0;       // index into Block::filters, plus 1
+  PortSet inputs = 0;        // ports that have a lane, in the order of Port
+  uint8_t color = 0;
+  uint8_t queue = 0xFF;        // index into Pe::inputs, 0xFF: not resolved yet
+  PortSet rx : 5 = 0;          // of the position in force
+  bool alone : 1 = false;      // no other lane of the router ever asks for these outputs: nothing to arbitrate
+  bool teardown : 1 = false;   // rx is then empty
+  bool messages : 1 = false;   // every message is routed by its header (messages.cpp)
+  PortSet tx : 5 = 0;          // of the position in force
+  StreamEnd stream : 2 = StreamEnd::none;
+  PortSet message_outputs : 5 = 0;  // messages: busy with one
+  uint8_t position : 2 = 0;
 };
+static_assert(sizeof(ColorNode) == 48);  // there are some for every PE
 
 struct alignas(64) Router {
   uint32_t claim_cycle = ~0u;  // low bits of the cycle that `claimed` belongs to

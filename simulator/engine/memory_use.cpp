@@ -33,8 +33,9 @@ uint64_t fabric_bytes(const Block& b, uint32_t pe) {
 }
 
 void add_core(const Pe& p, MemoryUse& use) {
-  use.cores += sizeof(Pe) + kMalloc;
-  use.registers += bytes_of(p.dsrs) + bytes_of(p.ready_at) + bytes_of(p.inputs) + bytes_of(p.fifos);
+  use.cores += sizeof(Pe) + kMalloc + (p.settings.own() ? sizeof(CoreSettings) + kMalloc : 0);
+  use.registers += bytes_of(p.dsrs) + bytes_of(p.ready_at) + bytes_of(p.inputs);
+  if (p.fifos) use.registers += p.fifo_count() * sizeof(Fifo) + kMalloc;
   for (const InputQueue& q : p.inputs) use.registers += q.depth * sizeof(Entry);
   use.registers += p.unwritten.bytes() + bytes_of(p.commands);
   if (p.memory.empty()) return;

@@ -25,7 +25,7 @@ PortSet Block::message_output(const Lane& l, const ColorNode& n) const {
   if (l.message_output != 0) return PortSet(1u << (l.message_output - 1));
   const auto header = isa::MessageHeader::of(entry_data(lane_front(l)));
   const Port output = towards(coord_of(n.pe), world.program.user, header);
-  return n.message_inputs[size_t(output)] == 0 ? port_bit(output) : PortSet(0);
+  return PortSet(port_bit(output) & ~n.message_outputs);
 }
 
 // A wavelet of the lane departs.
@@ -34,12 +34,13 @@ void Block::follow_message(Lane& l, ColorNode& n, uint32_t word, size_t output, 
   if (l.message_output == 0) {
     l.message_output = uint8_t(output + 1);
     l.message_left = uint8_t(isa::MessageHeader::of(word).length);
-    n.message_inputs[output] = uint8_t(int(l.port) + 1);
+    n.message_outputs |= port_bit(Port(output));
   } else {
     --l.message_left;
   }
   if (l.message_left != 0) return;
-  l.message_output = n.message_inputs[output] = 0;
+  l.message_output = 0;
+  n.message_outputs &= PortSet(~port_bit(Port(output)));
   wake_node(l.node, now);
 }
 

@@ -45,7 +45,7 @@ inline void Block::prefetch_core(std::span<const uint32_t> cores, size_t i) cons
   __builtin_prefetch(p.memory.data());
   for (uint32_t rest = p.active; rest != 0; rest &= rest - 1) {
     const char* op = reinterpret_cast<const char*>(p.ops[size_t(std::countr_zero(rest))]);
-    for (size_t line = 0; line < 4; ++line) __builtin_prefetch(op + 64 * line);
+    for (size_t line = 0; line < 3; ++line) __builtin_prefetch(op + 64 * line);
   }
 }
 

@@ -13,18 +13,18 @@ bool is_index(T i, size_t limit) {
 }
 
 bool good_cursor(const Pe& p, const Cursor& c) {
-  if (c.half > 1 || (c.kind != Cursor::Kind::none && c.bytes != 1 && c.bytes != 2 && c.bytes != 4)) return false;
+  if ((c.kind != Cursor::Kind::none && c.bytes != 1 && c.bytes != 2 && c.bytes != 4)) return false;
   switch (c.kind) {
     case Cursor::Kind::fabin:
       return c.queue < p.inputs.size();
     case Cursor::Kind::fabout:
-      return c.queue < widths::kQueues && c.lane != ~0u;
+      return c.queue < widths::kQueues && c.lane() != ~0u;
     case Cursor::Kind::fifo:
-      return c.queue < p.fifos.size();
+      return c.queue < p.fifo_count();
     case Cursor::Kind::reg:
       return true;
     default:
-      return c.high <= 0x10000;
+      return c.low <= c.last;
   }
 }
 
@@ -33,7 +33,7 @@ bool good_operation(const Pe& p, const VectorOp& op) {
   return op.inst < p.tile->code.size() && op.element != nullptr && op.element->fn != nullptr && op.done <= op.total &&
          op.group >= 1 && op.group_cycles >= 1 && good_cursor(p, op.dst) && good_cursor(p, op.a) &&
          good_cursor(p, op.b) && is_index(op.waits_queue, widths::kQueues) &&
-         is_index(op.waits_fifo, p.fifos.size()) && std::all_of(op.saves.begin(), op.saves.end(), saved);
+         is_index(op.waits_fifo, p.fifo_count()) && std::all_of(op.saves.begin(), op.saves.end(), saved);
 }
 
 bool good_queue(const InputQueue& q) {
@@ -46,7 +46,7 @@ bool good_tables(const Pe& p) {
   const auto color = [](int8_t c) { return is_index(c, widths::kColors); };
   return std::all_of(p.input_of_color.begin(), p.input_of_color.end(), input) &&
          std::all_of(p.output_last.begin(), p.output_last.end(), color) &&
-         std::all_of(p.output_color.begin(), p.output_color.end(), color) &&
+         std::all_of(p.settings->output_color.begin(), p.settings->output_color.end(), color) &&
          std::all_of(p.inputs.begin(), p.inputs.end(), good_queue);
 }
 
@@ -59,11 +59,12 @@ bool good_launches(const Pe& p, const World& world) {
 }  // namespace
 
 bool plausible(const Pe& p, const World& world) {
-  if (!good_tables(p) || !is_index(p.why, size_t(kStalls)) || p.wanted_thread >= kThreads || p.prng >= 4) return false;
+  if (!good_tables(p) || !is_index(p.why, size_t(kStalls)) || p.wanted_thread >= kThreads || p.settings->prng >= 4)
+    return false;
   if (p.tile == nullptr) return p.active == 0 && !p.running && p.dsrs.empty() && p.commands.empty();
   const TileProgram& program = *p.tile->program;
   if (p.dsrs.size() != p.tile->dsrs || p.ready_at.size() != size_t(p.tile->slots) ||
-      p.fifos.size() != program.fifos.size() || !is_index(p.task, program.tasks.size()) ||
+      !is_index(p.task, program.tasks.size()) ||
       !is_index(p.function, program.functions.size()) || !is_index(p.launched, program.functions.size()) ||
       !good_launches(p, world) || p.active >> kThreads != 0)
     return false;
@@ -72,8 +73,7 @@ bool plausible(const Pe& p, const World& world) {
     if (op == nullptr ? (p.active >> thread & 1) != 0 : !good_operation(p, *op)) return false;
   }
   const bool rests = !p.running && p.active == 0;
-  return (rests || !p.memory.empty()) &&
-         (p.unwritten.empty() || p.unwritten.bytes() >= p.tile->guard.unwritten().size() * sizeof(uint64_t));
+  return rests || !p.memory.empty();
 }
 
 }  // namespace cs::sim

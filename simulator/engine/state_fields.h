@@ -49,27 +49,40 @@ void state(A& a, isa::DsrConfig& x) {
 }
 
 template <class A>
-void state(A& a, Dsr& x) {
-  auto& [dsd, config, ready, stepped, at] = x;
-  a(dsd, config, ready, stepped, at);
+void state(A& a, PackedDsd& x) {
+  isa::Dsd dsd = x.unpacked();
+  a(dsd);
+  x = dsd;
 }
 
-// Of what is sent, the lane is the PE's ramp lane of the color: see restored_lane().
+template <class A>
+void state(A& a, Dsr& x) {
+  auto& [ready, dsd, loaded_with, stepped, at] = x;
+  a(ready, dsd, loaded_with, stepped, at);
+}
+
+// Of what is sent, the lane is the PE's ramp lane of the color: a walk over the state finds it again.
 template <class A>
 void state(A& a, Cursor& x) {
-  auto& [kind, bytes, queue, color, packed, simd_64, half, control, advance, indexed, transform, clears, drops, late,
-         index, address, step, value, lane, at, low, high] = x;
-  static_cast<void>(lane);
+  auto& [kind, bytes, queue, color, packed, simd_64, half, control, advance, indexed, transform, clears, drops, index,
+         address, step, value, low, last, late] = x;
   a.below(kind, uint64_t(Cursor::Kind::fabout) + 1);
-  a(bytes, queue, color, packed, simd_64, half, control, advance, indexed, transform, clears, drops, late, index,
-    address, step, value, at, low, high);
+  uint16_t bits = uint16_t(packed | simd_64 << 1 | half << 2 | control << 3 | advance << 4 | indexed << 5 |
+                           transform << 6 | clears << 7 | drops << 8);
+  int32_t place = kind == Cursor::Kind::fabout ? 0 : address;
+  a(bits, bytes, queue, color, index, place, step, value, low, last, late);
+  if constexpr (A::kReads) {
+    address = place;
+    packed = bits & 1, simd_64 = bits >> 1 & 1, half = bits >> 2 & 1, control = bits >> 3 & 1, advance = bits >> 4 & 1;
+    indexed = bits >> 5 & 1, transform = bits >> 6 & 1, clears = bits >> 7 & 1, drops = bits >> 8 & 1;
+  }
 }
 
 template <class A>
 void state(A& a, Walk& x) {
-  auto& [kind, first, extent, stride, end] = x;
+  auto& [kind, first, extent, stride, end, at] = x;
   a.below(kind, uint64_t(isa::DsdKind::circbuf) + 1);
-  a(first, extent, stride, end);
+  a(first, extent, stride, end, at);
 }
 
 template <class A>
@@ -86,14 +99,19 @@ void state(A& a, Walks& x) {
 // The function of an element is that of the instruction: see restored_operation().
 template <class A>
 void state(A& a, VectorOp& x) {
-  auto& [active, sync, fabric, stopped, waits, holds_datapath, reduction, wide, flops, half, memory_bytes, rank, why,
-         waits_queue, waits_fifo, total, done, group, group_cycles, work_cycles, drag, dragged, next, served, element,
-         scalar, inst, dst, first, second, issued, config, walks, saves] = x;
+  auto& [next, served, element, total, done, group, group_cycles, work_cycles, drag, dragged, sync, fabric, stopped,
+         waits, holds_datapath, reduction, wide, half, flops, memory_bytes, rank, why, waits_queue, waits_fifo, scalar,
+         inst, dst, first, second, config, saves, issued, walks] = x;
   static_cast<void>(element);
+  uint8_t bits = uint8_t(sync | fabric << 1 | stopped << 2 | waits << 3 | holds_datapath << 4 | reduction << 5 |
+                         wide << 6 | half << 7);
   a.below(why, uint64_t(kStalls));
-  a(active, sync, fabric, stopped, waits, holds_datapath, reduction, wide, flops, half, memory_bytes, rank, waits_queue,
-    waits_fifo, total, done, group, group_cycles, work_cycles, drag, dragged, next, served, scalar, inst, dst, first,
-    second, issued, config, walks, saves);
+  a(next, served, total, done, group, group_cycles, work_cycles, drag, dragged, bits, flops, memory_bytes, rank,
+    waits_queue, waits_fifo, scalar, inst, dst, first, second, config, saves, issued, walks);
+  if constexpr (A::kReads) {
+    sync = bits & 1, fabric = bits >> 1 & 1, stopped = bits >> 2 & 1, waits = bits >> 3 & 1;
+    holds_datapath = bits >> 4 & 1, reduction = bits >> 5 & 1, wide = bits >> 6 & 1, half = bits >> 7 & 1;
+  }
 }
 
 // ---- queues and memory
@@ -131,19 +149,27 @@ void state(A& a, PeMemory& x) {
   a.raw({x.at(low), size});
 }
 
-template <class A>
-void state(A& a, Unwritten& x) {
-  x.fields([&](auto& bits, auto& low, auto& high) { a(bits, low, high); });
-}
-
 // ---- the core
 
 template <class A>
+void state(A& a, ResultTimes& x) {
+  x.fields([&](auto& latest, auto& low) { a(latest, low); });
+}
+
+template <class A>
 void state(A& a, MainState& x) {
-  auto& [accounted, ready, datapath_free, pc, why, why_thread, why_queue, why_inst, next_index, regs, reg_ready,
-         last_result, last_group, blocked, activated, stats, ready_at, dsrs] = x;
-  a(accounted, ready, datapath_free, pc, why, why_thread, why_queue, why_inst, next_index, regs, reg_ready, last_result,
-    last_group, blocked, activated, stats, ready_at, dsrs);
+  auto& [accounted, ready, datapath_free, pc, why, why_thread, why_queue, why_inst, next_index, regs, results,
+         last_group, blocked, activated, stats, ready_at, dsrs] = x;
+  a(accounted, ready, datapath_free, pc, why, why_thread, why_queue, why_inst, next_index, regs, results, last_group,
+    blocked, activated, stats, ready_at, dsrs);
+}
+
+template <class A>
+void state(A& a, CoreSettings& x) {
+  auto& [output_color, control_table, high_tasks, teardowns, flush_wanted, flush_done, transform_mask, exceptions,
+         main_priority, tsc_on, prng, tsc_latch, tsc_base, lfsr, resting_prngs] = x;
+  a(output_color, control_table, high_tasks, teardowns, flush_wanted, flush_done, transform_mask, exceptions,
+    main_priority, tsc_on, prng, tsc_latch, tsc_base, lfsr, resting_prngs);
 }
 
 template <class A>
@@ -152,17 +178,20 @@ void state(A& a, Pe::Print& x) {
   a(line, high);
 }
 
-// All but what has its own place in a checkpoint: operations, queues, and what a Program says.
+// All but what has its own place in a checkpoint: operations, queues, words without a value, and what a Program says.
 template <class A>
 void state(A& a, Pe& x) {
-  static_assert(sizeof(Pe) == 1216, "a field more? It belongs here");
+  static_assert(sizeof(Pe) == 832, "a field more? It belongs here");
   state(a, static_cast<MainState&>(x));
   a(x.wake, x.threads_blocked, x.active, x.running, x.waits_thread, x.wanted_thread, x.tasks_changed, x.next_task,
-    x.ramp_base, x.ramp_taken, x.first_arrival, x.memory, x.unwritten, x.free_at, x.still_until, x.fifos, x.test,
-    x.task, x.function, x.launched, x.task_begin, x.task_entry, x.last_choice, x.commands, x.next_command, x.launch,
-    x.launched_at, x.command_ready, x.command_ready_at, x.input_of_color, x.output_last, x.output_color, x.teardowns,
-    x.flush_wanted, x.flush_done, x.high_tasks, x.control_table, x.transform_mask, x.exceptions, x.main_priority,
-    x.tsc_on, x.tsc_base, x.tsc_latch, x.lfsr, x.prng, x.resting_prngs);
+    x.ramp_base, x.ramp_taken, x.first_arrival, x.memory, x.free_at, x.still_until, x.test, x.task,
+    x.function, x.launched, x.task_begin, x.task_entry, x.last_choice, x.commands, x.next_command, x.launch,
+    x.launched_at, x.command_ready, x.command_ready_at, x.input_of_color, x.output_last);
+  bool own = x.settings.own();
+  a(own);
+  if (own) state(a, x.settings.change());
+  if (A::kReads) x.make_fifos();
+  for (size_t i = 0; i < x.fifo_count(); ++i) a(x.fifos[i]);
   bool prints = x.print != nullptr;
   a(prints);
   if (A::kReads && prints) x.print = std::make_unique<Pe::Print>();

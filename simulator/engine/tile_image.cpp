@@ -186,10 +186,9 @@ void fill_tasks(const TileProgram& tile, const Machine& machine, TileImage& imag
 }
 
 void fill_queues(const TileProgram& tile, const Machine& machine, TileImage& image) {
-  image.output_color.fill(-1);
   for (const QueueBinding& q : tile.queues) {
     if (q.output) {
-      image.output_color[q.queue] = int8_t(q.color);
+      image.settings.output_color[q.queue] = int8_t(q.color);
     } else {
       image.inputs.push_back(q);
       add_slot(image, machine.queues.data_task_on_queue ? q.queue : q.color);
@@ -236,6 +235,7 @@ TileImage make_tile_image(const TileProgram& tile, const Machine& machine) {
   find_seen(tile, image);
   fill_tasks(tile, machine, image);
   fill_queues(tile, machine, image);
+  for (const ConfigInit& c : tile.config) set_config(image.settings, c.address, c.value);
   fill_memory(tile, machine, image);
   image.guard = MemoryGuard(tile);
   return image;

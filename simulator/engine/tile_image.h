@@ -11,6 +11,7 @@
 
 #include "runtime/machine/machine.h"
 #include "runtime/program/program.h"
+#include "simulator/engine/core_settings.h"
 #include "simulator/exec/exec.h"
 #include "simulator/exec/guard.h"
 
@@ -68,7 +69,7 @@ struct TileImage {
   uint32_t reroutes = 0;  // colors whose routes the code may change
   uint64_t local_ids = 0;
   std::vector<QueueBinding> inputs;       // in queue order
-  std::array<int8_t, widths::kQueues> output_color{};  // color of an output queue, -1: not bound
+  CoreSettings settings;                  // that its PEs begin with
 };
 
 TileImage make_tile_image(const TileProgram&, const Machine&);

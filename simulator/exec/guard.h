@@ -6,7 +6,10 @@
 // declared with one; frames; memory that no variable covers.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -42,25 +45,25 @@ class MemoryGuard {
 // The words of one PE that have no value yet; empty if all have.
 class Unwritten {
  public:
-  bool empty() const { return bits_.empty(); }
+  bool empty() const { return bits_ == nullptr; }
   void start(const MemoryGuard& guard) {
-    bits_ = guard.unwritten();
     low_ = guard.noinit_low();
     high_ = guard.noinit_high();
+    make();
+    std::copy_n(guard.unwritten().begin(), words(), bits_.get());
   }
   // The first byte address in [low, high) of a word without a value, or -1.
   int64_t find(int64_t low, int64_t high) const;
   void mark(int64_t low, int64_t high);  // [low, high) is written
-  uint64_t bytes() const { return bits_.capacity() * sizeof(uint64_t); }
+  uint64_t bytes() const { return empty() ? 0 : words() * sizeof(uint64_t); }
   bool touches(int64_t low, int64_t high) const { return low < int64_t(high_) && high > int64_t(low_); }
-  // All of it, for a checkpoint.
-  template <class F>
-  void fields(F&& f) {
-    f(bits_, low_, high_);
-  }
+  // For a checkpoint: what start() has made, as words of bits.
+  std::span<uint64_t> all() { return {bits_.get(), empty() ? 0 : words()}; }
 
  private:
-  std::vector<uint64_t> bits_;
+  size_t words() const { return (high_ - low_ + 127) / 128; }
+  void make() { bits_ = std::make_unique<uint64_t[]>(words()); }
+  std::unique_ptr<uint64_t[]> bits_;
   uint32_t low_ = 0, high_ = 0;
 };
 
