@@ -32,9 +32,9 @@ constexpr double kWorth = 1.07, kWorthTried = 1.01, kMostLate = 1.2;
 // A kernel for every operator is one more for each that could be an epilogue: the interval must be shorter by
 // more. With fewer PEs it may be as long where the first sample is shorter by more.
 constexpr double kWorthKernels = 1.02;
-// Who chose another policy shall not be better off, by the interval or by the first sample of those that were tried out:
-// a form that is slower than theirs by more than 2 % gives way to one that is not and does not weigh more, though its
-// interval may be longer.
+// Who chose another policy shall not be better off, by the interval or by the first sample of those that were
+// tried out: a form that is slower than theirs by more than 2 % gives way to one that is not and does not
+// weigh more, though its interval may be longer.
 constexpr double kNoSlower = 1.02;
 // The formulas are of code as it is written; of the same network in two forms they are off by up to a tenth
 // more for the one than for the other. A form that is slower by more is not compiled.
