@@ -52,8 +52,7 @@ void lay_out_all(Parts& parts) {
   std::vector<const Instance*> firsts;
   for (Instance& inst : parts.instances) {
     const auto same = std::ranges::find_if(firsts, [&](const Instance* first) {
-      return first->plan.cut == inst.plan.cut && first->work == inst.work &&
-             inst.work.kind->plans_alike(*first, inst);
+      return first->plan.cut == inst.plan.cut && alike(*first, inst);
     });
     inst.layout = same != firsts.end() ? (*same)->layout : inst.work.kind->lay_out(inst, inst.plan.cut);
     if (same == firsts.end() && inst.layout) firsts.push_back(&inst);

@@ -21,6 +21,9 @@ struct SizedPlan {
   kernels::Plan plan;
   int64_t rounds = 1;  // of the work in a sample (Work::in_rounds)
 };
+// Do two instances the same work, of whatever values? Then they have the same plans, and on equal rectangles
+// the same layout: the layers of a network are alike.
+bool alike(const Instance&, const Instance&);
 // By instance: plans for every rectangle that cuts its work differently and fits the memory of a PE.
 using PlanLists = std::vector<std::vector<SizedPlan>>;
 // Those that have none are in `without`, with need, have and largest users.

@@ -141,18 +141,20 @@ void scale_by_measured(const Instance& inst, const MapOptions& options, std::vec
   }
 }
 
-// Of `firsts`, the one with the same work and memory as number i, else i: the layers of a network are alike.
+// Of `firsts`, the one that is alike and has the same memory as number i, else i.
 size_t first_like(const std::vector<Instance>& instances, const std::vector<size_t>& firsts,
                   const std::vector<uint32_t>& memory, size_t i) {
   for (size_t k : firsts) {
-    const Instance &a = instances[k], &b = instances[i];
-    if (memory[k] != memory[i]) continue;
-    if (a.work == b.work && a.infrastructure == b.infrastructure && a.work.kind->plans_alike(a, b)) return k;
+    if (memory[k] == memory[i] && alike(instances[k], instances[i])) return k;
   }
   return i;
 }
 
 }  // namespace
+
+bool alike(const Instance& a, const Instance& b) {
+  return a.work == b.work && a.infrastructure == b.infrastructure && a.work.kind->plans_alike(a, b);
+}
 
 void list_plans(const std::vector<Instance>& instances, const MapOptions& options, const Machine& machine,
                 PlanLists& plans, std::vector<Misfit>& without) {
