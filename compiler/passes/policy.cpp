@@ -265,9 +265,7 @@ bool choose_origins(Graph& g, PassContext& context) {
     note_unrolled(context, g.node(id));
     const bool weighed = context.weighs() && a.origin == Origin::handwritten && !again;
     const bool product = g.op(id).kind == ops::OpKind::contraction && a.origin == Origin::autogen;
-    if (weighed && g.op(id).kind == ops::OpKind::compound) {
-      a.reason = fmt::format("kept: {}", a.reason);
-    } else if (weighed || (product && context.weighs_loops() && !again)) {
+    if (weighed || (product && context.weighs_loops() && !again)) {
       take_fastest(g, id, context, costs);
     }
     note_origins(g, id, context);
