@@ -14,10 +14,12 @@ constexpr int kHopsToBeAlone = 4;  // that a stream goes further rather than sha
 
 HostSites::HostSites(const Parts& parts, const Extent& fabric, const Machine& machine)
     : fabric_(fabric),
-      copies_(parts.copies),
-      ports_per_edge_(machine.host.host_ports / parts.copies.count),
+      band_(band_of(parts.copies)),
+      ports_per_edge_(machine.host.host_ports / band_.copies),
       colors_(machine.router.colors),
-      goal_{goal_of(parts, false), goal_of(parts, true)} {}
+      goal_{goal_of(parts, false), goal_of(parts, true)},
+      waits_{std::ranges::any_of(parts.streams, [](const Stream& s) { return !s.port_out.empty(); }),
+             std::ranges::any_of(parts.streams, [](const Stream& s) { return !s.port_in.empty(); })} {}
 
 // What a sample takes anyway: of the slowest kernel, of the network behind the ports, or of all ports if the
 // streams could nearly be spread evenly.
@@ -30,14 +32,24 @@ double HostSites::goal_of(const Parts& parts, bool input) const {
     slowest = std::max(slowest, double(s.words));
     all += double(s.words);
   }
-  const int ports = 2 * ((on_columns() ? std::min(fabric_.width, ports_per_edge_) : 0) +
-                         (on_rows() ? std::min(fabric_.height, ports_per_edge_) : 0));
+  int ports = 0;
+  for (const Port edge : band_.edges) {
+    const bool across = edge == Port::north || edge == Port::south;
+    ports += std::min(across ? fabric_.width : fabric_.height, ports_per_edge_);
+  }
   return std::max({slowest, parts.host.roof.host, kUneven * all / std::max(1, ports)});
 }
 
 HostSites::Use HostSites::use(const Site& s, bool input) const {
   const auto it = used_.find({s.side, s.position, input});
   return it == used_.end() ? Use{} : it->second;
+}
+
+bool HostSites::has_port(Port edge, bool input) const {
+  int free = int(band_.edges.size()) * ports_per_edge_;
+  for (const auto& [unused, taken] : ports_) free -= taken;
+  const auto here = ports_.find(edge);
+  return (here == ports_.end() || here->second < ports_per_edge_) && free > (waits_[input ? 0 : 1] ? 1 : 0);
 }
 
 std::vector<Site> HostSites::list(Coord near, int64_t words, bool input) const {
@@ -50,20 +62,19 @@ std::vector<Site> HostSites::list(Coord near, int64_t words, bool input) const {
   const auto consider = [&](Port side, int position, Coord pe) {
     const Site site{side, position, pe};
     const Use mine = use(site, input), other = use(site, !input);
-    const auto ports = ports_.find(side);
-    if (mine.streams == 0 && ports != ports_.end() && ports->second >= ports_per_edge_) return;
+    if (mine.streams == 0 && !has_port(side, input)) return;
     if (mine.streams + other.streams >= colors_) return;
     const double late = mine.streams == 0 ? 0 : std::max(0.0, double(mine.words + words) - goal_[input ? 1 : 0]);
     const int way = std::abs(pe.x - near.x) + std::abs(pe.y - near.y);
     ranked.push_back({late, way + kHopsToBeAlone * (mine.streams + other.streams), site});
   };
-  for (int x = 0; on_columns() && x < fabric_.width; ++x) {
-    consider(Port::north, x, {x, 0});
-    consider(Port::south, x, {x, fabric_.height - 1});
+  for (int x = 0; x < fabric_.width; ++x) {
+    if (has(Port::north)) consider(Port::north, x, {x, 0});
+    if (has(Port::south)) consider(Port::south, x, {x, fabric_.height - 1});
   }
-  for (int y = 0; on_rows() && y < fabric_.height; ++y) {
-    consider(Port::west, y, {0, y});
-    consider(Port::east, y, {fabric_.width - 1, y});
+  for (int y = 0; y < fabric_.height; ++y) {
+    if (has(Port::west)) consider(Port::west, y, {0, y});
+    if (has(Port::east)) consider(Port::east, y, {fabric_.width - 1, y});
   }
   std::stable_sort(ranked.begin(), ranked.end(), [](const Ranked& a, const Ranked& b) {
     return std::pair(a.late, a.hops) < std::pair(b.late, b.hops);
@@ -76,6 +87,7 @@ std::vector<Site> HostSites::list(Coord near, int64_t words, bool input) const {
 void HostSites::take(const Site& s, int64_t words, bool input) {
   Use& u = used_[{s.side, s.position, input}];
   if (u.streams++ == 0) ++ports_[s.side];
+  waits_[input ? 1 : 0] = false;
   u.words += words;
 }
 

@@ -2,12 +2,14 @@
 // cross there in the same direction share it, each with a color of its own, and take turns word by word.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <tuple>
 #include <vector>
 
 #include "compiler/mapping/plan.h"
+#include "compiler/mapping/strips.h"
 
 namespace cs::mapping {
 
@@ -32,18 +34,20 @@ class HostSites {
     int64_t words = 0;
   };
   Use use(const Site& s, bool input) const;
+  // May a stream have a port of its own there? The last one is for the other direction as long as that has none.
+  bool has_port(Port edge, bool input) const;
   double goal_of(const Parts&, bool input) const;
 
-  // A strip of the fabric for one of several copies has two edges, and its part of their ports.
-  bool on_columns() const { return copies_.count == 1 || !copies_.stacked; }
-  bool on_rows() const { return copies_.count == 1 || copies_.stacked; }
+  // A strip of the fabric for one of several copies has one or two edges, and its part of their ports.
+  bool has(Port edge) const { return std::ranges::find(band_.edges, edge) != band_.edges.end(); }
 
   Extent fabric_;
-  Strips copies_;
+  Band band_;
   int ports_per_edge_, colors_;
   double goal_[2];  // cycles per sample that no port should take longer than; of outputs, of inputs
   std::map<Place, Use> used_;
-  std::map<Port, int> ports_;
+  std::map<Port, int> ports_;   // taken
+  bool waits_[2];               // outputs, inputs: there are some, and none has a port yet
 };
 
 }  // namespace cs::mapping

@@ -27,6 +27,7 @@ struct Instance : kernels::Choice {
   std::string name;             // identifier in CSL, unique
   bool infrastructure = false;  // inserted by mapping (broadcast, relay, slack)
   int copy = 0;                 // of the network: which one it is a part of
+  int repeats = -1;             // instance of an earlier copy whose constants lie on its PEs too, -1: none
   std::vector<graph::NodeId> nodes;
   std::vector<std::string> node_names;  // as many
   std::shared_ptr<const kernels::Layout> layout;  // made when everything is placed

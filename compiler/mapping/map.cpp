@@ -13,6 +13,7 @@
 #include "compiler/mapping/resident.h"
 #include "compiler/mapping/roof.h"
 #include "compiler/mapping/slack.h"
+#include "compiler/mapping/strips.h"
 
 namespace cs::mapping {
 
@@ -144,7 +145,7 @@ bool emit(const graph::Graph& g, Placed& placed, const Machine& machine, Mapped&
   mapped.files[mapped.layout] = layout_text(g.name, placed.fabric, shared, placed.flows, parts);
   mapped.host = parts.host;
   mapped.weights = std::move(parts.weights);
-  pack_copies(parts, placed.fabric, mapped.weights, mapped.host);
+  pack_copies(parts, mapped.weights, mapped.host);
   for (Constant& c : mapped.host.constants) c.symbol = shared.exported(c.symbol);
   for (HostState& s : mapped.host.states)
     for (StatePart& p : s.parts) p.symbol = shared.exported(p.symbol);
@@ -157,18 +158,87 @@ bool emit(const graph::Graph& g, Placed& placed, const Machine& machine, Mapped&
   return true;
 }
 
-// The rest of the strips, and the fabric that they lie on.
-bool place_copies(Placed& placed, const MapOptions& options, const Machine& machine, Mapped& mapped, Diag& diag) {
-  estimate_copies(placed.parts, placed.flows, machine, mapped.estimate);
-  const int count = placed.parts.copies.count;
-  if (count == 1) return true;
-  add_copies(placed.parts, placed.flows, placed.fabric);
-  if (options.fabric_width > 0) placed.fabric = whole_fabric(options, machine);
-  mapped.figures.area *= count;
-  mapped.figures.least_area *= count;
-  mapped.figures.wire_length *= count;
-  return verify_flows(placed.flows, placed.parts, placed.fabric, machine, diag);
-}
+// A network for every band of strips, of which the first one takes `parts` as they are. Bands of the same extent have the
+// same network, with other ways to the host.
+class Bands {
+ public:
+  Bands(const Parts& parts, MapOptions options, const Machine& machine)
+      : parts_(parts), options_(std::move(options)), machine_(machine) {}
+
+  // Plans for the first band: false where some kernel has none.
+  bool list(std::vector<Misfit>& without) {
+    list_plans(parts_.instances, options_, machine_, plans_, without);
+    return without.empty();
+  }
+  double least_interval() const { return mapping::least_interval(plans_); }
+
+  bool place(Diag& diag, std::vector<Misfit>& misfits) {
+    const size_t bands = bands_of(options_.copies).size();
+    for (size_t b = 0; b < bands; ++b) {
+      const Extent before = fabric_limit(options_, machine_);
+      options_.copies.band = int(b);
+      const Extent limit = fabric_limit(options_, machine_);
+      const bool same = limit.width == before.width && limit.height == before.height;
+      std::optional<Placed> placed;
+      if (b > 0 && same) placed = route_for_band(placed_.back(), options_, machine_);
+      if (!placed) {
+        std::vector<Misfit> without;
+        if (!same) list_plans(parts_.instances, options_, machine_, plans_, without);
+        Parts parts = parts_;
+        parts.copies = options_.copies;
+        if (without.empty()) placed = place_network(parts, plans_, options_, machine_, diag, misfits);
+      }
+      if (!placed) return false;
+      placed_.push_back(std::move(*placed));
+    }
+    return true;
+  }
+
+  // Of the slowest: samples are taken in turn.
+  NetworkEstimate estimate() const {
+    NetworkEstimate slowest;
+    for (const Placed& p : placed_) {
+      NetworkEstimate e = estimate_network(p, machine_, PlansBy::formulas);
+      estimate_copies(p, machine_, e);
+      if (e.interval_cycles >= slowest.interval_cycles) slowest = std::move(e);
+    }
+    return slowest;
+  }
+
+  PlacementFigures figures() const {
+    PlacementFigures all = placed_[0].figures;
+    if (options_.copies.count == 1) return all;
+    all.area = all.least_area = 0, all.wire_length = 0;
+    for (size_t b = 0; b < placed_.size(); ++b) {
+      const int copies = bands_of(options_.copies)[b].copies;
+      const PlacementFigures& f = placed_[b].figures;
+      all.area += f.area * copies, all.least_area += f.least_area * copies;
+      all.wire_length += f.wire_length * copies;
+      all.interval = std::max(all.interval, f.interval);
+      all.interval_bound = std::max(all.interval_bound, f.interval_bound);
+    }
+    return all;
+  }
+
+  // All copies; nothing if what is found to be wrong is in diag.
+  std::optional<Placed> all(Diag& diag) {
+    if (options_.copies.count == 1) return std::move(placed_[0]);
+    std::vector<Extent> extents;
+    for (const Placed& p : placed_) extents.push_back(p.fabric);
+    std::optional<Extent> whole;
+    if (options_.fabric_width > 0) whole = whole_fabric(options_, machine_);
+    Placed all = with_copies(placed_, place_strips(options_.copies, extents, whole));
+    if (!verify_flows(all.flows, all.parts, all.fabric, machine_, diag)) return std::nullopt;
+    return all;
+  }
+
+ private:
+  const Parts& parts_;
+  MapOptions options_;
+  const Machine& machine_;
+  PlanLists plans_;
+  std::vector<Placed> placed_;
+};
 
 // One network on what fabric_limit() gives it, and its copies.
 std::optional<Mapped> map_strips(const graph::Graph& g, const Machine& machine, const MapOptions& options, Diag& diag,
@@ -190,27 +260,25 @@ std::optional<Mapped> map_strips(const graph::Graph& g, const Machine& machine, 
     times.mark("emit", mapped.seconds);
     return mapped;
   }
-  PlanLists plans;
-  std::vector<Misfit> without;
-  list_plans(parts.instances, options, machine, plans, without);
-  if (!without.empty()) {
+  Bands bands(parts, options, machine);
+  if (std::vector<Misfit> without; !bands.list(without)) {
     // Where the fabric is smaller than the machine's, a larger one may be all that is missing.
     const std::string help = options.fabric_width > 0 ? room_help(parts, options, machine) : "";
     for (const Misfit& m : without) diag.error_at(title_of(parts, m.kernel), m.why, help);
     misfits = std::move(without);
     return std::nullopt;
   }
-  if (least_interval(plans) / options.copies.count >= options.too_slow) {
+  if (bands.least_interval() / options.copies.count >= options.too_slow) {
     mapped.too_slow = true;
     return mapped;
   }
   times.mark("size", mapped.seconds);
-  std::optional<Placed> placed = place_network(parts, plans, options, machine, diag, misfits);
-  if (!placed) return std::nullopt;
-  mapped.figures = placed->figures;
-  mapped.estimate = estimate_network(*placed, machine, PlansBy::formulas);
-  if (!place_copies(*placed, options, machine, mapped, diag)) return std::nullopt;
+  if (!bands.place(diag, misfits)) return std::nullopt;
+  mapped.estimate = bands.estimate();
   mapped.estimate.planned_cycles = mapped.estimate.interval_cycles;
+  mapped.figures = bands.figures();
+  std::optional<Placed> placed = bands.all(diag);
+  if (!placed) return std::nullopt;
   times.mark("place and route", mapped.seconds);
   if (!emit(g, *placed, machine, mapped, diag, misfits)) return std::nullopt;
   if (options.copies.count == 1) mapped.placed = std::make_shared<Placed>(std::move(*placed));
@@ -218,25 +286,40 @@ std::optional<Mapped> map_strips(const graph::Graph& g, const Machine& machine, 
   return mapped;
 }
 
-// Side by side or, where that is not possible, stacked; else `why` says what a strip lacks.
-std::optional<Mapped> map_copies(const graph::Graph& g, const Machine& machine, MapOptions options, std::string& why) {
-  const Extent whole = whole_fabric(options, machine);
-  const int lines = std::max(whole.width, whole.height);
-  if (options.copies.count > machine.host.host_ports || options.copies.count > lines) {
-    why = fmt::format("and each needs a host port and a column or a row of its own; there are {} ports at an edge",
-                      machine.host.host_ports);
-    return std::nullopt;
+// So many copies on such strips?
+bool can_cut(const Strips& strips, const Extent& whole, const Machine& machine) {
+  for (const Band& band : bands_of(strips)) {
+    // A network with one edge needs a port to take and one to give.
+    const int ports = band.edges.size() == 1 ? 2 : 1;
+    if (band.copies < 1 || band.copies * ports > machine.host.host_ports) return false;
   }
-  for (bool stacked : {false, true}) {
-    if (options.copies.count > (stacked ? whole.height : whole.width)) continue;
-    options.copies.stacked = stacked;
+  const Extent strip = strip_of(strips, whole);
+  return strip.width > 0 && strip.height > 0;
+}
+
+// On the strips with which the network is fastest by estimate; else `why` says what the first of them lack.
+std::optional<Mapped> map_copies(const graph::Graph& g, const Machine& machine, MapOptions options, std::string& why) {
+  constexpr double kWorth = 1.01;  // other strips, beside those that were found before
+  const Extent whole = whole_fabric(options, machine);
+  std::optional<Mapped> best;
+  for (const StripCut cut : kStripCuts) {
+    options.copies.cut = cut;
+    // What training changes lies in one place for all copies of a band.
+    if (!g.states.empty() && bands_of(options.copies).size() > 1) continue;
+    if (!can_cut(options.copies, whole, machine)) continue;
     Diag trial;
     std::vector<Misfit> ignored;
-    if (std::optional<Mapped> mapped = map_strips(g, machine, options, trial, ignored)) return mapped;
+    std::optional<Mapped> mapped = map_strips(g, machine, options, trial, ignored);
     if (why.empty() && !trial.all().empty())
       why = fmt::format("and {}: {}", trial.all().front().where, trial.all().front().message);
+    if (!mapped || (best && !best->too_slow && (mapped->too_slow || mapped->estimate.planned_cycles * kWorth >= best->estimate.planned_cycles)))
+      continue;
+    best = std::move(mapped);
   }
-  return std::nullopt;
+  if (!best && why.empty())
+    why = fmt::format("and each needs host ports and a column or a row of its own; there are {} ports at an edge",
+                      machine.host.host_ports);
+  return best;
 }
 
 }  // namespace
@@ -258,7 +341,8 @@ std::optional<Mapped> map_graph(const graph::Graph& g, const Machine& machine, c
   MapOptions one = options;
   one.copies = {};
   if (!map_strips(g, machine, one, diag, *misfits)) return std::nullopt;
-  int most = options.copies.count / 2;
+  const int by_ports = 2 * machine.host.host_ports;
+  int most = options.copies.count > by_ports ? by_ports : options.copies.count / 2;
   for (; most > 1; most /= 2) {
     one.copies.count = most;
     if (map_copies(g, machine, one, ignored_why)) break;

@@ -28,11 +28,13 @@
 
 namespace cs::mapping {
 
-// The network so many times, to take the samples in turn: each copy on a strip of the fabric from edge to edge, all of
-// the same extent. They lie side by side and have their host ports north and south, or stacked, east and west.
+// The network so many times, to take the samples in turn: each copy on a strip of the fabric. strips.h says how it is cut
+// into them; a network is mapped for those of one band.
+enum class StripCut : uint8_t { columns, rows, half_columns, half_rows, ring };
 struct Strips {
   int count = 1;
-  bool stacked = false;
+  StripCut cut = StripCut::columns;
+  int band = 0;
 };
 
 // Waiting for each other costs kernels that are nearly as slow as the slowest one about a tenth, which no

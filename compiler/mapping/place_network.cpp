@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "compiler/mapping/slack.h"
+#include "compiler/mapping/strips.h"
 
 namespace cs::mapping {
 
@@ -12,6 +13,12 @@ void pass_on(const Diag& from, Diag& to, const std::string& help) {
 }
 
 namespace {
+
+// Is the fabric as large as it is, needed or not? A strip at one edge is as large as its network, with the edge of the
+// fabric beside it.
+bool has_extent(const MapOptions& options) {
+  return options.fabric_width > 0 && (options.copies.count == 1 || band_of(options.copies).edges.size() > 1);
+}
 
 // Routes and colors: one after the other, which is better where both can be had, or together.
 enum class Routed : uint8_t { yes, no_way, no_color };
@@ -38,7 +45,7 @@ bool route_with_room(const Parts& parts, const MapOptions& options, const Machin
     Extent wider{std::min(limit.width, packed.width + margin + 1),
                  std::min(limit.height, packed.height + margin + 1)};
     bool same = wider.width == fabric.width && wider.height == fabric.height;
-    if (options.fabric_width > 0 || same || margin == kMaxMargin || routed == Routed::no_color) {
+    if (has_extent(options) || same || margin == kMaxMargin || routed == Routed::no_color) {
       pass_on(trial, diag);
       return false;
     }
@@ -72,7 +79,7 @@ bool place_and_route(Parts& parts, const PlanLists& plans, const MapOptions& opt
     if (!place_instances(placed, plans, limit, attempt, options.threads, used, figures)) continue;
     lay_out_all(placed);
     add_relays(placed);
-    fabric = options.fabric_width > 0 ? limit : used;
+    fabric = has_extent(options) ? limit : used;
     last = {};
     if (!route_with_room(placed, options, machine, fabric, flows, last)) continue;
     parts = std::move(placed);
@@ -182,6 +189,17 @@ std::optional<Placed> place_network(const Parts& parts, const PlanLists& plans, 
                                     const Machine& machine, Diag& diag, std::vector<Misfit>& misfits) {
   std::optional<Placed> placed = place_in_pace(parts, plans, options, machine);
   return placed ? std::move(placed) : place_best(parts, plans, options, machine, diag, misfits);
+}
+
+std::optional<Placed> route_for_band(const Placed& other, const MapOptions& options, const Machine& machine) {
+  Placed placed = other;
+  placed.parts.copies = options.copies;
+  placed.flows = {};
+  Diag ignored;
+  if (!route_with_room(placed.parts, options, machine, placed.fabric, placed.flows, ignored) ||
+      !verify_flows(placed.flows, placed.parts, placed.fabric, machine, ignored))
+    return std::nullopt;
+  return placed;
 }
 
 }  // namespace cs::mapping

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "compiler/mapping/plan.h"
+#include "compiler/mapping/strips.h"
 #include "runtime/support/progress.h"
 
 namespace cs::mapping {
@@ -92,10 +93,7 @@ Extent whole_fabric(const MapOptions& options, const Machine& machine) {
 }
 
 Extent fabric_limit(const MapOptions& options, const Machine& machine) {
-  Extent e = whole_fabric(options, machine);
-  int& side = options.copies.stacked ? e.height : e.width;
-  side = std::max(1, side / options.copies.count);
-  return e;
+  return strip_of(options.copies, whole_fabric(options, machine));
 }
 
 namespace {

@@ -23,7 +23,7 @@ namespace cs {
 
 struct HostPort;
 
-constexpr int kMostCopies = 64;  // of a network
+constexpr int kMostCopies = 128;  // of a network
 
 enum class Origin : uint8_t { handwritten, autogen, host, primitive };
 std::string_view origin_name(Origin);

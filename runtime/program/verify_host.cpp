@@ -1,6 +1,7 @@
 // Checks of the host part: names, steps in an order that satisfies their dependences, constants inside
 // symbols, rows of the kernel table inside the fabric.
 #include <algorithm>
+#include <bitset>
 #include <map>
 #include <set>
 
@@ -153,15 +154,18 @@ class HostVerifier {
   }
 
   // Copies of the network as bits.
-  uint64_t all_copies() const { return ~uint64_t(0) >> (kMostCopies - std::clamp(h_.copies, 1, kMostCopies)); }
-  uint64_t copies_of(const HostStep& s) const { return s.whole_batch ? all_copies() : uint64_t(1) << s.copy; }
+  using Copies = std::bitset<kMostCopies>;
+  Copies all_copies() const { return Copies().set() >> size_t(kMostCopies - std::clamp(h_.copies, 1, kMostCopies)); }
+  Copies copies_of(const HostStep& s) const {
+    return s.whole_batch ? all_copies() : Copies().set(size_t(s.copy));
+  }
 
   // Where the tensor is there; of one that is put together, where all of its pieces are.
-  uint64_t ready_in(const std::string& name) const {
+  Copies ready_in(const std::string& name) const {
     const auto whole = wholes_.find(name);
     const auto ready = ready_.find(name);
-    if (whole == wholes_.end()) return ready == ready_.end() ? 0 : ready->second;
-    uint64_t all = all_copies();
+    if (whole == wholes_.end()) return ready == ready_.end() ? Copies() : ready->second;
+    Copies all = all_copies();
     for (const Piece& p : whole->second->pieces)
       if (!wholes_.contains(p.tensor)) all &= ready_in(p.tensor);
     return all;
@@ -169,7 +173,7 @@ class HostVerifier {
 
   void uses(const std::string& where, const std::string& name, const HostStep& s) {
     if (!tensors_.contains(name)) return v_.error(where, fmt::format("there is no tensor '{}'", name));
-    if ((copies_of(s) & ~ready_in(name)) != 0)
+    if ((copies_of(s) & ~ready_in(name)).any())
       v_.error(where, fmt::format("uses tensor '{}' before any step gives it{}", name, in_copy(s)));
     const auto cut = cut_.find(name);
     if (cut != cut_.end() && s.kind != HostStep::Kind::send)
@@ -182,8 +186,8 @@ class HostVerifier {
     const auto joined = joined_.find(name);
     if (joined != joined_.end() && s.kind != HostStep::Kind::receive)
       v_.error(where, fmt::format("gives '{}', a piece of '{}' that only a stream brings", name, joined->second->name));
-    uint64_t& ready = ready_[name];
-    if ((ready & copies_of(s)) != 0)
+    Copies& ready = ready_[name];
+    if ((ready & copies_of(s)).any())
       v_.error(where, fmt::format("gives tensor '{}', which is there already{}", name, in_copy(s)));
     ready |= copies_of(s);
   }
@@ -318,11 +322,11 @@ class HostVerifier {
       }
     }
     for (const HostTensor& t : h_.outputs) {
-      const uint64_t ready = ready_in(t.name);
+      const Copies ready = ready_in(t.name);
       if (ready != all_copies())
         v_.error("host part", fmt::format("no step gives the output '{}'{}{}", t.name,
                                           t.pieces.empty() ? "" : ", all of its pieces",
-                                          ready != 0 ? " in every copy of the network" : ""));
+                                          ready.any() ? " in every copy of the network" : ""));
     }
     for (const HostState& s : h_.states)
       if (s.on_host() && !ready_.contains(s.output))
@@ -359,7 +363,7 @@ class HostVerifier {
   std::set<std::string> tensors_, used_ports_, states_;
   std::map<std::string, const HostTensor*> cut_, joined_;  // by piece: an input, an output
   std::map<std::string, const HostTensor*> wholes_;        // outputs in pieces
-  std::map<std::string, uint64_t> ready_;  // tensors that are there, and in which copies of the network
+  std::map<std::string, Copies> ready_;  // tensors that are there, and in which copies of the network
 };
 
 }  // namespace

@@ -297,6 +297,30 @@ TEST_F(Copies, ACopyWithoutASampleHasNoCycles) {
   for (const json& k : stats.at("kernels")) EXPECT_EQ(k.at("cycles").is_number(), k.at("copy") == 0);
 }
 
+// 16 ports at an edge: more than 16 copies of a network that takes two streams and gives one have room only on a ring, 5
+// or 4 at each edge; 32 need all ports. Three rounds of samples and a part of one; values as in WaysThatMeetAgain.
+TEST_F(Copies, ARingOfThemHasAllPortsOfAllEdges) {
+  const auto x = [](int64_t i) { return 0.25 * double(i % 23) - 2.5; };
+  const auto z = [](int64_t i) { return 1.0 - 0.125 * double(i % 17); };
+  const auto y = [&](int64_t i) { return z(i) / (1 + std::exp(-x(i))) + std::max(0.0, x(i)); };
+  const std::string inputs = npz("in.npz", {rows("x", 107, 6, x), rows("z", 107, 6, z)});
+  const std::string expected = npz("out.npz", {rows("y", 107, 6, y)});
+  for (const int copies : {17, 19, 32}) {
+    ASSERT_EQ(compile(forms("join.yaml"), copies, {"-m", "small"}).exit_code, 0);
+    const ChildResult r = run("cs-sim", {path("p.csp"), "--json", "--inputs", inputs, "--expect", expected});
+    ASSERT_EQ(r.exit_code, 0) << copies << r.err;
+    const json stats = json::parse(r.out);
+    EXPECT_EQ(stats.at("copies"), copies);
+    EXPECT_EQ(stats.at("kernels").size(), 2 * size_t(copies));
+    const std::string text = run("cs-objdump", {path("p.csp"), "--text"}).out;
+    std::map<std::string, int> edges;
+    for (const std::string edge : {"north", "south", "west", "east"})
+      for (size_t at = 0; (at = text.find("side: " + edge, at)) != std::string::npos; ++at) ++edges[edge];
+    EXPECT_EQ(edges.size(), 4U);
+    for (const auto& [edge, ports] : edges) EXPECT_LE(ports, 3 * (copies + 3) / 4) << edge;
+  }
+}
+
 TEST_F(Copies, AreNotSilentlyIgnoredOrTooMany) {
   const std::string resident = forms("resident.yaml"), join = forms("join.yaml");
   const ChildResult launched = compile(resident, 2, {"--operands", "resident"});
@@ -304,13 +328,13 @@ TEST_F(Copies, AreNotSilentlyIgnoredOrTooMany) {
   EXPECT_THAT(launched.err, HasSubstr("--copies is for networks whose operands"));
   EXPECT_EQ(compile(resident, 1, {"--operands", "resident"}).exit_code, 0);
   EXPECT_EQ(compile(join, 0).exit_code, 2);
-  EXPECT_EQ(compile(join, 65).exit_code, 2);
+  EXPECT_EQ(compile(join, 129).exit_code, 2);
   const ChildResult tuned = compile(join, "auto", {"--autotune", "default"});
   EXPECT_EQ(tuned.exit_code, 2);
   EXPECT_THAT(tuned.err, HasSubstr("--autotune is for one network"));
   const ChildResult word = compile(join, "many", {});
   EXPECT_EQ(word.exit_code, 2);
-  EXPECT_THAT(word.err, HasSubstr("'many' is neither auto nor a number from 1 to 64"));
+  EXPECT_THAT(word.err, HasSubstr("'many' is neither auto nor a number from 1 to 128"));
   EXPECT_EQ(compile("layout.csl", 2).exit_code, 2);
   // Two kernels, on a PE each.
   const ChildResult narrow = compile(join, 4, {"--fabric", "4x1"});
@@ -318,7 +342,7 @@ TEST_F(Copies, AreNotSilentlyIgnoredOrTooMany) {
   EXPECT_THAT(narrow.err, HasSubstr("4 copies have no room: each has 1 x 1 of the 4 x 1 PEs of the fabric, and join: "
                                     "needs at least 2 PEs for 2 kernels, a fabric of 1 x 1 has 1 (1 too few)"));
   EXPECT_THAT(narrow.err, HasSubstr("use --copies 2, which was found to fit"));
-  const ChildResult ports = compile(join, 17, {"-m", "small"});
+  const ChildResult ports = compile(join, 33, {"-m", "small"});
   EXPECT_EQ(ports.exit_code, 1);
   EXPECT_THAT(ports.err, HasSubstr("there are 16 ports at an edge"));
   // What does not fit once is said as ever.

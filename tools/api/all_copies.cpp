@@ -1,4 +1,4 @@
-// Strips get narrower with every copy: the most that fit are found from above.
+// Strips get narrower with every copy: how many are best is found from above.
 #include "tools/api/all_copies.h"
 
 #include <algorithm>
@@ -50,10 +50,10 @@ double by_area(const CompileOptions& options, const Compiled& compiled) {
   return mapped.figures.area > 0 ? have * mapped.host.copies / double(mapped.figures.area) : double(kMostCopies);
 }
 
-// By the ports of an edge and the host's network; the last copy may bring less than the others.
+// By the ports of all edges, of which each takes two, and the host's network; the last copy may bring less than the others.
 double by_host(const Compiled& compiled) {
   const mapping::NetworkEstimate& e = compiled.mapped->estimate;
-  const double most = std::min<double>(kMostCopies, compiled.machine.host.host_ports);
+  const double most = std::min<double>(kMostCopies, 2.0 * compiled.machine.host.host_ports);
   return e.host_cycles > 0 ? std::min(most, std::ceil(e.interval_cycles * compiled.mapped->host.copies / e.host_cycles))
                            : most;
 }
@@ -67,15 +67,15 @@ int most_copies(const CompileOptions& options, const Compiled& compiled) {
 void take_all_copies(const CompileOptions& options, const passes::PipelineOptions& pipeline, const Start& start,
                      Formed& one) {
   if (!one.out.mapped || options.resident) return;
-  const int room = most_copies(options, one.out);
+  const double alone = interval_of(one);
   std::optional<Formed> best;
-  for (int copies = int(std::min(kSmaller * by_area(options, one.out), by_host(one.out))); copies > 1;
+  // Fewer copies are better where their strips are: until they could not be if each were as fast as one alone.
+  for (int copies = int(std::min(kSmaller * by_area(options, one.out), by_host(one.out)));
+       copies > 1 && (!best || alone / copies < interval_of(*best));
        copies = std::min(copies - 1, int(kNextTry * copies))) {
     Formed made;
     if (!map_copies(options, pipeline, start, copies, one, made)) continue;
-    const bool enough = copies <= room;
-    if (interval_of(made) < (best ? interval_of(*best) : interval_of(one))) best = std::move(made);
-    if (enough) break;
+    if (interval_of(made) < (best ? interval_of(*best) : alone)) best = std::move(made);
   }
   if (best && finish_form(several_of(options, *best), pipeline, start, *best)) one = std::move(*best);
 }

@@ -146,8 +146,8 @@ TEST(HostYaml, CopiesOfTheNetworkReadBackEqual) {
   ASSERT_TRUE(back) << diag.to_string() << text;
   EXPECT_EQ(*back, host);
   Diag wrong;
-  EXPECT_FALSE(host_part_from_yaml("model: m\npolicy: x\ndtype: fp32\ncopies: 65\n", "host.yaml", ports, wrong));
-  EXPECT_THAT(wrong.to_string(), HasSubstr("'copies' is 65, must be from 1 to 64"));
+  EXPECT_FALSE(host_part_from_yaml("model: m\npolicy: x\ndtype: fp32\ncopies: 129\n", "host.yaml", ports, wrong));
+  EXPECT_THAT(wrong.to_string(), HasSubstr("'copies' is 129, must be from 1 to 128"));
 }
 
 TEST(HostYaml, PortsAndMemoryAlone) {

@@ -227,7 +227,7 @@ TEST(Verify, EveryCopyOfTheNetworkHasItsSteps) {
        [](HostPart& h) { h.steps.back().whole_batch = true; }},
       {"host step 5: error: belongs to copy 2 of the network, of 2", [](HostPart& h) { h.steps.back().copy = 2; }},
       {"kernel 'k0': error: belongs to copy 7 of the network, of 2", [](HostPart& h) { h.kernels[0].copy = 7; }},
-      {"has 65 copies of the network, 1 to 64 are possible", [](HostPart& h) { h.copies = 65; }},
+      {"has 129 copies of the network, 1 to 128 are possible", [](HostPart& h) { h.copies = 129; }},
   };
   for (const auto& [message, damage] : breaks) {
     Program p = sample_twice();
