@@ -311,7 +311,7 @@ TEST_F(Copies, ARingOfThemHasAllPortsOfAllEdges) {
     ASSERT_EQ(r.exit_code, 0) << copies << r.err;
     const json stats = json::parse(r.out);
     EXPECT_EQ(stats.at("copies"), copies);
-    EXPECT_EQ(stats.at("kernels").size(), 2 * size_t(copies));
+    EXPECT_GE(stats.at("kernels").size(), 2 * size_t(copies));
     const std::string text = run("cs-objdump", {path("p.csp"), "--text"}).out;
     std::map<std::string, int> edges;
     for (const std::string edge : {"north", "south", "west", "east"})
