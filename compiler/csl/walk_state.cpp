@@ -131,7 +131,8 @@ void WalkState::memory_access(const isa::Inst& inst, const isa::Row& row) {
 void WalkState::scalar(const isa::Inst& inst) {
   const isa::Row& row = isa::row(inst.op);
   if (row.cost == isa::Cost::load || row.cost == isa::Cost::store) return memory_access(inst, row);
-  if (is_move(inst.op)) return write(inst.args[0], read(inst.args[1], isa::operand_bytes(inst.op, 1)));
+  // A move reads as much as it writes, of a literal too, which has no width of its own.
+  if (is_move(inst.op)) return write(inst.args[0], read(inst.args[1], isa::operand_bytes(inst.op, 0)));
   const bool selects = inst.op == isa::Op::select16 || inst.op == isa::Op::select32;
   if (!is_integer(row) && !selects) return forget(inst.args[0]);
   std::array<int32_t, 3> args{};

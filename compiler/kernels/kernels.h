@@ -172,6 +172,8 @@ struct Plan {
   Memory memory;
   double interval_cycles = 0;  // one sample to the next, in steady state
   double latency_cycles = 0;   // first wavelet in to last wavelet out
+  // Of a PE, from the last word that it waits for until it asks for the next sample; 0: known of walked kernels alone.
+  double computing_cycles = 0;
 };
 // What a kernel is expected to cost on the best of some rectangles: its interval, infinite if it fits none; and the
 // fewest PEs that come near it.

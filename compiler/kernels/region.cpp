@@ -126,6 +126,11 @@ class Region final : public Kind {
     s.again = std::max(0.0, s.until_first);
     s.sends_first = !autogen::asks_before_sending(*choice.region);
     s.one_by_one = plan.cut.w * plan.cut.h > 1 && takes_one_by_one(*choice.region, layout, s.words);
+    if (plan.computing_cycles > 0 && layout != nullptr) {  // walked
+      s.kept = static_cast<const RegionLayout*>(layout)->kept;
+      s.again = s.until_first = plan.computing_cycles;
+      s.until_last = plan.computing_cycles + double(choice.work.m);
+    }
     if (choice.work.rows > 1) take_in_parts(s, choice.work.rows, 1, plan.latency_cycles);
     return s;
   }

@@ -47,6 +47,7 @@ class LayOut {
         share.walks.emplace_back();
         walk(share, i, streams[i], share.walks.back());
         p.filters.push_back(filter(i, share.walks.back()));
+        keep(share, i, streams[i]);
       }
       pe(share, std::move(p));
     }
@@ -88,6 +89,21 @@ class LayOut {
 
   static autogen::StreamFilter filter(size_t i, Walk& walk) {
     return i < kFilters ? autogen::filter_walk(walk) : autogen::StreamFilter{};
+  }
+
+  // What a filter does not reject in front of a PE's own words, or behind them, the PE lets pass: it waits for that too.
+  void keep(const RegionShare& share, size_t i, const Runs& stream) {
+    made_.kept.resize(r_.operands.size());
+    const Runs& stored = share.stored[size_t(r_.operand_buffer[i])];
+    const Walk& walk = share.walks[i];
+    if (stream.empty() || (stored.empty() && arrival_of(walk) == autogen::Arrival::never)) return;
+    const bool all = stored.empty();
+    const int64_t first = all || walk.before > 0 ? stream.first() : stored.first(),
+                  behind = (all || walk.after > 0 ? stream.last() : stored.last()) + 1;
+    KeptPart& kept = made_.kept[i];
+    kept.first = kept.behind == 0 ? first : std::min(kept.first, first);
+    kept.behind = std::max(kept.behind, behind);
+    kept.longest = std::max(kept.longest, behind - first);
   }
 
   void pe(RegionShare& share, RegionPe p) {

@@ -7,6 +7,7 @@
 #include "compiler/autogen/region.h"
 #include "compiler/autogen/stream_filter.h"
 #include "compiler/kernels/choice.h"
+#include "compiler/kernels/skew.h"
 
 namespace cs::kernels {
 
@@ -26,6 +27,7 @@ struct RegionLayout : Layout {
   std::vector<RegionPe> pes;                                       // row by row
   std::vector<StreamWords> feeders, collectors;                    // by row; none in a region of one row
   std::vector<std::vector<autogen::StreamFilter>> feeder_filters;  // by row, by operand
+  std::vector<KeptPart> kept;                                      // by operand, of all PEs
   bool in_rows() const { return h > 1; }
   const RegionPe& pe(int x, int y) const { return pes[size_t(y) * size_t(w) + size_t(x)]; }
   StreamFilter filter(size_t operand, int x, int y) const override {

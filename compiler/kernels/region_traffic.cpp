@@ -30,7 +30,6 @@ constexpr double kTurnCycles = 5, kTurnReady = 1.5;
 constexpr double kCollectorCycles = 53;  // of a collector itself for a turn, beside the words
 constexpr double kFeederCycles = 250;    // of a feeder for a run and the gap behind it
 constexpr double kShared = 0.5;   // of the results' words that a stream waits for where it shares their links
-constexpr double kMeeting = 0.5;  // of the other operands' words, those for which the longest one's wait
 constexpr double kAskCycles = 6;  // of a PE that asks for an operand in one step: two loads, the start
 constexpr double kJoinCycles = 6;  // of the task that joins two operands: three instructions and its start
 constexpr double kOperandCycles = 92;  // of a PE that asks for an operand in steps and hears that it has come
@@ -49,7 +48,10 @@ struct Busiest {
   double overhead = 0;    // of tasks, calls and turns
   bool in_steps = false;  // some operand comes in runs that it keeps and words that it lets pass
   double span = 0;        // cycles_within_span
+  bool half_row = false;  // what it keeps of some operand lies over half of its row's part, or more
   bool whole = false;     // it keeps words from the beginning of an operand to its end
+  double spread = 0;      // if measured: cycles from the first run that it sends to the last one
+  double rounds_out = 0;  // if measured: how often the turns of the rows go round
   uint32_t bytes = 0, code = 0;
 };
 
@@ -139,9 +141,12 @@ class Busy {
     kept_.note(x, y, share);
     receive_in_place(r_, share);
     double out = 0;
-    for (int k : r_.operand_buffer) {
+    for (size_t i = 0; i < r_.operands.size(); ++i) {
+      const int k = r_.operand_buffer[i];
       const Runs& stored = share.stored[size_t(k)];
       b_.span = std::max(b_.span, cycles_within_span(r_, coming_, stored));
+      if (!stored.empty())
+        b_.half_row = b_.half_row || 2 * (stored.last() - stored.first() + 1) >= passing_[i].words();
       const int64_t n = r_.elements(k);
       b_.whole = b_.whole || (n > kQueued && !stored.empty() && stored.last() - stored.first() + 1 == n);
     }
@@ -285,14 +290,6 @@ double feeder_cycles(const std::vector<double>& runs) {
   return runs.empty() ? 0 : kFeederCycles * (*std::max_element(runs.begin(), runs.end()) - 1);
 }
 
-// Of rows that have a run of each operand two streams reach the same one at the same time, and share its
-// links. They part by some 150 cycles with every sample, as the one is ahead of the other.
-double meeting_cycles(const Region& r, const std::vector<double>& runs) {
-  if (runs.empty() || std::ranges::any_of(runs, [](double n) { return n > 1; })) return 0;
-  const double longest = cycles_in(r, Coming::apart);
-  return longest + kMeeting * (double(r.words_in()) - longest);
-}
-
 }  // namespace
 
 RowStreams row_streams(const Region& r, const RegionCut& cut) {
@@ -318,6 +315,15 @@ bool feeders_stop(const Region& r, const RegionCut& cut, const RowStreams& strea
 
 namespace {
 
+// Where the turns of the rows go round several times, as those of a transposed result do: the last PE of a row sends behind
+// PEs of the rows below, computes its next sample then, and its row has room for the one behind that when it has. Two
+// samples on, the first PE of that row, or of the last one, has its turn: cycles from the one turn to the other, and those
+// of the words between them. Both compute meanwhile.
+double in_rounds(const Busiest& b, int rows, double in, double out) {
+  const double turns = b.rounds_out * rows, behind = turns - rows + 1;
+  return std::max(out * behind / turns + b.span, out * std::max(0.0, behind - rows + 1) / turns + in);
+}
+
 // Cycles beside computing in which a PE waits and sends.
 //
 //   own       from the first word that it keeps to the last one, or as long as it takes to ask for all
@@ -337,10 +343,11 @@ double waiting(const Region& r, const RegionCut& cut, const Busiest& b, double i
                double shared, double sending) {
   const double out = double(r.words_out());
   const double words = std::max(b.span, b.asking);
-  const double own = std::max(words + stops + out / (double(cut.w()) * cut.h()) + shared,
-                              std::max(words + stops, b.asks) + b.joining);
+  const double own = std::max({words + stops + out / (double(cut.w()) * cut.h()) + shared,
+                               std::max(words + stops, b.asks) + b.joining, b.spread});
   if (b.in_steps && cut.h() == 1 && cut.w() > 1) return std::max({own, in + sending, words + sending});
   if (b.runs_out > 1 || (b.whole && cut.h() > 1)) return std::max(own, (in + sending) / 2);
+  if (b.rounds_out > 1) return std::max(own, in_rounds(b, cut.h(), in, out) / 2);
   const double between = std::min(1.0, b.span / std::max(1.0, in - stops - b.span));
   return cut.w() * cut.h() == 1 ? own : std::max(own, (b.span + stops + between * out) / 2);
 }
@@ -362,6 +369,16 @@ RegionPlan plan_with(const Region& r, const RegionCut& cut, const Busiest& b, Co
   return p;
 }
 
+// What rectangles are not chosen by. A PE that sends several runs computes nothing from the first of them to the last one.
+// The operands of a rectangle have columns of feeders of their own, but a row's parts of them share its links: PEs that
+// wait for half of such a part or more wait for all of them, one behind the other when the streams have parted.
+void add_walked(const Region& r, const RegionCut& cut, double row_words, Busiest& b) {
+  const double pes = double(cut.w()) * cut.h();
+  if (b.runs_out > 1) b.spread = double(r.words_out()) * (b.runs_out - 1 + 1 / pes) / b.runs_out;
+  b.rounds_out = collector_turns(r, cut) / (double(cut.h()) * double(r.results.size()));
+  if (coming_to(cut) == Coming::apart && b.half_row) b.span = std::max(b.span, row_words);
+}
+
 }  // namespace
 
 RegionPlan plan_unlaid(const Region& r, const RegionCut& cut, StatementCosts& costs) {
@@ -381,6 +398,7 @@ RegionPlan plan_cut(const Region& r, const RegionCut& cut, StatementCosts& costs
   if (measured != nullptr) {
     b.compute = measured->compute, b.asking = measured->asking;
     b.asks = b.joining = b.overhead = 0;
+    add_walked(r, cut, words_of(row), b);
   }
   const std::vector<double> runs = feeder_runs(r, cut, row);
   const double stops = stops_of(cut, b, runs, kept), out = double(r.words_out());
@@ -391,9 +409,7 @@ RegionPlan plan_cut(const Region& r, const RegionCut& cut, StatementCosts& costs
                            measured != nullptr ? kTurnReady : kTurnCycles);
   const double links = out / cut.h() + words_of(row) + b.runs_out * cut.w();
   p.plan.interval_cycles = std::max({p.plan.interval_cycles, links, feeder_cycles(runs)});
-  // Rectangles are chosen as if streams came one behind the other, as they do where a network waits for
-  // another kernel.
-  if (measured != nullptr) p.plan.interval_cycles = std::max(p.plan.interval_cycles, meeting_cycles(r, runs));
+  if (measured != nullptr) p.plan.computing_cycles = b.compute;
   return p;
 }
 

@@ -15,6 +15,12 @@
 
 namespace cs::kernels {
 
+// What the PEs of a kernel keep of an operand, in words of its stream: from the first one that some PE keeps to behind
+// the last one, and the most from a PE's own first one to behind its last one. What lies outside passes without them.
+struct KeptPart {
+  int64_t first = 0, behind = 0, longest = 0;
+};
+
 struct Skew {
   bool whole = true;
   // By operand: words of a sample, words that must have been taken before the first result leaves, and words
@@ -31,6 +37,8 @@ struct Skew {
   // Whole kernels whose PEs take parts of the words one after the other: the first of them is ready for the next sample
   // while the last ones take this one, an interval after its first word, however slowly the words come.
   bool one_by_one = false;
+  // By operand, of whole kernels that were walked; empty: PEs keep all words.
+  std::vector<KeptPart> kept;
   double sending = 0;  // of results, from the first word to the last; kernels that take part after part only
   double busy_sending = 1;  // share of the results' way out in which a PE that sends does not compute
 };

@@ -98,9 +98,15 @@ class Events {
     auto cycles = double(stream.words);
     for (const Taker& t : stream.takers) {
       if (t.instance >= 0 && parts_.instances[size_t(t.instance)].slack == 0)
-        cycles = std::max(cycles, skews_[size_t(t.instance)].taking);
+        cycles = std::max(cycles, taking(t));
     }
     return cycles;
+  }
+  // From the first word taken to the last one. A whole kernel takes every operand by itself; by formulas they are taken
+  // together, as buffers were planned.
+  double taking(const Taker& t) const {
+    const Skew& k = skews_[size_t(t.instance)];
+    return walked_ && k.whole ? double(k.words[size_t(t.operand)]) : k.taking;
   }
   // Words that a taker, or the way to it, has room for when a sample begins.
   double room(const Stream& stream) const {
@@ -132,10 +138,10 @@ class Events {
         w = found->second == kSentAgain ? sent(stream.words) : buffered(w, stream.words, found->second);
       takes_[size_t(t.instance)][size_t(t.operand)] = {w, hops(stream, t)};
       // A taker that takes slowly could have the words from a buffer that took them at once.
-      const double taking = skews_[size_t(t.instance)].taking;
-      const bool slow = taking > double(stream.words);
+      const double cycles = taking(t);
+      const bool slow = cycles > double(stream.words);
       const std::pair<int, int> wait = slow ? std::pair{t.instance, t.operand} : std::pair{-1, -1};
-      after(w.last, w.first, leaving(stream, t, taking), 0, wait);
+      after(w.last, w.first, leaving(stream, t, cycles), 0, wait);
     }
   }
 
@@ -212,7 +218,9 @@ class Events {
     const Skew& k = skews_[size_t(i)];
     const size_t begin = event(i);
     after(begin, begin, k.interval, 1);
-    for (size_t o = 0; o < takes_[size_t(i)].size(); ++o) {
+    const bool parts = walked_ && !k.kept.empty();
+    if (parts) kept(i, begin);
+    for (size_t o = 0; !parts && o < takes_[size_t(i)].size(); ++o) {
       const Taken& t = takes_[size_t(i)][o];
       after(begin, t.way.last, t.hops, 0);
       if (k.one_by_one)
@@ -224,6 +232,33 @@ class Events {
     }
     results(i, begin);
     sending(i, begin);
+  }
+  // Of operands of which PEs keep parts: the first PE has its words when the first ones of the streams have come, the last
+  // one when the last ones have. Each has room for those of the next sample when it has computed, one that sends before
+  // it asks when it has sent.
+  void kept(int i, size_t last) {
+    const Skew& k = skews_[size_t(i)];
+    const size_t first = event(i);
+    const Way& out = sends_[size_t(i)].back();
+    for (size_t o = 0; o < takes_[size_t(i)].size(); ++o) {
+      const Taken& t = takes_[size_t(i)][o];
+      const kernels::KeptPart& part = k.kept[o];
+      if (part.behind == 0) continue;  // passes without them
+      const auto words = double(k.words[o]), longest = double(part.longest);
+      after(first, t.way.first, t.hops + double(part.first) + longest, 0);
+      if (part.behind < k.words[o])
+        after(last, t.way.first, t.hops + double(part.behind), 0);
+      else
+        after(last, t.way.last, t.hops, 0);
+      const std::pair<int, int> wait{i, int(o)};
+      const double again = k.sends_first ? k.again + own_share(i) : k.again;
+      const double rest = words - double(part.behind) + longest;  // from the last PE's first word on
+      after(t.way.first, first, again - t.hops - double(part.first), 1, wait);
+      if (k.sends_first)
+        after(t.way.last, out.last, rest - t.hops, 1, wait);
+      else
+        after(t.way.last, last, again + rest - t.hops, 1, wait);
+    }
   }
   // One after the other, each as fast as the kernel alone sends them all.
   void results(int i, size_t begin) {

@@ -123,6 +123,7 @@ void refine(Instance& inst, const Round& round, double feeder, const kernels::Co
   if (ratio < kLeast || ratio > kMost) return;
   inst.plan.interval_cycles = plan.interval_cycles;
   inst.plan.latency_cycles = plan.latency_cycles;
+  inst.plan.computing_cycles = plan.computing_cycles;
 }
 
 }  // namespace

@@ -76,6 +76,25 @@ TEST(Walk, VectorOnMemoryTakesItsElementsAndSix) {
 }
 
 // 1400 and 1800 are 200 words apart: the same bank modulo 4. Every element takes two cycles.
+// The descriptor of its destination is made by the program, two words at a time: literals of 32 bits, of which the upper
+// half counts too. Of a hundred elements every one has its cycle.
+TEST(Walk, DescriptorsThatAProgramMakesOfPairsAreKnown) {
+  std::array<uint16_t, isa::kDsdWords> words{};
+  isa::encode(memory(1000, 100), words);
+  std::vector<std::string> code;
+  for (size_t k = 0; k < words.size(); k += 2) {
+    const uint32_t pair = uint32_t(words[k]) | uint32_t(words[k + 1]) << 16;
+    code.push_back("imov32 p0, " + std::to_string(pair));
+    code.push_back("st32 [" + std::to_string(6000 + 2 * k) + "], p0");
+  }
+  for (const char* text : {"lddds d0, [6000], {}", "lds0ds s0_0, [96], {}", "lds1ds s1_0, [104], {}",
+                           "fmuls d0, s0_0, s1_0", "yield"})
+    code.push_back(text);
+  const Walked w = alone(tile(code, {memory(1400, 100), memory(1804, 100)}));
+  EXPECT_FALSE(w.guessed());
+  EXPECT_EQ(w.tasks.at(0).datapath, 100u);
+}
+
 TEST(Walk, SourcesInOneBankTakeTwice) {
   const Walked w = alone(tile({"lddds d0, [96], {}", "lds0ds s0_0, [104], {}", "lds1ds s1_0, [112], {}",
                                "fmuls d0, s0_0, s1_0", "yield"},
