@@ -315,10 +315,10 @@ bool feeders_stop(const Region& r, const RegionCut& cut, const RowStreams& strea
 
 namespace {
 
-// Where the turns of the rows go round several times, as those of a transposed result do: the last PE of a row sends behind
-// PEs of the rows below, computes its next sample then, and its row has room for the one behind that when it has. Two
-// samples on, the first PE of that row, or of the last one, has its turn: cycles from the one turn to the other, and those
-// of the words between them. Both compute meanwhile.
+// Where the turns of the rows go round several times, as those of a transposed result do: the last PE of a row
+// sends behind PEs of the rows below, computes its next sample then, and its row has room for the one behind that
+// when it has. Two samples on, the first PE of that row, or of the last one, has its turn: cycles from the one turn
+// to the other, and those of the words between them. Both compute meanwhile.
 double in_rounds(const Busiest& b, int rows, double in, double out) {
   const double turns = b.rounds_out * rows, behind = turns - rows + 1;
   return std::max(out * behind / turns + b.span, out * std::max(0.0, behind - rows + 1) / turns + in);
@@ -369,9 +369,10 @@ RegionPlan plan_with(const Region& r, const RegionCut& cut, const Busiest& b, Co
   return p;
 }
 
-// What rectangles are not chosen by. A PE that sends several runs computes nothing from the first of them to the last one.
-// The operands of a rectangle have columns of feeders of their own, but a row's parts of them share its links: PEs that
-// wait for half of such a part or more wait for all of them, one behind the other when the streams have parted.
+// What rectangles are not chosen by. A PE that sends several runs computes nothing from the first of them to the
+// last one. The operands of a rectangle have columns of feeders of their own, but a row's parts of them share its
+// links: PEs that wait for half of such a part or more wait for all of them, one behind the other when the streams
+// have parted.
 void add_walked(const Region& r, const RegionCut& cut, double row_words, Busiest& b) {
   const double pes = double(cut.w()) * cut.h();
   if (b.runs_out > 1) b.spread = double(r.words_out()) * (b.runs_out - 1 + 1 / pes) / b.runs_out;

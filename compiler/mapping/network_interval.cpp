@@ -233,9 +233,9 @@ class Events {
     results(i, begin);
     sending(i, begin);
   }
-  // Of operands of which PEs keep parts: the first PE has its words when the first ones of the streams have come, the last
-  // one when the last ones have. Each has room for those of the next sample when it has computed, one that sends before
-  // it asks when it has sent.
+  // Of operands of which PEs keep parts: the first PE has its words when the first ones of the streams have come,
+  // the last one when the last ones have. Each has room for those of the next sample when it has computed, one that
+  // sends before it asks when it has sent.
   void kept(int i, size_t last) {
     const Skew& k = skews_[size_t(i)];
     const size_t first = event(i);

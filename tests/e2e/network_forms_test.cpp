@@ -57,9 +57,9 @@ TEST_F(NetworkForms, ATrialSaysWhatCsSimSays) {
   for (const auto& f : forms) EXPECT_NE(f.at("simulated_cycles").is_null(), f.at("left") == "") << f.dump();
 }
 
-// Three rows of PEs, each with 256 words in a row of both operands: the streams are in the same row at the
-// same time, so 768 words of each take longer than 768 cycles, less than 2 * 768. Estimated: 1.5 * 768 =
-// 1,152.
+// Three rows of eight PEs, each with 256 words of both operands, which share the links of the row: a PE waits for 512,
+// sends 32 and computes for some 300 cycles, with some of the other PEs' words before its own. The streams meet in the same
+// rows at first and have parted after five samples: 768 words of each take longer than 768 cycles, less than 2 * 768.
 TEST_F(NetworkForms, StreamsThatMeetInARowAreEstimatedSo) {
   std::string ones = "1";
   for (int i = 1; i < 48; ++i) ones += ", 1";
@@ -77,10 +77,13 @@ outputs: [y]
 )");
   ASSERT_EQ(run("cs-compile", {path("m.yaml"), "--no-baselines", "-q", "-o", path("m.csp")}).exit_code, 0);
   const auto report = nlohmann::json::parse(slurp(path("m.csp/compile_report.json")));
-  EXPECT_NEAR(report.at("estimate").at("interval_cycles").get<double>(), 1152, 1);
-  const ChildResult r = run("cs-sim", {path("m.csp"), "--json", "--iterations", "8"});
+  const auto estimated = report.at("estimate").at("interval_cycles").get<double>();
+  EXPECT_GT(estimated, 300 + 512 + 32);
+  EXPECT_LT(estimated, 2 * 768);
+  const ChildResult r = run("cs-sim", {path("m.csp"), "--json", "--iterations", "16"});
   ASSERT_EQ(r.exit_code, 0) << r.err;
-  EXPECT_NEAR(nlohmann::json::parse(r.out).at("interval_cycles").get<double>(), 1152, 0.15 * 1152);
+  const auto interval = nlohmann::json::parse(r.out).at("interval_cycles").get<double>();
+  EXPECT_NEAR(estimated, interval, 0.15 * interval);
 }
 
 TEST_F(NetworkForms, ThePlanSaysWhich) {

@@ -76,8 +76,8 @@ TEST(Walk, VectorOnMemoryTakesItsElementsAndSix) {
 }
 
 // 1400 and 1800 are 200 words apart: the same bank modulo 4. Every element takes two cycles.
-// The descriptor of its destination is made by the program, two words at a time: literals of 32 bits, of which the upper
-// half counts too. Of a hundred elements every one has its cycle.
+// The descriptor of its destination is made by the program, two words at a time: literals of 32 bits, of which the
+// upper half counts too. Of a hundred elements every one has its cycle.
 TEST(Walk, DescriptorsThatAProgramMakesOfPairsAreKnown) {
   std::array<uint16_t, isa::kDsdWords> words{};
   isa::encode(memory(1000, 100), words);

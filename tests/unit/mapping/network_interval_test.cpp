@@ -180,58 +180,6 @@ TEST(NetworkInterval, OfARegionWhosePesWaitForTheLastWords) {
   EXPECT_DOUBLE_EQ(network_interval(parts, {}, m, false)->cycles, 10 + 390);
 }
 
-// Walked: it computes for 80 cycles from its last word on. PEs that keep all ten words have room for the next sample's when
-// they have computed: 10 + 80. Of PEs that keep five each the first one has them 5 cycles after the first word: 5 + 80.
-// Where all of them keep words 2 and 3 alone, what is before and behind passes.
-TEST(NetworkInterval, OfAWalkedRegionIsThatOfThePartsThatItsPesKeep) {
-  const Machine m = machine("wse2");
-  Parts parts;
-  Instance region = region_of_ten_words();
-  region.plan.cut.w = 2;
-  region.plan.interval_cycles = 50;
-  region.plan.computing_cycles = 80;
-  kernels::RegionLayout layout;
-  layout.w = 2;
-  parts.instances = {region};
-  parts.streams = {stream(-1, 10, {{0, 0}}), stream(0, 10, {{-1, 0}})};
-  const auto interval = [&](kernels::KeptPart kept) {
-    layout.kept = {kept};
-    parts.instances[0].layout = std::make_shared<const kernels::RegionLayout>(layout);
-    return network_interval(parts, {}, m, false, 1, mapping::PlansBy::walks)->cycles;
-  };
-  EXPECT_DOUBLE_EQ(interval({0, 10, 10}), 10 + 80);
-  EXPECT_DOUBLE_EQ(interval({0, 10, 5}), 5 + 80);
-  EXPECT_DOUBLE_EQ(interval({2, 4, 2}), 2 + 80);
-}
-
-// `mean` sends 8 words, one every 40 cycles, to a region whose PEs take one each and compute for 200 cycles: the first of
-// them goes on with the next sample while the last ones wait for words of this one. All 8 of every PE are the 280 cycles in
-// which they come, and 200 of computing.
-TEST(NetworkInterval, OfPesThatTakeSlowWordsInTurn) {
-  const Machine m = machine("wse2");
-  Parts parts;
-  Instance mean = kernel("mean", 1, 8, 320, 330), region = region_of_ten_words();
-  mean.work.kind = kernels::reduction_kind();
-  mean.work.rows = 8, mean.work.n = 4, mean.work.m = 1;
-  region.work.n = 8;
-  region.region->program.buffers[0].type = {DataType::f32, {8}};
-  region.plan.interval_cycles = 210;
-  region.plan.computing_cycles = 200;
-  kernels::RegionLayout layout;
-  layout.w = 2;
-  parts.instances = {mean, region};
-  parts.streams = {stream(-1, 32, {{0, 0}}), stream(0, 8, {{1, 0}}), stream(1, 10, {{-1, 0}})};
-  const double sending = mapping::skew_of(mean).sending;
-  ASSERT_DOUBLE_EQ(sending, 7 * 40);
-  const auto interval = [&](int64_t longest) {
-    layout.kept = {{0, 8, longest}};
-    parts.instances[1].layout = std::make_shared<const kernels::RegionLayout>(layout);
-    return network_interval(parts, {}, m, false, 1, mapping::PlansBy::walks)->cycles;
-  };
-  EXPECT_NEAR(interval(8), 7 * 40 + 200, 1e-6);
-  EXPECT_NEAR(interval(1), 320, 1e-6);
-}
-
 // As above, taken by a product that takes its ten words in five rows of two, 20 cycles each: it holds two, so
 // 100 - 2 x (20 - 2) = 64 cycles pass from the first word to the last one. A PE that sends five of them has room for
 // the four that the product holds: the fifth takes 6.4 cycles, the sending of all five no less than 5.
