@@ -10,6 +10,7 @@
 #include "compiler/autogen/region_estimate.h"
 #include "compiler/autogen/region_module.h"
 #include "compiler/autogen/stream_filter.h"
+#include "compiler/kernels/region_coming.h"
 #include "compiler/kernels/region_places.h"
 
 namespace cs::kernels {
@@ -71,32 +72,6 @@ Walk kept_walk(const Region& r, const RegionShare& share, size_t operand, const 
     walk_of(first, moves, autogen::interval(passing.first(), passing.last()), walk);
   if (operand < kFilters) autogen::filter_walk(walk);
   return walk;
-}
-
-// How the streams of several operands come: by the same links, in a row of PEs, or each by a column of
-// feeders of its own.
-enum class Coming : uint8_t { together, apart };
-Coming coming_to(const RegionCut& cut) { return cut.h() > 1 ? Coming::apart : Coming::together; }
-
-// Cycles that pass from the first word that is kept of an operand to the last one: streams that come together
-// take turns.
-double cycles_within_span(const Region& r, Coming coming, const Runs& kept) {
-  double all = 0;
-  if (kept.empty()) return 0;
-  const int64_t span = kept.last() - kept.first() + 1;
-  for (int b : r.operand_buffer) {
-    const double words = double(std::min(span, r.elements(b)));
-    all = coming == Coming::together ? all + words : std::max(all, words);
-  }
-  return all;
-}
-
-// Cycles that pass while all words of the operands come.
-double cycles_in(const Region& r, Coming coming) {
-  if (coming == Coming::together) return double(r.words_in());
-  int64_t most = 0;
-  for (int b : r.operand_buffer) most = std::max(most, r.elements(b));
-  return double(most);
 }
 
 // What PEs keep of the operands, each looked at once.

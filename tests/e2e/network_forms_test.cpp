@@ -57,9 +57,9 @@ TEST_F(NetworkForms, ATrialSaysWhatCsSimSays) {
   for (const auto& f : forms) EXPECT_NE(f.at("simulated_cycles").is_null(), f.at("left") == "") << f.dump();
 }
 
-// Three rows of eight PEs, each with 256 words of both operands, which share the links of the row: a PE waits for 512,
-// sends 32 and computes for some 300 cycles, with some of the other PEs' words before its own. The streams meet in the same
-// rows at first and have parted after five samples: 768 words of each take longer than 768 cycles, less than 2 * 768.
+// Three rows of eight PEs, each with 256 words of both operands, which share the links of the row: a PE waits for
+// 512, sends 32 and computes for some 300 cycles. The streams meet in the same rows at first and have parted after
+// five samples: 768 words of each take longer than 768 cycles, less than 2 * 768.
 TEST_F(NetworkForms, StreamsThatMeetInARowAreEstimatedSo) {
   std::string ones = "1";
   for (int i = 1; i < 48; ++i) ones += ", 1";
