@@ -1,9 +1,8 @@
 // Colors of flows: two flows that share a router need different colors. Flows with switches may use only
 // colors whose switches have positions, so they choose first and such colors come first in the palette.
 #include <algorithm>
-#include <bit>
-#include <map>
-#include <set>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -27,27 +26,41 @@ Palette color_palette(const Machine& machine) {
 
 namespace {
 
-std::map<RouterKey, std::vector<size_t>> flows_at_routers(const std::vector<Flow>& flows) {
-  std::map<RouterKey, std::vector<size_t>> at;
-  for (size_t f = 0; f < flows.size(); ++f) {
-    for (const auto& [key, config] : flows[f].routers) at[key].push_back(f);
+void sort_once(std::vector<algo::Edge>& edges) {
+  std::ranges::sort(edges);
+  const auto same = std::ranges::unique(edges);
+  edges.erase(same.begin(), same.end());
+}
+
+// Pairs of flows that share a router, each once and in order.
+std::vector<algo::Edge> neighbours(const std::vector<Flow>& flows) {
+  std::vector<std::pair<RouterKey, size_t>> at;
+  size_t count = 0;
+  for (const Flow& f : flows) count += f.routers.size();
+  at.reserve(count);
+  for (size_t f = 0; f < flows.size(); ++f)
+    for (const auto& router : flows[f].routers) at.emplace_back(router.first, f);
+  std::ranges::sort(at);
+  std::vector<algo::Edge> edges;
+  size_t most = size_t(1) << 20;  // before what was added twice goes
+  for (size_t begin = 0, end = 0; begin < at.size(); begin = end) {
+    while (end < at.size() && at[end].first == at[begin].first) ++end;
+    for (size_t i = begin; i < end; ++i)
+      for (size_t j = i + 1; j < end; ++j) edges.emplace_back(at[i].second, at[j].second);
+    if (edges.size() < most) continue;
+    sort_once(edges);
+    most = std::max(most, 2 * edges.size());
   }
-  return at;
+  sort_once(edges);
+  return edges;
 }
 
 }  // namespace
 
 bool color_flows(FlowPlan& plan, const Machine& machine, Diag& diag) {
-  auto at = flows_at_routers(plan.flows);
-  std::set<algo::Edge> edges;
-  for (const auto& [key, list] : at) {
-    for (size_t i = 0; i < list.size(); ++i) {
-      for (size_t j = i + 1; j < list.size(); ++j) edges.insert({list[i], list[j]});
-    }
-  }
   std::vector<bool> early;
   for (const Flow& f : plan.flows) early.push_back(f.switches);
-  std::vector<int> chosen = algo::color_graph(plan.flows.size(), {edges.begin(), edges.end()}, early);
+  std::vector<int> chosen = algo::color_graph(plan.flows.size(), neighbours(plan.flows), early);
   const auto [colors, switchable] = color_palette(machine);
   for (size_t f = 0; f < plan.flows.size(); ++f) {
     size_t have = plan.flows[f].switches ? switchable : colors.size();

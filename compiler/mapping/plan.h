@@ -98,6 +98,7 @@ struct Avoid {
   int color = -1;  // -1: any will do
   const LinkLoads* loads = nullptr;  // null: as many as there are
   double wavelets = 0, most_wavelets = 0;  // of the flow, and of a link
+  std::vector<uint8_t>* seen = nullptr;  // by router, what search_branch notes and takes away; null: a list of its own
   bool crowded(Coord from, Port link) const;
   bool blocks(Coord c) const {
     if (!fabric.contains(c)) return true;

@@ -56,13 +56,6 @@ bool extend(Flow& f, const std::vector<Coord>& way, Port last) {
   return true;
 }
 
-Goal ramp_of(const Rect& r) {
-  return [r](Coord c) {
-    const bool inside = c.y >= r.y && c.y < r.y + r.h && c.x >= r.x && c.x < r.x + r.w;
-    return inside ? std::optional<Port>(Port::ramp) : std::nullopt;
-  };
-}
-
 Coord on_line(const Rect& line, int i) {
   return line.h > 1 ? Coord{line.x, line.y + i} : Coord{line.x + i, line.y};
 }
@@ -174,7 +167,7 @@ bool Paths::connect(Flow& f, Coord from, Coord to, Port last, const Avoid& avoid
 bool Paths::to_pe(Flow& f, Coord from, Coord to) const {
   for (const Avoid& avoid : wishes()) {
     if (connect(f, from, to, Port::ramp, avoid)) return true;
-    if (search_branch(f, ramp_of({to.x, to.y, 1, 1}), avoid)) return true;
+    if (search_cores(f, {to.x, to.y, 1, 1}, avoid).has_value()) return true;
   }
   return false;
 }
@@ -217,7 +210,7 @@ bool Paths::line_from(Flow& f, Coord from, const Rect& line, const Avoid& avoid)
       return true;
     }
   }
-  return search_branch(f, ramp_of(line), avoid) && spread_line(f, line);
+  return search_cores(f, line, avoid).has_value() && spread_line(f, line);
 }
 
 }  // namespace cs::mapping

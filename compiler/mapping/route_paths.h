@@ -16,6 +16,8 @@ namespace cs::mapping {
 
 RouteConfig fixed_route(PortSet rx, PortSet tx);
 void add_output(RouteConfig&, Port);
+// As search_branch, to the core of any PE of the rectangle.
+std::optional<Coord> search_cores(Flow& f, const Rect& target, const Avoid&);
 
 class Paths {
  public:
@@ -45,7 +47,11 @@ class Paths {
   bool connect(Flow&, Coord from, Coord to, Port last, const Avoid&) const;
   bool passes(const Flow&, const std::vector<Coord>& way, const Avoid&) const;
   bool line_from(Flow&, Coord from, const Rect& line, const Avoid&) const;
-  Avoid avoid(int most) const { return {fabric_, &flows_at_, most, &colors_at_, color_}; }
+  Avoid avoid(int most) const {
+    Avoid a{fabric_, &flows_at_, most, &colors_at_, color_};
+    a.seen = &seen_;
+    return a;
+  }
   // What to avoid, from the most to the least.
   std::vector<Avoid> wishes() const;
   size_t at(RouterKey k) const { return size_t(k.y) * size_t(fabric_.width) + size_t(k.x); }
@@ -56,6 +62,7 @@ class Paths {
   std::vector<int> flows_at_;  // by router, in rows
   std::vector<uint32_t> colors_at_;
   LinkLoads loads_;
+  mutable std::vector<uint8_t> seen_;  // by the search that is under way
   double wavelets_ = 0, most_wavelets_;
 };
 

@@ -1,6 +1,8 @@
 // Branches that dimension order does not find: breadth-first search over the routers that the flow does not
 // pass yet.
-#include <deque>
+#include <algorithm>
+#include <limits>
+#include <vector>
 
 #include "compiler/mapping/route_paths.h"
 
@@ -32,60 +34,102 @@ bool may_leave_by(const RouteConfig& config, Port link) {
   return true;
 }
 
-// Breadth first, from all routers of a flow at once.
+// Steps from there to the rectangle if nothing is in the way.
+int steps_to(const Rect& r, Coord c) {
+  const int x = std::max({r.x - c.x, c.x - (r.x + r.w - 1), 0}), y = std::max({r.y - c.y, c.y - (r.y + r.h - 1), 0});
+  return x + y;
+}
+
+// Breadth first, from all routers of a flow at once. Where the target is known, first without the routers through
+// which a way is longer than the shortest that there could be; then, as long as there is none, a bit longer. What is
+// left out so could not have been the first to enter a router that is not: the branch is the same.
 class Search {
  public:
-  Search(const Flow& f, const Avoid& avoid)
-      : flow_(f), avoid_(avoid), came_by_(size_t(avoid.fabric.width) * size_t(avoid.fabric.height), kNot) {
-    for (const auto& router : f.routers) {
-      const Coord c{router.first.x, router.first.y};
-      if (avoid.fabric.contains(c)) came_by_[at(c)] = kOwn;
-    }
+  Search(const Flow& f, const Avoid& avoid, const Rect* target)
+      : flow_(f), avoid_(avoid), target_(target), came_by_(avoid.seen != nullptr ? *avoid.seen : own_) {
+    came_by_.resize(size_t(avoid.fabric.width) * size_t(avoid.fabric.height), kNot);
+    for (const auto& router : f.routers) mark(router.first, kOwn);
   }
+  // Most searches end nearby: only what they came by is cleared.
+  ~Search() {
+    for (const auto& router : flow_.routers) mark(router.first, kNot);
+    clear();
+  }
+  Search(const Search&) = delete;
+  Search& operator=(const Search&) = delete;
 
   std::optional<Coord> run(const Goal& goal) {
+    if (target_ == nullptr) return round(goal);
+    longest_ = 0;
+    for (int more = 2;; more *= 2) {
+      left_out_ = kAny;
+      if (const std::optional<Coord> end = round(goal)) return end;
+      if (left_out_ == kAny) return std::nullopt;
+      clear();
+      longest_ = more > kDetour ? kAny : std::max(left_out_, longest_ + more);
+    }
+  }
+  // The side on which the branch enters.
+  Port came_by(Coord c) const { return Port(came_by_[at(c)] - kFirst); }
+
+ private:
+  static constexpr uint8_t kNot = 0, kOwn = 1, kFirst = 2;  // no way leads there yet; a router of the flow; ports
+  static constexpr int kAny = std::numeric_limits<int>::max();
+  static constexpr int kDetour = 64;  // beyond it, as if there were no target: there may be no way
+
+  std::optional<Coord> round(const Goal& goal) {
     for (const auto& [key, config] : flow_.routers) {
       if (!has_whole_stream(flow_, key, config)) continue;
       for (Port link : kLinks)
-        if (may_leave_by(config, link)) enter({key.x, key.y}, link);
+        if (may_leave_by(config, link)) enter({key.x, key.y}, link, 1);
     }
-    while (!queue_.empty()) {
-      const Coord c = queue_.front();
-      queue_.pop_front();
+    size_t end_of_step = queue_.size();
+    for (size_t next = 0, steps = 2; next < queue_.size(); ++next) {
+      if (next == end_of_step) end_of_step = queue_.size(), ++steps;
+      const Coord c = queue_[next];
       if (goal(c)) return c;
-      for (Port link : kLinks) enter(c, link);
+      for (Port link : kLinks) enter(c, link, int(steps));
     }
     return std::nullopt;
   }
-  // The side on which the branch enters.
-  Port came_by(Coord c) const { return Port(came_by_[at(c)]); }
-
- private:
-  static constexpr uint8_t kNot = 0xFF, kOwn = 0xFE;  // no way leads there yet; a router of the flow
+  void clear() {
+    for (const Coord c : queue_) came_by_[at(c)] = kNot;
+    queue_.clear();
+  }
   size_t at(Coord c) const { return size_t(c.y) * size_t(avoid_.fabric.width) + size_t(c.x); }
-  void enter(Coord from, Port link) {
+  void mark(RouterKey key, uint8_t what) {
+    if (avoid_.fabric.contains({key.x, key.y})) came_by_[at({key.x, key.y})] = what;
+  }
+  // By a way of so many steps.
+  void enter(Coord from, Port link, int steps) {
     const Coord c = neighbour(from, link);
     if (avoid_.blocks(c) || came_by_[at(c)] != kNot || avoid_.crowded(from, link)) return;
-    came_by_[at(c)] = uint8_t(opposite(link));
+    if (const int all = target_ != nullptr ? steps + steps_to(*target_, c) : 0; all > longest_) {
+      left_out_ = std::min(left_out_, all);
+      return;
+    }
+    came_by_[at(c)] = uint8_t(kFirst + uint8_t(opposite(link)));
     queue_.push_back(c);
   }
 
   const Flow& flow_;
   const Avoid& avoid_;
-  std::vector<uint8_t> came_by_;
-  std::deque<Coord> queue_;
+  const Rect* target_;
+  int longest_ = kAny, left_out_ = kAny;  // steps: of the ways that are looked at, of the shortest one that is not
+  std::vector<uint8_t> own_;
+  std::vector<uint8_t>& came_by_;
+  std::vector<Coord> queue_;  // all that were entered, in this order
 };
 
-}  // namespace
-
-std::optional<Coord> search_branch(Flow& f, const Goal& goal, const Avoid& avoid) {
+// Where the goal is known to be inside a rectangle, that.
+std::optional<Coord> branch(Flow& f, const Goal& goal, const Avoid& avoid, const Rect* target) {
   for (auto& [key, config] : f.routers) {  // where it passes already
     const std::optional<Port> last = goal({key.x, key.y});
     if (!last || !has_whole_stream(f, key, config) || !may_leave_by(config, *last)) continue;
     add_output(config, *last);
     return Coord{key.x, key.y};
   }
-  Search search(f, avoid);
+  Search search(f, avoid, target);
   const std::optional<Coord> end = search.run(goal);
   if (!end) return end;
   Port out = *goal(*end);
@@ -100,6 +144,20 @@ std::optional<Coord> search_branch(Flow& f, const Goal& goal, const Avoid& avoid
     out = opposite(from);
     c = neighbour(c, from);
   }
+}
+
+}  // namespace
+
+std::optional<Coord> search_branch(Flow& f, const Goal& goal, const Avoid& avoid) {
+  return branch(f, goal, avoid, nullptr);
+}
+
+std::optional<Coord> search_cores(Flow& f, const Rect& target, const Avoid& avoid) {
+  const auto goal = [&target](Coord c) {
+    const bool inside = c.y >= target.y && c.y < target.y + target.h && c.x >= target.x && c.x < target.x + target.w;
+    return inside ? std::optional<Port>(Port::ramp) : std::nullopt;
+  };
+  return branch(f, goal, avoid, &target);
 }
 
 }  // namespace cs::mapping

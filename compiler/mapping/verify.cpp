@@ -1,12 +1,13 @@
 // The verifier of routes and colors. It looks at the result only and shares no code with what made it.
+#include <algorithm>
 #include <bit>
-#include <map>
 #include <set>
 
 #include <fmt/format.h>
 
 #include "compiler/algo/coloring.h"
 #include "compiler/mapping/plan.h"
+#include "runtime/machine/field_widths.h"
 
 namespace cs::mapping {
 
@@ -17,33 +18,56 @@ constexpr Port kLinks[] = {Port::east, Port::west, Port::south, Port::north};
 class Verifier {
  public:
   Verifier(const FlowPlan& plan, const Parts& parts, const Extent& fabric, const Machine& machine, Diag& diag)
-      : plan_(plan), parts_(parts), fabric_(fabric), machine_(machine), diag_(diag) {}
+      : plan_(plan),
+        parts_(parts),
+        fabric_(fabric),
+        machine_(machine),
+        diag_(diag),
+        configs_(size_t(fabric.width) * size_t(fabric.height), nullptr) {}
 
   bool run() {
     size_t before = diag_.errors();
     one_config_per_color();
     for (const Flow& f : plan_.flows) {
       switches(f);
+      for (const auto& [key, config] : f.routers)
+        if (fabric_.contains({key.x, key.y})) here(key) = &config;
       for (const auto& [key, config] : f.routers) router(f, key, config);
+      for (const auto& [key, config] : f.routers)
+        if (fabric_.contains({key.x, key.y})) here(key) = nullptr;
     }
     no_circles();
     return diag_.errors() == before;
   }
 
  private:
+  const RouteConfig*& here(RouterKey key) { return configs_[size_t(key.y) * size_t(fabric_.width) + size_t(key.x)]; }
   void fail(const std::string& flow, const std::string& why) { diag_.error_at(flow, why); }
 
+  // Routers outside the fabric are reported as such.
   void one_config_per_color() {
-    std::map<std::pair<RouterKey, int>, std::string> owner;
+    std::vector<uint32_t> taken(size_t(fabric_.width) * size_t(fabric_.height), 0);
+    static_assert(widths::kColors <= 32, "colors are bits of a word");
     for (const Flow& f : plan_.flows) {
-      if (f.color < 0 || f.color >= machine_.router.colors) fail(f.name, fmt::format("color {}", f.color));
+      if (f.color < 0 || f.color >= machine_.router.colors) {
+        fail(f.name, fmt::format("color {}", f.color));
+        continue;
+      }
       for (const auto& [key, config] : f.routers) {
-        auto [it, fresh] = owner.emplace(std::pair{key, f.color}, f.name);
-        if (!fresh) {
-          fail(f.name, fmt::format("color {} at ({}, {}) belongs to {}", f.color, key.x, key.y, it->second));
-        }
+        if (!fabric_.contains({key.x, key.y})) continue;
+        uint32_t& colors = taken[size_t(key.y) * size_t(fabric_.width) + size_t(key.x)];
+        if ((colors >> f.color & 1) != 0)
+          fail(f.name, fmt::format("color {} at ({}, {}) belongs to {}", f.color, key.x, key.y, owner(f.color, key)));
+        colors |= uint32_t(1) << f.color;
       }
     }
+  }
+
+  // The first flow with this color there.
+  const std::string& owner(int color, RouterKey key) const {
+    return std::find_if(plan_.flows.begin(), plan_.flows.end(),
+                        [&](const Flow& f) { return f.color == color && f.routers.contains(key); })
+        ->name;
   }
 
   void switches(const Flow& f) {
@@ -95,10 +119,10 @@ class Verifier {
   void side(const Flow& f, RouterKey key, const RouteConfig& config, Port link) {
     Coord next = neighbour({key.x, key.y}, link);
     bool inside = next.x >= 0 && next.y >= 0 && next.x < fabric_.width && next.y < fabric_.height;
-    auto it = f.routers.find({next.y, next.x});
+    const RouteConfig* beside = inside ? here({next.y, next.x}) : nullptr;
     bool out = (any(config, true) & port_bit(link)) != 0, in = (any(config, false) & port_bit(link)) != 0;
-    bool taken = it != f.routers.end() && (any(it->second, false) & port_bit(opposite(link))) != 0;
-    bool fed = it != f.routers.end() && (any(it->second, true) & port_bit(opposite(link))) != 0;
+    bool taken = beside && (any(*beside, false) & port_bit(opposite(link))) != 0;
+    bool fed = beside && (any(*beside, true) & port_bit(opposite(link))) != 0;
     if (out && !(inside ? taken : has_port(f, key, link, false))) {
       fail(f.name, fmt::format("({}, {}) sends to a side where nobody takes it", key.x, key.y));
     }
@@ -131,6 +155,7 @@ class Verifier {
   const Extent& fabric_;
   const Machine& machine_;
   Diag& diag_;
+  std::vector<const RouteConfig*> configs_;  // of the flow that is looked at, by router
 };
 
 }  // namespace
