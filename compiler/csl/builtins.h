@@ -86,6 +86,8 @@ void finish_fifos(Evaluator&);
 void finish_queues(Evaluator&);
 // The task that calls the handlers of @set_teardown_handler and @set_empty_queue_handler.
 void finish_handlers(Evaluator&);
+// Column and row of @set_tile_code and @set_color_config, their first two arguments.
+bool coordinates(Evaluator&, const ast::Builtin&, int64_t& x, int64_t& y);
 // Router configuration from the structure that @set_color_config takes.
 bool read_route(Evaluator&, const Value& config, SourceLoc, RouteConfig& out);
 // The task id behind an id, a color (WSE-2), an input queue (WSE-3) or a bound task; -1 and an error if there

@@ -4,23 +4,13 @@
 #include <fmt/format.h>
 
 #include "compiler/csl/builtins.h"
+#include "compiler/csl/color_configs.h"
 #include "compiler/csl/warnings.h"
 
 namespace cs::csl {
 namespace {
 
 constexpr int64_t kLargestSide = 1 << 14;
-
-bool coordinates(Evaluator& e, const ast::Builtin& n, int64_t& x, int64_t& y) {
-  LayoutState& s = *e.layout();
-  if (!s.has_rectangle) {
-    e.fail(n.loc, fmt::format("@{} comes before @set_rectangle", n.name),
-           "call @set_rectangle(width, height) first");
-    return false;
-  }
-  const bool good = e.eval_int(n.args[0], 0, s.width - 1, "the column", x);
-  return e.eval_int(n.args[1], 0, s.height - 1, "the row", y) && good;
-}
 
 Value set_rectangle(Evaluator& e, const ast::Builtin& n, const Type*) {
   LayoutState& s = *e.layout();
@@ -82,63 +72,6 @@ Value set_tile_code(Evaluator& e, const ast::Builtin& n, const Type*) {
     return e.fail(n.loc, fmt::format("PE ({}, {}) already runs '{}'", x, y, s.tiles[tile].name),
                   "each PE gets one @set_tile_code");
   tile = tile_index(e, source, name, params, n.loc);
-  return e.void_value();
-}
-
-std::string config_key(const RouteConfig& c) {
-  std::string key;
-  for (const SwitchPosition& p : c.positions) key += {char(p.valid), char(p.rx), char(p.tx)};
-  key += {char(c.current), char(c.ring_mode), char(c.pop_mode), char(c.teardown), char(c.swap_x), char(c.swap_y)};
-  const FilterConfig& f = c.filter;
-  key += {char(f.kind), char(f.count_data), char(f.count_control), char(f.filter_control)};
-  for (uint16_t v : {f.init_counter, f.max_counter, f.limit1, f.limit2, f.min_index, f.max_index})
-    key += {char(v & 0xFF), char(v >> 8)};
-  return key;
-}
-
-// The number of a configuration; structures equal to an earlier one are not read again.
-bool config_number(Evaluator& e, const Value& config, SourceLoc where, uint32_t& out) {
-  LayoutState& s = *e.layout();
-  const size_t key = hash(config);
-  if (auto it = s.known_configs.find(key); it != s.known_configs.end() && equal(it->second.first, config)) {
-    out = it->second.second;
-    return true;
-  }
-  RouteConfig route;
-  if (!read_route(e, config, where, route)) return false;
-  const auto [it, inserted] = s.config_index.try_emplace(config_key(route), uint32_t(s.configs.size()));
-  if (inserted) {
-    s.configs.push_back(route);
-    s.config_locs.push_back(where);
-  }
-  out = it->second;
-  s.known_configs.insert_or_assign(key, std::pair(config, out));
-  return true;
-}
-
-Value set_color_config(Evaluator& e, const ast::Builtin& n, const Type*) {
-  LayoutState& s = *e.layout();
-  int64_t x = 0, y = 0;
-  if (!coordinates(e, n, x, y)) return {};
-  const Value color = e.eval_comptime(n.args[2], nullptr, "the color");
-  const Value config = e.eval_comptime(n.args[3], nullptr, "the configuration");
-  if (!color.ok() || !config.ok()) return {};
-  if (color.type->kind != TypeKind::color)
-    return e.fail(n.args[2]->loc, fmt::format("a color is needed here, this is '{}'", color.type->name),
-                  "get one with @get_color(id)");
-  if (color.i >= e.machine().router.colors)
-    return e.fail(n.args[2]->loc, fmt::format("color {} is not routable: the routers have {}",
-                                              print_int(color.i), e.machine().router.colors));
-  uint32_t number = 0;
-  if (!config_number(e, config, n.args[3]->loc, number)) return {};
-  if (s.config_of_pe.size() <= size_t(color.i)) s.config_of_pe.resize(size_t(color.i) + 1);
-  std::vector<uint32_t>& of_pe = s.config_of_pe[size_t(color.i)];
-  if (of_pe.empty()) of_pe.assign(size_t(s.width) * size_t(s.height), ~0u);
-  uint32_t& slot = of_pe[size_t(y) * size_t(s.width) + size_t(x)];
-  if (slot != ~0u)
-    return e.fail(n.loc, fmt::format("color {} of PE ({}, {}) is configured twice", print_int(color.i), x, y),
-                  "each PE and color gets one @set_color_config");
-  slot = number;
   return e.void_value();
 }
 

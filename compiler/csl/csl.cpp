@@ -173,6 +173,8 @@ class Routes {
   Routes(const MirLayout& layout, Program& out, Diag& diag) : layout_(layout), out_(out), diag_(diag) {}
 
   void run() {
+    out_.routes.reserve(layout_.routes.size());
+    locs_.reserve(layout_.routes.size());
     for (size_t i = 0; i < layout_.routes.size(); ++i) {
       add(layout_.routes[i], nullptr);
       locs_.resize(out_.routes.size(), layout_.route_locs[i]);

@@ -195,6 +195,7 @@ class Evaluator {
   Flow exec_comptime_while(const ast::While&);
   Flow exec_unrolled_for(const ast::For&, const Value& range, uint64_t count);
   Flow exec_runtime_for(const ast::For&, const Value& range);
+  uint64_t repeat_color_config(const ast::For&, const RangeValue&, uint64_t count);  // color_configs.cpp
   void check_label(std::string_view label, SourceLoc);
   bool covers(const Type*, const std::vector<std::pair<__int128, __int128>>& cases) const;
   size_t push_loop(std::string_view label, bool emitting);

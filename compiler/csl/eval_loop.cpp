@@ -185,6 +185,7 @@ Flow Evaluator::exec_unrolled_for(const ast::For& n, const Value& range, uint64_
   const bool emit = emitting();
   const size_t target = push_loop(n.label, emit), locals = locals_.size();
   const Type* u16 = types_.integer(16, false);
+  const size_t errors = diag().errors();
   Flow flow = Flow::next;
   for (uint64_t k = 0; k < count; ++k) {
     if (!step(n.loc)) {
@@ -203,6 +204,8 @@ Flow Evaluator::exec_unrolled_for(const ast::For& n, const Value& range, uint64_
     if (emit) builder_->place(targets_[target].continue_label);
     locals_.resize(locals);
     if (leave) break;
+    if (k == 0 && layout_ && !emit && range.is(ValueKind::range) && diag().errors() == errors)
+      k += repeat_color_config(n, range.as<RangeValue>(), count);
   }
   if (emit) {
     builder_->place(targets_[target].break_label);

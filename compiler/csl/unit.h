@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "compiler/csl/ast.h"
+#include "compiler/csl/color_configs.h"
 #include "compiler/csl/emit.h"
 #include "compiler/csl/sema.h"
 #include "compiler/csl/types.h"
@@ -145,6 +146,7 @@ struct LayoutState {
   std::unordered_map<std::string, uint32_t> config_index;  // bytes of a config -> its number
   // What was read before: structures and file names repeat for thousands of PEs. Lookup only.
   std::unordered_map<size_t, std::pair<Value, uint32_t>> known_configs;
+  KnownConfigs known;
   std::unordered_map<std::string, const LoadedModule*> known_files;
   std::vector<std::vector<uint32_t>> config_of_pe;  // by color, empty if unused; ~0u: none
   std::vector<ExportedName> exports;
