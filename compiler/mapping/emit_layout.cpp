@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -10,6 +9,7 @@
 
 #include "compiler/mapping/counter_runs.h"
 #include "compiler/mapping/emit.h"
+#include "compiler/mapping/flow_shapes.h"
 
 namespace cs::mapping {
 
@@ -66,11 +66,25 @@ std::string with(std::string text, const std::string& what, const std::string& v
   return at == std::string::npos ? text : text.replace(at, what.size(), value);
 }
 
+// A coordinate in text: of the fabric, or from where a function is told to begin.
+std::string place(const char* origin, int value) {
+  if (origin == nullptr) return std::to_string(value);
+  return value == 0 ? origin : fmt::format("{} + {}", origin, value);
+}
+std::string counted(const char* origin, const char* name) {
+  return origin == nullptr ? name : fmt::format("{} + {}", origin, name);
+}
+
+// Of functions: what their places are counted from.
+struct Origin {
+  const char *x = nullptr, *y = nullptr;
+};
+
 // `call` has {x} and {y}.
-std::string loops(const Run& r, const std::string& call) {
+std::string loops(const Run& r, const std::string& call, const Origin& from = {}) {
   const bool many_x = r.count > 1, many_y = r.h > 1;
-  std::string text = with(call, "{x}", many_x ? "x" : std::to_string(r.x));
-  text = with(text, "{y}", many_y ? "y" : std::to_string(r.y));
+  std::string text = with(call, "{x}", many_x ? counted(from.x, "x") : place(from.x, r.x));
+  text = with(text, "{y}", many_y ? counted(from.y, "y") : place(from.y, r.y));
   if (many_x) {
     text = fmt::format("for (@range(i16, {}, {}, {})) |x| {{ {} }}", r.x, r.x + (r.count - 1) * r.step + 1,
                        r.step, text);
@@ -87,14 +101,34 @@ struct Line {
 };
 using Lines = std::vector<Line>;
 
-Lines lines_of(const Flow& f) {
-  std::map<std::string, std::vector<Coord>> by_config;
-  std::map<std::string, std::vector<CountedPe>> counting;
+// Texts of configurations: most routers of a flow do what one before them does.
+class ConfigTexts {
+ public:
+  // Counters are left out.
+  const std::string& of(const RouteConfig& config) {
+    RouteConfig c = config;
+    c.filter.init_counter = 0;
+    const auto same = std::ranges::find(known_, c, &std::pair<RouteConfig, std::string>::first);
+    if (same != known_.end()) return same->second;
+    if (known_.size() >= kMost) known_.clear();
+    return known_.emplace_back(c, config_text(c)).second;
+  }
+
+ private:
+  static constexpr size_t kMost = 32;
+  std::vector<std::pair<RouteConfig, std::string>> known_;
+};
+
+// Places are counted from `origin`.
+Lines lines_of(const Flow& f, Coord origin, ConfigTexts& texts) {
+  std::map<std::string, std::vector<Coord>, std::less<>> by_config;
+  std::map<std::string, std::vector<CountedPe>, std::less<>> counting;
   for (const auto& [key, config] : f.routers) {
+    const Coord at{key.x - origin.x, key.y - origin.y};
     if (config.filter.kind == FilterKind::counter)
-      counting[config_text(config)].push_back({{key.x, key.y}, config.filter.init_counter});
+      counting[texts.of(config)].push_back({at, config.filter.init_counter});
     else
-      by_config[config_text(config)].push_back({key.x, key.y});
+      by_config[texts.of(config)].push_back(at);
   }
   Lines lines;
   for (const auto& [config, pes] : by_config) {
@@ -114,15 +148,18 @@ Lines lines_of(const Flow& f) {
 // Configurations that many lines have, as constants of the layout: thousands of streams repeat the same few.
 class Configs {
  public:
-  explicit Configs(const std::vector<Lines>& flows) {
-    std::map<std::string_view, size_t> uses;
-    for (const Lines& lines : flows)
-      for (const Line& l : lines) uses[l.config] += !l.varies;
-    for (const Lines& lines : flows)
-      for (const Line& l : lines)
-        if (!l.varies && uses[l.config] >= kNamed &&
-            names_.try_emplace(l.config, fmt::format("config{}", names_.size())).second)
-          order_.push_back(l.config);
+  void count(const Lines& lines) {
+    for (const Line& l : lines) {
+      if (l.varies) continue;
+      const auto [it, fresh] = uses_.try_emplace(l.config, 0);
+      if (fresh) order_.push_back(l.config);
+      if (++it->second == kNamed) names_.try_emplace(l.config);
+    }
+  }
+  // When all have been counted.
+  void name() {
+    std::erase_if(order_, [&](const std::string& config) { return !names_.contains(config); });
+    for (size_t k = 0; k < order_.size(); ++k) names_[order_[k]] = fmt::format("config{}", k);
   }
 
   const std::string& text(const std::string& config) const {
@@ -138,17 +175,71 @@ class Configs {
 
  private:
   static constexpr size_t kNamed = 100;  // lines; fewer are easier to read as they are
+  std::unordered_map<std::string, size_t> uses_;
   std::unordered_map<std::string, std::string> names_;
   std::vector<std::string> order_;
 };
 
-std::string flow_text(const Flow& f, const Lines& lines, const Configs& configs) {
-  std::string out = fmt::format("\n  // {}\n", f.name);
-  for (const Line& l : lines)
-    out += loops(l.run, fmt::format("@set_color_config({{x}}, {{y}}, @get_color({}), {});", f.color,
-                                    configs.text(l.config)));
-  return out;
-}
+// The flows of the layout. A shape that many of them have is a function, called with a place and a color.
+class Flows {
+ public:
+  explicit Flows(const std::vector<Flow>& flows) : flows_(flows), shaped_(shapes_of(flows)), lines_(flows.size()) {
+    std::vector<size_t> uses(flows.size(), 0);
+    for (const ShapedFlow& s : shaped_) ++uses[s.shape];
+    for (size_t f = 0; f < flows.size(); ++f)
+      if (shaped_[f].shape == f && uses[f] >= kRepeated) functions_.push_back(f), ++named_[f];
+    ConfigTexts texts;
+    for (size_t f = 0; f < flows.size(); ++f) {
+      const bool function = named_.contains(shaped_[f].shape);
+      if (function && shaped_[f].shape != f) continue;
+      lines_[f] = lines_of(flows[f], function ? shaped_[f].at : Coord{}, texts);
+      configs_.count(lines_[f]);
+    }
+    configs_.name();
+    for (size_t k = 0; k < functions_.size(); ++k) named_[functions_[k]] = k;
+  }
+
+  std::string constants() const { return configs_.constants(); }
+
+  std::string functions() const {
+    std::string out;
+    for (size_t k = 0; k < functions_.size(); ++k) {
+      out += fmt::format("fn way{}(x0: i16, y0: i16, c: color) void {{\n", k);
+      for (const Line& l : lines_[functions_[k]]) out += line(l, "c", {"x0", "y0"});
+      out += "}\n";
+    }
+    if (out.empty()) return out;
+    return "// What many streams do, each from its own place on, with its own color.\n" + out + "\n";
+  }
+
+  std::string text() const {
+    std::string out;
+    for (size_t f = 0; f < flows_.size(); ++f) {
+      const ShapedFlow& s = shaped_[f];
+      out += fmt::format("\n  // {}\n", flows_[f].name);
+      const std::string color = fmt::format("@get_color({})", flows_[f].color);
+      if (const auto function = named_.find(s.shape); function != named_.end())
+        out += fmt::format("  way{}({}, {}, {});\n", function->second, s.at.x, s.at.y, color);
+      else
+        for (const Line& l : lines_[f]) out += line(l, color, {});
+    }
+    return out;
+  }
+
+ private:
+  static constexpr size_t kRepeated = 20;  // flows; a few are easier to read one by one
+
+  std::string line(const Line& l, const std::string& color, const Origin& from) const {
+    return loops(l.run, fmt::format("@set_color_config({{x}}, {{y}}, {}, {});", color, configs_.text(l.config)), from);
+  }
+
+  const std::vector<Flow>& flows_;
+  std::vector<ShapedFlow> shaped_;
+  std::vector<Lines> lines_;        // those of a function from its own corner on, none of the flows that call it
+  std::vector<size_t> functions_;   // shapes
+  std::unordered_map<size_t, size_t> named_;  // shape -> its function
+  Configs configs_;
+};
 
 }  // namespace
 
@@ -169,20 +260,18 @@ static std::string export_text(const Parts& parts, const SharedRoles& shared) {
 
 std::string layout_text(const std::string& model, const Extent& fabric, const SharedRoles& shared,
                         const FlowPlan& plan, const Parts& parts) {
-  std::vector<Lines> flows;
-  for (const Flow& f : plan.flows) flows.push_back(lines_of(f));
-  const Configs configs(flows);
+  const Flows flows(plan.flows);
   std::string out = fmt::format(
       "// layout.csl: {}, placed on {} x {} PEs.\n//\n// Which PE runs which file, and what every router "
       "does with "
-      "every color.\n\n{}layout {{\n  @set_rectangle({}, {});\n\n",
-      model, fabric.width, fabric.height, configs.constants(), fabric.width, fabric.height);
+      "every color.\n\n{}{}layout {{\n  @set_rectangle({}, {});\n\n",
+      model, fabric.width, fabric.height, flows.constants(), flows.functions(), fabric.width, fabric.height);
   for (const Role& role : shared.roles()) {
     for (const Run& run : role.runs) {
       out += loops(run, fmt::format("@set_tile_code({{x}}, {{y}}, \"{}.csl\", .{{}});", role.name));
     }
   }
-  for (size_t k = 0; k < flows.size(); ++k) out += flow_text(plan.flows[k], flows[k], configs);
+  out += flows.text();
   const std::string names = export_text(parts, shared);
   if (!names.empty()) out += "\n" + names;
   return out + "}\n";
