@@ -51,10 +51,8 @@ Offset<flatbuffers::Vector<Offset<Table>>> tables(Builder& b, const std::vector<
 
 template <typename Packed, typename Item, typename Make>
 Offset<flatbuffers::Vector<const Packed*>> structs(Builder& b, const std::vector<Item>& items, Make make) {
-  std::vector<Packed> packed;
-  packed.reserve(items.size());
-  for (const Item& item : items) packed.push_back(make(item));
-  return b.CreateVectorOfStructs(packed);
+  // In the buffer itself: a wafer has hundreds of thousands of routes.
+  return b.CreateVectorOfStructs<Packed>(items.size(), [&](size_t i, Packed* to) { *to = make(items[i]); });
 }
 
 Offset<fb::Tile> write_tile(Builder& b, const TileProgram& t, const Mnemonics& mnemonics) {
@@ -107,7 +105,8 @@ Offset<fb::Tile> write_tile(Builder& b, const TileProgram& t, const Mnemonics& m
 }  // namespace
 
 std::string program_bytes(const Program& p) {
-  Builder b(1 << 16);
+  const std::string host_text = p.host ? host_part_to_yaml(*p.host, {}) : std::string();
+  Builder b((1 << 16) + p.routes.size() * sizeof(fb::RouteRun) + host_text.size());
   const Mnemonics used = collect_mnemonics(p);
   std::vector<Offset<flatbuffers::String>> mnemonic_names;
   for (const auto& [op, index] : used) mnemonic_names.push_back(b.CreateString(isa::row(op).mnemonic));
@@ -127,7 +126,7 @@ std::string program_bytes(const Program& p) {
   });
   const auto name = b.CreateString(p.name), machine = b.CreateString(p.machine);
   const auto machine_text = b.CreateString(p.machine_text);
-  const auto host = b.CreateString(p.host ? host_part_to_yaml(*p.host, {}) : std::string());
+  const auto host = b.CreateString(host_text);
   const fb::Rect user = pack(p.user);
   const auto root = fb::CreateProgram(b, Program::kFormatVersion, name, machine, machine_text, uint8_t(p.arch),
                                       p.fabric_width, p.fabric_height, &user, p.memcpy, mnemonics, tiles, rects, routes,

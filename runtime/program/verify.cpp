@@ -62,36 +62,38 @@ void verify_rects(const Verifier& v) {
   }
 }
 
-void verify_positions(const Verifier& v, const RouteRun& r, const std::string& where) {
+std::string name_of(const RouteRun& r) { return fmt::format("route of color {} at {}", r.color, rect_name(r.rect)); }
+
+void verify_positions(const Verifier& v, const RouteRun& r) {
   const Machine& m = v.machine;
   const auto& pos = r.config.positions;
-  if (!pos[0].valid) v.error(where, "the first switch position must be valid: it is the route");
+  if (!pos[0].valid) v.error(name_of(r), "the first switch position must be valid: it is the route");
   if (r.config.current > 3 || !pos[r.config.current & 3].valid) {
-    v.error(where, fmt::format("the current switch position is {}, which is not valid", r.config.current));
+    v.error(name_of(r), fmt::format("the current switch position is {}, which is not valid", r.config.current));
   }
   bool switches = false;
   size_t before = 0;
   for (size_t i = 0; i < pos.size(); ++i) {
     const SwitchPosition& s = pos[i];
     if (!s.valid) continue;
-    if ((s.rx | s.tx) >> kPorts) v.error(where, fmt::format("switch position {} names a sixth port", i));
+    if ((s.rx | s.tx) >> kPorts) v.error(name_of(r), fmt::format("switch position {} names a sixth port", i));
     if (m.router.single_rx && (s.rx & (s.rx - 1)) != 0) {
-      v.error(where, fmt::format("switch position {} ({}) has several inputs, {} allows one", i,
+      v.error(name_of(r), fmt::format("switch position {} ({}) has several inputs, {} allows one", i,
                                  switch_position_text(s), m.name));
     }
     if (i == 0) continue;
     switches = true;
     if (int(i) >= m.router.switch_positions) {
-      v.error(where, fmt::format("switch position {} is used, there are {}", i, m.router.switch_positions));
+      v.error(name_of(r), fmt::format("switch position {} is used, there are {}", i, m.router.switch_positions));
     }
     const SwitchPosition& last = pos[std::exchange(before, i)];
     if (!m.router.switch_sets_rx_and_tx && s.rx != last.rx && s.tx != last.tx) {
-      v.error(where, fmt::format("switch position {} ({}) changes inputs and outputs, {} can change one of them", i,
-                                 switch_position_text(s), m.name));
+      v.error(name_of(r), fmt::format("switch position {} ({}) changes inputs and outputs, {} can change one of them",
+                                      i, switch_position_text(s), m.name));
     }
   }
   if (switches && !has(m.router.switchable_colors, r.color)) {
-    v.error(where, fmt::format("color {} cannot switch on {}; the colors that can are {}", r.color, m.name,
+    v.error(name_of(r), fmt::format("color {} cannot switch on {}; the colors that can are {}", r.color, m.name,
                                fmt::join(m.router.switchable_colors, ", ")));
   }
 }
@@ -104,8 +106,7 @@ std::set<PortKey> port_keys(const Program& p) {
 }
 
 // Every PE of the run on the edge `side` needs a host port that takes what leaves there.
-void verify_edge(const Verifier& v, const RouteRun& r, Port side, const std::set<PortKey>& ports,
-                 const std::string& where) {
+void verify_edge(const Verifier& v, const RouteRun& r, Port side, const std::set<PortKey>& ports) {
   const Program& p = v.program;
   const bool along_y = side == Port::east || side == Port::west;
   const bool touches = side == Port::east    ? r.rect.right() == p.fabric_width
@@ -118,8 +119,8 @@ void verify_edge(const Verifier& v, const RouteRun& r, Port side, const std::set
   const int first = along_y ? r.rect.y : r.rect.x, count = along_y ? r.rect.h : r.rect.w;
   for (int i = first; i < first + count; ++i) {
     if (ports.contains({int(side), i, r.color, false})) continue;
-    v.error(where, fmt::format("leaves the fabric to the {} at {} {}, where no host port takes it", port_name(side),
-                               along_y ? "row" : "column", i),
+    v.error(name_of(r), fmt::format("leaves the fabric to the {} at {} {}, where no host port takes it",
+                                    port_name(side), along_y ? "row" : "column", i),
             "end the route at the edge, or declare an output port there");
     return;
   }
@@ -130,25 +131,24 @@ void verify_routes(const Verifier& v) {
   const auto ports = port_keys(p);
   std::map<int, PeSet> taken;
   for (const RouteRun& r : p.routes) {
-    const std::string where = fmt::format("route of color {} at {}", r.color, rect_name(r.rect));
     if (v.diag.full()) return;
     if (r.color >= v.machine.router.colors) {
-      v.error(where, fmt::format("there are {} colors", v.machine.router.colors));
+      v.error(name_of(r), fmt::format("there are {} colors", v.machine.router.colors));
       continue;
     }
     if (!inside(r.rect, p.fabric_width, p.fabric_height)) {
-      v.error(where, fmt::format("is not inside the fabric of {} x {} PEs", p.fabric_width, p.fabric_height));
+      v.error(name_of(r), fmt::format("is not inside the fabric of {} x {} PEs", p.fabric_width, p.fabric_height));
       continue;
     }
     auto [it, added] = taken.try_emplace(r.color, p.fabric_width, p.fabric_height);
     if (Coord at; !it->second.add(r.rect, at)) {
-      v.error(where, fmt::format("PE ({}, {}) has two routes of this color", at.x, at.y));
+      v.error(name_of(r), fmt::format("PE ({}, {}) has two routes of this color", at.x, at.y));
     }
     if (p.memcpy && has(v.machine.memcpy.colors, r.color)) {
-      v.error(where, fmt::format("memcpy uses the colors {}", fmt::join(v.machine.memcpy.colors, ", ")));
+      v.error(name_of(r), fmt::format("memcpy uses the colors {}", fmt::join(v.machine.memcpy.colors, ", ")));
     }
-    verify_positions(v, r, where);
-    for (const Port side : {Port::east, Port::west, Port::south, Port::north}) verify_edge(v, r, side, ports, where);
+    verify_positions(v, r);
+    for (const Port side : {Port::east, Port::west, Port::south, Port::north}) verify_edge(v, r, side, ports);
   }
 }
 

@@ -5,6 +5,9 @@
 //   3. compile through tools/api, print diagnostics (exit 1) or what was asked for
 #include <filesystem>
 #include <iostream>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include <fmt/format.h>
 
@@ -257,7 +260,20 @@ int main_of_tool(int argc, char** argv) {
   });
 }
 
+// A compilation of a whole wafer frees much of what it allocates to allocate it again: what is free stays with the
+// process, but for very large blocks. Giving it back and asking for it again took a tenth of the time.
+void keep_free_memory() {
+#ifdef __GLIBC__
+  mallopt(M_TRIM_THRESHOLD, 512 << 20);
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);
+  mallopt(M_TOP_PAD, 16 << 20);
+#endif
+}
+
 }  // namespace
 }  // namespace cs
 
-int main(int argc, char** argv) { return cs::main_of_tool(argc, argv); }
+int main(int argc, char** argv) {
+  cs::keep_free_memory();
+  return cs::main_of_tool(argc, argv);
+}
