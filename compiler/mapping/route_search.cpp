@@ -40,9 +40,9 @@ int steps_to(const Rect& r, Coord c) {
   return x + y;
 }
 
-// Breadth first, from all routers of a flow at once. Where the target is known, first without the routers through
-// which a way is longer than the shortest that there could be; then, as long as there is none, a bit longer. What is
-// left out so could not have been the first to enter a router that is not: the branch is the same.
+// Breadth first, from all routers of a flow at once. Where the target is known and near, first without the routers
+// through which every way is longer than a few steps more than the shortest that there could be. What is left out so
+// could not have been the first to enter a router that is not: the branch is the same.
 class Search {
  public:
   Search(const Flow& f, const Avoid& avoid, const Rect* target)
@@ -60,14 +60,16 @@ class Search {
 
   std::optional<Coord> run(const Goal& goal) {
     if (target_ == nullptr) return round(goal);
+    left_out_ = kAny;
     longest_ = 0;
-    for (int more = 2;; more *= 2) {
-      left_out_ = kAny;
+    round(goal);  // enters nothing, but finds how short a way could be
+    if (left_out_ <= kNear) {
+      longest_ = left_out_ + kDetour;
       if (const std::optional<Coord> end = round(goal)) return end;
-      if (left_out_ == kAny) return std::nullopt;
       clear();
-      longest_ = more > kDetour ? kAny : std::max(left_out_, longest_ + more);
     }
+    longest_ = kAny;
+    return round(goal);
   }
   // The side on which the branch enters.
   Port came_by(Coord c) const { return Port(came_by_[at(c)] - kFirst); }
@@ -75,7 +77,8 @@ class Search {
  private:
   static constexpr uint8_t kNot = 0, kOwn = 1, kFirst = 2;  // no way leads there yet; a router of the flow; ports
   static constexpr int kAny = std::numeric_limits<int>::max();
-  static constexpr int kDetour = 64;  // beyond it, as if there were no target: there may be no way
+  // Steps. Farther, and round more than that, all routers are looked at: there may be no way.
+  static constexpr int kNear = 128, kDetour = 4;
 
   std::optional<Coord> round(const Goal& goal) {
     for (const auto& [key, config] : flow_.routers) {
@@ -104,7 +107,7 @@ class Search {
   void enter(Coord from, Port link, int steps) {
     const Coord c = neighbour(from, link);
     if (avoid_.blocks(c) || came_by_[at(c)] != kNot || avoid_.crowded(from, link)) return;
-    if (const int all = target_ != nullptr ? steps + steps_to(*target_, c) : 0; all > longest_) {
+    if (const int all = longest_ != kAny ? steps + steps_to(*target_, c) : 0; all > longest_) {
       left_out_ = std::min(left_out_, all);
       return;
     }
