@@ -139,7 +139,7 @@ void join_tiles(const Tiling& t, const std::vector<uint32_t>& tiles, std::vector
   for_elements(t, words.size(), [&](size_t i, size_t at) { words[i] = tiles[at]; });
 }
 
-std::optional<ModelRunResult> run_copies(Device& device, const std::vector<NamedArray>& inputs, int samples,
+std::optional<ModelRunResult> run_copies(Device& device, std::span<const ArrayView> inputs, int samples,
                                          int given, const ModelRunOptions& options, Diag& diag) {
   const HostPart& host = *device.program().host;
   CopyRun run(device, options, diag);
@@ -148,7 +148,7 @@ std::optional<ModelRunResult> run_copies(Device& device, const std::vector<Named
   for (int s = 0; s < samples; ++s) {
     Tensors tensors;
     for (const HostTensor& t : host.inputs)
-      tensors.emplace(t.name, sample_of(t, find_array(inputs, t.name)->tensor, s, given));
+      tensors.emplace(t.name, sample_of(t, find_view(inputs, t.name)->bytes, s, given));
     const bool ended = run.sample(tensors);
     if (!diag.ok()) return std::nullopt;
     result.status = run.status();

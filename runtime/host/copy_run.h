@@ -10,7 +10,7 @@ namespace cs {
 bool has_copies(const HostPart&);
 
 // As run_model(), which calls this. The latency is that from the first launch to the last copy of a sample.
-std::optional<ModelRunResult> run_copies(Device&, const std::vector<NamedArray>& inputs, int samples,
+std::optional<ModelRunResult> run_copies(Device&, std::span<const ArrayView> inputs, int samples,
                                          int given, const ModelRunOptions&, Diag&);
 
 // What goes to the PEs of the tiling, as Session::copy_to takes it: [h][w][tile_rows * tile_columns].

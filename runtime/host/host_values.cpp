@@ -39,7 +39,7 @@ HostValues::HostValues(const HostPart& host, int samples, int batch, Diag& diag)
     if (s.on_host()) state_of_output_[s.output] = &s;
 }
 
-bool HostValues::start(std::span<const uint8_t> weights, const std::vector<NamedArray>& inputs,
+bool HostValues::start(std::span<const uint8_t> weights, std::span<const ArrayView> inputs,
                        const ModelRunOptions& options) {
   for (const HostConstant& c : host_.host_constants) {
     ops::Tensor t(tensor_type(c.tensor));
@@ -57,9 +57,9 @@ bool HostValues::start(std::span<const uint8_t> weights, const std::vector<Named
 }
 
 // Samples that evaluate take slices of their own arrays, the others go on where they were.
-void HostValues::start_inputs(const std::vector<NamedArray>& inputs, const ModelRunOptions& options) {
+void HostValues::start_inputs(std::span<const ArrayView> inputs, const ModelRunOptions& options) {
   for (const HostTensor& t : host_.inputs) {
-    const NamedArray* array = find_array(inputs, t.name);
+    const ArrayView* array = find_view(inputs, t.name);
     const NamedArray* other = options.evaluation != nullptr ? find_array(*options.evaluation, t.name) : nullptr;
     int64_t trained = options.steps_before, evaluated = 0;
     for (int s = 0; s < samples_; ++s) {
@@ -67,7 +67,7 @@ void HostValues::start_inputs(const std::vector<NamedArray>& inputs, const Model
         const auto given = int(t.sample_dim == -1 ? 1 : other->tensor.type.shape[size_t(std::max(0, t.sample_dim))]);
         put(s, t.name, {sample_of(t, other->tensor, int(evaluated++ % given), given), 0, 0});
       } else {
-        put(s, t.name, {sample_of(t, array->tensor, int(trained++ % batch_), batch_), 0, 0});
+        put(s, t.name, {sample_of(t, array->bytes, int(trained++ % batch_), batch_), 0, 0});
       }
       put_pieces(s, t);
     }

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/host/array_view.h"
 #include "runtime/host/device.h"
 #include "runtime/host/npz.h"
 #include "runtime/program/host_part.h"
@@ -40,7 +41,7 @@ class HostValues {
 
   // Constants of host operators and the inputs; false (reported) if weights.bin does not hold them. Inputs and
   // numbers of samples go on from those that other runs had.
-  bool start(std::span<const uint8_t> weights, const std::vector<NamedArray>& inputs, const ModelRunOptions&);
+  bool start(std::span<const uint8_t> weights, std::span<const ArrayView> inputs, const ModelRunOptions&);
   // The host's states begin as the arrays of their names, the others as they are; false (reported): one is of
   // another type.
   bool set_states(const std::vector<NamedArray>& states);
@@ -65,7 +66,7 @@ class HostValues {
 
  private:
   bool start_states(std::span<const uint8_t> weights);
-  void start_inputs(const std::vector<NamedArray>& inputs, const ModelRunOptions&);
+  void start_inputs(std::span<const ArrayView> inputs, const ModelRunOptions&);
   void start_scalars(const ModelRunOptions&);
   bool add_whole(const std::string& name, int first, Operands&) const;
   bool publish_whole(const HostTensor&, int first, ops::Tensor result, Cycle at_host, Cycle at_edge);

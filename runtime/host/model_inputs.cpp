@@ -10,19 +10,23 @@
 namespace cs {
 
 int samples_in(const HostPart& host, const std::vector<NamedArray>& inputs, Diag& diag) {
+  return samples_in(host, views_of(inputs), diag);
+}
+
+int samples_in(const HostPart& host, std::span<const ArrayView> inputs, Diag& diag) {
   int64_t samples = 1;
   bool fixed = false;
   for (const HostTensor& t : host.inputs) {
-    const NamedArray* a = find_array(inputs, t.name);
+    const ArrayView* a = find_view(inputs, t.name);
     if (a == nullptr) {
       std::string names;
-      for (const NamedArray& x : inputs) names += (names.empty() ? "" : ", ") + x.name;
+      for (const ArrayView& x : inputs) names += (names.empty() ? "" : ", ") + x.name;
       diag.error_at("inputs", "no array '" + t.name + "' for the model's input",
                     "the arrays are: " + (names.empty() ? "none" : names));
       return 0;
     }
     ops::TensorType expected = tensor_type(t);
-    ops::TensorType have = a->tensor.type;
+    ops::TensorType have = a->type;
     if (t.sample_dim == kStackedSamples) expected.shape.insert(expected.shape.begin(), 1);
     const size_t samples_at = t.sample_dim == kStackedSamples ? 0 : size_t(std::max(0, t.sample_dim));
     if (t.sample_dim != -1 && have.rank() == expected.rank()) {
@@ -41,7 +45,7 @@ int samples_in(const HostPart& host, const std::vector<NamedArray>& inputs, Diag
     if (have != expected) {
       diag.error_at(
           "inputs",
-          fmt::format("array '{}' is {}, the model's input is {}", t.name, ops::type_text(a->tensor.type),
+          fmt::format("array '{}' is {}, the model's input is {}", t.name, ops::type_text(a->type),
                       ops::type_text(expected)),
           t.sample_dim != -1 ? fmt::format("dimension {} counts samples and is free", samples_at) : "");
       return 0;

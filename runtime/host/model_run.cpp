@@ -57,7 +57,7 @@ class Pipeline {
     result_.first_input = kNever;
   }
 
-  bool start(std::span<const uint8_t> weights, const std::vector<NamedArray>& inputs,
+  bool start(std::span<const uint8_t> weights, std::span<const ArrayView> inputs,
              const ModelRunOptions& o) {
     weights_ = weights;
     return values_.start(weights, inputs, o) &&
@@ -364,6 +364,12 @@ static bool check_operators(const HostPart& host, Diag& diag) {
 
 std::optional<ModelRunResult> run_model(Device& device, std::span<const uint8_t> weights,
                                         const std::vector<NamedArray>& inputs, const ModelRunOptions& options,
+                                        Diag& diag) {
+  return run_model(device, weights, views_of(inputs), options, diag);
+}
+
+std::optional<ModelRunResult> run_model(Device& device, std::span<const uint8_t> weights,
+                                        std::span<const ArrayView> inputs, const ModelRunOptions& options,
                                         Diag& diag) {
   CS_CHECK(device.program().host.has_value(), "run_model needs a host part");
   const HostPart& host = *device.program().host;

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/host/array_view.h"
 #include "runtime/host/device.h"
 #include "runtime/host/host_processor.h"
 #include "runtime/host/npz.h"
@@ -53,12 +54,16 @@ struct ModelRunResult {
 };
 
 // How many samples a set of inputs holds; 0 with a diagnostic when names, shapes or counts do not fit the model.
+int samples_in(const HostPart&, std::span<const ArrayView> inputs, Diag&);
 int samples_in(const HostPart&, const std::vector<NamedArray>& inputs, Diag&);
 // Seeded uniform inputs in [0, 1) for `samples` samples.
 std::vector<NamedArray> random_inputs(const HostPart&, int samples, uint64_t seed);
 
 // The device must hold the program at cycle 0. `weights` is weights.bin (constants of host operators).
-// Returns nothing only for bad input (reported); a fault or deadlock is in `status`.
+// Returns nothing only for bad input (reported); a fault or deadlock is in `status`. Of the inputs each sample is copied
+// out by itself, the arrays as a whole are not.
+std::optional<ModelRunResult> run_model(Device&, std::span<const uint8_t> weights, std::span<const ArrayView> inputs,
+                                        const ModelRunOptions&, Diag&);
 std::optional<ModelRunResult> run_model(Device&, std::span<const uint8_t> weights,
                                         const std::vector<NamedArray>& inputs, const ModelRunOptions&, Diag&);
 

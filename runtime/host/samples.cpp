@@ -32,9 +32,13 @@ ops::TensorType full_type(const HostTensor& t, int samples) {
 }
 
 ops::Tensor sample_of(const HostTensor& t, const ops::Tensor& array, int s, int given) {
+  return sample_of(t, std::span(array.bytes), s, given);
+}
+
+ops::Tensor sample_of(const HostTensor& t, std::span<const uint8_t> array, int s, int given) {
   ops::Tensor one(tensor_type(t));
   const bool counted = t.sample_dim != -1;
-  copy_sample(t, counted ? s % given : 0, counted ? given : 1, array.bytes.data(), one.bytes.data(), true);
+  copy_sample(t, counted ? s % given : 0, counted ? given : 1, array.data(), one.bytes.data(), true);
   return one;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 
 #include "runtime/host/npz.h"
 #include "runtime/ops/tensor.h"
@@ -13,7 +14,8 @@ namespace cs {
 // Of one sample, and of so many.
 ops::TensorType tensor_type(const HostTensor&);
 ops::TensorType full_type(const HostTensor&, int samples);
-// Sample s of an array with `given` of them, which repeat; a tensor without samples is the same for all.
+// Sample s of an array, or its bytes, with `given` of them, which repeat; a tensor without samples is the same for all.
+ops::Tensor sample_of(const HostTensor&, std::span<const uint8_t> array, int s, int given);
 ops::Tensor sample_of(const HostTensor&, const ops::Tensor& array, int s, int given);
 // The array of so many samples, each of which `sample` gives.
 NamedArray gather_samples(const HostTensor&, int samples,

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 
+#include "runtime/support/cancel.h"
+
 namespace cs {
 
 struct Workers::Arena {
@@ -18,7 +20,13 @@ Workers::Workers(int threads) : arena_(std::make_unique<Arena>(threads)) {}
 Workers::~Workers() = default;
 
 void Workers::run(size_t count, void (*one)(void*, size_t), void* call) {
-  arena_->tbb.execute([&] { tbb::parallel_for(size_t(0), count, [&](size_t i) { one(call, i); }); });
+  const std::atomic<bool>* flag = cancel::flag();
+  const auto each = [&](size_t i) {
+    const cancel::Scope scope(flag);  // of the worker
+    cancel::check();
+    one(call, i);
+  };
+  arena_->tbb.execute([&] { tbb::parallel_for(size_t(0), count, each); });
 }
 
 }  // namespace cs

@@ -3,9 +3,9 @@
 //   Workers workers(4);
 //   workers.for_each(count, [&](size_t i) { out[i] = work(i); });  // returns when all are done
 //
-// for_each calls f once per index, in any order, on any worker; f must not throw and touches only what is its
-// own. What the caller wrote before is visible to every f, and what the f's wrote is visible to the caller
-// afterwards. oneTBB gives that too, but Debian's library is not built with the thread sanitizer, which
+// for_each calls f once per index, in any order, on any worker; f throws nothing but Cancelled (cancel.h) and touches
+// only what is its own. What the caller wrote before is visible to every f, and what the f's wrote is visible to the
+// caller afterwards. oneTBB gives that too, but Debian's library is not built with the thread sanitizer, which
 // therefore cannot see it; the two atomics say it where the sanitizer looks. They cost nothing beside a call.
 #pragma once
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <mutex>
 
+#include "runtime/support/cancel.h"
+
 namespace cs::progress {
 namespace {
 
@@ -25,6 +27,7 @@ Work& work() {
 }  // namespace
 
 void stage(std::string_view name, double from, double to) {
+  cancel::check();
   Work& w = work();
   const std::lock_guard lock(w.mutex);
   w.from = w.outer_from + (w.outer_to - w.outer_from) * from;
@@ -35,6 +38,7 @@ void stage(std::string_view name, double from, double to) {
 }
 
 void round(std::string_view stage) {
+  cancel::check();
   Work& w = work();
   const std::lock_guard lock(w.mutex);
   if (w.state.stage != stage) return;
@@ -44,6 +48,7 @@ void round(std::string_view stage) {
 }
 
 void part(std::string_view stage, size_t done, size_t total) {
+  cancel::check();
   Work& w = work();
   const std::lock_guard lock(w.mutex);
   if (w.state.stage != stage || total == 0) return;

@@ -106,7 +106,7 @@ TEST_F(ModelRun, TheCycleLimitIsReported) {
 
 TEST_F(ModelRun, WrongInputsSayWhatTheModelWants) {
   Diag diag;
-  EXPECT_FALSE(run_model(device_, {}, {}, {}, diag));
+  EXPECT_FALSE(run_model(device_, {}, std::vector<NamedArray>{}, {}, diag));
   EXPECT_NE(diag.to_string().find("no array 'x'"), std::string::npos);
   Diag shape;
   EXPECT_FALSE(run_model(device_, {}, {{"x", ops::Tensor({DataType::f32, {2, 5}})}}, {}, shape));

@@ -29,7 +29,7 @@ std::vector<Message> messages_of(const cs::Diag& diag) {
 
 void refuse(const cs::Diag& diag) { throw Error(diag.to_string(), messages_of(diag)); }
 
-cs::NamedArray to_named(const Array& a) {
+cs::ArrayView view_of(const Array& a) {
   cs::Diag diag;
   const auto elements = cs::ops::checked_elements(a.shape);
   if (!elements || a.bytes.size() != size_t(*elements) * bytes_of(a.dtype)) {
@@ -38,24 +38,29 @@ cs::NamedArray to_named(const Array& a) {
                               cs::ops::type_text({cs::DataType(a.dtype), a.shape}));
     refuse(diag);
   }
-  cs::ops::Tensor tensor(cs::ops::TensorType{cs::DataType(a.dtype), a.shape});
-  if (!a.bytes.empty()) std::memcpy(tensor.bytes.data(), a.bytes.data(), a.bytes.size());
+  return {a.name,
+          {cs::DataType(a.dtype), a.shape},
+          {reinterpret_cast<const uint8_t*>(a.bytes.data()), a.bytes.size()}};
+}
+
+cs::NamedArray to_named(const Array& a) {
+  const cs::ArrayView view = view_of(a);
+  cs::ops::Tensor tensor(view.type);
+  if (!view.bytes.empty()) std::memcpy(tensor.bytes.data(), view.bytes.data(), view.bytes.size());
   return {a.name, std::move(tensor)};
 }
 
-Array from_named(const cs::NamedArray& a) {
-  Array out{a.name, DType(a.tensor.type.dtype), a.tensor.type.shape, {}};
-  out.bytes.resize(a.tensor.bytes.size());
-  if (!out.bytes.empty()) std::memcpy(out.bytes.data(), a.tensor.bytes.data(), out.bytes.size());
-  return out;
+Array from_named(cs::NamedArray&& a) {
+  return {std::move(a.name), DType(a.tensor.type.dtype), std::move(a.tensor.type.shape),
+          Bytes::take(std::move(a.tensor.bytes))};
 }
 
 std::vector<Array> read_npz(const std::string& path) {
   cs::Diag diag;
-  const auto arrays = cs::read_npz(path, diag);
+  auto arrays = cs::read_npz(path, diag);
   if (!arrays) refuse(diag);
   std::vector<Array> out;
-  for (const cs::NamedArray& a : *arrays) out.push_back(from_named(a));
+  for (cs::NamedArray& a : *arrays) out.push_back(from_named(std::move(a)));
   return out;
 }
 

@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "wafersmith/bytes.h"
+
 namespace wafersmith {
 
 // f16 and bf16 are stored as their 16 bits, boolean as one byte 0 or 1.
@@ -50,7 +52,7 @@ struct Array {
   std::string name;  // of the input, output or exported variable
   DType dtype = DType::f32;
   std::vector<int64_t> shape;
-  std::vector<std::byte> bytes;  // elements() * bytes_of(dtype) of them
+  Bytes bytes;  // elements() * bytes_of(dtype) of them
 
   int64_t elements() const {
     int64_t n = 1;

@@ -2,18 +2,35 @@
 #include "wafersmith/compile.h"
 
 #include "runtime/machine/machine.h"
+#include "runtime/support/cancel.h"
 #include "tools/api/api.h"
+#include "tools/api/vendor_files.h"
 #include "wafersmith/internal.h"
 
 namespace wafersmith {
 namespace {
 
-Program compile(const cs::api::CompileOptions& options, std::vector<Message>* warnings) {
+std::optional<cs::api::Compiled> compiled_of(const cs::api::CompileOptions& options, const std::atomic<bool>* interrupted,
+                                             cs::Diag& diag) {
+  const cs::cancel::Scope scope(interrupted);
+  try {
+    return cs::api::compile(options, diag);
+  } catch (const cs::cancel::Cancelled&) {
+    throw Interrupted(options.input + ": interrupted while compiling");
+  }
+}
+
+Program compile(const cs::api::CompileOptions& options, const std::atomic<bool>* interrupted,
+                std::vector<Message>* warnings) {
   cs::Diag diag;
-  auto compiled = cs::api::compile(options, diag);
+  auto compiled = compiled_of(options, interrupted, diag);
   if (!compiled || !compiled->program) refuse(diag);
   if (warnings != nullptr) *warnings = messages_of(diag);
   auto data = std::make_shared<Program::Data>();
+  data->compile_report = cs::api::compile_report(*compiled);
+  if (!compiled->program->host)
+    data->more_files = {{"out.json", cs::api::out_json(*compiled)},
+                        {"bin/out_rpc.json", cs::api::out_rpc_json(*compiled->program)}};
   data->program = std::move(*compiled->program);
   data->weights = compiled->weights.bytes();
   data->manifest = std::move(compiled->manifest);
@@ -50,7 +67,7 @@ Program compile_model(const std::string& path, const ModelOptions& given, std::v
   o.dims = given.dims;
   o.threads = given.threads;
   o.baselines = false;
-  return compile(o, warnings);
+  return compile(o, given.interrupted, warnings);
 }
 
 Program compile_layout(const std::string& path, const LayoutOptions& given, std::vector<Message>* warnings) {
@@ -68,7 +85,7 @@ Program compile_layout(const std::string& path, const LayoutOptions& given, std:
   o.host_file = given.host_file;
   o.threads = given.threads;
   o.baselines = false;
-  return compile(o, warnings);
+  return compile(o, given.interrupted, warnings);
 }
 
 std::vector<std::string> machines() { return cs::machine_names(); }

@@ -6,6 +6,7 @@
 // The options are those of cs-compile, whose manual page explains them. All functions throw Error.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -27,6 +28,7 @@ struct ModelOptions {
   int copies = 1;                           // of the network, side by side
   std::vector<std::pair<std::string, int64_t>> dims;  // values of symbolic dimensions
   int threads = 1;
+  const std::atomic<bool>* interrupted = nullptr;  // Interrupted is thrown soon after it has become true
 };
 
 // How a CSL layout is compiled.
@@ -39,6 +41,7 @@ struct LayoutOptions {
   int offset_x = -1, offset_y = -1;         // of the rectangle; -1: the machine's margins if <memcpy> is used
   std::string host_file;                    // host.yaml, for layouts that cs-compile --emit csl wrote
   int threads = 1;
+  const std::atomic<bool>* interrupted = nullptr;  // as above
 };
 
 // `warnings`, if given, gets what the compiler says beside the result.

@@ -27,6 +27,12 @@ class Error : public std::runtime_error {
   std::vector<Message> messages_;
 };
 
+// Whoever called asked for the end (`interrupted` of the options): nothing is wrong, and there is no result.
+class Interrupted : public Error {
+ public:
+  using Error::Error;
+};
+
 // The simulated program failed: "deadlock", "out-of-bounds", "leftover-wavelets", "timeout", …
 class SimulationError : public Error {
  public:

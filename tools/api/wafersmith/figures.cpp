@@ -5,6 +5,11 @@
 
 namespace wafersmith {
 
+LaunchInfo launch_of(const cs::LaunchSpan& l) {
+  return {l.function,  l.begin, l.end,        l.pes,        l.issued,    l.last_begin,        l.first_end,
+          l.ended,     l.last_pe.x, l.last_pe.y, l.pe_cycles, l.begin != cs::kNever, l.done()};
+}
+
 Statistics figures_of(const cs::sim::RunReport& report) {
   Statistics out;
   out.cycles = report.cycles;
@@ -20,7 +25,7 @@ Statistics figures_of(const cs::sim::RunReport& report) {
     out.kernels.push_back({k.row.name, k.row.op, std::string(cs::origin_name(k.row.origin)), k.time.busy,
                            k.time.total() - k.time.busy - k.time.idle, k.time.idle, k.flops});
   for (const cs::LaunchSpan& l : report.launches)
-    if (l.done()) out.launches.push_back({l.function, l.begin, l.end, l.pes});
+    if (l.done()) out.launches.push_back(launch_of(l));
   out.json = cs::sim::stats_json(report);
   return out;
 }

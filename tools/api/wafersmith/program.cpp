@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "runtime/host/exports.h"
+#include "runtime/program/folder.h"
 #include "runtime/support/files.h"
 #include "wafersmith/internal.h"
 
@@ -25,6 +26,8 @@ Program Program::load(const std::string& folder) {
   auto data = std::make_shared<Data>();
   data->program = std::move(loaded->program);
   data->weights = std::move(loaded->weights);
+  cs::Diag none;
+  data->compile_report = cs::read_file(folder + "/compile_report.json", none).value_or("");
   return Program(std::move(data));
 }
 
@@ -32,8 +35,15 @@ void Program::save(const std::string& folder) const {
   cs::Diag diag;
   cs::Manifest manifest = data_->manifest;
   if (manifest.tool_version.empty()) manifest.tool_version = cs::version();
-  if (!cs::write_program(folder, data_->program, data_->weights, manifest, diag)) refuse(diag);
+  if (!cs::may_replace_program(folder, diag)) refuse(diag);
+  cs::FolderWriter out(folder, diag);
+  bool ok = cs::write_program_files(out, "", data_->program, data_->weights, manifest);
+  for (const auto& [name, text] : data_->more_files) ok = ok && out.write(name, text);
+  if (!data_->compile_report.empty()) ok = ok && out.write("compile_report.json", data_->compile_report);
+  if (!ok || !out.commit()) refuse(diag);
 }
+
+const std::string& Program::compile_report() const { return data_->compile_report; }
 
 const std::string& Program::name() const { return data_->program.name; }
 const std::string& Program::machine() const { return data_->program.machine; }

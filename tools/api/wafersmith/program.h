@@ -59,6 +59,9 @@ class Program {
   std::vector<TensorInfo> inputs() const;
   std::vector<TensorInfo> outputs() const;
   std::vector<KernelInfo> kernels() const;
+  // compile_report.json: passes with their times, kernels, placement, estimates; "" if the folder that the
+  // program was loaded from has none.
+  const std::string& compile_report() const;
   std::vector<VariableInfo> variables() const;
   std::vector<FunctionInfo> functions() const;
 

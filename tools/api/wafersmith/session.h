@@ -8,7 +8,8 @@
 //
 // A session simulates in the thread that calls it, with `threads` workers; values and cycles do not depend on
 // their number. Sessions are independent of each other, and one session is for one thread at a time. A wrong
-// call throws Error, a failure of the simulated program SimulationError.
+// call throws Error, a failure of the simulated program SimulationError, an interrupt Interrupted. Arrays that
+// borrow their bytes (bytes.h) are read in place; what comes back has memory of its own.
 #pragma once
 
 #include <atomic>
@@ -38,6 +39,17 @@ struct SessionOptions {
   std::function<void(uint64_t cycle, int x, int y, const std::string& line)> print;
 };
 
+// How Session::run() runs a model.
+struct RunOptions {
+  int samples = 0;  // 0: as many as the inputs hold; more: from the start again when they are used up
+  // Statistics have the cycles of each kernel: one sample (in each copy of the network) is run by itself too.
+  bool kernel_cycles = false;
+  // Programs that train: what states begin with instead of the program's own values, and how many steps made
+  // them. An input then has a slice for each step, [steps, ...].
+  std::vector<Array> states;
+  int64_t steps_before = 0;
+};
+
 struct RunResult {             // of a model
   std::vector<Array> outputs;  // samples along their sample dimension
   int samples = 0;
@@ -46,13 +58,21 @@ struct RunResult {             // of a model
   std::optional<double>
       interval_cycles;               // between samples, in the steady state; nothing with too few of them
   std::vector<uint64_t> sample_end;  // last output of each sample, cycle
+  std::vector<Array> states;         // of programs that train: after the last step, by name
 };
 
 // One launch of an exported function.
 struct LaunchInfo {
   std::string function;
   uint64_t begin = 0, end = 0;  // cycles: first instruction on any PE, last PE that is through with it
-  int64_t pes = 0;
+  int64_t pes = 0;          // that have the function
+  uint64_t issued = 0;      // the call is at the PEs
+  uint64_t last_begin = 0;  // first instruction on the last PE
+  uint64_t first_end = 0;   // the first PE is through with it
+  int64_t pes_ended = 0;    // that are through with it
+  int last_x = 0, last_y = 0;  // the PE that ended last, fabric coordinates
+  uint64_t pe_cycles = 0;      // over PEs: from its first instruction to its end
+  bool begun = true, done = true;  // on a PE, on all of them; cycles of what has not happened mean nothing
 };
 
 struct KernelFigures {  // PE cycles; busy + stalled + idle = cycles of the run * PEs of the kernel
@@ -83,13 +103,14 @@ class Session {
   // Runs samples through the network, pipelined: as many as the inputs hold, or so many, from the start again
   // when they are used up. One run per session: a network begins at cycle 0.
   RunResult run(const std::vector<Array>& inputs, int samples = 0);
+  RunResult run(const std::vector<Array>& inputs, const RunOptions&);
 
   // ---- CSL programs
   // Commands are queued as the vendor's runtime does it: each starts when the one before is complete.
   // `values` are [height, width, n] over `rect`, which is in coordinates of the program's rectangle; without
-  // it all PEs that have the variable. 16- and 32-bit elements.
+  // it all PEs that have the variable. 16- and 32-bit elements; 0 of them: all that a PE has.
   void copy_to(const std::string& variable, const Array& values, std::optional<Rectangle> rect = {});
-  Array copy_from(const std::string& variable, std::optional<Rectangle> rect = {});
+  Array copy_from(const std::string& variable, std::optional<Rectangle> rect = {}, uint32_t elements = 0);
   using Argument = std::variant<int32_t, uint32_t, float>;
   // Starts the function on all PEs; wait(), copies and later launches wait for its end.
   void launch(const std::string& function, const std::vector<Argument>& arguments = {});
@@ -99,6 +120,7 @@ class Session {
   Array read(const std::string& variable) const;
 
   uint64_t cycle() const;  // everything before it has happened
+  std::vector<LaunchInfo> launches() const;  // every one so far, in order
   Statistics statistics() const;
 
  private:

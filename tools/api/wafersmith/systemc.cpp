@@ -218,7 +218,7 @@ const sc_core::sc_event& Wafer::launches_done() const { return state_->wafer->la
 Array Wafer::read(const std::string& variable) const {
   const auto array = cs::read_export(state_->device, variable);
   if (!array) throw Error(variable + ": no exported variable of this name");
-  return from_named(*array);
+  return from_named(std::move(*array));
 }
 
 sc_core::sc_time Wafer::cycle_time() const { return state_->wafer->clock().period(); }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "wafersmith/array.h"
+#include "wafersmith/bytes.h"
 #include "wafersmith/compile.h"
 #include "wafersmith/error.h"
 #include "wafersmith/program.h"

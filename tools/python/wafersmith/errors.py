@@ -26,7 +26,18 @@ class GraphChanged(WafersmithError):
 
 
 class CompileError(WafersmithError):
-  """The compiler refused a graph."""
+  """The compiler refused a graph, a model or a layout.
+
+  `messages` are what it said, each with kind, file, line, column, text and help; `file` and `line` those of the first error
+  that has a place, else "" and 0.
+  """
+
+  def __init__(self, message, where=None, messages=()):
+    super().__init__(message, where)
+    self.messages = list(messages)
+    errors = [m for m in self.messages if m["kind"] == "error"]
+    placed = next((m for m in errors if m["line"] > 0), errors[0] if errors else {"file": "", "line": 0})
+    self.file, self.line = placed["file"], placed["line"]
 
 
 class OperatorError(CompileError):
@@ -34,11 +45,15 @@ class OperatorError(CompileError):
 
 
 class SimulationError(WafersmithError):
-  """The simulated program failed; `fault` is its name, such as "deadlock" or "out-of-bounds"."""
+  """The simulated program failed, or cannot be run so.
 
-  def __init__(self, message, fault=""):
+  `fault` is its name, such as "deadlock" or "out-of-bounds", and `cycle` when it was; "" and 0 for what is wrong with inputs
+  or a call, of which `messages` says more.
+  """
+
+  def __init__(self, message, fault="", cycle=0, messages=()):
     super().__init__(message)
-    self.fault = fault
+    self.fault, self.cycle, self.messages = fault, cycle, list(messages)
 
 
 class ReloadError(WafersmithError):

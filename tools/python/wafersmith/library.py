@@ -11,116 +11,193 @@
       session.launch("run")
       y = session.copy_from("y")
 
-A simulation is a process of its own: Python goes on meanwhile in other threads, Ctrl-C ends it, and any number of them may live
-beside each other.
+Compiler and simulator work in this process, without Python's lock: other threads go on meanwhile, with sessions of their own
+too. Ctrl-C ends a compilation or a run (KeyboardInterrupt). Arrays in C order are read where they lie, results own the memory
+that the simulator filled. What only the tools can do, `report=True` and `options`, is done by them, in processes.
 """
 from __future__ import annotations
 
 import json
 import os
 import shutil
-import subprocess
 import tempfile
 import weakref
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wafersmith import tools
-from wafersmith.errors import CompileError, SimulationError
-from wafersmith.execution import write_npz
+from wafersmith import processes
+from wafersmith.errors import CompileError
+
+if TYPE_CHECKING:   # built for one version of Python; the rest of the package needs none
+  from wafersmith import embedded
 
 
 def compile_model(model: str | os.PathLike[str], machine: str = "wse2", *, fabric: tuple[int, int] | None = None,
                   policy: str = "default", host_ops: str = "warn", resident: bool = False,
                   dims: Mapping[str, int] | None = None, settings: Mapping[str, Any] | None = None,
-                  folder: str | os.PathLike[str] | None = None, options: Sequence[str] = ()) -> Program:
+                  folder: str | os.PathLike[str] | None = None, baselines: bool = False, threads: int = 1,
+                  options: Sequence[str] = ()) -> Program:
   """An ONNX file or a YAML configuration becomes a Program.
 
   `fabric` is (width, height) in PEs, that of the machine by default; `settings` changes values of machine and model
-  ({"machine.core.memory_bytes": 65536}); `options` are more options of cs-compile, as it takes them. The program lies in
-  `folder`, or in a temporary one that goes with the object.
+  ({"machine.core.memory_bytes": 65536}); `dims` gives symbolic dimensions their sizes, all but the first one, along which
+  samples lie. The program is written to `folder`, if given. With `baselines` there are kernels by hand beside the generated
+  ones, and other ways to compile, for a report to compare with; these and `options`, more options of cs-compile as it takes
+  them, are cs-compile's part.
   """
-  command = [os.fspath(model), "-m", machine, "--autogen-policy", policy, "--host-ops", host_ops]
+  given = _settings(settings)
+  if not options and not baselines:
+    from wafersmith import embedded
+    made = embedded.compile_model(os.fspath(model), os.fspath(machine), given, tuple(fabric or (0, 0)), policy, host_ops,
+                                  resident, list((dims or {}).items()), threads)
+    return Program._made(made, folder)
+  command = [os.fspath(model), "-m", machine, "--autogen-policy", policy, "--host-ops", host_ops, "--threads", str(threads)]
   command += ["--fabric", f"{fabric[0]}x{fabric[1]}"] if fabric else []
   command += ["--operands", "resident"] if resident else []
   for name, size in (dims or {}).items():
     command += ["--dim", f"{name}={size}"]
-  return _compile(command, settings, folder, options)
+  return _by_tool(command + ([] if baselines else ["--no-baselines", "--no-advice"]), given, folder, options)
 
 
 def compile_layout(layout: str | os.PathLike[str], machine: str = "wse2", *, params: Mapping[str, Any] | None = None,
                    fabric: tuple[int, int] | None = None, offsets: tuple[int, int] | None = None,
                    import_path: str | os.PathLike[str] | None = None, settings: Mapping[str, Any] | None = None,
-                   folder: str | os.PathLike[str] | None = None, options: Sequence[str] = ()) -> Program:
+                   folder: str | os.PathLike[str] | None = None, threads: int = 1, options: Sequence[str] = ()) -> Program:
   """A CSL layout with its PE files becomes a Program; arguments as for compile_model."""
-  command = [os.fspath(layout), "-m", machine]
-  if params:
-    command.append("--params=" + ",".join(f"{name}:{_csl(value)}" for name, value in params.items()))
+  given = _settings(settings)
+  texts = [(name, _csl(value)) for name, value in (params or {}).items()]
+  if not options:
+    from wafersmith import embedded
+    made = embedded.compile_layout(os.fspath(layout), os.fspath(machine), given, texts,
+                                   [os.fspath(import_path)] if import_path else [], tuple(fabric or (0, 0)),
+                                   tuple(offsets or (-1, -1)), threads)
+    return Program._made(made, folder)
+  command = [os.fspath(layout), "-m", machine, "--threads", str(threads)]
+  if texts:
+    command.append("--params=" + ",".join(f"{name}:{text}" for name, text in texts))
   command += ["--fabric-dims", f"{fabric[0]},{fabric[1]}"] if fabric else []
   command += ["--fabric-offsets", f"{offsets[0]},{offsets[1]}"] if offsets else []
   command += ["--import-path", os.fspath(import_path)] if import_path else []
-  return _compile(command, settings, folder, options)
+  return _by_tool(command, given, folder, options)
 
 
 class Program:
-  """A compiled program in a folder; `Program(folder)` takes one that cs-compile has made."""
+  """A compiled program. `Program(folder)` takes one that cs-compile or save() has written."""
 
   def __init__(self, folder: str | os.PathLike[str], messages: str = ""):
-    self.folder = os.path.abspath(os.fspath(folder))
+    from wafersmith import embedded
+    self._take(embedded.load(os.fspath(folder)), os.path.abspath(os.fspath(folder)), messages)
+
+  @classmethod
+  def _made(cls, made: embedded.Compiled, folder: str | os.PathLike[str] | None) -> Program:
+    program = cls.__new__(cls)
+    program._take(made.program, None, "\n".join(_line(message) for message in made.messages))
+    if folder is not None:
+      program.save(folder)
+      program._folder = os.path.abspath(os.fspath(folder))
+    return program
+
+  def _take(self, native: embedded.Program, folder: str | None, messages: str) -> None:
+    self._native, self._folder = native, folder
     self.messages = messages   # what the compiler said: warnings and notes
-    try:
-      with open(os.path.join(self.folder, "manifest.json"), encoding="utf-8") as file:
-        manifest = json.load(file)
-      with open(os.path.join(self.folder, "compile_report.json"), encoding="utf-8") as file:
-        self.compile_report: dict[str, Any] = json.load(file)
-    except (OSError, ValueError) as error:
-      raise CompileError(f"{self.folder} is no program of cs-compile: {error}") from None
-    self.name: str = manifest["name"]
-    self.machine: str = manifest["machine"]
+    self.name: str = native.name
+    self.machine: str = native.machine
+    self._report: dict[str, Any] | None = None
+
+  def save(self, folder: str | os.PathLike[str]) -> None:
+    """As cs-compile writes it: for cs-sim, for Program(folder)."""
+    self._native.save(os.fspath(folder))
+
+  @property
+  def folder(self) -> str:
+    """Where it lies; one that was compiled without a folder is written to one that goes with the object."""
+    if self._folder is None:
+      own = tempfile.mkdtemp(prefix="wafersmith-")
+      weakref.finalize(self, shutil.rmtree, own, ignore_errors=True)
+      folder = os.path.join(own, "program.csp")
+      self.save(folder)
+      self._folder = folder
+    return self._folder
+
+  @property
+  def compile_report(self) -> dict[str, Any]:
+    """compile_report.json: passes, kernels, placement, estimates."""
+    if self._report is None:
+      if not self._native.compile_report:
+        raise CompileError(f"{self._folder} has no compile_report.json")
+      self._report = json.loads(self._native.compile_report)
+    return self._report
 
   @property
   def kernels(self) -> list[dict[str, Any]]:
     """Of a model: name, op, origin, rectangle, bound and estimate of each kernel."""
     return self.compile_report.get("kernels", [])
 
-  def run(self, inputs: Mapping[str, np.ndarray] | None = None, *, report: bool = False, threads: int = 1,
-          options: Sequence[str] = ()) -> Result:
-    """A model on its inputs, samples along their sample dimension, pipelined; `options` are more options of cs-sim."""
-    with tempfile.TemporaryDirectory(prefix="wafersmith-") as work:
-      command = [self.folder, "--json", "--quiet", "--threads", str(threads), *options]
-      outputs = os.path.join(work, "outputs.npz")
-      command += ["--outputs", outputs]
-      if inputs:
-        given = os.path.join(work, "inputs.npz")
-        write_npz(given, inputs)
-        command += ["--inputs", given]
-      if report:
-        command += ["--report", os.path.join(work, "report")]
-      statistics = _simulate(command)
-      page = None
-      if report:
-        with open(os.path.join(work, "report", "report.html"), encoding="utf-8") as file:
-          page = Report(file.read())
-      with np.load(outputs) as found:
-        return Result({name: found[name] for name in found.files}, statistics, page)
+  @property
+  def inputs(self) -> list[dict[str, Any]]:
+    """Of a model: name, type, shape of one sample, and sample_dim, along which samples lie (-1: none, -2: in front of the
+    shape)."""
+    return self._native.inputs
 
-  def session(self, *, threads: int = 1, options: Sequence[str] = ()) -> Session:
-    """A CSL program on a wafer of its own, driven by copies and launches."""
-    return Session(self, threads, options)
+  @property
+  def outputs(self) -> list[dict[str, Any]]:
+    return self._native.outputs
+
+  def run(self, inputs: Mapping[str, Any] | None = None, *, samples: int = 0, report: bool = False, threads: int = 1,
+          kernel_cycles: bool = True, max_cycles: int = 0, max_seconds: float = 0, allow: Sequence[str] = (),
+          states: Mapping[str, Any] | None = None, steps_before: int = 0, options: Sequence[str] = ()) -> Result:
+    """A model on its inputs, samples along their sample dimension, pipelined.
+
+    `samples`: more or fewer than the inputs hold, which begin anew when they are used up. `kernel_cycles`: a sample is run by
+    itself too, for the cycles of each kernel in the statistics. `max_cycles` and `max_seconds` end a run as the fault
+    "timeout"; faults in `allow` are counted and end nothing. A program that trains takes one slice of each input in each step,
+    begins with `states` (those of another result, which `steps_before` steps have made) and leaves `result.states`.
+    cs-sim does it, in a process, with `report` and with `options`, more of its options; it draws inputs if none are given.
+    """
+    if not report and not options and (inputs or not self._native.inputs):
+      from wafersmith import embedded
+      wafer = embedded.Wafer(self._native, threads, max_cycles, max_seconds, list(allow))
+      ran = wafer.run(_arrays(inputs), samples, kernel_cycles, _arrays(states), steps_before)
+      return Result(ran["outputs"], ran["statistics"], None, ran["states"])
+    if states:
+      raise ValueError("a run by cs-sim (report=True, options) takes states from a file: options=['--state-in', FILE]")
+    command = ["--threads", str(threads)]
+    command += ["--iterations", str(samples)] if samples else []
+    command += ["--max-cycles", str(max_cycles)] if max_cycles else []
+    command += ["--max-seconds", str(max_seconds)] if max_seconds else []
+    for fault in allow:
+      command += ["--allow", fault]
+    outputs, statistics, page = processes.run_model(self.folder, inputs, [*command, *options], report)
+    return Result(outputs, statistics, Report(page) if page is not None else None)
+
+  def session(self, *, threads: int = 1, max_cycles: int = 0, max_seconds: float = 0, allow: Sequence[str] = (),
+              options: Sequence[str] = ()) -> Session:
+    """A CSL program on a wafer of its own, driven by copies and launches; `options` of cs-sim make it a process."""
+    return Session(self, threads, options, max_cycles=max_cycles, max_seconds=max_seconds, allow=allow)
 
   def _repr_html_(self) -> str:
-    return f"<b>{escape(self.name)}</b> for {escape(self.machine)}, {len(self.kernels)} kernels<br>{escape(self.folder)}"
+    kernels = len(json.loads(self._native.compile_report or "{}").get("kernels", []))
+    return f"<b>{escape(self.name)}</b> for {escape(self.machine)}, {kernels} kernels<br>{escape(self._folder or '')}"
 
 
 class Result:
   """What a run left: arrays by name, and the figures of stats.json."""
 
-  def __init__(self, outputs: dict[str, np.ndarray], statistics: dict[str, Any], report: Report | None):
-    self.outputs, self.statistics, self.report = outputs, statistics, report
+  def __init__(self, outputs: dict[str, np.ndarray], statistics: dict[str, Any] | str, report: Report | None,
+               states: dict[str, np.ndarray] | None = None):
+    self.outputs, self.report = outputs, report
+    self.states = states or {}   # of a program that trains, after the last step
+    self._statistics = statistics
+
+  @property
+  def statistics(self) -> dict[str, Any]:
+    if isinstance(self._statistics, str):
+      self._statistics = json.loads(self._statistics)
+    return self._statistics
 
   @property
   def cycles(self) -> int:
@@ -152,13 +229,25 @@ class Report:
 
 
 class Session:
-  """A CSL program on the simulator. Commands begin in order, each when the one before is complete."""
+  """A CSL program on the simulator. Commands begin in order, each when the one before is complete.
 
-  def __init__(self, program: Program, threads: int = 1, options: Sequence[str] = ()):
-    from wafersmith.native import Simulation   # built for one version of Python; the rest needs none
+  A session is for one thread at a time; sessions beside each other know nothing of each other.
+  """
+
+  def __init__(self, program: Program, threads: int = 1, options: Sequence[str] = (), *, max_cycles: int = 0,
+               max_seconds: float = 0, allow: Sequence[str] = ()):
     self.program = program
-    self._sim = Simulation(program.folder, tools.find("cs-sim"), ["--quiet", "--threads", str(threads), *options])
-    self._exports = {export["name"]: export for export in self._sim.describe()["exports"]}
+    self._wafer: Any
+    if options:
+      limits = ["--max-cycles", str(max_cycles)] if max_cycles else []
+      limits += ["--max-seconds", str(max_seconds)] if max_seconds else []
+      for fault in allow:
+        limits += ["--allow", fault]
+      self._wafer = processes.ServedWafer(program.folder, ["--threads", str(threads), *limits, *options])
+    else:
+      from wafersmith import embedded
+      self._wafer = embedded.Wafer(program._native, threads, max_cycles, max_seconds, list(allow))
+    self._exports = {export["name"]: export for export in program._native.exports}
 
   def __enter__(self) -> Session:
     return self
@@ -168,18 +257,23 @@ class Session:
     self.close()
 
   def close(self) -> None:
-    self._sim.close()
+    self._wafer.close()
 
   @property
   def cycle(self) -> int:
     """Everything before it has happened."""
-    return self._sim.now()
+    return self._wafer.cycle()
 
   @property
   def launches(self) -> list[dict[str, Any]]:
-    return list(self._sim.launches())
+    return list(self._wafer.launches())
 
-  def copy_to(self, variable: str, values: np.ndarray, at: tuple[int, int] = (0, 0)) -> None:
+  @property
+  def statistics(self) -> dict[str, Any]:
+    """Of everything so far, as stats.json has it; not of a session with options, whose cs-sim keeps them."""
+    return json.loads(self._wafer.statistics())
+
+  def copy_to(self, variable: str, values: Any, at: tuple[int, int] = (0, 0)) -> None:
     """`values` is [height, width, n]: n elements for each PE of the rectangle whose first PE is `at`."""
     export = self._export(variable, function=False)
     values = np.asarray(values)
@@ -187,22 +281,14 @@ class Session:
       raise ValueError(f"{variable}: [height, width, elements per PE] is needed, got an array of shape {values.shape}")
     if values.dtype != _dtype(export):
       raise ValueError(f"{variable}: elements of {_dtype(export)} are needed ({export['type']}), got {values.dtype}")
-    height, width, count = values.shape
-    words = np.ascontiguousarray(values).reshape(-1).view(f"u{values.dtype.itemsize}").astype(np.uint32, copy=False)
-    self._sim.wait(self._sim.begin_copy_to(variable, (*at, width, height), count, words, True, "all", (1, 1)))
+    height, width, _ = values.shape
+    self._wafer.copy_to(variable, _plain(values), (*at, width, height))
 
   def copy_from(self, variable: str, rect: tuple[int, int, int, int] | None = None,
                 elements: int | None = None) -> np.ndarray:
     """[height, width, n] of a rectangle (x, y, width, height), by default of all PEs that have the variable."""
     export = self._export(variable, function=False)
-    rect = rect or export["rect"]
-    count = elements or export["elements"]
-    ticket = self._sim.begin_copy_from(variable, rect, count, True)
-    self._sim.wait(ticket)
-    words, dtype = self._sim.take(ticket), _dtype(export)
-    if dtype.itemsize == 2:
-      words = words.astype(np.uint16)
-    return words.view(dtype).reshape(rect[3], rect[2], count)
+    return self._wafer.copy_from(variable, tuple(rect or export["rect"]), elements or export["elements"])
 
   def launch(self, function: str, *arguments: float | np.generic) -> None:
     """Starts an exported function on all PEs and waits for its end. Numbers become what the parameters are."""
@@ -210,9 +296,9 @@ class Session:
     types = export["parameters"]
     if len(arguments) != len(types):
       raise TypeError(f"{function} takes {len(types)} arguments ({', '.join(types) or 'none'}), got {len(arguments)}")
-    words = [int(np.array(value, _NUMPY[kind]).view(f"u{np.dtype(_NUMPY[kind]).itemsize}"))
-             for value, kind in zip(arguments, types)]
-    self._sim.wait(self._sim.begin_launch(function, words))
+    numpy = [processes.NUMPY[kind] for kind in types]
+    self._wafer.launch(function, [int(np.array(value, kind).view(f"u{np.dtype(kind).itemsize}"))
+                                  for value, kind in zip(arguments, numpy)])
 
   def _export(self, name: str, function: bool) -> dict[str, Any]:
     export = self._exports.get(name)
@@ -223,47 +309,48 @@ class Session:
     return export
 
 
-_NUMPY = {"i16": np.int16, "u16": np.uint16, "i32": np.int32, "u32": np.uint32, "f16": np.float16, "f32": np.float32,
-          "bf16": np.uint16, "i8": np.int8, "u8": np.uint8, "bool": np.bool_}
-
-
 def _dtype(export: dict[str, Any]) -> np.dtype:
-  return np.dtype(_NUMPY[export["type"]])
+  return np.dtype(processes.NUMPY[export["type"]])
+
+
+def _plain(values: Any) -> np.ndarray:
+  """In C order and this computer's byte order: itself, if it is that already."""
+  array = np.asarray(values, order="C")
+  return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+
+
+def _arrays(given: Mapping[str, Any] | None) -> dict[str, np.ndarray]:
+  return {name: _plain(values) for name, values in (given or {}).items()}
 
 
 def _csl(value: Any) -> str:
   return str(value).lower() if isinstance(value, (bool, np.bool_)) else str(value)
 
 
-def _compile(command: list[str], settings: Mapping[str, Any] | None, folder: str | os.PathLike[str] | None,
-             options: Iterable[str]) -> Program:
+def _settings(settings: Mapping[str, Any] | None) -> list[str]:
+  return [f"{key}={_csl(value)}" for key, value in (settings or {}).items()]
+
+
+def _line(message: dict[str, Any]) -> str:
+  place = message["file"] + (f":{message['line']}:{message['column']}" if message["line"] else "")
+  text = f"{place}: {message['kind']}: {message['text']}"
+  return text + (f"\n  help: {message['help']}" if message["help"] else "")
+
+
+def _by_tool(command: list[str], settings: list[str], folder: str | os.PathLike[str] | None,
+             options: Sequence[str]) -> Program:
   own = None
   if folder is None:
     own = tempfile.mkdtemp(prefix="wafersmith-")
     folder = os.path.join(own, "program.csp")
-  for key, value in (settings or {}).items():
-    command += ["--set", f"{key}={_csl(value)}"]
-  result = subprocess.run([tools.find("cs-compile"), *command, "-o", os.fspath(folder), "--json", *options],
-                          capture_output=True, text=True, check=False)
-  if result.returncode != 0:
+  for setting in settings:
+    command += ["--set", setting]
+  try:
+    program = Program(folder, processes.compile_to(os.fspath(folder), [*command, *options]))
+  except BaseException:
     if own:
       shutil.rmtree(own, ignore_errors=True)
-    raise CompileError(result.stderr.rstrip() or f"cs-compile failed ({result.returncode})")
-  program = Program(folder, result.stderr)
+    raise
   if own:
     weakref.finalize(program, shutil.rmtree, own, ignore_errors=True)
   return program
-
-
-def _simulate(command: list[str]) -> dict[str, Any]:
-  """Ctrl-C reaches the simulator, which stops, as well as Python."""
-  result = subprocess.run([tools.find("cs-sim"), *command], capture_output=True, text=True, check=False)
-  try:
-    found = json.loads(result.stdout)
-  except ValueError:
-    found = {}
-  if result.returncode == 130:
-    raise KeyboardInterrupt
-  if result.returncode != 0:
-    raise SimulationError(result.stderr.rstrip() or f"cs-sim failed ({result.returncode})", found.get("fault", ""))
-  return found
