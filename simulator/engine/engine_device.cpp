@@ -10,6 +10,8 @@ namespace cs::sim {
 namespace {
 
 constexpr Cycle kStretch = 1 << 14;  // some milliseconds of a busy wafer: an interrupt is seen soon
+// How far cores run ahead of that: a loop without wavelets would else be simulated to its end before anybody looks.
+constexpr Cycle kAhead = 4 * kStretch;
 
 }  // namespace
 
@@ -32,7 +34,8 @@ void EngineDevice::advance(const Advance& request) {
     // With every_cycle a cycle with events alone, dead time before it in one go.
     const bool single = request.every_cycle && event != kNever;
     const Cycle to = single ? (event > now ? event : now + 1) : now + kStretch;
-    engine_.step(std::min(end, to), request.target != kNever, request.every_cycle ? now : end);
+    const Cycle ahead = end - now > kAhead ? now + kAhead : end;
+    engine_.step(std::min(end, to), request.target != kNever, request.every_cycle ? now : ahead);
   }
 }
 

@@ -1,8 +1,11 @@
 // The engine as a device of this process, and the host's side of it.
 #include "wafersmith/session.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <bit>
+#include <chrono>
 #include <cstring>
 
 #include "runtime/host/copy_run.h"
@@ -183,10 +186,17 @@ RunResult Session::run(const std::vector<Array>& inputs, const RunOptions& optio
   if (!s.model) throw Error("run() is for models; this program is CSL: copy_to(), launch(), copy_from()");
   if (s.ran) throw Error("a network begins at cycle 0: make another Session to run it again");
   cs::Diag diag;
+  const auto start = std::chrono::steady_clock::now();
   auto ran = s.run_on(s.device, inputs, options, options.samples, diag);
   if (!ran) refuse(diag);
   s.ran = std::move(ran);
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   s.collect(s.device, *s.ran, s.report);
+  s.report.simulator.wall_s = seconds;
+  s.report.simulator.threads = s.options.threads;
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  s.report.simulator.peak_rss_mb = double(usage.ru_maxrss) / 1024;
   if (s.ran->status.reason != cs::StopReason::condition && !s.allows(s.ran->status.fault)) fail(s.ran->status);
   s.judge_leftovers();
   if (options.kernel_cycles && s.report.iterations > s.report.copies)
