@@ -18,6 +18,7 @@ cp -r "$source/tests/sim" "$work/desk"
 cd "$work/desk"
 run() { env -i "PATH=$work/env/bin:/usr/bin:/bin" "HOME=$work" "$@"; }
 run cs-compile --version
-run python "$source/tests/e2e/wheel_use.py" "$source/models/mnist_mlp"
+run python "$source/tests/e2e/wheel_use.py"
+run python "$source/tests/e2e/python_library/use.py" "$source"
 run python -m pip uninstall -q -y wafersmith
 if run python -c 'import wafersmith' 2>/dev/null; then echo "uninstalling leaves the package" >&2; exit 1; fi

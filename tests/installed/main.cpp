@@ -65,6 +65,24 @@ void kernel(const std::string& layout) {
   expect(sums_found == 1, "one PE has the sums");
 }
 
+// Memory of others is read where it lies, and results keep the memory that they were made in.
+void bytes() {
+  std::vector<float> values{1, 2, 3};
+  const float* there = values.data();
+  const wafersmith::Bytes borrowed = wafersmith::Bytes::borrow(there, 12);
+  wafersmith::Bytes other = borrowed;
+  expect(static_cast<const void*>(borrowed.data()) == there && other.borrowed() && other == borrowed, "borrowed");
+  other[0] = std::byte{1};  // a copy of its own from here on
+  expect(!other.borrowed() && values[0] == 1 && !(other == borrowed), "written");
+  wafersmith::Bytes taken = wafersmith::Bytes::take(std::move(values));
+  const wafersmith::Bytes moved = std::move(taken);
+  expect(static_cast<const void*>(moved.data()) == there && moved.size() == 12 && taken.empty(), "taken over");
+  const wafersmith::Bytes copy = moved;
+  expect(copy.data() != moved.data() && copy == moved, "copied");
+  other.resize(16);
+  expect(other.size() == 16 && other[15] == std::byte{0}, "longer");
+}
+
 void errors() {
   try {
     wafersmith::compile_model("missing.onnx");
@@ -82,6 +100,7 @@ int main(int argc, char** argv) {
   try {
     network(argv[1], argv[2], argv[3]);
     kernel(argv[4]);
+    bytes();
     errors();
   } catch (const std::exception& e) {
     std::cerr << e.what() << "\n";

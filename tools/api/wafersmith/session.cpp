@@ -17,6 +17,7 @@
 #include "simulator/report/collect.h"
 #include "simulator/report/cycle_classes.h"
 #include "simulator/report/stats_json.h"
+#include "simulator/report/training.h"
 #include "wafersmith/internal.h"
 
 namespace wafersmith {
@@ -138,7 +139,9 @@ void Session::State::collect(const cs::sim::EngineDevice& on, const cs::ModelRun
   if (!streams()) cs::sim::add_tiles(out, engine);
   if (streams() && out.iterations <= out.copies) cs::sim::begin_with_input(out, engine);
   cs::sim::add_classes(out, data->program);
+  cs::sim::add_training(out, engine);
   out.status = result.status;
+  out.status.now = on.now();
 }
 
 std::vector<cs::sim::KernelSpan> Session::State::kernels_of_one_sample(const std::vector<Array>& inputs,

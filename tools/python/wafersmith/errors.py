@@ -1,4 +1,7 @@
-"""What can go wrong with graphs, by name."""
+"""What can go wrong with graphs, programs and simulations, by name."""
+import re
+
+_PLACE = re.compile(r"\bat (\S+\.csl):(\d+)")   # in the simulator's messages
 
 
 class WafersmithError(RuntimeError):
@@ -48,12 +51,14 @@ class SimulationError(WafersmithError):
   """The simulated program failed, or cannot be run so.
 
   `fault` is its name, such as "deadlock" or "out-of-bounds", and `cycle` when it was; "" and 0 for what is wrong with inputs
-  or a call, of which `messages` says more.
+  or a call, of which `messages` says more. `file` and `line` are the place in the source where one PE did it, else "" and 0.
   """
 
   def __init__(self, message, fault="", cycle=0, messages=()):
     super().__init__(message)
     self.fault, self.cycle, self.messages = fault, cycle, list(messages)
+    place = _PLACE.search(message)
+    self.file, self.line = (place[1], int(place[2])) if place else ("", 0)
 
 
 class ReloadError(WafersmithError):
