@@ -60,8 +60,8 @@ int samples_in(const HostPart&, const std::vector<NamedArray>& inputs, Diag&);
 std::vector<NamedArray> random_inputs(const HostPart&, int samples, uint64_t seed);
 
 // The device must hold the program at cycle 0. `weights` is weights.bin (constants of host operators).
-// Returns nothing only for bad input (reported); a fault or deadlock is in `status`. Of the inputs each sample is copied
-// out by itself, the arrays as a whole are not.
+// Returns nothing only for bad input (reported); a fault or deadlock is in `status`. Each sample of the inputs is
+// copied out by itself, the arrays as a whole are not.
 std::optional<ModelRunResult> run_model(Device&, std::span<const uint8_t> weights, std::span<const ArrayView> inputs,
                                         const ModelRunOptions&, Diag&);
 std::optional<ModelRunResult> run_model(Device&, std::span<const uint8_t> weights,

@@ -1,4 +1,4 @@
-// Work that somebody may want to end: whoever starts it gives a flag, and whoever does it looks at the flag now and then.
+// Work that somebody may want to end: who starts it gives a flag, and who does it looks at the flag now and then.
 //
 //   cancel::Scope scope(&stop);   // of this thread, and of the workers that it calls (parallel.h)
 //   cancel::check();              // deep inside, a few times a second: throws Cancelled once stop is true

@@ -10,8 +10,8 @@
 namespace wafersmith {
 namespace {
 
-std::optional<cs::api::Compiled> compiled_of(const cs::api::CompileOptions& options, const std::atomic<bool>* interrupted,
-                                             cs::Diag& diag) {
+std::optional<cs::api::Compiled> compiled_of(const cs::api::CompileOptions& options,
+                                             const std::atomic<bool>* interrupted, cs::Diag& diag) {
   const cs::cancel::Scope scope(interrupted);
   try {
     return cs::api::compile(options, diag);

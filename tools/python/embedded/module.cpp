@@ -1,8 +1,7 @@
 // wafersmith.embedded: the library in the process of Python. library.py, which users see, is over it.
 //
-// Calls that compile or let simulated time pass release Python's lock and end by Ctrl-C (interruptible.h). The library's
-// errors are raised as wafersmith.CompileError and wafersmith.SimulationError; an interrupt that no signal of Python's
-// explains is a KeyboardInterrupt too.
+// Calls that compile or let simulated time pass release Python's lock and end by Ctrl-C (interruptible.h). Errors of
+// the library are raised as wafersmith.CompileError and wafersmith.SimulationError.
 #include <bit>
 #include <mutex>
 
@@ -83,8 +82,8 @@ struct Compiled {
 
 // What a compilation needs lives as long as it does, whoever still waits for it.
 template <typename Options>
-Compiled compile(Program (*function)(const std::string&, const Options&, std::vector<Message>*), const std::string& path,
-                 Options options) {
+Compiled compile(Program (*function)(const std::string&, const Options&, std::vector<Message>*),
+                 const std::string& path, Options options) {
   struct Job {
     std::atomic<bool> stop = false;
     std::string path;
@@ -202,8 +201,8 @@ py::dict dict_of(const LaunchInfo& l) {
   return d;
 }
 
-// A Session with the flag that ends it. One thread at a time: others get an error instead of a mixed-up wafer. What a call
-// needs is held by the call, which may outlast this object.
+// A Session with the flag that ends it, for one thread at a time: others get an error. A call holds what it needs,
+// it may outlast this object.
 class Wafer {
  public:
   Wafer(const Program& program, int threads, uint64_t max_cycles, double max_seconds, const Texts& allow)
@@ -258,12 +257,6 @@ class Wafer {
       s.session->launch(function, {words.begin(), words.end()});
       s.session->wait();
     });
-  }
-
-  py::array read(const std::string& variable) {
-    const auto out = std::make_shared<Array>();
-    call([=](State& s) { *out = s.session->read(variable); });
-    return hand_over(std::move(*out));
   }
 
   uint64_t cycle() {
@@ -384,16 +377,16 @@ PYBIND11_MODULE(embedded, m) {
       .def("run", &Wafer::run, py::arg("inputs"), py::arg("samples") = 0, py::arg("kernel_cycles") = false,
            py::arg("states") = py::dict(), py::arg("steps_before") = 0)
       .def("copy_to", &Wafer::copy_to, py::arg("variable"), py::arg("values"), py::arg("rect") = py::none())
-      .def("copy_from", &Wafer::copy_from, py::arg("variable"), py::arg("rect") = py::none(), py::arg("elements") = 0)
+      .def("copy_from", &Wafer::copy_from, py::arg("variable"), py::arg("rect") = py::none(),
+           py::arg("elements") = 0)
       .def("launch", &Wafer::launch, py::arg("function"), py::arg("words"))
-      .def("read", &Wafer::read, py::arg("variable"))
       .def("launches", &Wafer::launches)
       .def("cycle", &Wafer::cycle)
       .def("statistics", &Wafer::statistics)
       .def("close", &Wafer::close);
   m.def("load", &load, py::arg("folder"));
-  m.def("compile_model", &model, py::arg("path"), py::arg("machine"), py::arg("set"), py::arg("fabric"), py::arg("policy"),
-        py::arg("host_ops"), py::arg("resident"), py::arg("dims"), py::arg("threads"));
+  m.def("compile_model", &model, py::arg("path"), py::arg("machine"), py::arg("set"), py::arg("fabric"),
+        py::arg("policy"), py::arg("host_ops"), py::arg("resident"), py::arg("dims"), py::arg("threads"));
   m.def("compile_layout", &layout, py::arg("path"), py::arg("machine"), py::arg("set"), py::arg("params"),
         py::arg("import_paths"), py::arg("fabric"), py::arg("offset"), py::arg("threads"));
   m.def("machines", &machines);
