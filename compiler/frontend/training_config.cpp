@@ -164,6 +164,20 @@ bool make_batch_of(Graph& g, int64_t samples, Diag& diag) {
   return graph::propagate_samples(g, diag) && graph::make_batch(g, samples, diag);
 }
 
+// A loss for each replica, and what comes back of them together.
+bool make_replicas(Graph& g, TrainingPlan& plan, Diag& diag) {
+  if (plan.parallel.replicas == 1) return true;
+  g.clear_outputs();
+  if (!graph::replicate(g, plan.parallel.replicas, plan.loss, plan.parameters, plan.replicas, diag)) return false;
+  const std::string name = g.value(plan.loss).name;
+  g.rename(plan.loss, g.fresh_name(name + "_replica0"));
+  plan.loss = join_losses(g, plan.parallel, plan.replicas.results, diag);
+  if (!plan.loss.valid()) return false;
+  g.rename(plan.loss, name);
+  plan.outputs = {plan.loss};
+  return true;
+}
+
 }  // namespace
 
 bool is_training(ModelConfig& c) {
@@ -180,9 +194,10 @@ bool train_as_configured(ModelConfig& c, Graph& g, const std::vector<ValueId>& p
   TrainingPlan plan;
   if (!read_trainer(c, plan)) return false;
   check_dropout(c, g);
-  const int64_t batch = read_batches(c, plan);
+  const int64_t all = read_batches(c, plan);
+  plan.parallel = read_data_parallel(c, g, all);
   if (!diag.ok() || !graph::propagate_samples(g, diag)) return false;
-  const int64_t copies = read_copies(c, g, batch);
+  const int64_t batch = all / plan.parallel.replicas, copies = read_copies(c, g, batch);
   if (!diag.ok() || !graph::make_batch_in_copies(g, batch, copies, diag)) return false;
   use_batch_statistics(g);
   plan.evaluates = c.text("runconfig.mode", "") == "train_and_eval";
@@ -195,7 +210,7 @@ bool train_as_configured(ModelConfig& c, Graph& g, const std::vector<ValueId>& p
     for (const ValueId v : add_metrics(c, g, diag)) plan.outputs.push_back(v);
   for (ValueId v : trainable_constants(g, plan.loss))
     if (std::find(parameters.begin(), parameters.end(), v) != parameters.end()) plan.parameters.push_back(v);
-  return make_training_step(g, plan, diag);
+  return make_replicas(g, plan, diag) && make_training_step(g, plan, diag);
 }
 
 bool train_as_written(const std::string& path, const YamlNode& root,

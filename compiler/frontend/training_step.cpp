@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "compiler/frontend/batch_statistics.h"
+#include "compiler/frontend/training_values.h"
 #include "compiler/graph/expand.h"
 #include "compiler/graph/gradients.h"
 #include "runtime/ops/gradient_scaling.h"
@@ -21,15 +22,6 @@ namespace {
 using graph::Graph;
 using graph::NodeId;
 using graph::ValueId;
-
-DataType wide(DataType t) { return t == DataType::f64 ? t : DataType::f32; }
-
-ops::Tensor in_type(const ops::Tensor& from, DataType to) {
-  if (from.type.dtype == to) return from;
-  ops::Tensor out({to, from.type.shape});
-  for (int64_t i = 0; i < out.elements(); ++i) out.set(i, from.get(i));
-  return out;
-}
 
 ValueId add_scalar(Graph& g, const std::string& name, HostScalar scalar) {
   scalar.input = g.fresh_name(name);
@@ -44,15 +36,8 @@ class Builder {
 
   bool run() {
     if (!check_loss()) return false;
-    std::vector<ValueId> wanted = plan_.gradients;
     if (plan_.optimizer && !(take_parameters() && take_statistics())) return false;
-    const size_t asked = wanted.size();
-    for (const Parameter& p : parameters_) wanted.push_back(p.used);
-    std::vector<ValueId> gradients;
-    const std::pair<ValueId, ValueId> from{plan_.loss, upstream()};
-    if (!graph::add_gradients(g_, std::span(&from, 1), wanted, gradients, diag_)) return false;
-    set_outputs(std::span(gradients).first(asked));
-    for (size_t k = 0; k < parameters_.size(); ++k) parameters_[k].gradient = gradients[asked + k];
+    if (!differentiate()) return false;
     if (plan_.optimizer && !(add_optimizer() && end_states())) return false;
     g_.remove_dead();
     return graph::verify(g_, diag_);
@@ -71,6 +56,36 @@ class Builder {
     ValueId input, next;
     ops::Tensor initial;
   };
+
+  // Of every replica's loss in what the replica has of a parameter, where there are several.
+  bool differentiate() {
+    std::vector<ValueId> wanted = plan_.gradients, gradients;
+    const size_t asked = wanted.size(), replicas = plan_.replicas.results.size();
+    const ValueId above = upstream();
+    std::vector<std::pair<ValueId, ValueId>> from;
+    for (const ValueId loss : plan_.replicas.results) from.emplace_back(loss, above);
+    if (replicas == 0) from.emplace_back(plan_.loss, above);
+    for (size_t k = 0; k < parameters_.size(); ++k) {
+      if (replicas == 0) wanted.push_back(parameters_[k].used);
+      for (size_t r = 0; r < replicas; ++r) wanted.push_back(plan_.replicas.roots[k][r]);
+    }
+    if (!graph::add_gradients(g_, from, wanted, gradients, diag_)) return false;
+    set_outputs(std::span(gradients).first(asked));
+    gradients.erase(gradients.begin(), gradients.begin() + std::ptrdiff_t(asked));
+    if (replicas > 0 && !reduce(gradients)) return false;
+    for (size_t k = 0; k < parameters_.size(); ++k) parameters_[k].gradient = gradients[k];
+    return true;
+  }
+
+  bool reduce(std::vector<ValueId>& gradients) {
+    std::vector<ReplicatedGradient> of;
+    const size_t replicas = plan_.replicas.results.size();
+    for (size_t k = 0; k < parameters_.size(); ++k) {
+      const auto first = gradients.begin() + std::ptrdiff_t(k * replicas);
+      of.push_back({parameters_[k].name, "", {first, first + std::ptrdiff_t(replicas)}});
+    }
+    return reduce_gradients(g_, plan_.parallel, of, gradients, diag_);
+  }
 
   bool check_loss() {
     const graph::Value& loss = g_.value(plan_.loss);
@@ -138,19 +153,6 @@ class Builder {
         next;
   }
 
-  ValueId cast(ValueId v, DataType to, const std::string& of) {
-    if (g_.value(v).type.dtype == to) return v;
-    graph::Node n;
-    n.name = g_.fresh_name(fmt::format("{}.{}", of, data_type_name(to)));
-    n.op = "cast";
-    n.where = fmt::format("training of '{}'", of);
-    n.inputs = {v};
-    ops::set_attr(n.attrs, "to", std::string(data_type_name(to)));
-    const NodeId id = g_.add_node(std::move(n));
-    const ValueId out = g_.add_result(id, g_.fresh_name(g_.node(id).name + "_y"));
-    return graph::infer_node(g_, id, diag_) ? out : ValueId{};
-  }
-
   // The gradient of the loss itself: 1, or the scale that keeps small gradients above the smallest number.
   ValueId upstream() {
     const ops::TensorType type = g_.value(plan_.loss).type;
@@ -167,23 +169,8 @@ class Builder {
     return g_.add_constant(g_.fresh_name("loss_gradient"), std::move(one));
   }
 
-  static ops::Tensor number(double v) {
-    ops::Tensor t({DataType::f32, {}});
-    t.set(0, v);
-    return t;
-  }
-
-  ValueId reshape(ValueId v, const ops::Shape& shape) {
-    graph::Node n;
-    n.name = g_.fresh_name(g_.value(v).name + "_shaped");
-    n.op = "reshape";
-    n.where = "the gradient of the loss";
-    n.inputs = {v};
-    ops::set_attr(n.attrs, "shape", std::vector<int64_t>(shape.begin(), shape.end()));
-    const NodeId id = g_.add_node(std::move(n));
-    const ValueId out = g_.add_result(id, g_.fresh_name(g_.node(id).name + "_y"));
-    return graph::infer_node(g_, id, diag_) ? out : ValueId{};
-  }
+  ValueId cast(ValueId v, DataType to, const std::string& of) { return cast_value(g_, v, to, of, diag_); }
+  ValueId reshape(ValueId v, const ops::Shape& shape) { return reshape_value(g_, v, shape, diag_); }
 
   void set_outputs(std::span<const ValueId> gradients) {
     g_.clear_outputs();

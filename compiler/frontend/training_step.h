@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/frontend/data_parallel.h"
 #include "compiler/frontend/optimizer_config.h"
 #include "compiler/graph/graph.h"
 
@@ -28,6 +29,8 @@ struct TrainingPlan {
   bool average = true;                       // they are averaged, or else added up
   bool evaluates = false;                    // the host may run steps that change no state
   graph::ValueId trains;                     // the input that says so, if the graph has it already
+  DataParallel parallel;                     // several replicas: `replicas` has their losses and the parameters' names
+  graph::Replicas replicas;
 };
 
 // An input of one number: 1 in steps of training, 0 in those that only evaluate.

@@ -107,9 +107,57 @@ bool steps_loss_scale(const ShapeContext& c, std::vector<DecompositionStep>& ste
   return true;
 }
 
+// ---- all_reduce
+
+// Buffers of the first replica, then those of the next one; one result for each buffer.
+bool shape_all_reduce(const ShapeContext& c, std::vector<TensorType>& outputs, std::string& error) {
+  const int64_t replicas = attr_int(c.op, c.attrs, "replicas"), all = int64_t(c.inputs.size());
+  if (replicas < 1 || all % replicas != 0)
+    return fail(error, fmt::format("{} buffers are not as many for each of {} replicas", all, replicas));
+  const size_t buffers = size_t(all / replicas);
+  for (size_t i = 0; i < c.inputs.size(); ++i) {
+    const TensorType &own = *c.inputs[i], &first = *c.inputs[i % buffers];
+    if (own != first)
+      return fail(error, fmt::format("buffer {} is {} in one replica and {} in another", i % buffers,
+                                     type_text(first), type_text(own)));
+    if (i < buffers) outputs.push_back({own.dtype == DataType::f64 ? DataType::f64 : DataType::f32, own.shape});
+  }
+  return true;
+}
+
+// x0 + x1, (x0 + x1) + x2, (x0 + x1) + (x2 + x3): neighbours first.
+std::string tree_of(int64_t count) {
+  std::vector<std::string> terms;
+  for (int64_t i = 0; i < count; ++i) terms.push_back(fmt::format("x{}", i));
+  while (terms.size() > 1) {
+    std::vector<std::string> next;
+    for (size_t i = 0; i + 1 < terms.size(); i += 2) next.push_back(fmt::format("({} + {})", terms[i], terms[i + 1]));
+    if (terms.size() % 2 != 0) next.push_back(terms.back());
+    terms = std::move(next);
+  }
+  return terms.front();
+}
+
+bool loops_all_reduce(const ShapeContext& c, std::span<const TensorType> outputs, LoopProgram& p, std::string&) {
+  LoopBuilder b(p, c.inputs, outputs);
+  const int64_t replicas = attr_int(c.op, c.attrs, "replicas");
+  const std::string sum = tree_of(replicas);
+  for (size_t k = 0; k < outputs.size(); ++k) {
+    std::vector<LoopView> terms;
+    for (int64_t r = 0; r < replicas; ++r) terms.push_back(b.operand(int(size_t(r) * outputs.size() + k)));
+    b.elementwise(b.result(int(k)), terms, sum);
+  }
+  return true;
+}
+
 }  // namespace
 
 void add_gradient_scaling(Rows& t) {
+  OpDef all_reduce = by_loops(OpKind::loops, "all_reduce", {}, {"x"}, 0, {{"replicas", kInt, int64_t(0), true}},
+                              shape_all_reduce, loops_all_reduce);
+  all_reduce.variadic = all_reduce.variadic_results = true;
+  all_reduce.no_gradient = "it adds up gradients";
+  t.push_back(noted(all_reduce, "buffers of several replicas, each added up in at least f32"));
   t.push_back(noted(predicate("is_not_finite", {}, {"x"}, "select(abs(x) < inf, 0, 1)"), "NaN or infinite"));
   t.push_back(by_steps("clip_by_norm", {}, {"x", "norm"}, 0, {{"max_norm", AttrKind::real, 0.0, true}},
                        shape_clip_by_norm, steps_clip_by_norm));
