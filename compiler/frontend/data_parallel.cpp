@@ -25,8 +25,9 @@ int64_t bytes_of(const Graph& g, const ReplicatedGradient& r) {
   const ops::TensorType& type = g.value(r.of_replica.front()).type;
   return type.bytes();
 }
-DataType type_of(const Graph& g, const ReplicatedGradient& r) { return g.value(r.of_replica.front()).type.dtype; }
-
+DataType type_of(const Graph& g, const ReplicatedGradient& r) {
+  return g.value(r.of_replica.front()).type.dtype;
+}
 
 // Neighbours first: the same tree whatever is between them.
 std::string sum_of(ops::Steps& s, std::vector<std::string> terms) {
@@ -49,7 +50,8 @@ class Reduction {
       for (size_t k = gradients_.size(); k-- > 0;)
         if (!reduce(fmt::format("gradient_{}", gradients_[k].name), {k}, &Reduction::apart)) return false;
     } else {
-      const auto way = how_.fusion == GradientFusion::concat ? &Reduction::as_one_vector : &Reduction::in_one_kernel;
+      const auto way =
+          how_.fusion == GradientFusion::concat ? &Reduction::as_one_vector : &Reduction::in_one_kernel;
       int number = 0;
       for (const std::vector<size_t>& bucket : gradient_buckets(g_, gradients_, how_.bucket_bytes))
         if (!reduce(fmt::format("bucket{}", number++), bucket, way)) return false;
@@ -62,7 +64,9 @@ class Reduction {
   using Bucket = std::vector<size_t>;
   using Way = void (Reduction::*)(const Bucket&, std::vector<ops::DecompositionStep>&);
 
-  static std::string operand(size_t gradient, size_t replica) { return fmt::format("g{}.{}", gradient, replica); }
+  static std::string operand(size_t gradient, size_t replica) {
+    return fmt::format("g{}.{}", gradient, replica);
+  }
   static std::string result(size_t gradient) { return fmt::format("sum{}", gradient); }
   const ops::TensorType& type(size_t k) const { return g_.value(gradients_[k].of_replica.front()).type; }
 
@@ -97,7 +101,8 @@ class Reduction {
     ops::Steps s(steps);
     for (const size_t k : bucket) {
       std::vector<std::string> terms;
-      for (size_t r = 0; r < size_t(how_.replicas); ++r) terms.push_back(widened(s, operand(k, r), type(k).dtype));
+      for (size_t r = 0; r < size_t(how_.replicas); ++r)
+        terms.push_back(widened(s, operand(k, r), type(k).dtype));
       name(s, scaled(s, sum_of(s, terms), type(k).dtype), result(k));
     }
   }
@@ -141,9 +146,10 @@ class Reduction {
   std::vector<ValueId> reduced_;
 };
 
-GradientFusion read_fusion(ModelConfig& c, int64_t replicas) {
+// On a wafer an addition joins the kernel behind it: apart is what takes the fewest cycles.
+GradientFusion read_fusion(ModelConfig& c) {
   const std::string key = "runconfig.allreduce_fusion", name = c.text(key, "auto");
-  if (name == "auto") return replicas > 1 ? GradientFusion::coalesced : GradientFusion::off;
+  if (name == "auto") return GradientFusion::off;
   const auto found = std::find(std::begin(kFusions), std::end(kFusions), name);
   if (found != std::end(kFusions)) return GradientFusion(found - std::begin(kFusions));
   c.error(key, fmt::format("unknown value '{}'; there are auto, off, concat and coalesced", name));
@@ -156,28 +162,30 @@ DataParallel read_data_parallel(ModelConfig& c, const Graph& g, int64_t batch) {
   DataParallel p;
   const std::string key = "runconfig.replicas", bytes = "runconfig.bucket_bytes";
   p.replicas = c.extent(key, 1);
-  p.fusion = read_fusion(c, p.replicas);
+  p.fusion = read_fusion(c);
   p.bucket_bytes = c.integer(bytes, DataParallel::kBucketBytes);
   if (p.bucket_bytes < 1) c.error(bytes, "a bucket has room for something");
   p.average = c.text("model.loss.reduction", "mean") != "sum";
   if (p.replicas == 1) return p;
   const std::vector<graph::NodeId> nodes = g.nodes();
-  const bool mixes =
-      std::any_of(nodes.begin(), nodes.end(), [&](graph::NodeId id) { return g.node(id).op == "batch_norm"; });
+  const bool mixes = std::any_of(nodes.begin(), nodes.end(),
+                                 [&](graph::NodeId id) { return g.node(id).op == "batch_norm"; });
   if (p.replicas > kMostReplicas || batch % p.replicas != 0)
-    c.error(key, fmt::format("{} samples have no {} equal shares, or there are more than {} of them", batch, p.replicas,
-                             kMostReplicas));
+    c.error(key, fmt::format("{} samples have no {} equal shares, or there are more than {} of them", batch,
+                             p.replicas, kMostReplicas));
   else if (mixes)
     c.error(key, "batch_norm takes the statistics of the whole batch, so there is one network");
   else if (has_dropout(g))
     c.error(key, "dropout draws one mask for the whole batch, so there is one network",
             "set the rates of dropout to 0");
   else if (c.text("runconfig.mode", "") != "train")
-    c.error(key, "replicas are for mode train", "evaluate with mode: eval and the weights of cs-sim --state-out");
+    c.error(key, "replicas are for mode train",
+            "evaluate with mode: eval and the weights of cs-sim --state-out");
   return p;
 }
 
-std::vector<std::vector<size_t>> gradient_buckets(const Graph& g, std::span<const ReplicatedGradient> gradients,
+std::vector<std::vector<size_t>> gradient_buckets(const Graph& g,
+                                                  std::span<const ReplicatedGradient> gradients,
                                                   int64_t bucket_bytes) {
   std::vector<std::vector<size_t>> buckets;
   std::map<std::pair<std::string, DataType>, size_t> open;  // by group and type
@@ -211,7 +219,8 @@ ValueId join_losses(Graph& g, const DataParallel& how, std::span<const ValueId> 
   }
   std::vector<ops::DecompositionStep> steps;
   ops::Steps s(steps);
-  const std::string sum = sum_of(s, terms), factor = s.constant(how.average ? 1.0 / double(losses.size()) : 1.0);
+  const std::string sum = sum_of(s, terms),
+                    factor = s.constant(how.average ? 1.0 / double(losses.size()) : 1.0);
   s.result("all", "mul", {sum, factor});
   graph::Node like;
   like.name = "loss";

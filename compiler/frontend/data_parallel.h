@@ -1,16 +1,16 @@
-// Data parallel training: replicas of the network on one wafer, each with a share of the batch and a loss of its own,
-// whose gradients are reduced before the optimizer.
+// Data parallel training: replicas of the network on one wafer, each with a share of the batch and a loss of
+// its own, whose gradients are reduced before the optimizer.
 //
 //   runconfig: {mode: train, replicas: 4, allreduce_fusion: concat, bucket_bytes: 65536}
 //
 //   off        every gradient is added up and scaled for itself
 //   concat     those of a bucket are one vector: concat → add up → scale once → split
 //   coalesced  those of a bucket are added up by one kernel, which copies none of them, and scaled one by one
-//   auto       coalesced where there are replicas
+//   auto       off, which takes the fewest cycles (docs/training.md)
 //
-// A bucket holds gradients of one group and one type, as they become known: those of the last layer first. It has at most
-// bucket_bytes, or one gradient that alone has more. Gradients in 16 bits are sent so and added up in f32. The sum is a
-// tree over the replicas, (0 + 1) + (2 + 3).
+// A bucket holds gradients of one group and one type, as they become known: those of the last layer first. It
+// has at most bucket_bytes, or one gradient that alone has more. Gradients in 16 bits are sent so and added
+// up in f32. The sum is a tree over the replicas, (0 + 1) + (2 + 3).
 #pragma once
 
 #include <optional>

@@ -9,7 +9,8 @@ namespace cs::frontend {
 DataType wide(DataType);
 ops::Tensor in_type(const ops::Tensor&, DataType);
 ops::Tensor number(double);  // without dimensions, f32
-// A node that converts; the value itself where it has the type. `of`: whose, for names and errors. Invalid after an error.
+// A node that converts; the value itself where it has the type. `of`: whose, for names and errors. Invalid
+// after an error.
 graph::ValueId cast_value(graph::Graph&, graph::ValueId, DataType to, const std::string& of, Diag&);
 graph::ValueId reshape_value(graph::Graph&, graph::ValueId, const ops::Shape&, Diag&);
 

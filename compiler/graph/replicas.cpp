@@ -24,13 +24,15 @@ class Replicator {
       if (!name_root(v)) return false;
     for (const NodeId id : order) {
       const std::vector<ValueId> inputs = g_.node(id).inputs;
-      if (std::none_of(inputs.begin(), inputs.end(), [&](ValueId v) { return depends_.contains(v); })) continue;
+      if (std::none_of(inputs.begin(), inputs.end(), [&](ValueId v) { return depends_.contains(v); }))
+        continue;
       for (int64_t k = replicas_ - 1; k >= 0; --k)  // the first one is the node itself
         if (!(k > 0 ? copy_node(id, size_t(k)) : keep_node(id))) return false;
       for (const ValueId v : g_.node(id).outputs) depends_.insert(v);
     }
     if (!depends_.contains(result)) {
-      diag_.error_at(g_.value(result).name, "the loss depends on no samples, so replicas have no shares of it");
+      diag_.error_at(g_.value(result).name,
+                     "the loss depends on no samples, so replicas have no shares of it");
       return false;
     }
     for (auto& of : of_) made.results.push_back(of.at(result));
@@ -124,7 +126,8 @@ class Replicator {
 
 }  // namespace
 
-bool replicate(Graph& g, int64_t replicas, ValueId result, std::span<const ValueId> roots, Replicas& made, Diag& diag) {
+bool replicate(Graph& g, int64_t replicas, ValueId result, std::span<const ValueId> roots, Replicas& made,
+               Diag& diag) {
   CS_CHECK(replicas > 1, "one replica is the graph itself");
   return Replicator(g, replicas, roots, diag).run(result, made);
 }

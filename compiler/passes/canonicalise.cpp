@@ -5,6 +5,7 @@
 //   matmul + constant vector   a gemm with a bias (also gemm without bias + constant vector)
 //   qlinear_conv, qlinear_matmul with constant weights   their parts
 //   dequantize(quantize(x))    one operator in floating point
+//   parts of a value           operators on all of them become operators on the value (rewrites.h)
 #include <fmt/format.h>
 
 #include "compiler/graph/expand.h"
@@ -171,7 +172,7 @@ bool canonicalise(Graph& g, PassContext& context) {
     }
   }
   g.remove_dead();
-  return true;
+  return join_parts(g, context) && join_products(g, context);
 }
 
 }  // namespace cs::passes

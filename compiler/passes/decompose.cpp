@@ -86,7 +86,7 @@ bool parts_fit(const Graph& g, NodeId id, PassContext& context, std::string& why
 }  // namespace
 
 bool decompose_compounds(Graph& g, PassContext& context) {
-  if (!lower_losses(g, context)) return false;
+  if (!lower_losses(g, context) || !decompose_products(g, context)) return false;
   GroupCosts costs(context.known_costs());
   std::vector<NodeId> nodes = g.topological();
   for (size_t i = 0; i < nodes.size(); ++i) {

@@ -29,6 +29,7 @@
 #include "compiler/passes/choices.h"
 #include "compiler/passes/fallbacks.h"
 #include "compiler/passes/measured.h"
+#include "compiler/passes/rewrites.h"
 #include "runtime/machine/machine.h"
 #include "runtime/support/diag.h"
 
@@ -90,6 +91,7 @@ struct PassContext {
   std::map<std::string, double> unfused = {};
   int64_t least_library_product =
       0;  // multiply-adds of a product below which the library's kernels are not considered
+  Rewrites rewrites = {};
   Measured* measured = nullptr;                           // null: estimates decide
   std::map<graph::NodeId, DeferredKernel> deferred = {};  // choices that wait
   EpilogueFusion epilogues = EpilogueFusion::estimate;

@@ -42,7 +42,7 @@ class Graph:
     def node(self, name, op, inputs, attrs=""):
         self.lines.append(f"  - {{name: {name}, op: {op}, inputs: [{', '.join(inputs)}]{attrs and f', attrs: {attrs}'}}}")
 
-    def compile(self, name, *options):
+    def write(self, name):
         with open(f"{name}.yaml", "w", encoding="utf-8") as f:
             f.write(f"graph: {name}\nweights: {name}.bin\ninputs:\n")
             for key, value in self.inputs.items():
@@ -53,6 +53,9 @@ class Graph:
             f.write(f"\noutputs: [{', '.join(self.outputs)}]\n")
         with open(f"{name}.bin", "wb") as f:
             f.write(self.weights)
+
+    def compile(self, name, *options):
+        self.write(name)
         tool("cs-compile", f"{name}.yaml", "-q", "-o", f"{name}.csp", "--no-advice", "--no-baselines", *options)
         with open(f"{name}.csp/compile_report.json", encoding="utf-8") as f:
             return json.load(f)

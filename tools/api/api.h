@@ -60,6 +60,7 @@ struct CompileOptions {
   std::shared_ptr<passes::KnownCosts> known;  // PassContext::known, for this machine
   double too_slow = std::numeric_limits<double>::infinity();  // MapOptions::too_slow
   int64_t least_library_product = 0;         // PassContext::least_library_product
+  passes::Rewrites rewrites;                 // PassContext::rewrites
   Tuning tuning;                             // models
   passes::Measured* measured = nullptr;      // PassContext::measured
   std::vector<std::string> not_fused = {};   // operators that join no other

@@ -173,6 +173,7 @@ void fill_manifest(const CompileOptions& options, bool model, Compiled& out) {
     entries.emplace_back("epilogue_fusion", std::string(passes::epilogue_fusion_name(*options.tuning.epilogues)));
   if (options.least_library_product > 0)
     entries.emplace_back("least_library_product", fmt::format("{}", options.least_library_product));
+  if (options.rewrites != passes::Rewrites{}) entries.emplace_back("rewrites", options.rewrites.text());
   if (options.unroll) entries.emplace_back("unroll", fmt::format("{}", *options.unroll));
   if (!options.pipeline.without.empty())
     entries.emplace_back("without", fmt::format("{}", fmt::join(options.pipeline.without, ",")));

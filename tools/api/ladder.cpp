@@ -52,6 +52,7 @@ bool map_model(const CompileOptions& options, const passes::PipelineOptions& pip
   context.form = f.form;
   context.autogen_failure = options.autogen_failure;
   context.least_library_product = options.least_library_product;
+  context.rewrites = options.rewrites;
   context.measured = options.measured;
   context.epilogues = options.tuning.fusion();
   const bool ok = passes::run_passes(*out.graph, context, pipeline, out.passes);

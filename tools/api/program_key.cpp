@@ -61,7 +61,7 @@ void add_options(const CompileOptions& options, KeyText& key) {
   const auto& [input, machine, set, machine_given, set_config, fabric_width, fabric_height, rect_width,
                rect_height, threads, resident, policy, policy_name, host_ops, autogen_failure, dims, pipeline,
                pace, unroll, copies, baselines, choices, command, only_passes, only_mapping, only_estimate,
-               known, too_slow, least_library_product, tuning, measured, not_fused, trials, host_file, csl,
+               known, too_slow, least_library_product, rewrites, tuning, measured, not_fused, trials, host_file, csl,
                west_buffer, east_buffer, low_memory_end, colors] =
       options;
   (void)input, (void)machine, (void)host_file;             // what they name counts, which the caller adds
@@ -75,6 +75,7 @@ void add_options(const CompileOptions& options, KeyText& key) {
     key.add("option", n);
   key.add("policy", policy_name);
   key.add("least library product", least_library_product);
+  key.add("rewrites", rewrites.text());
   for (const auto& [name, value] : dims) key.add("dim " + name, value);
   key.add("pace", number(pace));
   key.add("too slow", number(too_slow));

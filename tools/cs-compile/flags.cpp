@@ -47,6 +47,11 @@ void model_flags(CLI::App& app, Flags& f, api::CompileOptions& o) {
                  "Multiply-adds of a product below which kernels of the library are not considered")
       ->check(CLI::Range(int64_t(0), int64_t(1) << 60))
       ->default_str("0");
+  app.add_option("--rewrite", f.rewrites,
+                 "KEY=VALUE: parts=on|off (operators on all parts of a split become one), batch_products=N (so many "
+                 "products of one value become one; 0: none), products=whole|rule|estimate (products that memory "
+                 "bounds become broadcast, multiply and sum)")
+      ->default_str("parts=on batch_products=0 products=whole");
   app.add_option("--unroll", o.unroll,
                  "Make a kernel of every step of recurrences with at most N steps; 0: of none")
       ->check(CLI::Range(int64_t(0), int64_t(100'000)))
@@ -165,6 +170,10 @@ void apply_flags(const Flags& f, bool machine_given, api::CompileOptions& o) {
     if (!passes::is_pass(pass)) throw cli::Usage{unknown_pass(pass)};
     if (!passes::is_optional_pass(pass))
       throw cli::Usage{fmt::format("the pass '{}' cannot be left out; pieces, rows, fuse and regions can", pass)};
+  }
+  for (const std::string& rewrite : f.rewrites) {
+    std::string why;
+    if (!passes::read_rewrite(rewrite, o.rewrites, why)) throw cli::Usage{why};
   }
   for (const std::string& set : o.set) {
     if (set.rfind("machine.", 0) != 0)

@@ -17,7 +17,7 @@ struct Flags {
   std::string output, emit, policy, autogen_failure, start_from, fabric, rect, operands = "streamed",
                                                                                host_ops = "warn";
   std::string kernel_runners;
-  std::vector<std::string> dims, set, explain;
+  std::vector<std::string> dims, set, explain, rewrites;
   LayoutFlags layout;
   cache::Settings cache;
   TuneFlags tune;
