@@ -9,8 +9,10 @@ import json
 import os
 import re
 import shutil
+import subprocess
 import sys
 import tempfile
+import zipfile
 
 import numpy as np
 
@@ -122,6 +124,66 @@ def inference_has_nothing_of_training():
     assert all(less < more for less, more in zip(size["infer"], size["train"])), size
 
 
+def resident_kilobytes(pid):
+    """Of the mapping of weights.bin in a process; None: there is none."""
+    kilobytes, inside = None, False
+    with open(f"/proc/{pid}/smaps", encoding="utf-8") as f:
+        for line in f:
+            if re.match(r"[0-9a-f]+-[0-9a-f]+ ", line):
+                inside = "weights.bin" in line
+            elif inside and line.startswith("Rss:"):
+                kilobytes = (kilobytes or 0) + int(line.split()[1])
+    return kilobytes
+
+
+def weights_of_the_host_are_mapped():
+    """4 MB that an operator of the host needs: mapped, and not in memory before it runs; read, the same values."""
+    g = Graph(5)
+    x = g.input("x", (1, 1 << 20))
+    c = g.constant("c", g.draw((1, 1 << 20)))
+    g.node("y", "mul", ["x", "c"])
+    g.outputs["y"] = (x * c).astype(np.float32)
+    report = g.compile("host", "--autogen-policy", "disabled", "--host-ops", "allow")
+    assert [k["origin"] for k in report["kernels"]] == ["host"], report["kernels"]
+    assert os.path.getsize("host.csp/weights.bin") >= 4 << 20
+    np.savez("in.npz", **g.inputs)
+    np.savez("out.npz", **g.outputs)
+    for how in ("on", "off"):
+        command = [os.path.join(small_graphs.BIN, "cs-sim"), "host.csp", "--serve", "-q", "--mmap-weights", how]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as at_cycle_zero:
+            at_cycle_zero.stdout.read(1)  # the first frame: the program is loaded
+            resident = resident_kilobytes(at_cycle_zero.pid)
+            at_cycle_zero.stdin.close()
+        assert (resident is not None) == (how == "on") and (resident or 0) < 256, (how, resident)
+        tool("cs-sim", "host.csp", "--inputs", "in.npz", "--expect", "out.npz", "--mmap-weights", how)
+
+
+def inputs_may_lie_anywhere():
+    """Wherever an input begins in its file and in memory: the same values and cycles, and the artefact stays as it is."""
+    g = layers(2)
+    g.compile("offset")
+    def files():
+        return {f: (os.stat(f).st_mtime_ns, open(f, "rb").read()) for f in sorted(glob.glob("offset.csp/**", recursive=True))
+                if os.path.isfile(f)}
+    before, cycles = files(), set()
+    np.savez("out.npz", **g.outputs)
+    for shift in (0, 1, 2, 3, 5):
+        # The name of a member of the archive comes before its bytes.
+        value = g.inputs["x"]
+        memory = np.zeros(value.nbytes + 8, np.uint8)
+        view = memory[shift:shift + value.nbytes].view(np.float32).reshape(value.shape)
+        view[...] = value
+        with zipfile.ZipFile("shifted.npz", "w") as archive:
+            if shift > 0:
+                with archive.open(f"{'_' * shift}.npy", "w") as other:
+                    np.save(other, np.zeros(0, np.float32))
+            with archive.open("x.npy", "w") as member:
+                np.save(member, view)
+        figures = json.loads(tool("cs-sim", "offset.csp", "--inputs", "shifted.npz", "--expect", "out.npz", "--json").stdout)
+        cycles.add(figures["cycles"])
+    assert len(cycles) == 1 and files() == before, cycles
+
+
 def passes_add_up():
     report = layers(2).compile("passes")
     total = sum(p["seconds"] for p in report["passes"])
@@ -133,6 +195,7 @@ small_graphs.BIN = os.path.abspath(sys.argv[1])
 with tempfile.TemporaryDirectory() as scratch:
     os.chdir(scratch)
     for step in (any_number_of_samples, wherever_it_lies, less_memory_is_another_cut, equal_layers_are_emitted_once,
-                 weights_are_no_streams, one_pe_takes_what_counting_says, inference_has_nothing_of_training, passes_add_up):
+                 weights_are_no_streams, one_pe_takes_what_counting_says, inference_has_nothing_of_training,
+                 weights_of_the_host_are_mapped, inputs_may_lie_anywhere, passes_add_up):
         step()
         print(f"{step.__name__}: ok")
