@@ -158,7 +158,8 @@ bool emit(const graph::Graph& g, Placed& placed, const Machine& machine, Mapped&
   return true;
 }
 
-// A network for every band of strips, of which the first one takes `parts` as they are. Bands of the same extent have the
+// A network for every band of strips, of which the first one takes `parts` as they are. Bands of the same extent
+// have the
 // same network, with other ways to the host.
 class Bands {
  public:
@@ -312,8 +313,9 @@ std::optional<Mapped> map_copies(const graph::Graph& g, const Machine& machine, 
     std::optional<Mapped> mapped = map_strips(g, machine, options, trial, ignored);
     if (why.empty() && !trial.all().empty())
       why = fmt::format("and {}: {}", trial.all().front().where, trial.all().front().message);
-    if (!mapped || (best && !best->too_slow && (mapped->too_slow || mapped->estimate.planned_cycles * kWorth >= best->estimate.planned_cycles)))
-      continue;
+    if (!mapped) continue;
+    const double is = mapped->estimate.planned_cycles;
+    if (best && !best->too_slow && (mapped->too_slow || is * kWorth >= best->estimate.planned_cycles)) continue;
     best = std::move(mapped);
   }
   if (!best && why.empty())

@@ -24,7 +24,8 @@ struct Placed {
 std::optional<Placed> place_network(const Parts&, const PlanLists&, const MapOptions&, const Machine&, Diag&,
                                     std::vector<Misfit>& misfits);
 
-// The same network at other edges, for a band of strips (options.copies) of the same extent; nothing if its streams have no
+// The same network at other edges, for a band of strips (options.copies) of the same extent; nothing if its streams
+// have no
 // way there.
 std::optional<Placed> route_for_band(const Placed&, const MapOptions&, const Machine&);
 

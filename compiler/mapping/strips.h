@@ -6,7 +6,8 @@
 //   half_rows      the same, western and eastern
 //   ring           half columns at the northern and the southern edge, half rows at the other two between them
 //
-// The strips of a band are equal, and so are the copies that lie on them; every band has its own network, since its host
+// The strips of a band are equal, and so are the copies that lie on them; every band has its own network, since its
+// host
 // ports are at other edges.
 #pragma once
 
@@ -32,7 +33,8 @@ inline Band band_of(const Strips& s) { return bands_of(s)[size_t(s.band)]; }
 // Of the fabric, what one strip of the band may use; no PEs if the fabric has too few lines.
 Extent strip_of(const Strips&, const Extent& whole);
 
-// Where the strips of all bands begin, by band, if they have these extents; on a fabric of `whole`, or on the smallest one
+// Where the strips of all bands begin, by band, if they have these extents; on a fabric of `whole`, or on the
+// smallest one
 // that holds them. The first one begins at 0, 0.
 struct StripPlaces {
   Extent fabric;

@@ -50,7 +50,8 @@ double by_area(const CompileOptions& options, const Compiled& compiled) {
   return mapped.figures.area > 0 ? have * mapped.host.copies / double(mapped.figures.area) : double(kMostCopies);
 }
 
-// By the ports of all edges, of which each takes two, and the host's network; the last copy may bring less than the others.
+// By the ports of all edges, of which each takes two, and the host's network; the last copy may bring less than the
+// others.
 double by_host(const Compiled& compiled) {
   const mapping::NetworkEstimate& e = compiled.mapped->estimate;
   const double most = std::min<double>(kMostCopies, 2.0 * compiled.machine.host.host_ports);

@@ -46,7 +46,8 @@ TEST(Strips, OneCopyHasTheFabric) {
   }
 }
 
-// Strips as large as they may be, or as small as networks of different extents are; on a fabric of given extents, or not.
+// Strips as large as they may be, or as small as networks of different extents are; on a fabric of given extents, or
+// not.
 class StripPlacesTest : public ::testing::TestWithParam<bool> {
  protected:
   static bool touches(const Rect& r, Port edge, const Extent& fabric) {
