@@ -216,7 +216,7 @@ void Wafer::launch(const std::string& function, const std::vector<Session::Argum
 const sc_core::sc_event& Wafer::launches_done() const { return state_->wafer->launches_done(); }
 
 Array Wafer::read(const std::string& variable) const {
-  const auto array = cs::read_export(state_->device, variable);
+  auto array = cs::read_export(state_->device, variable);
   if (!array) throw Error(variable + ": no exported variable of this name");
   return from_named(std::move(*array));
 }
