@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "compiler/graph/add_nodes.h"
 #include "compiler/graph/batch.h"
 
 namespace cs::graph {
@@ -44,15 +45,9 @@ class Copier {
     whole.shape[size_t(d)] *= copies_;
     g_.value(v).type = whole;
     for (int64_t k = 0; k < copies_; ++k) {
-      Node n;
-      n.name = g_.fresh_name(fmt::format("{}_share{}", g_.value(v).name, k));
-      n.op = "slice";
-      n.where = "a copy's share of the batch";
-      n.inputs = {v};
-      ops::set_attr(n.attrs, "starts", std::vector<int64_t>{k * share_});
-      ops::set_attr(n.attrs, "ends", std::vector<int64_t>{(k + 1) * share_});
-      ops::set_attr(n.attrs, "axes", std::vector<int64_t>{d});
-      const ValueId part = add(std::move(n));
+      const ValueId part = add_share(g_, v, d, k * share_, (k + 1) * share_,
+                                     fmt::format("{}_share{}", g_.value(v).name, k), "a copy's share of the batch",
+                                     diag_);
       if (!part.valid()) return false;
       copy_of_[size_t(k)][v] = part;
     }
@@ -61,13 +56,6 @@ class Copier {
         if (g_.node(user).inputs[i] == v) g_.set_input_of(user, i, copy_of_[0].at(v));
     for (int64_t k = 1; k < copies_; ++k) copy_of_[size_t(k)][copy_of_[0].at(v)] = copy_of_[size_t(k)].at(v);
     return true;
-  }
-
-  ValueId add(Node n) {
-    const std::string result = g_.fresh_name(n.name + "_y");
-    const NodeId id = g_.add_node(std::move(n));
-    const ValueId v = g_.add_result(id, result);
-    return infer_node(g_, id, diag_) ? v : ValueId{};
   }
 
   bool copy_node(NodeId id, int64_t k) {
@@ -103,7 +91,7 @@ class Copier {
       n.inputs = {v};
       for (int64_t k = 1; k < copies_; ++k) n.inputs.push_back(copy_of_[size_t(k)].at(v));
       ops::set_attr(n.attrs, "axis", int64_t(dim(v)));
-      const ValueId all = add(std::move(n));
+      const ValueId all = add_typed(g_, std::move(n), diag_);
       if (!all.valid()) return false;
       g_.rename(v, g_.fresh_name(name + "_copy0"));
       g_.rename(all, name);

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "compiler/graph/add_nodes.h"
+
 namespace cs::graph {
 
 namespace {
@@ -44,13 +46,6 @@ class Replicator {
   }
 
  private:
-  ValueId add(Node n) {
-    const std::string result = g_.fresh_name(n.name + "_y");
-    const NodeId id = g_.add_node(std::move(n));
-    const ValueId v = g_.add_result(id, result);
-    return infer_node(g_, id, diag_) ? v : ValueId{};
-  }
-
   bool part_input(ValueId v) {
     ops::TensorType whole = g_.value(v).type;
     const int64_t share = whole.shape[0];
@@ -58,15 +53,9 @@ class Replicator {
     g_.value(v).type = whole;
     depends_.insert(v);
     for (int64_t k = 0; k < replicas_; ++k) {
-      Node n;
-      n.name = g_.fresh_name(fmt::format("{}_replica{}", g_.value(v).name, k));
-      n.op = "slice";
-      n.where = "a replica's share of the batch";
-      n.inputs = {v};
-      ops::set_attr(n.attrs, "starts", std::vector<int64_t>{k * share});
-      ops::set_attr(n.attrs, "ends", std::vector<int64_t>{(k + 1) * share});
-      ops::set_attr(n.attrs, "axes", std::vector<int64_t>{0});
-      const ValueId part = add(std::move(n));
+      const ValueId part = add_share(g_, v, 0, k * share, (k + 1) * share,
+                                     fmt::format("{}_replica{}", g_.value(v).name, k), "a replica's share of the batch",
+                                     diag_);
       if (!part.valid()) return false;
       of_[size_t(k)][v] = part;
     }
@@ -81,7 +70,7 @@ class Replicator {
       n.op = "identity";
       n.where = "a replica's name for a weight";
       n.inputs = {v};
-      const ValueId own = add(std::move(n));
+      const ValueId own = add_typed(g_, std::move(n), diag_);
       if (!own.valid()) return false;
       of_[k][v] = own;
     }

@@ -1,12 +1,10 @@
 // Copies of the network (--copies N), which take the samples in turn.
 //
 // One network of each band of strips (strips.h) is sized, gets its buffers and is placed and routed, with its host
-// ports on
-// the edges that its strip shares with the fabric. Copies are the same strip again, moved: the same kernels, routes,
-// colors
-// and programs, so every copy of a band takes the same cycles as its first, and mapping takes hardly longer than for
-// one.
-// Copy c of what is called NAME is called NAME_copyC (the first one keeps its name), host ports too.
+// ports on the edges that its strip shares with the fabric. Copies are the same strip again, moved: the same kernels,
+// routes, colors and programs, so every copy of a band takes the same cycles as its first, and mapping takes hardly
+// longer than for one. Copy c of what is called NAME is called NAME_copyC (the first one keeps its name), host ports
+// too.
 #pragma once
 
 #include <vector>

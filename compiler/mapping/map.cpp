@@ -158,9 +158,7 @@ bool emit(const graph::Graph& g, Placed& placed, const Machine& machine, Mapped&
   return true;
 }
 
-// A network for every band of strips, of which the first one takes `parts` as they are. Bands of the same extent
-// have the
-// same network, with other ways to the host.
+// A network for every band of strips. Bands of the same extent have the same one, with other ways to the host.
 class Bands {
  public:
   Bands(const Parts& parts, MapOptions options, const Machine& machine)
@@ -277,6 +275,9 @@ std::optional<Mapped> map_strips(const graph::Graph& g, const Machine& machine, 
   if (!bands.place(diag, misfits)) return std::nullopt;
   mapped.estimate = bands.estimate();
   mapped.estimate.planned_cycles = mapped.estimate.interval_cycles;
+  // Of copies on other strips that are as fast nothing more is made.
+  mapped.too_slow = options.copies.count > 1 && mapped.estimate.planned_cycles >= options.too_slow;
+  if (mapped.too_slow) return mapped;
   mapped.figures = bands.figures();
   std::optional<Placed> placed = bands.all(diag);
   if (!placed) return std::nullopt;
@@ -313,9 +314,8 @@ std::optional<Mapped> map_copies(const graph::Graph& g, const Machine& machine, 
     std::optional<Mapped> mapped = map_strips(g, machine, options, trial, ignored);
     if (why.empty() && !trial.all().empty())
       why = fmt::format("and {}: {}", trial.all().front().where, trial.all().front().message);
-    if (!mapped) continue;
-    const double is = mapped->estimate.planned_cycles;
-    if (best && !best->too_slow && (mapped->too_slow || is * kWorth >= best->estimate.planned_cycles)) continue;
+    if (!mapped || (best && mapped->too_slow)) continue;
+    if (!mapped->too_slow) options.too_slow = mapped->estimate.planned_cycles / kWorth;
     best = std::move(mapped);
   }
   if (!best && why.empty())
@@ -343,7 +343,7 @@ std::optional<Mapped> map_graph(const graph::Graph& g, const Machine& machine, c
   MapOptions one = options;
   one.copies = {};
   if (!map_strips(g, machine, one, diag, *misfits)) return std::nullopt;
-  const int by_ports = 2 * machine.host.host_ports;
+  const int by_ports = most_by_ports(machine);
   int most = options.copies.count > by_ports ? by_ports : options.copies.count / 2;
   for (; most > 1; most /= 2) {
     one.copies.count = most;

@@ -29,8 +29,7 @@
 namespace cs::mapping {
 
 // The network so many times, to take the samples in turn: each copy on a strip of the fabric. strips.h says how it
-// is cut
-// into them; a network is mapped for those of one band.
+// is cut into them; a network is mapped for those of one band.
 enum class StripCut : uint8_t { columns, rows, half_columns, half_rows, ring };
 struct Strips {
   int count = 1;

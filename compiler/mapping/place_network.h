@@ -25,8 +25,7 @@ std::optional<Placed> place_network(const Parts&, const PlanLists&, const MapOpt
                                     std::vector<Misfit>& misfits);
 
 // The same network at other edges, for a band of strips (options.copies) of the same extent; nothing if its streams
-// have no
-// way there.
+// have no way there.
 std::optional<Placed> route_for_band(const Placed&, const MapOptions&, const Machine&);
 
 // What it is expected to do in steady state, by the plans of its instances.

@@ -7,8 +7,7 @@
 //   ring           half columns at the northern and the southern edge, half rows at the other two between them
 //
 // The strips of a band are equal, and so are the copies that lie on them; every band has its own network, since its
-// host
-// ports are at other edges.
+// host ports are at other edges.
 #pragma once
 
 #include <optional>
@@ -33,9 +32,11 @@ inline Band band_of(const Strips& s) { return bands_of(s)[size_t(s.band)]; }
 // Of the fabric, what one strip of the band may use; no PEs if the fabric has too few lines.
 Extent strip_of(const Strips&, const Extent& whole);
 
-// Where the strips of all bands begin, by band, if they have these extents; on a fabric of `whole`, or on the
-// smallest one
-// that holds them. The first one begins at 0, 0.
+// So many copies have ports, those of all edges: each takes one to take and one to give.
+inline int most_by_ports(const Machine& machine) { return 2 * machine.host.host_ports; }
+
+// Where the strips of all bands begin, by band, if they have these extents; on a fabric of `whole`, or on the smallest
+// one that holds them. The first one begins at 0, 0.
 struct StripPlaces {
   Extent fabric;
   std::vector<std::vector<Coord>> begins;

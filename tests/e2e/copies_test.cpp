@@ -298,8 +298,8 @@ TEST_F(Copies, ACopyWithoutASampleHasNoCycles) {
 }
 
 // 16 ports at an edge: more than 16 copies of a network that takes two streams and gives one have room only on a
-// ring, 5
-// or 4 at each edge; 32 need all ports. Three rounds of samples and a part of one; values as in WaysThatMeetAgain.
+// ring, 5 or 4 at each edge; 32 need all ports. Three rounds of samples and a part of one; values as in
+// WaysThatMeetAgain.
 TEST_F(Copies, ARingOfThemHasAllPortsOfAllEdges) {
   const auto x = [](int64_t i) { return 0.25 * double(i % 23) - 2.5; };
   const auto z = [](int64_t i) { return 1.0 - 0.125 * double(i % 17); };

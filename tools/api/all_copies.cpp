@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compiler/mapping/strips.h"
+
 namespace cs::api {
 
 namespace {
@@ -50,11 +52,10 @@ double by_area(const CompileOptions& options, const Compiled& compiled) {
   return mapped.figures.area > 0 ? have * mapped.host.copies / double(mapped.figures.area) : double(kMostCopies);
 }
 
-// By the ports of all edges, of which each takes two, and the host's network; the last copy may bring less than the
-// others.
+// By the ports of all edges and the host's network; the last copy may bring less than the others.
 double by_host(const Compiled& compiled) {
   const mapping::NetworkEstimate& e = compiled.mapped->estimate;
-  const double most = std::min<double>(kMostCopies, 2.0 * compiled.machine.host.host_ports);
+  const double most = std::min(kMostCopies, mapping::most_by_ports(compiled.machine));
   return e.host_cycles > 0 ? std::min(most, std::ceil(e.interval_cycles * compiled.mapped->host.copies / e.host_cycles))
                            : most;
 }

@@ -1,0 +1,14 @@
+// Nodes that rewrites put beside others: one result, whose type follows from the operands.
+#pragma once
+
+#include "compiler/graph/graph.h"
+
+namespace cs::graph {
+
+// The result, called as the node with _y; not valid if the types do not fit, which is in diag then.
+ValueId add_typed(Graph&, Node, Diag&);
+// Elements begin to end - 1 of a dimension of v.
+ValueId add_share(Graph&, ValueId v, int dim, int64_t begin, int64_t end, const std::string& name,
+                  const std::string& where, Diag&);
+
+}  // namespace cs::graph
