@@ -245,7 +245,10 @@ class Events {
       const kernels::KeptPart& part = k.kept[o];
       if (part.behind == 0) continue;  // passes without them
       const auto words = double(k.words[o]), longest = double(part.longest);
-      after(first, t.way.first, t.hops + double(part.first) + longest, 0);
+      if (part.first + part.longest < k.words[o])
+        after(first, t.way.first, t.hops + double(part.first) + longest, 0);
+      else  // the last word is the first PE's too, however slowly it comes
+        after(first, t.way.last, t.hops, 0);
       if (part.behind < k.words[o])
         after(last, t.way.first, t.hops + double(part.behind), 0);
       else
