@@ -24,10 +24,10 @@ TEST_F(KernelRunners, EveryKernelOfGpt2PassesAlone) {
   for (const json& r : list.at("runners")) {
     runners.insert(r.at("kernel"));
     families.insert(r.at("family"));
-    const ChildResult ran =
-        run_child({"/bin/sh", "-c",
-                   "PATH=" + kBin + ":$PATH sh " + path("runners/") + r.at("command").get<std::string>()},
-                  120);
+    const ChildResult ran = run_child(
+        {"/bin/sh", "-c",
+         "PATH=\"" + kBin + ":$PATH\" sh \"" + path("runners/") + r.at("command").get<std::string>() + "\""},
+        120);
     EXPECT_EQ(ran.exit_code, 0) << r << ran.out << ran.err;
   }
   EXPECT_EQ(kernels, runners);
