@@ -1,11 +1,13 @@
-// Pass `unroll`: small loops of vector instructions whose number of trips is known become straight code.
+// Pass `unroll`: innermost loops of one block whose number of trips is known become straight code, if they
+// are short.
 //
-// Which loops is what published cycles show of the field's compiler (decisions 22, 28): @map and `for` over
-// one block with a vector instruction, 8 to 25 trips of it (MeshGEMM, MeshGEMV, single-tile-matvec). What is
-// around such a loop stays one (MeshGEMM, tiles of 2: decision 34), 256 trips do, and so do bodies with
-// branches (Shift, two trips) and scalar ones (time stamps of spatial-collectives, three trips; GEMM-1PE and
-// wide-multiplication, 16). A loop of one trip is no loop, whatever it does. What a PE's memory has no room
-// for stays a loop too, and is reported.
+// Which loops is what published cycles show of the field's compiler. With a vector instruction: @map and
+// `for`, 8 to 25 trips (MeshGEMM, MeshGEMV, single-tile-matvec: decisions 22, 28). Scalar ones: what a trip
+// does, the step included, the comparison and the jump not, times the trips (a sum of two arrays of 16, a
+// transposition of 8³, but not a product of 16³, and no fill: decision 38). What is around such a loop stays
+// one (MeshGEMM, tiles of 2: decision 34), and so do 256 trips and bodies with branches (Shift, two trips). A
+// loop of one trip is no loop, whatever it does. What a PE's memory has no room for stays a loop too, and is
+// reported.
 #include <algorithm>
 #include <map>
 
@@ -20,7 +22,11 @@ using isa::Op;
 using isa::Operand;
 using isa::OperandKind;
 
-constexpr uint32_t kMostInstructions = 150, kMostTrips = 32;
+constexpr uint32_t kMostInstructions = 150, kMostVectorTrips = 32;
+constexpr uint32_t kMostTrips = kMostInstructions / 2;  // a trip has a step and something to do
+
+// Of a scalar trip the step counts; of all of them the comparison and the jump once.
+constexpr uint32_t kStep = 1, kEnd = 2;
 
 // One virtual register that a loop counts in.
 struct Counter {
@@ -49,12 +55,15 @@ class Unroller {
     if (!loop.innermost || !loop.single_exit) return false;
     const uint32_t trips = count_trips(loop);
     if (trips == 1 && steps_always(loop)) return drop_jump(loop);
-    if (!is_vector_block(loop) || is_kept(loop)) return false;
+    if (trips == 0 || !is_block(loop) || is_kept(loop)) return false;
+    const bool vector = has_vector(loop);
+    if (!vector && (!is_scalar(loop) || only_moves(loop))) return false;
     const uint32_t body = loop.back - loop.top;
-    if (trips == 0 || trips > kMostTrips) return false;
     // The step and the comparison are literals once the loop is straight.
     const uint32_t rest = body > control_ ? body - control_ : 0;
-    if (trips * rest > kMostInstructions) return false;
+    if (vector ? trips > kMostVectorTrips || trips * rest > kMostInstructions
+               : trips * (rest + kStep) + kEnd >= kMostInstructions)
+      return false;
     const uint32_t bytes = (trips - 1) * rest * kInstructionBytes;
     if (bytes > c_.code_budget) {
       const SourceLoc loc = code_.lines[loop.back].loc;
@@ -100,14 +109,49 @@ class Unroller {
         f_.kept.push_back(label_of(loop));
   }
 
-  // One block with a vector instruction.
-  bool is_vector_block(const Loop& loop) const {
-    bool vector = false;
-    for (uint32_t i = loop.top; i < loop.back; ++i) {
+  bool is_block(const Loop& loop) const {
+    for (uint32_t i = loop.top; i < loop.back; ++i)
       if (target_label(code_.lines[i].inst) >= 0 || ends_flow(code_.lines[i])) return false;
-      vector = vector || code_.lines[i].inst.is_vector();
+    return true;
+  }
+
+  bool has_vector(const Loop& loop) const {
+    return std::any_of(code_.lines.begin() + loop.top, code_.lines.begin() + loop.back,
+                       [](const Line& l) { return l.inst.is_vector(); });
+  }
+
+  // Values, loads and stores. Nothing published has anything else in a short loop without vector
+  // instructions.
+  bool is_scalar(const Loop& loop) const {
+    return std::all_of(code_.lines.begin() + loop.top, code_.lines.begin() + loop.back, [](const Line& l) {
+      return l.call < 0 && (is_value(l.inst, false) || is_load(l.inst.op) || is_store(l.inst.op));
+    });
+  }
+
+  // Fills words that follow each other, or copies them: what compilers make a call of.
+  bool only_moves(const Loop& loop) const {
+    std::optional<Operand> scaled;  // the counter, times a power of two
+    int32_t scale = 0;
+    bool moves = false;
+    const auto follows = [&](const Operand& index, isa::Op op) {
+      const int32_t bytes = access_bytes(op), step = std::abs(counter_.step);
+      return (index.value == counter_.reg && step == bytes) || (scaled == index && (step << scale) == bytes);
+    };
+    for (uint32_t i = loop.top; i < loop.back; ++i) {
+      const isa::Inst& inst = code_.lines[i].inst;
+      if (i == counter_.line || (control_ == 2 && i == test_line_)) continue;
+      if (inst.op == Op::sll16 && is_register(inst.args[1]) && inst.args[1].value == counter_.reg &&
+          is_literal(inst.args[2]) && !scaled) {
+        scaled = inst.args[0];
+        scale = inst.args[2].value & 15;
+      } else if ((is_load(inst.op) && follows(inst.args[1], inst.op)) ||
+                 (is_store(inst.op) && follows(inst.args[0], inst.op))) {
+        moves = true;
+      } else {
+        return false;
+      }
     }
-    return vector;
+    return moves;
   }
 
   // ---- how often
@@ -118,6 +162,7 @@ class Unroller {
     // The counter itself, or a comparison of it with a literal.
     if (const auto counter = find_counter(loop, condition)) {
       control_ = 1;
+      counter_ = *counter;
       return simulate(*counter, jump, nullptr);
     }
     const isa::Inst* test = nullptr;
@@ -136,6 +181,7 @@ class Unroller {
     const auto counter = find_counter(loop, test->args[left ? 1 : 2].value);
     if (!counter || test_line_ < counter->line) return 0;
     control_ = 2;
+    counter_ = *counter;
     return simulate(*counter, jump, test);
   }
 
@@ -260,7 +306,8 @@ class Unroller {
   Context& c_;
   MirFunction& f_;
   Code& code_;
-  uint32_t control_ = 0, test_line_ = 0, step_line_ = 0;  // of the loop at hand
+  Counter counter_;                                       // of the loop at hand
+  uint32_t control_ = 0, test_line_ = 0, step_line_ = 0;  // the same
 };
 
 }  // namespace

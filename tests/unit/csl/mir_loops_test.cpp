@@ -1,4 +1,6 @@
 // Passes `unroll`, `predicate` and `invariants`, each alone.
+#include <fmt/format.h>
+
 #include "mir_test_support.h"
 
 namespace cs::csl::mir::test {
@@ -40,14 +42,81 @@ TEST(MirUnroll, LeavesLongAndUnknownLoops) {
   EXPECT_NE(after(unroll_loops, loop("25")), loop("25"));
 }
 
-// Branches inside, or no vector instruction: the loop stays.
-TEST(MirUnroll, LeavesBranchesAndScalarLoops) {
-  for (const std::string body : {"  fmach d1, s0_1, s1_1, r64\n  jmpf r64, @2\n  st16 [global3], r70\n @2:\n",
-                                 "  st16 [global3], r70\n"}) {
-    const std::string loop =
-        "  mov16 r70, 0\n @1:\n" + body + "  add16 r70, r70, 1\n  lt16 r71, r70, 2\n  jmpt r71, @1\n  ret\n";
-    EXPECT_EQ(after(unroll_loops, loop), loop);
-  }
+// Branches inside: the loop stays.
+TEST(MirUnroll, LeavesBranches) {
+  const std::string loop = R"(  mov16 r70, 0
+ @1:
+  fmach d1, s0_1, s1_1, r64
+  jmpf r64, @2
+  st16 [global3], r70
+ @2:
+  add16 r70, r70, 1
+  lt16 r71, r70, 2
+  jmpt r71, @1
+  ret
+)";
+  EXPECT_EQ(after(unroll_loops, loop), loop);
+}
+
+// Values, loads and stores alone.
+TEST(MirUnroll, StraightensShortScalarLoops) {
+  EXPECT_EQ(after(unroll_loops, R"(  mov16 r70, 0
+ @1:
+  ld16 r72, [r64]
+  st16 [global3], r72
+  add16 r70, r70, 1
+  lt16 r71, r70, 2
+  jmpt r71, @1
+  ret
+)"),
+            R"(  mov16 r70, 0
+  ld16 r72, [r64]
+  st16 [global3], r72
+  add16 r70, r70, 1
+  lt16 r71, r70, 2
+  ld16 r73, [r64]
+  st16 [global3], r73
+  add16 r70, r70, 1
+  lt16 r74, r70, 2
+  ret
+)");
+}
+
+// A trip of `adds` sums, a store and the step: with the comparison and the jump once, 150 are too many.
+TEST(MirUnroll, LeavesLongScalarLoops) {
+  const auto loop = [](int trips, int adds) {
+    std::string text = fmt::format("  mov16 r70, {}\n  mov16 r72, r64\n @1:\n", trips);
+    for (int i = 0; i < adds; ++i) text += "  add16 r72, r72, r65\n";
+    return text + "  st16 [r65], r72\n  sub16 r70, r70, 1\n  jmpt r70, @1\n  ret\n";
+  };
+  EXPECT_NE(after(unroll_loops, loop(16, 7)), loop(16, 7));  // 16 * (7 + 1 + 1) + 2
+  EXPECT_EQ(after(unroll_loops, loop(16, 8)), loop(16, 8));  // 16 * (8 + 1 + 1) + 2
+  EXPECT_NE(after(unroll_loops, loop(49, 1)), loop(49, 1));
+  EXPECT_EQ(after(unroll_loops, loop(50, 1)), loop(50, 1));
+}
+
+// What compilers make a call of: words that follow each other are filled or copied.
+TEST(MirUnroll, LeavesFillsAndCopies) {
+  const auto loop = [](const std::string& body) {
+    return "  mov16 r70, 0\n @1:\n" + body +
+           "  add16 r70, r70, 1\n  ltu16 r71, r70, 4\n  jmpt r71, @1\n  ret\n";
+  };
+  const std::string by4 = "  sll16 r72, r70, 2\n", by2 = "  sll16 r72, r70, 1\n";
+  const std::string fill = loop(by4 + "  st32 [r72+global3], 0\n");
+  const std::string copy = loop(by2 + "  ld16 r73, [r72+global3]\n  st16 [r72+global0], r73\n");
+  EXPECT_EQ(after(unroll_loops, fill), fill);
+  EXPECT_EQ(after(unroll_loops, copy), copy);
+  const std::string apart = loop(by4 + "  st16 [r72+global3], 0\n");
+  const std::string sum =
+      loop(by2 + "  ld16 r73, [r72+global3]\n  add16 r74, r73, r70\n  st16 [r72+global0], r74\n");
+  EXPECT_NE(after(unroll_loops, apart), apart);
+  EXPECT_NE(after(unroll_loops, sum), sum);
+}
+
+// What does more than compute, load and store stays in its loop.
+TEST(MirUnroll, LeavesScalarLoopsWithOtherInstructions) {
+  const std::string loop = "  mov16 r70, 2\n @1:\n  actvt 9\n  sub16 r70, r70, 1\n  jmpt r70, @1\n  ret\n";
+  EXPECT_EQ(after(unroll_loops, loop), loop);
 }
 
 // Around a loop that becomes straight code a loop stays one, and its label says so when the text is read
