@@ -14,6 +14,7 @@ bool link_tile(const MirTile& tile, const Machine& machine, TileProgram& out, co
   for (link::Function& f : state.functions) {
     link::simplify(f);
     if (!link::allocate_registers(f, machine, diag)) return false;
+    link::read_halves(f);
     link::simplify(f);
   }
   link::layout_code(state);

@@ -4,8 +4,9 @@
 //  2. lower_conventions  parameters, calls and returns as moves to and from fixed registers
 //  3. simplify           dead values, jumps (before and after registers)
 //  4. allocate_registers virtual registers to all but the last; what does not fit lives in frame slots
-//  5. plan_memory        reserved, code, constants, data, frames (overlaid by call graph); 48 KB check
-//  6. emit_tile          labels, addresses and entries resolved; sections, segments, symbols, line table
+//  5. read_halves        what takes a half of a pair reads its register
+//  6. plan_memory        reserved, code, constants, data, frames (overlaid by call graph); 48 KB check
+//  7. emit_tile          labels, addresses and entries resolved; sections, segments, symbols, line table
 #pragma once
 
 #include <algorithm>
@@ -130,6 +131,8 @@ void lower_conventions(State&);
 void simplify(Function&);
 // False (with an error) if registers do not suffice, which no program should be able to cause.
 bool allocate_registers(Function&, const Machine&, Diag&);
+// Instructions that read a half of a pair read its register; true if one does now.
+bool read_halves(Function&);
 void layout_code(State&);
 bool plan_memory(State&);
 bool emit_tile(State&, TileProgram&);

@@ -1,6 +1,7 @@
 // Pass `literals`: a store, and a vector instruction that fills, take a register: what they name as a literal
 // or as an address is moved to one first (decision 34). Stores that follow each other share it; behind a DSR
-// load, a vector instruction, a call or a label every value is moved anew.
+// load, a vector instruction, a call or a label every value is moved anew. A pair that is set to a literal is
+// a literal of 32 bits, in two halves (decision 38).
 //
 // Comes after everything else: passes that ask what is stored want to see the literal.
 #include <vector>
@@ -32,6 +33,10 @@ class Literals {
         const bool vector = line.inst.is_vector();
         if (is_store(line.inst.op)) take(line, 2, access_bytes(line.inst.op) == 4);
         if (vector && is_fill(line.inst.op)) take(line, 1, is_pair_move(line.inst.op));
+        if (!vector && is_pair_move(line.inst.op) && is_literal(line.inst.args[1])) {
+          line.inst.op = isa::Op::imov32;
+          changed_ = true;
+        }
         edit_.push(line);
         if (vector || is_dsr_load(line.inst.op) || line.call >= 0) moved_.clear();
       }

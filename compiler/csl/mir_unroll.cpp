@@ -130,28 +130,41 @@ class Unroller {
 
   // Fills words that follow each other, or copies them: what compilers make a call of.
   bool only_moves(const Loop& loop) const {
-    std::optional<Operand> scaled;  // the counter, times a power of two
-    int32_t scale = 0;
-    bool moves = false;
-    const auto follows = [&](const Operand& index, isa::Op op) {
-      const int32_t bytes = access_bytes(op), step = std::abs(counter_.step);
-      return (index.value == counter_.reg && step == bytes) || (scaled == index && (step << scale) == bytes);
+    std::map<int32_t, int32_t> steps{{counter_.reg, counter_.step}};  // registers that step with the counter
+    const auto step_of = [&](const Operand& o) {
+      const auto it = is_register(o) ? steps.find(o.value) : steps.end();
+      return it == steps.end() ? 0 : it->second;
     };
+    bool moves = false;
     for (uint32_t i = loop.top; i < loop.back; ++i) {
       const isa::Inst& inst = code_.lines[i].inst;
       if (i == counter_.line || (control_ == 2 && i == test_line_)) continue;
-      if (inst.op == Op::sll16 && is_register(inst.args[1]) && inst.args[1].value == counter_.reg &&
-          is_literal(inst.args[2]) && !scaled) {
-        scaled = inst.args[0];
-        scale = inst.args[2].value & 15;
-      } else if ((is_load(inst.op) && follows(inst.args[1], inst.op)) ||
-                 (is_store(inst.op) && follows(inst.args[0], inst.op))) {
+      const bool load = is_load(inst.op);
+      if (load || is_store(inst.op)) {
+        if (std::abs(step_of(inst.args[load ? 1 : 0])) != access_bytes(inst.op)) return false;
         moves = true;
-      } else {
-        return false;
+        continue;
       }
+      const int32_t a = step_of(inst.args[1]), b = step_of(inst.args[2]);
+      if (inst.op == Op::sll16 && a != 0 && is_literal(inst.args[2]))
+        steps[inst.args[0].value] = a << (inst.args[2].value & 15);
+      else if (inst.op == Op::add16 && a != 0 && stays(inst.args[2], loop))
+        steps[inst.args[0].value] = a;
+      else if (inst.op == Op::add16 && b != 0 && stays(inst.args[1], loop))
+        steps[inst.args[0].value] = b;
+      else
+        return false;
     }
     return moves;
+  }
+
+  // A literal, or a register that no line of a loop writes.
+  bool stays(const Operand& o, const Loop& loop) const {
+    bool written = false;
+    for (uint32_t i = loop.top; i < loop.back; ++i)
+      for_each_register(f_, code_.lines[i],
+                        [&](const Operand& r, bool, bool w) { written |= w && r.value == o.value; });
+    return is_literal(o) || (is_register(o) && !written);
   }
 
   // ---- how often

@@ -200,7 +200,7 @@ FunctionText random_function(Random& random, int index, int functions) {
         f.lines.push_back(fmt::format("wpack {}, {}, {}", pair(), half(), half()));
         break;
       case 6:
-        f.lines.push_back(fmt::format("wunph {}, {}", half(), pair()));
+        f.lines.push_back(fmt::format("{} {}, {}", random.next(2) ? "wunpl" : "wunph", half(), pair()));
         break;
       case 7:
         open.push_back(fmt::format("l{}:", label));
@@ -272,6 +272,9 @@ class Interpreter {
           break;
         case isa::Op::wpack:
           r[a[0].value] = value(a[1]) | value(a[2]) << 16;
+          break;
+        case isa::Op::wunpl:
+          r[a[0].value] = value(a[1]) & 0xFFFF;
           break;
         case isa::Op::wunph:
           r[a[0].value] = value(a[1]) >> 16;

@@ -104,7 +104,10 @@ TEST(MirUnroll, LeavesFillsAndCopies) {
   const std::string by4 = "  sll16 r72, r70, 2\n", by2 = "  sll16 r72, r70, 1\n";
   const std::string fill = loop(by4 + "  st32 [r72+global3], 0\n");
   const std::string copy = loop(by2 + "  ld16 r73, [r72+global3]\n  st16 [r72+global0], r73\n");
+  const std::string pointer =
+      loop(by2 + "  add16 r73, r64, r72\n  ld16 r74, [r73]\n  add16 r75, r65, r72\n  st16 [r75], r74\n");
   EXPECT_EQ(after(unroll_loops, fill), fill);
+  EXPECT_EQ(after(unroll_loops, pointer), pointer);
   EXPECT_EQ(after(unroll_loops, copy), copy);
   const std::string apart = loop(by4 + "  st16 [r72+global3], 0\n");
   const std::string sum =

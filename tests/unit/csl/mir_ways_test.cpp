@@ -88,7 +88,7 @@ TEST(MirBases, FarOffsetsGetASumOfTheirOwn) {
 
 // A store has no field for a literal or an address, nor a fill: stores share a register up to the next vector
 // instruction, DSR load or label. Sums, comparisons and what a vector instruction is multiplied by keep
-// theirs.
+// theirs. A pair that is a literal is one of 32 bits.
 TEST(MirLiterals, WhatIsStoredIsInARegister) {
   EXPECT_EQ(after(move_literals, R"(  st16 [global3], 7
   st16 [global3:2], 7
@@ -101,25 +101,29 @@ TEST(MirLiterals, WhatIsStoredIsInARegister) {
   fmach d1, s0_1, s1_1, 3
   add16 r70, r64, 5
   lt16 r71, r70, 9
+  mov32 p80, 7
+  mov32 p82, p80
   ret
 )"),
-            R"(  imov16 r72, 7
-  st16 [global3], r72
-  st16 [global3:2], r72
-  imov32 p73, 65536
-  st32 [global3:4], p73
-  imov16 r74, global0:4
-  st16 [global3:8], r74
+            R"(  imov16 r83, 7
+  st16 [global3], r83
+  st16 [global3:2], r83
+  imov32 p84, 65536
+  st32 [global3:4], p84
+  imov16 r85, global0:4
+  st16 [global3:8], r85
   st16 [global3:10], r64
-  imov16 r75, 0
-  fmovh d1, r75
-  imov32 p76, 0
-  fmovs d1, p76
-  imov16 r77, 7
-  st16 [global3], r77
+  imov16 r86, 0
+  fmovh d1, r86
+  imov32 p87, 0
+  fmovs d1, p87
+  imov16 r88, 7
+  st16 [global3], r88
   fmach d1, s0_1, s1_1, 3
   add16 r70, r64, 5
   lt16 r71, r70, 9
+  imov32 p80, 7
+  mov32 p82, p80
   ret
 )");
 }
