@@ -140,7 +140,8 @@ class Cutter {
   bool add(NodeId user, ValueId v) {
     const Node& n = g_.node(user);
     if (std::find(in_.nodes.begin(), in_.nodes.end(), user) != in_.nodes.end()) return true;
-    if ((!on_wafer(g_, user) && !is_in_pieces(n)) || !n.assignment.group.empty())
+    // On the host it would be for want of a kernel (with so many results, say): pieces need none.
+    if (!n.assignment.origin || !n.assignment.group.empty())
       return refuse(fmt::format("{} takes it, which is no kernel of its own", n.name));
     for (size_t k = 0; k < n.outputs.size(); ++k) {
       const auto range = range_of(g_, user, v, int(k));
@@ -194,7 +195,7 @@ std::optional<InPieces> output_in_pieces(const Graph& g, NodeId concat, std::str
   const Node& n = g.node(concat);
   const auto axis = n.op == "concat" ? axis_attribute(g, concat) : std::nullopt;
   if (!axis) return none("it is no concatenation");
-  if ((!on_wafer(g, concat) && !is_in_pieces(n)) || !n.assignment.group.empty())
+  if (!n.assignment.origin || !n.assignment.group.empty())
     return none("it is no kernel of its own");
   bool given = false;
   if (!only_given(g, n.outputs[0], given) || !given)

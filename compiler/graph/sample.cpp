@@ -21,20 +21,21 @@ namespace cs::graph {
 
 namespace {
 
+// An operand or a result for one sample.
+struct Side {
+  bool present = true;
+  ops::TensorType type;
+  int dim = -1;        // of samples; -1: none
+  int64_t stride = 0;  // elements from one sample to the next; 0: it has none
+};
+
 struct Context {
-  const Graph& g;
   const Node& n;
   const ops::OpDef& row;
+  std::vector<Side> in, out;
+  std::vector<const ops::Tensor*> values;  // of operands that are constant
   std::string error;
 
-  const Value& in(size_t i) const { return g.value(n.inputs[i]); }
-  const Value& out() const { return g.value(n.outputs[0]); }
-  int sample(size_t i) const { return n.inputs[i].valid() ? in(i).sample_dim : -1; }
-  // Elements from one sample of an operand to the next; 0: it has none.
-  int64_t stride(size_t i) const {
-    if (sample(i) < 0) return 0;
-    return in(i).sample_stride > 0 ? in(i).sample_stride : inner(in(i).type.shape, sample(i));
-  }
   static int64_t inner(const ops::Shape& shape, int dim) {
     int64_t n = 1;
     for (size_t d = size_t(dim) + 1; d < shape.size(); ++d) n *= shape[d];
@@ -42,6 +43,24 @@ struct Context {
   }
   void mixes(const std::string& how) { error = fmt::format("{} would mix samples: {}", n.op, how); }
 };
+
+// As the graph says.
+Context context_of(const Graph& g, NodeId id) {
+  const Node& n = g.node(id);
+  Context c{n, g.op(id), {}, {}, {}, {}};
+  for (const ValueId id : n.inputs) {
+    c.values.push_back(g.constant_of(id));
+    c.in.push_back({.present = id.valid(), .type = {}});
+    if (!id.valid()) continue;
+    const Value& v = g.value(id);
+    Side& side = c.in.back();
+    side.type = v.type, side.dim = v.sample_dim;
+    if (v.sample_dim >= 0)
+      side.stride = v.sample_stride > 0 ? v.sample_stride : Context::inner(v.type.shape, v.sample_dim);
+  }
+  for (const ValueId v : n.outputs) c.out.push_back({.type = g.value(v).type});
+  return c;
+}
 
 // The operator for `samples` samples.
 struct Written {
@@ -51,18 +70,15 @@ struct Written {
 
 bool write_for(Context& c, int64_t samples, Written& w) {
   std::vector<const ops::TensorType*> types;
-  for (size_t i = 0; i < c.n.inputs.size(); ++i) {
-    w.inputs.push_back(c.n.inputs[i].valid() ? c.in(i).type : ops::TensorType{});
-    if (c.sample(i) >= 0) w.inputs[i].shape[size_t(c.sample(i))] *= samples;
+  for (const Side& side : c.in) {
+    w.inputs.push_back(side.type);
+    if (side.dim >= 0) w.inputs.back().shape[size_t(side.dim)] *= samples;
   }
-  for (size_t i = 0; i < c.n.inputs.size(); ++i)
-    types.push_back(c.n.inputs[i].valid() ? &w.inputs[i] : nullptr);
-  std::vector<const ops::Tensor*> values;
-  for (ValueId v : c.n.inputs) values.push_back(c.g.constant_of(v));
+  for (size_t i = 0; i < c.in.size(); ++i) types.push_back(c.in[i].present ? &w.inputs[i] : nullptr);
   std::string why;
-  if (!ops::infer_types(c.row, c.n.attrs, types, w.outputs, why, values)) return c.mixes(why), false;
+  if (!ops::infer_types(c.row, c.n.attrs, types, w.outputs, why, c.values)) return c.mixes(why), false;
   w.outputs.resize(std::min(w.outputs.size(), c.n.outputs.size()));
-  if (!ops::loops_of(c.row, c.n.attrs, types, w.outputs, w.loops, why, values)) return c.mixes(why), false;
+  if (!ops::loops_of(c.row, c.n.attrs, types, w.outputs, w.loops, why, c.values)) return c.mixes(why), false;
   return true;
 }
 
@@ -87,11 +103,11 @@ struct Place {
 // The shape that a view states is that of one sample: a dimension of extent 1 with as many elements before
 // it.
 Place of_stated_view(Context& c) {
-  const ops::Shape &from = c.in(0).type.shape, &to = c.out().type.shape;
-  if (from == to) return {c.sample(0), c.stride(0)};
+  const ops::Shape &from = c.in[0].type.shape, &to = c.out[0].type.shape;
+  if (from == to) return {c.in[0].dim, c.in[0].stride};
   int64_t before = 1, at = 1;
   int ones = 0, best = -1;
-  for (int d = 0; d < c.sample(0); ++d) {
+  for (int d = 0; d < c.in[0].dim; ++d) {
     before *= from[size_t(d)];
     ones += from[size_t(d)] == 1;
   }
@@ -99,23 +115,23 @@ Place of_stated_view(Context& c) {
     if (at == before && to[d] == 1 && (best < 0 || ones-- > 0)) best = int(d);
     at *= to[d];
   }
-  if (best < 0 || from[size_t(c.sample(0))] != 1)
+  if (best < 0 || from[size_t(c.in[0].dim)] != 1)
     return c.mixes("the result has no dimension of its own for samples"), Place{};
-  return {best, c.stride(0)};
+  return {best, c.in[0].stride};
 }
 
 // A view keeps the C order, and with it the elements between samples; they must lie in the dimension that
 // grows.
 Place of_view(Context& c) {
-  if (c.sample(0) < 0) return {};
+  if (c.in[0].dim < 0) return {};
   Written two, three;
   if (!write_for(c, 2, two) || !write_for(c, 3, three)) {
     c.error.clear();
     return of_stated_view(c);
   }
-  const ops::Shape& shape = c.out().type.shape;
+  const ops::Shape& shape = c.out[0].type.shape;
   const int dim = grown(shape, two.outputs[0].shape, three.outputs[0].shape);
-  const int64_t stride = c.stride(0);
+  const int64_t stride = c.in[0].stride;
   if (dim >= 0) {
     const int64_t inner = Context::inner(shape, dim), extent = shape[size_t(dim)];
     if (stride > 0 && stride % inner == 0 && extent % (stride / inner) == 0) return {dim, stride};
@@ -262,9 +278,9 @@ std::vector<Place> of_loops(Context& c) {
   std::vector<Place> places(c.n.outputs.size());
   bool any = false;
   std::vector<int64_t> strides;
-  for (size_t i = 0; i < c.n.inputs.size(); ++i) {
-    any = any || c.sample(i) >= 0;
-    if (c.n.inputs[i].valid()) strides.push_back(c.stride(i));
+  for (const Side& side : c.in) {
+    any = any || side.dim >= 0;
+    if (side.present) strides.push_back(side.stride);
   }
   Written two, three;
   if (!any || !write_for(c, 2, two) || !write_for(c, 3, three)) return places;
@@ -272,7 +288,7 @@ std::vector<Place> of_loops(Context& c) {
   std::string why;
   if (!judge.keeps_apart(why)) c.mixes(why);
   for (size_t k = 0; k < two.outputs.size(); ++k) {
-    const ops::Shape& one = c.g.value(c.n.outputs[k]).type.shape;
+    const ops::Shape& one = c.out[k].type.shape;
     const int dim = grown(one, two.outputs[k].shape, three.outputs[k].shape);
     if (dim == -2) c.mixes("its result has more than one dimension of samples");
     if (dim >= 0) places[k] = {dim, judge.stride_of_result(k)};
@@ -295,6 +311,35 @@ void settle(Value& v, const Place& place) {
 
 }  // namespace
 
+std::optional<std::vector<Share>> results_of_shares(const Graph& g, NodeId id, std::span<const Share> operands) {
+  Context c{g.node(id), g.op(id), {}, {}, {}, {}};
+  if (is_whole_batch(c.n) || c.row.types_only || c.row.kind == ops::OpKind::view) return std::nullopt;
+  std::vector<const ops::TensorType*> types;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const Share& s = operands[i];
+    const bool present = c.n.inputs[i].valid();
+    c.in.push_back({present, s.type, s.dim, 0});
+    if (s.dim >= 0) c.in.back().stride = Context::inner(s.type.shape, s.dim) * s.type.shape[size_t(s.dim)];
+    c.values.push_back(s.dim < 0 ? g.constant_of(c.n.inputs[i]) : nullptr);
+    types.push_back(present ? &s.type : nullptr);
+  }
+  std::vector<ops::TensorType> results;
+  std::string why;
+  if (!ops::infer_types(c.row, c.n.attrs, types, results, why, c.values)) return std::nullopt;
+  results.resize(std::min(results.size(), c.n.outputs.size()));
+  for (const ops::TensorType& type : results) c.out.push_back({.type = type});
+  const std::vector<Place> places = of_loops(c);
+  if (!c.error.empty() || places.size() != results.size()) return std::nullopt;
+  std::vector<Share> shares;
+  for (size_t k = 0; k < places.size(); ++k) {
+    const ops::Shape& shape = results[k].shape;
+    const int dim = places[k].dim;
+    if (dim < 0 || places[k].stride != Context::inner(shape, dim) * shape[size_t(dim)]) return std::nullopt;
+    shares.push_back({results[k], dim});
+  }
+  return shares;
+}
+
 bool propagate_samples(Graph& g, Diag& diag, const OverBatch& over_batch) {
   bool ok = true, any = false, batch = false;  // batch: some results are of all samples
   for (ValueId v : g.inputs) any = any || g.value(v).sample_dim >= 0;
@@ -306,7 +351,7 @@ bool propagate_samples(Graph& g, Diag& diag, const OverBatch& over_batch) {
       batch = true;
       continue;
     }
-    Context c{g, n, g.op(id), {}};
+    Context c = context_of(g, id);
     std::vector<Place> places(n.outputs.size());
     if (any && c.row.kind == ops::OpKind::view) {
       places[0] = of_view(c);

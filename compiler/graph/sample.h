@@ -8,6 +8,9 @@
 #pragma once
 
 #include <functional>
+#include <optional>
+#include <span>
+#include <vector>
 
 #include "compiler/graph/graph.h"
 
@@ -18,5 +21,15 @@ namespace cs::graph {
 using OverBatch = std::function<bool(NodeId, bool mixes)>;
 
 bool propagate_samples(Graph&, Diag&, const OverBatch& over_batch = {});
+
+// An equal part of a value: consecutive elements of one dimension.
+struct Share {
+  ops::TensorType type;  // of the share
+  int dim = -1;          // that is cut; -1: it is the whole value
+};
+// What the node makes of shares of its operands (one for each of its inputs, absent ones too): the same share of
+// every result, whatever their number. Nothing if a result depends on more than one share, or if that is not known:
+// of views, and of operators that are judged by no loops.
+std::optional<std::vector<Share>> results_of_shares(const Graph&, NodeId, std::span<const Share> operands);
 
 }  // namespace cs::graph

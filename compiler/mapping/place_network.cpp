@@ -183,12 +183,37 @@ std::optional<Placed> place_in_pace(const Parts& parts, const PlanLists& plans, 
   return other && other->interval * kNear < placed->interval ? std::move(other) : std::move(placed);
 }
 
+// Where streams that share a link take longer than any kernel: free rows and columns beside the rectangles have more
+// links, and more of the fabric's edge. What is placed stays; its streams are routed again.
+Placed with_more_links(Placed placed, const MapOptions& options, const Machine& machine) {
+  constexpr int kMostMargin = 4;
+  constexpr double kWorth = 1.07;      // else the same network on fewer PEs
+  constexpr size_t kMostKernels = 400;  // more take too long to be routed so often
+  if (has_extent(options) || options.copies.count > 1 || placed.parts.instances.size() > kMostKernels) return placed;
+  const Extent limit = fabric_limit(options, machine), packed = placed.fabric;
+  NetworkEstimate estimate = estimate_network(placed, machine, PlansBy::formulas);
+  for (int margin = 1; margin <= kMostMargin && !estimate.link.empty(); ++margin) {
+    Placed wider = placed;
+    wider.fabric = {std::min(limit.width, packed.width + margin), std::min(limit.height, packed.height + margin)};
+    wider.flows = {};
+    Diag ignored;
+    if (route_and_color(wider.parts, machine, wider.fabric, wider.flows, ignored) != Routed::yes ||
+        !verify_flows(wider.flows, wider.parts, wider.fabric, machine, ignored))
+      continue;
+    const NetworkEstimate other = estimate_network(wider, machine, PlansBy::formulas);
+    if (other.interval_cycles * kWorth < estimate.interval_cycles) placed = std::move(wider), estimate = other;
+  }
+  return placed;
+}
+
 }  // namespace
 
 std::optional<Placed> place_network(const Parts& parts, const PlanLists& plans, const MapOptions& options,
                                     const Machine& machine, Diag& diag, std::vector<Misfit>& misfits) {
   std::optional<Placed> placed = place_in_pace(parts, plans, options, machine);
-  return placed ? std::move(placed) : place_best(parts, plans, options, machine, diag, misfits);
+  if (!placed) placed = place_best(parts, plans, options, machine, diag, misfits);
+  if (placed) placed = with_more_links(std::move(*placed), options, machine);
+  return placed;
 }
 
 std::optional<Placed> route_for_band(const Placed& other, const MapOptions& options, const Machine& machine) {

@@ -5,6 +5,7 @@
 // 3 % slower than what is beside it).
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
 
 #include <fmt/format.h>
@@ -64,10 +65,15 @@ class Chooser {
       return graph::is_in_pieces(g_.node(id)) || context_.given.count(id) > 0 ||
              context_.fallbacks.whole(g_.node(id).name);
     };
-    if (in.pieces.size() > kMostPieces || std::any_of(in.nodes.begin(), in.nodes.end(), decided)) return;
+    const size_t most = std::max(kMostPieces, size_t(context_.rewrites.shards));
+    if (in.pieces.size() > most || std::any_of(in.nodes.begin(), in.nodes.end(), decided)) return;
     Candidate c{std::move(in), name, input, {}, 0};
     for (const NodeId id : c.in.nodes) {
-      const kernels::Cost cost = costs_.of(g_, std::span(&id, 1));
+      kernels::Cost cost{};
+      if (g_.node(id).assignment.origin == Origin::host)
+        cost.interval_cycles = std::numeric_limits<double>::infinity();
+      else
+        cost = costs_.of(g_, std::span(&id, 1));
       if (cost.interval_cycles > c.whole.interval_cycles) c.whole = cost;
       nodes_.insert(id);
     }
@@ -99,7 +105,7 @@ class Chooser {
 
   void choose(const Candidate& c, double others) {
     const double whole = c.whole.interval_cycles;
-    const bool better = c.longest < whole && whole >= kSlower * others && still_possible(c);
+    const bool better = c.longest < whole && (whole >= kSlower * others || context_.rewrites.shards > 1) && still_possible(c);
     note(c, others, better);
     if (!better) return;
     const std::string reason = fmt::format(
@@ -132,8 +138,8 @@ class Chooser {
 }  // namespace
 
 bool cross_in_pieces(Graph& g, PassContext& context) {
-  if (context.policy == Policy::medium && context.map.force_width == 0 && !context.map.resident)
-    Chooser(g, context).run();
+  const bool chosen = context.policy == Policy::medium && context.map.force_width == 0;
+  if ((chosen || context.rewrites.shards > 1) && !context.map.resident) Chooser(g, context).run();
   return true;
 }
 

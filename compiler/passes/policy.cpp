@@ -153,27 +153,6 @@ void take_measured(Graph& g, PassContext& context) {
   }
 }
 
-// Its operands, its result or its code are no kernel's; a user who wants no host hears of every one.
-bool judge_host(const Graph& g, PassContext& context) {
-  bool ok = true;
-  for (NodeId id : g.topological()) {
-    const graph::Node& node = g.node(id);
-    if (!is_step(g, id) || g.op(id).kind == ops::OpKind::view) continue;
-    const std::string name = graph::operator_name(node);
-    const std::string op = node.from_op.empty() ? name : node.from_op + " (" + name + ")";
-    const std::string message =
-        fmt::format("{} '{}' runs on the host: {}", op, node.name, node.assignment.reason);
-    if (context.host_ops == HostOps::forbid) {
-      graph::node_error(g, id, context.diag, message, "--host-ops warn lets it");
-      ok = false;
-    } else if (context.host_ops == HostOps::warn) {
-      const bool placed = node.loc.valid();
-      context.diag.warning(node.loc, placed || node.where.empty() ? message : node.where + ": " + message);
-    }
-  }
-  return ok;
-}
-
 }  // namespace
 
 std::optional<HostOps> host_ops_from_name(std::string_view name) {
@@ -272,7 +251,28 @@ bool choose_origins(Graph& g, PassContext& context) {
   }
   if (context.measured != nullptr) take_measured(g, context);
   place_views(g);
-  return judge_host(g, context);
+  return true;
+}
+
+// Its operands, its result or its code are no kernel's; a user who wants no host hears of every one.
+bool judge_host(Graph& g, PassContext& context) {
+  bool ok = true;
+  for (NodeId id : g.topological()) {
+    const graph::Node& node = g.node(id);
+    if (!is_step(g, id) || g.op(id).kind == ops::OpKind::view || graph::is_in_pieces(node)) continue;
+    const std::string name = graph::operator_name(node);
+    const std::string op = node.from_op.empty() ? name : node.from_op + " (" + name + ")";
+    const std::string message =
+        fmt::format("{} '{}' runs on the host: {}", op, node.name, node.assignment.reason);
+    if (context.host_ops == HostOps::forbid) {
+      graph::node_error(g, id, context.diag, message, "--host-ops warn lets it");
+      ok = false;
+    } else if (context.host_ops == HostOps::warn) {
+      const bool placed = node.loc.valid();
+      context.diag.warning(node.loc, placed || node.where.empty() ? message : node.where + ": " + message);
+    }
+  }
+  return ok;
 }
 
 }  // namespace cs::passes

@@ -191,8 +191,9 @@ bool join_products_of(Graph& g, const std::vector<NodeId>& products, Diag& diag)
 }  // namespace
 
 std::string Rewrites::text() const {
-  return fmt::format("parts={} batch_products={} products={}", parts ? "on" : "off", batch_products,
-                     kProducts[size_t(products)]);
+  const std::string cut = shards == 1 ? "" : fmt::format(" shards={}", shards);
+  return fmt::format("parts={} batch_products={} products={}{}", parts ? "on" : "off", batch_products,
+                     kProducts[size_t(products)], cut);
 }
 
 bool read_rewrite(std::string_view text, Rewrites& r, std::string& why) {

@@ -12,7 +12,10 @@
 //                                   never, by a rule about their extents, or where that is estimated to be
 //                                   faster
 //
-// The first two are part of the pass canonicalise, the third of decompose.
+//   shards=N                        one sample in N parts beside each other, where operators allow that
+//                                   (shards.h); 1: whole
+//
+// The first two are part of the pass canonicalise, the third of decompose, the last one a pass of its own.
 #pragma once
 
 #include <cstdint>
@@ -31,8 +34,9 @@ struct Rewrites {
   bool parts = true;
   int64_t batch_products = 0;
   Products products = Products::whole;
+  int64_t shards = 1;
   bool operator==(const Rewrites&) const = default;
-  // "parts=on batch_products=0 products=whole"
+  // "parts=on batch_products=0 products=whole", and shards where there are several
   std::string text() const;
 };
 // KEY=VALUE; false with the reason, which lists what there is.

@@ -11,6 +11,7 @@
 #include "runtime/support/progress.h"
 #include "tools/api/advice.h"
 #include "tools/api/all_copies.h"
+#include "tools/api/best_shards.h"
 #include "tools/api/api.h"
 #include "tools/api/forms.h"
 #include "tools/api/ladder.h"
@@ -109,6 +110,9 @@ bool compile_kernels(const CompileOptions& given, Compiled& out, passes::Fallbac
   Formed f = begin_form(passes::form_from_name(plan.form).value_or(passes::Form::joined), start, out.machine);
   const bool all_copies = options.copies == kAllCopies;
   if (all_copies) options.copies = 1;
+  if (options.rewrites.shards == kBestShards)
+    options.rewrites.shards = plan.after.empty() ? best_shards(options, pipeline, start, out.machine) : 1;
+  const int64_t shards = options.rewrites.shards;
   const bool choose = tries_forms(options) && plan.after.empty();
   bool ok = false;
   {
@@ -125,6 +129,7 @@ bool compile_kernels(const CompileOptions& given, Compiled& out, passes::Fallbac
   if (ok && tunes && plan.after.empty() && pipeline.stop_after.empty()) tune(options, pipeline, start, f);
   if (ok && all_copies) take_all_copies(options, pipeline, start, f);
   out = std::move(f.out);
+  out.shards = shards;
   fallbacks = std::move(f.fallbacks);
   diag = std::move(f.diag);
   return ok;
@@ -173,7 +178,9 @@ void fill_manifest(const CompileOptions& options, bool model, Compiled& out) {
     entries.emplace_back("epilogue_fusion", std::string(passes::epilogue_fusion_name(*options.tuning.epilogues)));
   if (options.least_library_product > 0)
     entries.emplace_back("least_library_product", fmt::format("{}", options.least_library_product));
-  if (options.rewrites != passes::Rewrites{}) entries.emplace_back("rewrites", options.rewrites.text());
+  passes::Rewrites rewrites = options.rewrites;
+  rewrites.shards = out.shards;
+  if (rewrites != passes::Rewrites{}) entries.emplace_back("rewrites", rewrites.text());
   if (options.unroll) entries.emplace_back("unroll", fmt::format("{}", *options.unroll));
   if (!options.pipeline.without.empty())
     entries.emplace_back("without", fmt::format("{}", fmt::join(options.pipeline.without, ",")));

@@ -10,7 +10,8 @@
 #include "compiler/csl/mir_passes.h"
 #include "compiler/frontend/frontend.h"
 #include "compiler/frontend/model_config.h"
-#include "tools/cli/copies.h"
+#include "compiler/passes/shards.h"
+#include "tools/cli/counts.h"
 #include "tools/cli/tool.h"
 
 namespace cs {
@@ -52,6 +53,13 @@ void model_flags(CLI::App& app, Flags& f, api::CompileOptions& o) {
                  "products of one value become one; 0: none), products=whole|rule|estimate (products that memory "
                  "bounds become broadcast, multiply and sum)")
       ->default_str("parts=on batch_products=0 products=whole");
+  app.add_option("--shards", o.rewrites.shards,
+                 "Compute one sample in so many parts beside each other (tokens of a sequence, rows, elements), with "
+                 "streams of their own, where operators allow that. auto: as many as are faster by estimate")
+      ->transform(cli::shards_of_text)
+      ->option_text(fmt::format("N in [1 - {}] | auto", passes::kMostShards))
+      ->default_str("1")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   app.add_option("--unroll", o.unroll,
                  "Make a kernel of every step of recurrences with at most N steps; 0: of none")
       ->check(CLI::Range(int64_t(0), int64_t(100'000)))
@@ -155,6 +163,10 @@ void apply_flags(const Flags& f, bool machine_given, api::CompileOptions& o) {
   const std::string extension = std::filesystem::path(o.input).extension().string();
   if (o.copies && (extension == ".csl" || extension == ".csptext"))
     throw cli::Usage{fmt::format("--copies is for models; '{}' is placed already", o.input)};
+  if (o.rewrites.shards != 1 && (extension == ".csl" || extension == ".csptext"))
+    throw cli::Usage{fmt::format("--shards is for models; '{}' is placed already", o.input)};
+  if (o.rewrites.shards != 1 && o.resident)
+    throw cli::Usage{"--shards is for networks whose operands are streamed: leave out --operands resident"};
   if (o.resident && o.copies.value_or(1) != 1)
     throw cli::Usage{"--copies is for networks whose operands are streamed: leave out --operands resident"};
   o.baselines = !f.no_baselines && !o.resident;

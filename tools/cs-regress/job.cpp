@@ -48,7 +48,10 @@ std::vector<std::string> compile_command(const Job& job, const RunOptions& o, co
   for (const std::string& set : job.set) argv.insert(argv.end(), {"--set", set});
   for (const auto& [name, value] : job.dims)
     argv.insert(argv.end(), {"--dim", name + "=" + std::to_string(value)});
-  if (job.kernel_case) argv.insert(argv.end(), {"--rect", job.kernel_case->rect()});
+  if (const auto& c = job.kernel_case)
+    argv.insert(argv.end(), {"--rect", fmt::format("{}x{}", c->width_of_shard(), c->height)});
+  if (job.kernel_case && job.kernel_case->shards > 1)
+    argv.insert(argv.end(), {"--shards", std::to_string(job.kernel_case->shards)});
   if (job.kernel_case && job.kernel_case->resident) argv.insert(argv.end(), {"--operands", "resident"});
   std::string params;
   for (const auto& [name, value] : job.params) params += (params.empty() ? "" : ",") + name + ":" + value;

@@ -4,11 +4,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "compiler/graph/graph_yaml.h"
 #include "compiler/graph/yaml_values.h"
+#include "compiler/passes/shards.h"
 #include "runtime/host/npz.h"
 #include "runtime/ops/losses.h"
 #include "runtime/support/files.h"
@@ -35,11 +38,17 @@ bool read_operand(const YamlNode& node, Operand& out, Diag& diag) {
 bool read_case(const YamlNode& node, KernelCase& out, Diag& diag) {
   YamlMap map(node, "case", diag);
   std::vector<int> rect;
-  bool ok = map.required("rect", rect) && map.optional("resident", out.resident) &&
+  bool ok = map.required("rect", rect) && map.optional("resident", out.resident) && map.optional("shards", out.shards) &&
             map.optional("half", out.half) && map.optional("cause", out.cause) &&
             map.optional("walk_missed", out.walk_missed);
   if (ok && (rect.size() != 2 || rect[0] < 1 || rect[1] < 1)) {
     diag.error(map.loc(), "'rect' must be [width, height] in PEs, each at least 1");
+    return false;
+  }
+  if (ok && (out.shards < 1 || out.shards > passes::kMostShards || rect[0] % out.shards != 0 || out.resident)) {
+    diag.error(map.loc(), fmt::format("'shards' must be from 1 to {} and divide the columns of 'rect'; resident operands "
+                                      "have none",
+                                      passes::kMostShards));
     return false;
   }
   if (ok) out.width = rect[0], out.height = rect[1];
@@ -228,30 +237,33 @@ std::optional<KernelFigures> read_kernel_figures(const KernelCase& c, const std:
   }
   KernelFigures f;
   f.cycles = cycles;
-  std::string name;
+  std::set<std::string> names;
   for (const json& k : report.value("kernels", json::array())) {
     if (k.value("nodes", json::array()).empty()) continue;
-    if (!name.empty() || k.value("origin", "") == "host") {
-      error = fmt::format("is not one kernel: {} ({})", k.value("kernel", "?"), k.value("reason", ""));
+    if (int(names.size()) == c.shards || k.value("origin", "") == "host") {
+      error = fmt::format("is not {}: {} ({})", c.shards == 1 ? "one kernel" : fmt::format("{} kernels", c.shards),
+                          k.value("kernel", "?"), k.value("reason", ""));
       return std::nullopt;
     }
-    name = k.value("name", "");
+    names.insert(k.value("name", ""));
     f.origin = k.value("origin", "");
     f.kernel = k.value("kernel", "");
   }
+  size_t placed = 0;
   for (const json& p : report.value("placement", json::array())) {
-    if (p.value("name", "") != name || !p.contains("ideal")) continue;
-    f.estimated = p.value("interval_cycles", 0.0);
-    f.ideal = p["ideal"].value("cycles", 0.0);
-    f.largest = p["ideal"].value("largest", "");
+    if (!names.contains(p.value("name", "")) || !p.contains("ideal")) continue;
+    ++placed;
+    f.estimated = std::max(f.estimated, p.value("interval_cycles", 0.0));
+    if (const double ideal = p["ideal"].value("cycles", 0.0); ideal > f.ideal)
+      f.ideal = ideal, f.largest = p["ideal"].value("largest", "");
     const json rect = p.value("rect", json::array({0, 0, 0, 0}));
-    if (rect.at(2) != c.width || rect.at(3) != c.height) {
-      error = fmt::format("lies on {} x {} PEs instead of {}", rect.at(2).get<int>(), rect.at(3).get<int>(),
-                          c.rect());
+    if (rect.at(2) != c.width_of_shard() || rect.at(3) != c.height) {
+      error = fmt::format("lies on {} x {} PEs instead of {} x {}", rect.at(2).get<int>(), rect.at(3).get<int>(),
+                          c.width_of_shard(), c.height);
       return std::nullopt;
     }
-    return f;
   }
+  if (placed == names.size() && placed > 0) return f;
   error = "is not on the wafer";
   return std::nullopt;
 }

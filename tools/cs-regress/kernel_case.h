@@ -9,6 +9,7 @@
 //       - rect: [8, 8]
 //         operands: [{shape: [1, 800]}, {shape: [800, 800], constant: true}, {shape: [1, 9], below: 800}]
 //         resident: true           # operands lie on the PEs; default: they are streamed
+//         shards: 8                # parts beside each other (cs-compile --shards), each on its share of the columns
 //         half: true               # operands and result are 16-bit floats; default: f32
 //         cause: "why more than 1.5 x its ideal"     # must be there exactly if it is
 //         walk_missed: "why cs-objdump --cycles is more than 5 % off"   # with `walks: true`: if a kernel is
@@ -48,12 +49,14 @@ struct KernelCase {
   std::string op;
   Attrs attrs;
   std::vector<Operand> operands;
-  int width = 1, height = 1;
+  int width = 1, height = 1;  // of all shards together
+  int shards = 1;
   bool resident = false, half = false;
   std::optional<bool> fused;  // a loss as one generated form, or as primitives
   std::string cause, walk_missed;
   bool holds_walk = false;  // cs-objdump --cycles has to be within 5 %
   std::string rect() const { return std::to_string(width) + "x" + std::to_string(height); }
+  int width_of_shard() const { return width / shards; }
   std::string point() const { return rect() + (resident ? "-resident" : "") + (half ? "-f16" : ""); }
   std::string shapes() const;  // "1x96 100x96"
 };

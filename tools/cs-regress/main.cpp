@@ -13,7 +13,7 @@
 #include "runtime/support/progress.h"
 #include "tools/cli/tool.h"
 #include "tools/cli/child_process.h"
-#include "tools/cli/copies.h"
+#include "tools/cli/counts.h"
 #include "tools/cs-regress/classes.h"
 #include "tools/cs-regress/corpus.h"
 #include "tools/cs-regress/golden.h"

@@ -1,0 +1,29 @@
+// One sample in several parts beside each other (cs-compile --shards N).
+//
+//   x ─┬─ x[0:4] ── operators ──┐
+//      └─ x[4:8] ── operators ──┴─ concat ── y
+//
+// A value travels as one stream, a word per cycle, so what a network takes for a sample is at least the words of
+// its largest value. Operators that compute parts of their results from parts of their operands (tokens of a
+// sequence, rows of a batch, elements of a vector) are there once for each part, with streams of their own; what
+// others need whole is put together before them. Inputs and outputs cross the edge in pieces (pieces.h).
+//
+// That parts are independent is proved by an operator's loops (graph/sample.h), as it is of samples.
+#pragma once
+
+#include "compiler/graph/graph.h"
+#include "runtime/support/diag.h"
+
+namespace cs::passes {
+
+inline constexpr int64_t kMostShards = 32;
+
+struct Sharded {
+  size_t operators = 0;  // of the graph that are there several times now
+  size_t joined = 0;     // values that are put together for others
+};
+// With shards < 2, or where nothing can be cut, the graph stays as it is. Graphs that train stay, too. Types of all
+// values must be known; false if a new node was refused, which is in diag then.
+bool make_shards(graph::Graph&, int64_t shards, Sharded&, Diag&);
+
+}  // namespace cs::passes

@@ -1,0 +1,147 @@
+// One sample in shards: which operators are cut, along what, and that values do not change.
+#include "compiler/passes/shards.h"
+
+#include <gmock/gmock.h>
+
+#include "compiler/graph/sample.h"
+#include "compiler/graph/graph_yaml.h"
+#include "tests/unit/graph/interpret.h"
+#include "tests/unit/graph/pass_bench.h"
+
+namespace cs::passes {
+namespace {
+
+using graph::Graph;
+using graph::NodeId;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// Numbers of both signs, all different.
+std::map<std::string, ops::Tensor> inputs_of(const Graph& g) {
+  std::map<std::string, ops::Tensor> in;
+  for (const graph::ValueId v : g.inputs) {
+    ops::Tensor x(g.value(v).type);
+    for (int64_t i = 0; i < x.elements(); ++i) x.set(i, double((7 * i) % 23) / 8 - 1.25);
+    in.emplace(g.value(v).name, std::move(x));
+  }
+  return in;
+}
+
+size_t count(const Graph& g, const std::string& op) {
+  size_t n = 0;
+  for (const NodeId id : g.nodes()) n += g.node(id).op == op;
+  return n;
+}
+
+// Cut into so many; values are those of the whole, to the bit.
+Sharded cut(Bench& s, int64_t shards) {
+  const auto before = graph::interpret(s.g, inputs_of(s.g));
+  Sharded made;
+  EXPECT_TRUE(make_shards(s.g, shards, made, s.diag)) << s.diag.to_string();
+  EXPECT_TRUE(graph::verify(s.g, s.diag)) << s.diag.to_string();
+  EXPECT_EQ(graph::interpret(s.g, inputs_of(s.g)), before);
+  return made;
+}
+
+std::string graph_of(const std::string& input, const std::string& nodes, const std::string& constants = "") {
+  return "inputs:\n" + input + (constants.empty() ? "" : "constants:\n" + constants) + "nodes:\n" + nodes + "outputs: [y]\n";
+}
+const char* kTokens = "  - {name: x, type: \"f32[1, 8, 4]\", sample_dim: 0}\n";
+
+TEST(Shards, ElementwiseOperatorsAreCutAndGivenInPieces) {
+  Bench s(graph_of(kTokens, "  - {name: a, op: neg, inputs: [x]}\n  - {name: y, op: tanh, inputs: [a]}\n"));
+  const Sharded made = cut(s, 4);
+  EXPECT_EQ(made.operators, 2u);
+  EXPECT_EQ(made.joined, 1u);
+  EXPECT_EQ(count(s.g, "slice"), 4u);
+  EXPECT_EQ(count(s.g, "tanh"), 4u);
+  EXPECT_EQ(count(s.g, "concat"), 1u);
+  EXPECT_EQ(s.g.value(s.g.outputs[0]).name, "y");
+  EXPECT_EQ(s.g.value(s.g.outputs[0]).sample_dim, 0);
+}
+
+// The product's rows are parts; its matrix stays whole, and what is added to every element is cut with them.
+TEST(Shards, ConstantsAreCutWhereTheirElementsGoWithThoseOfAPart) {
+  Bench s(graph_of(kTokens, "  - {name: p, op: add, inputs: [x, c]}\n  - {name: y, op: matmul, inputs: [p, w]}\n",
+                   "  - {name: c, type: \"f32[8, 4]\", value: [" + []() {
+                     std::string v;
+                     for (int i = 0; i < 32; ++i) v += (i ? ", " : "") + std::to_string(i % 5);
+                     return v;
+                   }() + "]}\n  - {name: w, type: \"f32[4, 2]\", value: [1, 2, 3, 4, 5, 6, 7, 8]}\n"));
+  EXPECT_EQ(cut(s, 2).operators, 2u);
+  size_t whole = 0, parts = 0;
+  for (const NodeId id : s.g.nodes())
+    for (const graph::ValueId v : s.g.node(id).inputs) {
+      if (!s.g.value(v).is_constant()) continue;
+      whole += s.g.value(v).type.shape == ops::Shape{4, 2};
+      parts += s.g.value(v).type.shape == ops::Shape{4, 4};
+    }
+  EXPECT_EQ(whole, 2u);
+  EXPECT_EQ(parts, 2u);
+}
+
+// 7 tokens in 3 shards of 2, 2 and 3.
+TEST(Shards, ExtentsNeedNotBeMultiples) {
+  Bench s(graph_of("  - {name: x, type: \"f32[1, 7, 4]\", sample_dim: 0}\n",
+                   "  - {name: a, op: exp, inputs: [x]}\n  - {name: y, op: softmax, inputs: [a], attrs: {axis: -1}}\n"));
+  EXPECT_EQ(cut(s, 3).operators, 2u);
+  std::vector<int64_t> extents;
+  for (const NodeId id : s.g.nodes())
+    if (s.g.node(id).op == "softmax") extents.push_back(s.g.value(s.g.node(id).outputs[0]).type.shape[1]);
+  EXPECT_THAT(extents, ElementsAre(2, 2, 3));
+}
+
+// A softmax over the tokens needs all of them: its operand is put together, once, and what follows is cut again only
+// if that saves more words than it costs.
+TEST(Shards, WhatMixesPartsTakesTheWhole) {
+  Bench s(graph_of("  - {name: x, type: \"f32[1, 8, 3]\", sample_dim: 0}\n", "  - {name: b, op: neg, inputs: [x]}\n"
+                   "  - {name: y, op: softmax, inputs: [b], attrs: {axis: 1}}\n"));
+  const Sharded made = cut(s, 2);
+  EXPECT_EQ(count(s.g, "softmax"), 1u) << "its rows are whole";
+  EXPECT_EQ(made.operators, 0u) << "it saves fewer words than putting the value together costs";
+}
+
+TEST(Shards, KeysAndValuesOfAttentionArePutTogetherAndQueriesAreNot) {
+  Bench s(graph_of(kTokens,
+                   "  - {name: q, op: matmul, inputs: [x, w]}\n  - {name: k, op: matmul, inputs: [x, u]}\n"
+                   "  - {name: t, op: transpose, inputs: [k], attrs: {perm: [0, 2, 1]}}\n"
+                   "  - {name: a, op: matmul, inputs: [q, t]}\n  - {name: p, op: softmax, inputs: [a], attrs: {axis: 2}}\n"
+                   "  - {name: o, op: matmul, inputs: [p, k]}\n  - {name: n, op: add, inputs: [o, x]}\n"
+                   "  - {name: y, op: relu, inputs: [n]}\n",
+                   "  - {name: w, type: \"f32[4, 4]\", value: [1, 2, 3, 4, 5, 6, 7, 8, 1, 1, 2, 2, 3, 3, 4, 4]}\n"
+                   "  - {name: u, type: \"f32[4, 4]\", value: [0, 1, 0, 1, 1, 0, 1, 0, 2, 1, 2, 1, 1, 2, 1, 2]}\n"));
+  const Sharded made = cut(s, 4);
+  EXPECT_EQ(made.operators, 8u);
+  EXPECT_EQ(made.joined, 3u) << "keys, values and the result";
+  EXPECT_EQ(count(s.g, "softmax"), 4u);
+}
+
+TEST(Shards, ViewsKeepPartsThatAreConsecutive) {
+  Bench s(graph_of("  - {name: x, type: \"f32[1, 8, 4]\"}\n",
+                   "  - {name: a, op: reshape, inputs: [x], attrs: {shape: [8, 2, 2]}}\n"
+                   "  - {name: b, op: exp, inputs: [a]}\n  - {name: c, op: neg, inputs: [b]}\n"
+                   "  - {name: y, op: reshape, inputs: [c], attrs: {shape: [4, 2, 4]}}\n"));
+  EXPECT_EQ(cut(s, 4).operators, 4u);
+  EXPECT_EQ(count(s.g, "exp"), 4u);
+}
+
+TEST(Shards, NothingToCutLeavesTheGraphAsItIs) {
+  Bench s(graph_of("  - {name: x, type: \"f32[1, 3]\", sample_dim: 0}\n", "  - {name: y, op: softmax, inputs: [x]}\n"));
+  const std::string before = graph::graph_text(s.g, "").yaml;
+  EXPECT_EQ(cut(s, 8).operators, 0u);
+  EXPECT_EQ(graph::graph_text(s.g, "").yaml, before);
+}
+
+TEST(SharesOfResults, AreProvedByLoops) {
+  Bench s(graph_of(kTokens, "  - {name: y, op: softmax, inputs: [x], attrs: {axis: 2}}\n"));
+  const NodeId id = s.g.nodes()[0];
+  const graph::Share tokens{{DataType::f32, {1, 2, 4}}, 1}, features{{DataType::f32, {1, 8, 2}}, 2};
+  const auto kept = graph::results_of_shares(s.g, id, std::span(&tokens, 1));
+  ASSERT_TRUE(kept.has_value());
+  EXPECT_EQ((*kept)[0].dim, 1);
+  EXPECT_EQ((*kept)[0].type.shape, (ops::Shape{1, 2, 4}));
+  EXPECT_FALSE(graph::results_of_shares(s.g, id, std::span(&features, 1)).has_value());
+}
+
+}  // namespace
+}  // namespace cs::passes
