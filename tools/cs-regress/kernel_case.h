@@ -54,10 +54,11 @@ struct KernelCase {
   bool resident = false, half = false;
   std::optional<bool> fused;  // a loss as one generated form, or as primitives
   std::string cause, walk_missed;
-  bool holds_walk = false;  // cs-objdump --cycles has to be within 5 %
+  bool holds_walk = false;  // cs-objdump --cycles has to be within 5 %; it knows no pace of several kernels
   std::string rect() const { return std::to_string(width) + "x" + std::to_string(height); }
   int width_of_shard() const { return width / shards; }
-  std::string point() const { return rect() + (resident ? "-resident" : "") + (half ? "-f16" : ""); }
+  std::string point() const { return rect() + (resident ? "-resident" : "") + (half ? "-f16" : "") +
+                                      (shards > 1 ? "-shards" + std::to_string(shards) : ""); }
   std::string shapes() const;  // "1x96 100x96"
 };
 

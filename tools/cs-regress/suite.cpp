@@ -326,7 +326,7 @@ std::optional<std::vector<Job>> read_suite(const std::string& path, const std::s
   }
   if (!read || !diag.ok() || !place_checkouts(jobs, sources, diag)) return std::nullopt;
   for (Job& job : jobs)
-    if (job.kernel_case) job.kernel_case->holds_walk = walks;
+    if (job.kernel_case) job.kernel_case->holds_walk = walks && job.kernel_case->shards == 1;
   return jobs;
 }
 
