@@ -24,7 +24,8 @@ MAY_INCLUDE = {
 RUNTIME_ORDER = ["support", "machine", "numerics", "isa", "program", "ops", "host"]
 
 # Inside the compiler: mapping knows kernels by their contract alone, and no kernel by name.
-CONTRACT = {f"compiler/kernels/{name}.h" for name in ("choice", "kernels", "kind", "measured", "roles", "skew")}
+CONTRACT = {f"compiler/kernels/{name}.h" for name in ("blocking", "choice", "description", "kernels", "kind", "library", "measured",
+                                                          "roles", "skew")}
 KERNEL_NAME = re.compile(r'"dtg-')
 
 # Third-party headers and the only places that may include them.

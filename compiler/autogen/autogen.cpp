@@ -8,6 +8,7 @@
 #include "compiler/autogen/expression.h"
 #include "compiler/autogen/region.h"
 #include "compiler/kernels/kind.h"
+#include "compiler/kernels/library.h"
 
 namespace cs::autogen {
 
@@ -148,6 +149,11 @@ bool can_fuse(const Graph& g, std::span<const NodeId> group, NodeId next, std::s
     why =
         fmt::format("its operand comes from a kernel of {}", g.node(group.front()).assignment.kernel.name());
     return false;
+  }
+  const kernels::Row* row = kernels::kernel_of(g, group.front()).row;
+  if (epilogue && row != nullptr) {
+    why = kernels::library().lacks(row->name, "epilogue");
+    if (!why.empty()) return false;
   }
   const graph::Node& last = g.node(group.back());
   const graph::Node& node = g.node(next);

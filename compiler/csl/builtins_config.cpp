@@ -5,6 +5,7 @@
 
 #include "compiler/csl/builtins.h"
 #include "compiler/csl/warnings.h"
+#include "runtime/support/workarounds.h"
 
 namespace cs::csl {
 
@@ -211,6 +212,7 @@ Value host_stream(Evaluator& e, const ast::Builtin& n, const Type*) {
 // The command stream of old programs: calls need no task here.
 Value rpc(Evaluator& e, const ast::Builtin& n, const Type*) {
   e.eval_comptime(n.args[0], nullptr, "the task id");
+  note_workaround(Workaround::csl_rpc);
   return e.void_value();
 }
 

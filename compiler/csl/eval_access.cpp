@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "compiler/csl/eval.h"
+#include "compiler/csl/kernel_checks.h"
 #include "compiler/csl/lower_dsd.h"
 #include "compiler/csl/suggest.h"
 
@@ -136,8 +137,8 @@ bool Evaluator::eval_indices(const ast::Index& n, std::vector<Value>& out) {
     const int first_new = emitting() ? builder_->next_virtual() : 0;
     out.push_back(rvalue(e));
     Value& index = out.back();
-    // a[i + 1]: the literal goes into the address.
-    if (emitting() && index.is(ValueKind::scalar) && index.type->kind == TypeKind::integer &&
+    // a[i + 1]: the literal goes into the address, unless the sum is looked at.
+    if (emitting() && !kernel_checks() && index.is(ValueKind::scalar) && index.type->kind == TypeKind::integer &&
         index.type->bits == 16)
       if (const auto sum = builder_->take_back_add(index.location.operand(), first_new)) {
         index.location = Location::of(sum->first);
@@ -243,6 +244,7 @@ Value Evaluator::element(const Value& base_value, const std::vector<Value>& indi
   IndexSum sum(*this, where);
   int64_t stride = base.is(ValueKind::place) ? t.element->bytes : 1;
   for (size_t k = t.dims.size(); k-- > 0;) {
+    check_index(*this, indices[k], t.dims[k], where);
     if (!sum.add(indices[k], stride, t.dims[k], t)) return {};
     stride *= t.dims[k];
   }

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <utility>
 
+#include "runtime/support/workarounds.h"
+
 namespace cs {
 const std::vector<std::pair<std::string_view, std::string_view>>& embedded_csl_lib_files();
 }
@@ -77,6 +79,10 @@ const LoadedModule* FileLoader::load(const std::string& name, const LoadedModule
     std::error_code ignored;
     if (fs::is_regular_file(path, ignored)) {
       uint32_t source = diag.sources.add_file(path);
+      constexpr size_t kBesideLayout = 2;  // places()
+      const bool from_layout = from && !from->library && i == kBesideLayout &&
+                               path == normal(fs::path(options_.layout).parent_path() / name);
+      if (from_layout) note_workaround(Workaround::csl_import_beside_layout);
       if (source != 0) return keep(path, false, source, diag);
     }
   }

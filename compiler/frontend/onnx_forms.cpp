@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "compiler/frontend/onnx_importer.h"
+#include "runtime/support/workarounds.h"
 
 namespace cs::frontend {
 
@@ -68,9 +69,10 @@ bool Importer::adapt(int i, const ops::OpDef*& row, std::vector<ValueId>& operan
       ops::set_attr(attrs, "num_outputs", int64_t(node(i).output_size()));
   } else if (op == "BatchNormalization") {
     if (take_integer(attrs, "spatial", 1) == 0) return bad(i, "spatial = 0 is not supported");
-    take(attrs, "is_test");
+    if (take(attrs, "is_test")) note_workaround(Workaround::onnx_norm_is_test);
   } else if (op == "Pad" && ops::find_attr(attrs, "paddings") != nullptr) {
     ops::set_attr(attrs, "pads", *take(attrs, "paddings"));
+    note_workaround(Workaround::onnx_pad_paddings);
   } else if (opset_ < 7) {
     return align_operand(i, operands, attrs);
   }
@@ -101,6 +103,7 @@ bool Importer::align_operand(int i, std::vector<ValueId>& operands, Attrs& attrs
   if (axis < 0 || b.elements() == 1 || b.rank() + axis >= a.rank()) return true;
   ops::Shape shape = b.shape;
   shape.resize(size_t(a.rank() - axis), 1);
+  note_workaround(Workaround::onnx_operand_at_axis);
   operands[1] = reshaped(i, operands[1], shape);
   return operands[1].valid();
 }
@@ -157,6 +160,7 @@ bool Importer::add_softmax(int i, const ops::OpDef& row, const std::vector<Value
     ops::set_attr(attrs, "axis", opset_ >= 13 ? axis : along);
     return emit(i, name, row, operands, attrs, {result}).valid();
   }
+  note_workaround(Workaround::onnx_softmax_of_matrices);
   Attrs flat, rows, back;
   ops::set_attr(flat, "axis", axis);
   ops::set_attr(rows, "axis", int64_t(1));

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "runtime/support/workarounds.h"
+
 namespace cs::frontend {
 
 namespace {
@@ -34,7 +36,10 @@ std::vector<const onnx::ValueInfoProto*> runtime_inputs(const onnx::GraphProto& 
   for (const onnx::ValueInfoProto& v : graph.input()) {
     const bool constant = std::any_of(graph.initializer().begin(), graph.initializer().end(),
                                       [&](const onnx::TensorProto& t) { return t.name() == v.name(); });
-    if (!constant) inputs.push_back(&v);
+    if (constant)
+      note_workaround(Workaround::onnx_weights_as_inputs);
+    else
+      inputs.push_back(&v);
   }
   return inputs;
 }

@@ -6,6 +6,7 @@
 
 #include "compiler/kernels/byte_weights.h"
 #include "compiler/kernels/contraction_roles.h"
+#include "compiler/kernels/library.h"
 #include "compiler/kernels/match_parts.h"
 #include "compiler/kernels/role_parts.h"
 
@@ -75,7 +76,14 @@ class Contraction final : public Kind {
 
   const Row* choose(const graph::Graph& g, graph::NodeId id, std::string& why) const override {
     const std::optional<Work> work = work_of(g, id, why);
-    return work ? &library()[work->rows > 1 ? 1 : 0] : nullptr;
+    if (!work) return nullptr;
+    const Row& row = library()[work->rows > 1 ? 1 : 0];
+    const Library& all = kernels::library();
+    std::string lack = work->half ? all.lacks(row.name, "half") : "";
+    if (work->bytes && lack.empty()) lack = all.lacks(row.name, "bytes");
+    if (lack.empty()) return &row;
+    why = lack;
+    return nullptr;
   }
 
   // The epilogue.

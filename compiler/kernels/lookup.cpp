@@ -1,6 +1,7 @@
 // Lookups: rows of a constant table by numbers that arrive, on one PE that has the whole table.
 #include <fmt/format.h>
 
+#include "compiler/kernels/library.h"
 #include "compiler/kernels/match_parts.h"
 #include "compiler/kernels/role_parts.h"
 
@@ -47,7 +48,12 @@ class Lookup final : public Kind {
 
   // The result may be in 16 bits.
   const Row* choose(const graph::Graph& g, graph::NodeId id, std::string& why) const override {
-    return work_of(g, id, why) ? &library()[0] : nullptr;
+    const std::optional<Work> work = work_of(g, id, why);
+    if (!work) return nullptr;
+    const std::string lack = work->half ? kernels::library().lacks(library()[0].name, "half") : "";
+    if (lack.empty()) return &library()[0];
+    why = lack;
+    return nullptr;
   }
 
   bool may_become_region() const override { return true; }

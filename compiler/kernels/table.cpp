@@ -8,11 +8,8 @@
 #include <fmt/format.h>
 
 #include "compiler/kernels/kind.h"
+#include "compiler/kernels/library.h"
 #include "compiler/kernels/match_parts.h"
-
-namespace cs {
-const std::vector<std::pair<std::string_view, std::string_view>>& embedded_kernel_csl_files();
-}
 
 namespace cs::kernels {
 
@@ -40,21 +37,19 @@ const Row* find_row(std::string_view name) {
 
 std::vector<std::string_view> files() {
   std::vector<std::string_view> list;
-  for (const auto& [name, text] : embedded_kernel_csl_files()) list.push_back(name);
+  for (const auto& [name, text] : library().files) list.push_back(name);
   return list;
 }
 
 std::string_view source(std::string_view file) {
-  for (const auto& [name, text] : embedded_kernel_csl_files()) {
-    if (name == file) return text;
-  }
-  return {};
+  const auto found = library().files.find(file);
+  return found != library().files.end() ? std::string_view(found->second) : std::string_view();
 }
 
 std::vector<std::string_view> imports_of(std::string_view text) {
   std::vector<std::string_view> list;
   const auto add = [&](std::string_view of) {
-    for (const auto& [name, ignored] : embedded_kernel_csl_files()) {
+    for (const auto& [name, ignored] : library().files) {
       const bool imported = of.find(fmt::format("@import_module(\"{}\"", name)) != std::string_view::npos;
       if (imported && std::find(list.begin(), list.end(), name) == list.end()) list.push_back(name);
     }

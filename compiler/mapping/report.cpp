@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "compiler/kernels/blocking.h"
+#include "compiler/kernels/description.h"
 #include "compiler/mapping/emit.h"
 
 namespace cs::mapping {
@@ -74,9 +76,13 @@ std::string floorplan(const Parts& parts, const Extent& fabric) {
 std::string fit_table(const Parts& parts, const Machine& machine) {
   std::string out;
   for (const Instance& inst : parts.instances) {
-    out += fmt::format("{}: {} of {} B per PE", inst.name, inst.plan.memory.total, machine.core.memory_bytes);
+    out += fmt::format("{}: {}, {} of {} B per PE", inst.name,
+                       kernels::blocking_text(kernels::blocking(inst, inst.plan.cut)), inst.plan.memory.total,
+                       machine.core.memory_bytes);
     for (const auto& [name, bytes] : inst.plan.memory.users) out += fmt::format(", {} {}", name, bytes);
     out += "\n";
+    if (const auto product = kernels::describe_product(inst, inst.plan.cut))
+      out += "  " + kernels::description_text(*product) + "\n";
   }
   return out;
 }

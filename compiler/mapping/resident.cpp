@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "compiler/kernels/library.h"
 #include "compiler/mapping/emit.h"
 #include "compiler/mapping/plan.h"
 #include "compiler/mapping/resident.h"
@@ -158,7 +159,7 @@ class Resident {
         for (int h : heights) {
           if (!forced && int64_t(w) * h > options_.max_pes_per_kernel) break;
           const auto plan = kernels::plan_resident(form.work, w, h, machine_);
-          if (!plan) continue;
+          if (!plan || (w * h > 1 && lacks(form))) continue;
           if (!least || plan->memory.total < least->memory.total) least = plan;
           const bool fits = plan->memory.total <= uint32_t(machine_.core.memory_bytes);
           if (!fits || (best && plan->interval_cycles >= best->interval_cycles)) continue;
@@ -174,6 +175,13 @@ class Resident {
     inst().rect = {machine_.memcpy.margin_west, machine_.memcpy.margin_north, best->cut.w, best->cut.h};
     return true;
   }
+  // The machine has not what the library's kernel needs where it lies on several PEs.
+  bool lacks(const kernels::Choice& form) {
+    const std::string why = form.row != nullptr ? kernels::library().lacking(form.row->name, machine_) : "";
+    if (why.empty()) return false;
+    if (std::ranges::find(lacking_, why) == lacking_.end()) lacking_.push_back(why);
+    return true;
+  }
   // Policies choose kernels for streams; of operators that this form computes otherwise is said what has
   // them. A chain behind the library's kernel is generated.
   void say_why(const graph::Graph& g) {
@@ -182,9 +190,10 @@ class Resident {
       const kernels::Row* library = first || !inst().expr ? inst().row : nullptr;
       const graph::Assignment& a = g.node(id).assignment;
       if (library != nullptr ? kernels::kernel_of(a.kernel).row == library : a.origin == Origin::autogen) continue;
-      const std::string why = library != nullptr
-                                  ? fmt::format("library kernel '{}', for operands on the PEs", library->name)
-                                  : "generated, for operands on the PEs";
+      std::string why = library != nullptr
+                            ? fmt::format("library kernel '{}', for operands on the PEs", library->name)
+                            : "generated, for operands on the PEs";
+      for (const std::string& lack : lacking_) why += "; left out: " + lack;
       if (first) inst().reason = why;
       for (OpRow& row : parts_.host.ops) {
         if (row.name != g.node(id).name) continue;  // its primitives have names of their own
@@ -210,6 +219,7 @@ class Resident {
       names += (names.empty() ? "'" : " or '") + form.kernel + "'";
       limits += (limits.empty() || own.empty() ? "" : "; ") + own;
     }
+    if (!least && !lacking_.empty()) return fail(inst().title, lacking_.front(), "another machine, or --rect 1x1");
     if (!least && options_.force_width > 0)
       return fail(inst().title,
                   fmt::format("kernel {} has no cut for {} x {} PEs{}", names, options_.force_width,
@@ -308,6 +318,7 @@ class Resident {
     std::string where, why, help;
   };
   std::optional<Failure> failure_;
+  std::vector<std::string> lacking_;      // what kernels of the library need and the machine has not
   bool merged_ = false;                   // several operators are one kernel
   std::vector<kernels::Choice> forms_;    // that compute the nodes
   std::vector<kernels::Choice> loops_;    // the same as any loops, where that comes last

@@ -28,11 +28,21 @@ void add_rounds(const kernels::Work& work, int max_w, const Machine& machine, st
   }
 }
 
+// Slices go to one column after the other, and PEs send in turns, by a switch of the router with two positions.
+bool can_switch(const Machine& machine) {
+  return machine.router.switch_positions > 1 && !machine.router.switchable_colors.empty();
+}
+bool switches(const Instance& inst, const kernels::Cut& cut) {
+  const kernels::Footprint f = inst.footprint(cut);
+  const bool slices = !f.in.empty() && f.in.front().distribution == kernels::Distribution::slices && cut.w > 1;
+  return slices || std::ranges::any_of(f.out, &kernels::Port::turns);
+}
+
 bool fits(const kernels::Plan& plan, const Machine& machine) {
   return plan.memory.total <= uint32_t(machine.core.memory_bytes);
 }
 
-std::vector<SizedPlan> candidates(const Instance& inst, const MapOptions& options,
+std::vector<SizedPlan> rectangles(const Instance& inst, const MapOptions& options,
                                   const kernels::Costing& by) {
   const Machine& machine = by.machine;
   Extent limit = fabric_limit(options, machine);
@@ -69,8 +79,19 @@ std::vector<SizedPlan> candidates(const Instance& inst, const MapOptions& option
   }
 }
 
+std::vector<SizedPlan> candidates(const Instance& inst, const MapOptions& options, const kernels::Costing& by) {
+  std::vector<SizedPlan> list = rectangles(inst, options, by);
+  if (!can_switch(by.machine))
+    std::erase_if(list, [&](const SizedPlan& p) { return switches(inst, p.plan.cut); });
+  return list;
+}
+
 // The least that any of these plans needs.
 std::string memory_text(const std::vector<SizedPlan>& plans, const Machine& machine) {
+  if (plans.empty() && !can_switch(machine))
+    return fmt::format("no rectangle of the fabric can hold this kernel; several PEs need router.switch_positions 2, "
+                       "the machine has {}",
+                       machine.router.switch_positions);
   if (plans.empty()) return "no rectangle of the fabric can hold this kernel";
   auto less = [](const auto& a, const auto& b) { return a.plan.memory.total < b.plan.memory.total; };
   const kernels::Plan* least = &std::min_element(plans.begin(), plans.end(), less)->plan;

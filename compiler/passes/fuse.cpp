@@ -12,6 +12,7 @@
 
 #include "compiler/autogen/autogen.h"
 #include "compiler/kernels/kind.h"
+#include "compiler/kernels/library.h"
 #include "compiler/passes/group_cost.h"
 #include "compiler/passes/losses.h"
 #include "compiler/passes/passes.h"
@@ -200,6 +201,13 @@ class MeasuredFusion {
   std::map<NodeId, double> cycles_;  // first node -> its kernel, as far as it was measured with what joined it
 };
 
+// A product of the library whose kernel calls no epilogue.
+std::string library_lacks(const Graph& g, NodeId first) {
+  const kernels::Row* row = kernels::kernel_of(g, first).row;
+  const bool product = row != nullptr && g.op(first).kind == ops::OpKind::contraction;
+  return product ? kernels::library().lacks(row->name, "epilogue") : "";
+}
+
 // By what the options say.
 bool may_join(const Graph& g, const std::vector<NodeId>& group, const PassContext& context) {
   return context.epilogues != EpilogueFusion::never || g.op(group.front()).kind == ops::OpKind::elementwise;
@@ -258,6 +266,9 @@ bool fuse_elementwise(Graph& g, PassContext& context) {
       if (!producer.valid() || !tried.insert(producer).second) continue;
       NodeId first = head.at(producer);
       std::string reason;
+      const std::string lack = library_lacks(g, first);
+      if (members[first].size() == 1 && !lack.empty() && only_user(g, graph::source_of(g, v), id))
+        node.assignment.reason += fmt::format("; a kernel of its own: {}", lack);
       if (members[first].back() != producer || members[first].size() >= kMostNodes ||
           context.fallbacks.apart(g.node(first).name) || is_of_loss(g, first) || !extensible(g, first) ||
           !only_user(g, graph::source_of(g, v), id) || !may_join(g, members[first], context) ||

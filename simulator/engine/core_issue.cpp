@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "runtime/isa/trap.h"
 #include "simulator/engine/core.h"
 
 namespace cs::sim {
@@ -111,8 +112,7 @@ bool Core::issue(Cycle t) {
       end_task(t);
       return true;
     case InstKind::trap:
-      raise("assertion", t, pe_.pc,
-            inst.args[0].value == 1 ? "unreachable code was reached" : "an assertion failed");
+      raise(isa::trap_fault(inst.args[0].value), t, pe_.pc, isa::trap_text(inst.args[0].value));
       return false;
     case InstKind::activate:
       if (!check_id(value16(inst.args[0]), widths::kTaskIds, "a task", t)) return false;

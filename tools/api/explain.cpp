@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "compiler/kernels/kind.h"
+#include "compiler/kernels/library.h"
 #include "tools/api/api.h"
 
 namespace cs::api {
@@ -291,13 +292,18 @@ std::string list_ops() {
 }
 
 std::string list_kernels() {
-  Table table({"kernel", "file", "pattern", "operators", "what it is"});
+  const kernels::Library& library = kernels::library();
+  Table table({"kernel", "file", "pattern", "operators", "can", "what it is"});
   for (const kernels::Row* row : kernels::table()) {
     const kernels::Row& r = *row;
+    const auto can = library.capabilities.find(r.name);
     table.add({std::string(r.name), std::string(r.file), std::string(r.kind->name()),
-               fmt::format("{}", fmt::join(r.ops, ", ")), std::string(r.summary)});
+               fmt::format("{}", fmt::join(r.ops, ", ")),
+               can == library.capabilities.end() ? "" : fmt::format("{}", fmt::join(can->second, ", ")),
+               std::string(r.summary)});
   }
-  return table.text();
+  return table.text() + fmt::format("Version {} of the library{}\n", library.version,
+                                    library.folder.empty() ? "" : ", " + library.folder);
 }
 
 std::string list_passes() {

@@ -6,12 +6,13 @@
 
 #include <fmt/format.h>
 
+#include "compiler/csl/kernel_checks.h"
 #include "compiler/frontend/frontend.h"
 #include "compiler/kernels/kernels.h"
+#include "compiler/kernels/library.h"
 #include "runtime/support/files.h"
 
 namespace cs {
-const std::vector<std::pair<std::string_view, std::string_view>>& embedded_kernel_csl_files();
 const std::vector<std::pair<std::string_view, std::string_view>>& embedded_csl_lib_files();
 }  // namespace cs
 
@@ -36,6 +37,7 @@ void add_csl(const csl::CslOptions& options, KeyText& key) {
   for (const int64_t n : {fabric_width, fabric_height, offset_x, offset_y, int(fp16), channels,
                           max_inlined_iterations, comptime_depth_limit, opt_level})
     key.add("csl", n);
+  key.add("kernel checks", int(csl::kernel_checks()));
   key.add("csl steps", comptime_step_limit);
   for (const std::string& entry : warnings.entries) key.add("warning", entry);
 }
@@ -126,7 +128,13 @@ const std::string& build_identity() {
 const std::string& kernels_identity() {
   static const std::string identity = [] {
     KeyText key;
-    for (const auto& [name, text] : embedded_kernel_csl_files()) key.add(name, text);
+    const kernels::Library& library = kernels::library();
+    for (const auto& [name, text] : library.files) key.add(name, text);
+    key.add("library version", library.version);
+    for (const auto& [kernel, list] : library.capabilities)
+      for (const std::string& one : list) key.add("capability " + kernel, one);
+    for (const auto& [kernel, list] : library.needs)
+      for (const kernels::MachineNeed& need : list) key.add("need of " + kernel + " " + need.key, need.least);
     for (const auto& [name, text] : embedded_csl_lib_files()) key.add(name, text);
     return key.digest();
   }();

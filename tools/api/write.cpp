@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/program/folder.h"
+#include "runtime/support/workarounds.h"
 #include "tools/api/api.h"
 #include "tools/api/vendor_files.h"
 
@@ -231,6 +232,9 @@ std::string compile_report(const Compiled& c) {
       report["flows"].push_back({{"name", f.name}, {"color", f.color}, {"hops", f.hops}});
     }
   }
+  report["workarounds"] = Json::array();  // that this process met
+  for (size_t i = 0; i < workaround_rows().size(); ++i)
+    if (times_worked_around(Workaround(i)) > 0) report["workarounds"].push_back(workaround_rows()[i].id);
   for (const ConsideredForm& form : c.forms) report["forms"].push_back(form_json(form));
   if (c.tuning.level != TuneLevel::off) report["tuning"] = tuning_json(c.tuning);
   for (const passes::Choice& choice : c.choices) report["choices"].push_back(choice_json(choice));

@@ -87,6 +87,11 @@ void model_flags(CLI::App& app, Flags& f, api::CompileOptions& o) {
   app.add_flag("--list-passes", f.list_passes, "Passes in their order");
   app.add_flag("--list-ops", f.list_ops, "Operators with their rows");
   app.add_flag("--list-kernels", f.list_kernels, "Handwritten kernels");
+  app.add_flag("--list-workarounds", f.list_workarounds,
+               "What is done for the sake of others' mistakes and old forms: when, why, and the test of it");
+  app.add_option("--kernel-library", f.kernel_library,
+                 "Folder of handwritten kernels: its .csl files take the places of ours, library.yaml says its "
+                 "version and what its kernels can do");
   app.add_flag("--list-machine", f.list_machine, "Every value of the machine (-m), as YAML");
   app.add_option("--explain", f.explain,
                  "Print why: origins, choices (what was considered), placement, fit; trace, what `if` and "

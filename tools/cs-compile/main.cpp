@@ -15,9 +15,11 @@
 #include "compiler/frontend/frontend.h"
 #include "compiler/graph/dot.h"
 #include "compiler/graph/graph_yaml.h"
+#include "compiler/kernels/library.h"
 #include "runtime/support/files.h"
 #include "compiler/frontend/model_config.h"
 #include "runtime/support/progress.h"
+#include "runtime/support/workarounds.h"
 #include "tools/api/api.h"
 #include "tools/api/bisect.h"
 #include "tools/api/kernel_runner.h"
@@ -47,6 +49,13 @@ std::string list_mir_passes() {
   std::string text = "\nPasses of CSL programs, over their MIR (lowered: before all)\n";
   for (const csl::mir::Pass& p : csl::mir::pass_table())
     text += fmt::format("  {:<12} from --opt-level {}: {}\n", p.name, p.level, p.what);
+  return text;
+}
+
+std::string list_workarounds() {
+  std::string text;
+  for (const WorkaroundRow& row : workaround_rows())
+    text += fmt::format("{}\n  when    {}\n  why     {}\n  test    {}\n", row.id, row.condition, row.reason, row.test);
   return text;
 }
 
@@ -220,10 +229,17 @@ int compile(const Flags& f, api::CompileOptions o, const std::string& command, c
 }
 
 int run(Flags& f, api::CompileOptions& o, const std::string& command, cli::Reply& reply) {
-  if (f.list_ops || f.list_kernels || f.list_passes) {
+  if (!f.kernel_library.empty()) {
+    Diag diag;
+    const bool good = kernels::use_library(f.kernel_library, diag);
+    reply.show(diag);
+    if (!good) return kInputError;
+  }
+  if (f.list_ops || f.list_kernels || f.list_passes || f.list_workarounds) {
     if (f.list_ops) reply.text(api::list_ops());
     if (f.list_kernels) reply.text(api::list_kernels());
     if (f.list_passes) reply.text(api::list_passes() + list_mir_passes());
+    if (f.list_workarounds) reply.text(list_workarounds());
     return kOk;
   }
   if (f.list_machine) return list_machine(o, reply);

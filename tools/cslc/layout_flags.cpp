@@ -1,4 +1,5 @@
 // One row per flag.
+#include "compiler/csl/kernel_checks.h"
 #include "tools/cslc/layout_flags.h"
 
 #include <fmt/format.h>
@@ -86,6 +87,10 @@ void LayoutFlags::declare(CLI::App& app, api::CompileOptions& o, const std::stri
   option("--opt-level", o.csl.opt_level, "Optimisation: 0 as written, 1 values, 2 loops and branches too")
       ->check(CLI::Range(0, 2))
       ->capture_default_str();
+  option("--kernel-checks", kernel_checks_,
+         "on: PEs compare indices that are known at run time alone with the extents of their arrays, and stop")
+      ->check(cli::one_of({"on", "off"}))
+      ->default_str("off");
   json_option_ =
       option("--output-json", output_json_, "Write the parameters as JSON too (default: OUTPUT.json)")
           ->expected(0, 1);
@@ -104,6 +109,7 @@ void LayoutFlags::apply(api::CompileOptions& o) const {
   if (!offsets_.empty()) std::tie(o.csl.offset_x, o.csl.offset_y) = two_numbers(offsets_, "--fabric-offsets");
   add_pairs(params_, "--params", o.csl.params);
   add_pairs(colors_, "--colors", o.colors);
+  csl::set_kernel_checks(kernel_checks_ == "on");
   o.csl.fp16 = fp16_ == "bf16" ? Fp16Format::bf16 : fp16_ == "cb16" ? Fp16Format::cb16 : Fp16Format::f16;
 }
 

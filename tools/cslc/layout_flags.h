@@ -29,7 +29,7 @@ class LayoutFlags {
   bool verbose() const { return verbose_; }
 
  private:
-  std::string arch_, dims_, offsets_, fp16_ = "f16", output_json_, debug_;
+  std::string arch_, dims_, offsets_, fp16_ = "f16", kernel_checks_ = "off", output_json_, debug_;
   std::vector<std::string> params_, colors_;
   bool verbose_ = false, warnings_as_errors_ = false, out_routes_ = false, memcpy_ = false;
   CLI::Option* json_option_ = nullptr;

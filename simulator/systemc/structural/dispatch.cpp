@@ -2,6 +2,7 @@
 // note when the result may be used and when the next one may issue.
 #include <algorithm>
 
+#include "runtime/isa/trap.h"
 #include "simulator/exec/memory.h"
 #include "simulator/systemc/structural/core.h"
 
@@ -62,8 +63,7 @@ bool Core::carry_out(const Instruction& i, Cycle t) {
       end_task(t);
       return true;
     case Kind::trap:
-      s.fault("assertion", t, s.pc,
-              i.inst.args[0].value == 1 ? "unreachable code was reached" : "an assertion failed");
+      s.fault(isa::trap_fault(i.inst.args[0].value), t, s.pc, isa::trap_text(i.inst.args[0].value));
       return false;
     case Kind::scalar:
       good = scalar(i, t);
