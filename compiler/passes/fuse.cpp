@@ -1,7 +1,8 @@
 // Fusion: an elementwise node joins the kernel that makes its operand, as an epilogue of a contraction or a
 // further link of an elementwise chain, if it is the only user of that result, the generator agrees and both
 // together are about as fast as the slower of them: by estimate, or as it is measured (measured.h); then the choice
-// of the kernel waits for its first epilogue, and the one that is fastest with it is taken. No cycle can arise: every
+// of the kernel waits for its first epilogue, and the one that is fastest with it is taken (with defer_all it waits
+// for all of them). No cycle can arise: every
 // path from the kernel to the node's other operands would lead through the node itself.
 #include <algorithm>
 #include <cmath>
@@ -164,7 +165,9 @@ class MeasuredFusion {
     const bool good = cycles(together[best]) <= apart;
     reason = text(ways, best, together[best], apart, good, g_.node(first).name);
     context_.measured->decided(g_.node(first).name, g_.node(id).name, good, reason);
-    if (good)
+    if (good && context_.defer_all && waits != context_.deferred.end())
+      wait_on(first, ways, together);
+    else if (good)
       take(first, ways[best], cycles(together[best]));
     else
       g_.node(id).assignment.reason += fmt::format("; {}", reason);
@@ -183,6 +186,20 @@ class MeasuredFusion {
     if (best > 0)
       text += fmt::format("; with it {} is faster than {}", ways[best].kernel.name(), ways[0].kernel.name());
     return text;
+  }
+  // All that can have what has joined so far wait for the next operator, the best one first.
+  void wait_on(NodeId first, const std::vector<KernelCandidate>& ways, const std::vector<Measured::Result>& together) {
+    graph::Assignment& head = g_.node(first).assignment;
+    DeferredKernel& deferred = context_.deferred.at(first);
+    make_choice(deferred, head);
+    deferred.clear();
+    for (size_t i = 0; i < ways.size(); ++i)
+      if (together[i].cycles) deferred.push_back({ways[i].origin, ways[i].kernel, *together[i].cycles});
+    std::ranges::stable_sort(deferred, {}, &KernelCandidate::cycles);
+    head.origin = deferred.front().origin;
+    head.kernel = deferred.front().kernel;
+    head.reason += deferred_text(deferred);
+    cycles_[first] = deferred.front().cycles;
   }
   // The first operator that joins decides.
   void take(NodeId first, const KernelCandidate& way, double cycles) {

@@ -95,6 +95,7 @@ struct PassContext {
   Measured* measured = nullptr;                           // null: estimates decide
   std::map<graph::NodeId, DeferredKernel> deferred = {};  // choices that wait
   EpilogueFusion epilogues = EpilogueFusion::estimate;
+  bool defer_all = false;  // measured: a choice waits for all that joins the kernel, not for the first alone
   std::set<graph::NodeId> given = {};  // had their origins before the pass policy, from a plan
   KnownCosts& known_costs();
 };

@@ -173,6 +173,42 @@ TEST_F(WaitingChoice, OfAChainOneAfterAnother) {
   EXPECT_EQ(t.count("epilogue", "erf+sigmoid+relu"), 1u);
 }
 
+// Behind the last of the chain: each operator is measured with every kernel that can have what joined before.
+TEST_F(WaitingChoice, WaitsForAllOfAChainIfAsked) {
+  const std::vector<std::string> on = {"--autotune", "max", "--rect", "1x8", "--without", "regions"};
+  std::vector<std::string> deferred = on;
+  deferred.push_back("--defer-epilogues");
+  const Tuned first = tune(chain(), on, "first.csp"), all = tune(chain(), deferred, "all.csp");
+  ASSERT_EQ(first.exit_code, 0) << first.err;
+  ASSERT_EQ(all.exit_code, 0) << all.err;
+  EXPECT_EQ(all.count("epilogue", "erf"), first.count("epilogue", "erf"));
+  EXPECT_EQ(all.count("epilogue", "erf+sigmoid"), 3u);
+  EXPECT_THAT(all.report.at("tuning").at("command").get<std::string>(), HasSubstr("--defer-epilogues"));
+  EXPECT_LE(interval("all.csp"), interval("first.csp"));
+  const auto after = plans(chain(), {"--rect", "1x8", "--without", "regions", "--defer-epilogues"});
+  EXPECT_EQ(waiting(after.at("fuse")), 1);
+  EXPECT_EQ(waiting(after.at("finalise")), 0);
+}
+
+// On a set of networks: what waits longer is no worse.
+TEST_F(Tune, DeferringAllIsNotWorseThanDecidingEarly) {
+  const std::vector<std::string> models = {
+      chain(), two_products(), product("gelu", "  - {name: g, op: gelu, inputs: [p]}\n", "g"),
+      product("wide", "  - {name: a, op: tanh, inputs: [p]}\n  - {name: b, op: relu, inputs: [a]}\n", "b", 32, 64)};
+  for (const std::string& model : models) {
+    SCOPED_TRACE(model);
+    ASSERT_EQ(tune(model, {"--autotune", "max"}, "first.csp").exit_code, 0);
+    ASSERT_EQ(tune(model, {"--autotune", "max", "--defer-epilogues"}, "all.csp").exit_code, 0);
+    EXPECT_LE(interval("all.csp"), interval("first.csp"));
+  }
+}
+
+TEST_F(Tune, DeferringIsOfWhatIsMeasured) {
+  const ChildResult r = run("cs-compile", {chain(), "--defer-epilogues", "-o", path("m.csp")});
+  EXPECT_EQ(r.exit_code, 2);
+  EXPECT_THAT(r.err, HasSubstr("it needs --autotune max"));
+}
+
 TEST_F(Tune, MeasuringEpiloguesIsWhatFullTuningDoes) {
   const std::string model = product("with", "  - {name: g, op: gelu, inputs: [p]}\n", "g");
   EXPECT_GT(tune(model, {"--autotune", "max"}).count("phase", "epilogue"), 0u);

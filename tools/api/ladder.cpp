@@ -55,6 +55,7 @@ bool map_model(const CompileOptions& options, const passes::PipelineOptions& pip
   context.rewrites = options.rewrites;
   context.measured = options.measured;
   context.epilogues = options.tuning.fusion();
+  context.defer_all = options.tuning.defer_all;
   const bool ok = passes::run_passes(*out.graph, context, pipeline, out.passes);
   f.unrolled = std::move(context.unrolled);
   if (!ok) {

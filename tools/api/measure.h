@@ -59,6 +59,7 @@ struct Tuning {
   TuneLevel level = TuneLevel::off;
   double budget_seconds = 0;  // measuring ends then, with the best so far; 0: no limit
   std::optional<passes::EpilogueFusion> epilogues;  // not given: measured by full, else by estimate
+  bool defer_all = false;     // PassContext::defer_all
   int epilogue_choices = 3;   // kernels that are measured with an epilogue, at most
   Measurer* measurer = nullptr;                  // null: nothing is measured
   TuneLog* log = nullptr;

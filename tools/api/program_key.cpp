@@ -52,11 +52,12 @@ void add_pipeline(const passes::PipelineOptions& options, KeyText& key) {
 
 // A budget that was spent leaves a result that is not kept.
 void add_tuning(const Tuning& tuning, KeyText& key) {
-  const auto& [level, budget_seconds, epilogues, epilogue_choices, measurer, log, stop] = tuning;
+  const auto& [level, budget_seconds, epilogues, defer_all, epilogue_choices, measurer, log, stop] = tuning;
   (void)measurer, (void)log, (void)stop, (void)budget_seconds;
   key.add("tuning", std::string(tune_level_name(level)));
   key.add("epilogues", std::string(passes::epilogue_fusion_name(tuning.fusion())));
   if (level != TuneLevel::off) key.add("epilogue choices", epilogue_choices);
+  if (level != TuneLevel::off) key.add("defer all", int(defer_all));
 }
 
 void add_options(const CompileOptions& options, KeyText& key) {

@@ -13,6 +13,7 @@ namespace {
 constexpr const char* kGroup = "Tuning (choices by measurement instead of estimates)";
 constexpr const char* kLevel = "--autotune";
 constexpr const char* kEpilogues = "--epilogue-fusion";
+constexpr const char* kDefer = "--defer-epilogues";
 
 }  // namespace
 
@@ -59,9 +60,15 @@ void declare_tune_flags(CLI::App& app, TuneFlags& f) {
   option("--epilogue-choices", f.epilogue_choices, "WAFERSMITH_EPILOGUE_CHOICES",
          "Kernels of an operator that are measured with an epilogue, at most")
       ->check(CLI::Range(1, 100));
+  app.add_flag(kDefer, f.defer_all,
+               "Experimental: measure every operator of a chain with all kernels that are still possible, and choose "
+               "behind the last of them instead of with the first that joins")
+      ->group(kGroup)
+      ->envname("WAFERSMITH_DEFER_EPILOGUES");
 }
 
 void apply_tune_flags(const TuneFlags& f, api::CompileOptions& o) {
+  o.tuning.defer_all = f.defer_all;
   o.tuning.level = *api::tune_level_from_name(f.level);
   o.tuning.budget_seconds = f.budget;
   o.tuning.epilogue_choices = f.epilogue_choices;
@@ -71,6 +78,10 @@ void apply_tune_flags(const TuneFlags& f, api::CompileOptions& o) {
                                  f.hard_timeout, f.soft_timeout)};
   if (o.copies == api::kAllCopies && o.tuning.level != api::TuneLevel::off)
     throw cli::Usage{"--autotune is for one network: leave out --copies auto"};
+  if (f.defer_all && o.tuning.fusion() != passes::EpilogueFusion::benchmark)
+    throw cli::Usage{fmt::format("{} is of epilogues that are measured: it needs --autotune max, or --epilogue-fusion "
+                                 "benchmark",
+                                 kDefer)};
   const bool benchmark = o.tuning.epilogues == passes::EpilogueFusion::benchmark;
   if (benchmark && o.tuning.level == api::TuneLevel::off)
     throw cli::Usage{"--epilogue-fusion benchmark measures: it needs --autotune default or max"};
@@ -86,6 +97,7 @@ std::string effective_command(std::string command, const TuneFlags& f) {
   add(kLevel, f.level, usual.level);
   add("--autotune-budget", fmt::format("{}", f.budget), fmt::format("{}", usual.budget));
   add(kEpilogues, f.epilogues, usual.epilogues);
+  if (f.defer_all && command.find(std::string(" ") + kDefer) == std::string::npos) command += std::string(" ") + kDefer;
   add("--epilogue-choices", std::to_string(f.epilogue_choices), std::to_string(usual.epilogue_choices));
   return command;
 }

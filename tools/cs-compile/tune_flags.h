@@ -16,6 +16,7 @@ struct TuneFlags {
   double budget = 0, soft_timeout = 60, hard_timeout = 90;
   int workers = 0;  // as many as threads
   int epilogue_choices = 3;
+  bool defer_all = false;
 };
 
 void declare_tune_flags(CLI::App&, TuneFlags&);
