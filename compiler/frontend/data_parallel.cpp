@@ -163,7 +163,8 @@ DataParallel read_data_parallel(ModelConfig& c, const Graph& g, int64_t batch) {
   const std::string key = "runconfig.replicas", bytes = "runconfig.bucket_bytes";
   p.replicas = c.extent(key, 1);
   p.fusion = read_fusion(c);
-  p.bucket_bytes = c.integer(bytes, DataParallel::kBucketBytes);
+  // Whoever compiles measures what `auto` is (tools/api/buckets.h); else a bucket has room for all of a usual network.
+  if (c.text(bytes, "") != "auto") p.bucket_bytes = c.integer(bytes, DataParallel::kBucketBytes);
   if (p.bucket_bytes < 1) c.error(bytes, "a bucket has room for something");
   p.average = c.text("model.loss.reduction", "mean") != "sum";
   if (p.replicas == 1) return p;

@@ -13,6 +13,7 @@
 #include "tools/api/all_copies.h"
 #include "tools/api/best_shards.h"
 #include "tools/api/api.h"
+#include "tools/api/buckets.h"
 #include "tools/api/forms.h"
 #include "tools/api/ladder.h"
 #include "tools/api/layout.h"
@@ -23,7 +24,8 @@ namespace cs::api {
 
 namespace {
 
-constexpr double kBeforeBaselines = 0.5, kBeforeAdvice = 0.4, kJoined = 0.4;  // of the time, where there are any
+// Of the time, where there are any.
+constexpr double kBeforeBaselines = 0.5, kBeforeAdvice = 0.4, kJoined = 0.4, kBuckets = 0.8;
 
 void build_baselines(const CompileOptions& options, const mapping::MapOptions& map, Compiled& out) {
   progress::stage("baselines", kBeforeBaselines, 1);
@@ -174,6 +176,7 @@ void fill_manifest(const CompileOptions& options, bool model, Compiled& out) {
   if (options.pace != mapping::kPace) entries.emplace_back("pace", fmt::format("{}", options.pace));
   if (options.tuning.level != TuneLevel::off)
     entries.emplace_back("autotune", std::string(tune_level_name(options.tuning.level)));
+  if (options.tuning.defer_all) entries.emplace_back("defer_epilogues", "all");
   if (options.tuning.epilogues)
     entries.emplace_back("epilogue_fusion", std::string(passes::epilogue_fusion_name(*options.tuning.epilogues)));
   if (options.least_library_product > 0)
@@ -207,6 +210,15 @@ std::optional<Compiled> compile(const CompileOptions& given, Diag& diag) {
   if (!options.known) options.known = std::make_shared<passes::KnownCosts>(out.machine);
   out.passes.push_back({"machine", reading.seconds()});
   bool ok = false;
+  const bool buckets = model && wants_buckets(options);
+  std::vector<ConsideredForm> ways;
+  if (buckets) {
+    Stopwatch watch;
+    const progress::Within first(0, kBuckets);
+    if (!choose_buckets(options, ways, diag)) return std::nullopt;
+    out.passes.push_back({"buckets", watch.seconds()});
+  }
+  const progress::Within behind(buckets ? kBuckets : 0, 1);
   if (model) {
     const progress::Within first(0, options.command.empty() ? 1 : kBeforeAdvice);
     ok = compile_model(options, out, diag);
@@ -220,6 +232,7 @@ std::optional<Compiled> compile(const CompileOptions& given, Diag& diag) {
                   "a model (.onnx, .yaml), a CSL layout (.csl) or a Program's text (.csptext)");
   }
   if (!ok) return std::nullopt;
+  out.forms.insert(out.forms.end(), ways.begin(), ways.end());
   fill_manifest(options, model, out);
   if (model && !options.command.empty() && out.program) {
     Stopwatch watch;

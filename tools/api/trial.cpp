@@ -57,6 +57,11 @@ std::string trial_key(const Program& program, const Weights& weights, const Mach
   return key.digest();
 }
 
+std::optional<Trial> try_out_steps(const Program& program, const Weights& weights, const Machine& machine,
+                                   double most_cycles) {
+  return simulate(program, weights, machine, most_cycles);
+}
+
 std::optional<Trial> try_out(const Program& program, const Weights& weights, const Machine& machine,
                              double most_cycles, TrialRecords* records) {
   if (has_states(*program.host)) return std::nullopt;

@@ -35,6 +35,9 @@ std::string trial_key(const Program&, const Weights&, const Machine&, double mos
 std::optional<Trial> trial_on(Device&, std::span<const uint8_t> weights, const Machine&, double most_cycles,
                               RunStatus* status = nullptr);
 
+// The same of a step of training, over and over again.
+std::optional<Trial> try_out_steps(const Program&, const Weights&, const Machine&, double most_cycles);
+
 // Nothing if the network does not come to its end within so many cycles, or keeps something from sample to
 // sample. What is in `records` is not simulated; they may be null.
 std::optional<Trial> try_out(const Program&, const Weights&, const Machine&, double most_cycles,
