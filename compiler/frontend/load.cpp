@@ -3,10 +3,12 @@
 
 #include <fmt/format.h>
 
+#include "compiler/frontend/alignment_config.h"
 #include "compiler/frontend/frontend.h"
 #include "compiler/frontend/model_config.h"
 #include "compiler/frontend/training_config.h"
 #include "compiler/graph/sample.h"
+#include "compiler/graph/static_inputs.h"
 #include "runtime/support/files.h"
 
 namespace cs::frontend {
@@ -27,6 +29,23 @@ std::optional<std::vector<uint8_t>> read_weights(const YamlDoc& doc, const std::
   return std::vector<uint8_t>(bytes->begin(), bytes->end());
 }
 
+constexpr const char* kAllowMutatedStaticInputs = "runconfig.allow_mutated_static_inputs";
+
+// Of a graph's text: what it says itself, and the command line above it.
+bool may_write_static_inputs(const std::string& path, const YamlNode& root, const std::vector<std::string>& overrides,
+                             Diag& diag) {
+  bool allowed = false;
+  if (const YamlNode* replay = root.find("replay")) {
+    YamlMap m(*replay, "replay", diag);
+    if (!m.valid()) return false;
+    m.optional("allow_mutated_static_inputs", allowed);
+    m.finish();
+  }
+  if (overrides.empty()) return allowed;
+  auto config = ModelConfig::read(path, root, overrides, diag);
+  return config ? config->flag(kAllowMutatedStaticInputs, allowed) : allowed;
+}
+
 }  // namespace
 
 std::optional<graph::Graph> import_yaml(std::string text, const std::string& name, const std::string& folder,
@@ -36,13 +55,17 @@ std::optional<graph::Graph> import_yaml(std::string text, const std::string& nam
   const YamlNode& root = doc->root();
   if (is_model_config(root)) {
     auto config = ModelConfig::read(name, root, options.config, diag);
-    return config ? build_model(*config, diag) : std::nullopt;
+    if (!config) return std::nullopt;
+    const bool allowed = config->flag(kAllowMutatedStaticInputs, false);
+    std::optional<graph::Graph> g = build_model(*config, diag);
+    return g && graph::check_static_inputs(*g, allowed, diag) ? std::move(g) : std::nullopt;
   }
   std::optional<std::vector<uint8_t>> weights = read_weights(*doc, folder, diag);
   if (!weights) return std::nullopt;
   std::optional<graph::Graph> g = graph::graph_from_yaml(*doc, *weights, diag, options.dims);
   if (!g || !graph::verify(*g, diag) || !train_as_written(name, root, options.config, *g, diag) ||
-      !graph::propagate_samples(*g, diag))
+      !graph::propagate_samples(*g, diag) ||
+      !graph::check_static_inputs(*g, may_write_static_inputs(name, root, options.config, diag), diag) || !diag.ok())
     return std::nullopt;
   return g;
 }
@@ -60,6 +83,9 @@ std::optional<graph::Graph> load_model(const std::string& path, const LoadOption
     diag.error_at(path, fmt::format("'{}' is not the extension of a model", file.extension().string()),
                   "models are .onnx or .yaml");
   }
+  graph::Alignment alignment;
+  if (!g || !read_alignment(path, options.config, alignment, diag) || !graph::apply_alignment(*g, alignment, diag))
+    return std::nullopt;
   return g;
 }
 

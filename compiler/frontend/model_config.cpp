@@ -161,6 +161,14 @@ std::string ModelConfig::text(const std::string& key, const std::string& otherwi
   return lower(value);
 }
 
+std::vector<std::string> ModelConfig::names(const std::string& key) {
+  std::vector<std::string> list;
+  const YamlNode* node = find(key);
+  if (node != nullptr && node->is_scalar()) return {node->text()};
+  if (node != nullptr) node->read(list, key, *diag_);
+  return list;
+}
+
 std::vector<int64_t> ModelConfig::extents(const std::string& key, std::vector<int64_t> otherwise) {
   const YamlNode* node = find(key);
   if (node != nullptr) node->read(otherwise, key, *diag_);

@@ -41,6 +41,7 @@ class ModelConfig {
   double real(const std::string& key, double otherwise);
   bool flag(const std::string& key, bool otherwise);
   std::string text(const std::string& key, const std::string& otherwise);  // in lower case
+  std::vector<std::string> names(const std::string& key);  // one or a list of them; without the key none
   std::vector<int64_t> extents(const std::string& key, std::vector<int64_t> otherwise);
   void error(const std::string& key, const std::string& message, const std::string& help = {});
   void warning(const std::string& key, const std::string& message, const std::string& help = {});

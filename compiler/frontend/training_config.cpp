@@ -164,6 +164,23 @@ bool make_batch_of(Graph& g, int64_t samples, Diag& diag) {
   return graph::propagate_samples(g, diag) && graph::make_batch(g, samples, diag);
 }
 
+// Weights, and other inputs, that no step may change.
+void read_static_inputs(ModelConfig& c, Graph& g) {
+  for (const std::string& name : c.names("runconfig.static_inputs")) {
+    const auto v = g.find_value(name);
+    if (v && (g.value(*v).is_input || g.value(*v).is_constant())) {
+      g.value(*v).is_static = true;
+      continue;
+    }
+    std::vector<std::string> known;
+    for (size_t i = 0; i < g.value_slots(); ++i)
+      if (const graph::Value& one = g.value({int32_t(i)}); one.is_input || one.is_constant()) known.push_back(one.name);
+    const std::string near = nearest(name, known);
+    c.error("runconfig.static_inputs", fmt::format("there is no input or weight '{}'", name),
+            near.empty() ? "" : fmt::format("did you mean '{}'?", near));
+  }
+}
+
 // A loss for each replica, and what comes back of them together.
 bool make_replicas(Graph& g, TrainingPlan& plan, Diag& diag) {
   if (plan.parallel.replicas == 1) return true;
@@ -210,7 +227,8 @@ bool train_as_configured(ModelConfig& c, Graph& g, const std::vector<ValueId>& p
     for (const ValueId v : add_metrics(c, g, diag)) plan.outputs.push_back(v);
   for (ValueId v : trainable_constants(g, plan.loss))
     if (std::find(parameters.begin(), parameters.end(), v) != parameters.end()) plan.parameters.push_back(v);
-  return make_replicas(g, plan, diag) && make_training_step(g, plan, diag);
+  read_static_inputs(c, g);
+  return diag.ok() && make_replicas(g, plan, diag) && make_training_step(g, plan, diag);
 }
 
 bool train_as_written(const std::string& path, const YamlNode& root,

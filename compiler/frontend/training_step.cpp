@@ -116,6 +116,7 @@ class Builder {
       const DataType type = constant->type.dtype, kept = wide(type);
       g_.rename(v, g_.fresh_name(name + ".initial"));
       const ValueId master = begin_state(name, "weights", in_type(*constant, kept));
+      g_.value(master).is_static = g_.value(v).is_static;
       const ValueId used = kept == type ? master : cast(master, type, name);
       if (!used.valid()) return false;
       g_.replace_uses(v, used);
@@ -135,6 +136,7 @@ class Builder {
       const DataType type = constant->type.dtype, kept = wide(type);
       g_.rename(s.before, g_.fresh_name(name + ".initial"));
       const ValueId state = begin_state(name, "statistics", in_type(*constant, kept));
+      g_.value(state).is_static = g_.value(s.before).is_static;
       const ValueId used = cast(state, type, name), next = cast(s.next, kept, name + ".next");
       if (!used.valid() || !next.valid()) return false;
       g_.replace_uses(s.before, used);

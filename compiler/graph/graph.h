@@ -35,6 +35,8 @@ struct Value {
   std::string name;      // unique in the graph
   ops::TensorType type;  // of one sample; meaningful if `typed`
   bool typed = false;
+  std::optional<bool> assume_aligned;  // input: its array begins at a multiple of a word (alignment.h); none: unsaid
+  bool clone_unaligned = true;         // and one that does not is cloned, or else an error
   int sample_dim = -1;  // which dimension counts samples; -1: none
   // Elements between one sample and the next if the dimension also counts something else, as [steps *
   // samples] does; 0: it counts samples alone, and has extent 1.
@@ -46,6 +48,7 @@ struct Value {
   bool quantised = false;     // constant in floating point that was computed from 8 bits
   bool is_input = false;
   bool is_output = false;
+  bool is_static = false;     // input or constant that no run may change (static_inputs.h)
   bool is_constant() const { return constant >= 0; }
 };
 

@@ -40,6 +40,7 @@ class Reader {
     m.child("values");    // Control reads it
     m.child("training");  // the frontend reads what makes a step of training of the graph
     m.child("optimizer");
+    m.child("replay");
     list(m, "inputs", [&](const YamlNode& n) { read_input(n); });
     list(m, "constants", [&](const YamlNode& n) { read_constant(n); });
     items_ = m.child("nodes") != nullptr ? control_.resolve(*m.child("nodes")) : std::vector<Control::Item>{};
@@ -115,8 +116,21 @@ class Reader {
     m.required("name", name);
     std::optional<ops::TensorType> type = read_type(m, true);
     int sample_dim = read_sample_dim(m, type ? &*type : nullptr);
+    bool is_static = false;
+    m.optional("static", is_static);
+    std::optional<bool> aligned;
+    bool clones = true;
+    if (m.child("assume_aligned") != nullptr) m.optional("assume_aligned", aligned.emplace(false));
+    m.optional("clone_unaligned", clones);
     m.finish();
-    if (type && new_value_name(name, node.loc())) g_.add_input(name, *type, sample_dim);
+    if (is_static && sample_dim != -1)
+      diag_.error(node.loc(), fmt::format("input '{}' has samples, so it is not static", name),
+                  "leave out static, or sample_dim");
+    if (!type || !new_value_name(name, node.loc())) return;
+    Value& v = g_.value(g_.add_input(name, *type, sample_dim));
+    v.is_static = is_static;
+    v.assume_aligned = aligned;
+    v.clone_unaligned = clones;
   }
 
   void read_constant(const YamlNode& node) {
@@ -127,8 +141,9 @@ class Reader {
     std::optional<ops::TensorType> type = read_type(m, true);
     // What every sample finds the same is held once.
     const int sample_dim = read_sample_dim(m, type ? &*type : nullptr);
-    bool quantised = false;
+    bool quantised = false, is_static = false;
     m.optional("quantised", quantised);
+    m.optional("static", is_static);
     if (!type) return m.finish();
     std::optional<ops::Tensor> t = read_tensor(m, "constant", name, *type, weights_, diag_);
     m.finish();
@@ -136,6 +151,7 @@ class Reader {
     graph::Value& v = g_.value(g_.add_constant(name, std::move(*t)));
     v.sample_dim = sample_dim;
     v.quantised = quantised;
+    v.is_static = is_static;
   }
 
   // Inputs and outputs are there already.
@@ -375,22 +391,6 @@ class Reader {
 };
 
 }  // namespace
-
-PlanHeader plan_header(const YamlDoc& doc, Diag& diag) {
-  PlanHeader plan;
-  const YamlNode* node = doc.root().is_map() ? doc.root().find("plan") : nullptr;
-  if (node == nullptr) return plan;
-  YamlMap m(*node, "plan", diag);
-  if (!m.valid()) return plan;
-  m.required("policy", plan.policy);
-  m.required("after", plan.after);
-  m.optional("form", plan.form);
-  m.optional("copies", plan.copies);
-  if (plan.copies < 1 || plan.copies > kMostCopies)
-    diag.error(m.child("copies")->loc(), fmt::format("'copies' is {}, must be from 1 to {}", plan.copies, kMostCopies));
-  m.finish();
-  return plan;
-}
 
 std::optional<Graph> graph_from_yaml(const YamlDoc& doc, const std::vector<uint8_t>& weights, Diag& diag,
                                      const HostValues& given) {

@@ -84,6 +84,7 @@ GraphText graph_text(const Graph& g, const std::string& weights_file, const Plan
     constants += fmt::format("  - {{name: {}, {}, ", yaml_quote(v.name), type_key(v));
     if (v.sample_dim >= 0) constants += fmt::format("sample_dim: {}, ", v.sample_dim);
     if (v.quantised) constants += "quantised: true, ";
+    if (v.is_static) constants += "static: true, ";
     constants += elements_or_offset(t, out.weights) + "}\n";
   }
   std::string training;
@@ -105,6 +106,9 @@ GraphText graph_text(const Graph& g, const std::string& weights_file, const Plan
     const Value& v = g.value(id);
     out.yaml += fmt::format("  - {{name: {}, {}", yaml_quote(v.name), type_key(v));
     if (v.sample_dim != -1) out.yaml += fmt::format(", sample_dim: {}", v.sample_dim);
+    if (v.is_static) out.yaml += ", static: true";
+    if (v.assume_aligned) out.yaml += fmt::format(", assume_aligned: {}", *v.assume_aligned);
+    if (!v.clone_unaligned) out.yaml += ", clone_unaligned: false";
     out.yaml += "}\n";
   }
   if (!constants.empty()) out.yaml += "constants:\n" + constants;

@@ -57,6 +57,7 @@ HostTensor host_tensor(const Graph& g, ValueId id) {
   t.type = v.type.dtype;
   t.shape = v.type.shape;
   t.sample_dim = v.sample_dim;
+  t.is_static = v.is_static && v.is_input;
   return t;
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -12,6 +13,7 @@
 #include "compiler/mapping/plan.h"
 #include "compiler/mapping/resident.h"
 #include "compiler/mapping/resident_merge.h"
+#include "compiler/mapping/transfers.h"
 
 namespace cs::mapping {
 
@@ -34,8 +36,8 @@ class Resident {
     if (!choose(g)) return report();
     say_why(g);
     mapped_.layout = "layout.csl";
-    mapped_.files = resident_files(inst(), kFunction, machine_);
-    host_steps();
+    host_steps(g);
+    mapped_.files = resident_files(inst(), kFunction, words_, machine_);
     mapped_.host = parts_.host;
     mapped_.weights = parts_.weights;
     const Extent fabric{inst().rect.w + margins().width, inst().rect.h + margins().height};
@@ -265,20 +267,32 @@ class Resident {
     t.order = a.order;
     return t;
   }
-  void copy(HostStep::Kind kind, const std::string& tensor, const ResidentArray& a,
-            const std::string& symbol) {
+  HostStep& copy(HostStep::Kind kind, const std::string& tensor, const ResidentArray& a,
+                 const std::string& symbol) {
     HostStep& s = parts_.host.steps.emplace_back();
     s.kind = kind;
     s.tensor = tensor;
     s.symbol = symbol;
     s.tiling = tiling(a);
+    return s;
+  }
+  // A kernel that has operands as 16-bit floats takes them two to a word.
+  void copy_operand(const graph::Graph& g, size_t k, const ResidentArray& a) {
+    HostStep& s = copy(HostStep::Kind::copy_in, operand_tensor(k), a, a.name);
+    for (HostTensor& t : parts_.host.inputs) {
+      const auto input = g.find_value(t.name);
+      if (t.name != s.tensor || !input) continue;
+      copy_in_words(g.value(*input), t, s);
+      CS_CHECK(!s.words || a.half, "a kernel takes 16-bit floats as halves");
+      if (s.words) words_.insert(a.name);
+    }
   }
 
-  void host_steps() {
+  void host_steps(const graph::Graph& g) {
     const kernels::ResidentArrays arrays = inst().work.kind->resident_arrays(inst(), cut());
     parts_.host.steps.clear();
     for (size_t k = 0; k < arrays.operands.size(); ++k)
-      copy(HostStep::Kind::copy_in, operand_tensor(k), arrays.operands[k], arrays.operands[k].name);
+      copy_operand(g, k, arrays.operands[k]);
     HostStep& launch = parts_.host.steps.emplace_back();
     launch.kind = HostStep::Kind::launch;
     launch.symbol = kFunction;
@@ -319,6 +333,7 @@ class Resident {
   };
   std::optional<Failure> failure_;
   std::vector<std::string> lacking_;      // what kernels of the library need and the machine has not
+  std::set<std::string> words_;           // operands that are copied so
   bool merged_ = false;                   // several operators are one kernel
   std::vector<kernels::Choice> forms_;    // that compute the nodes
   std::vector<kernels::Choice> loops_;    // the same as any loops, where that comes last

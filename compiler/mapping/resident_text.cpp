@@ -15,8 +15,8 @@ using kernels::ResidentArray;
 // What the host copies: where it begins in an array, and of what.
 struct Copied {
   std::string symbol, array, pointer;
-  bool half = false;
-  const char* type() const { return half ? "f16" : "f32"; }
+  bool half = false, words = false;
+  const char* type() const { return words ? "u32" : half ? "f16" : "f32"; }
 };
 
 // Each once: operands, the result where it is none of them, constants.
@@ -36,12 +36,13 @@ std::string from_word(const ResidentArray& a, int word, const char* type) {
 // made from the first one on.
 int first_half_word(const ResidentArray& a) { return a.words() / 2; }
 
-std::vector<Copied> copied(const kernels::ResidentArrays& all) {
+std::vector<Copied> copied(const kernels::ResidentArrays& all, const std::set<std::string>& words) {
   std::vector<Copied> list;
   for (const ResidentArray& a : once(all)) {
     if (a.half && a.name == all.result.name && !all.in_place()) continue;
     if (a.half)
-      list.push_back({a.name, a.name, from_word(a, first_half_word(a), "f16"), true});
+      list.push_back({a.name, a.name, from_word(a, first_half_word(a), words.contains(a.name) ? "u32" : "f16"), true,
+                      words.contains(a.name)});
     else
       list.push_back({a.name, a.name, a.odd_word ? from_word(a, 0, "f32") : "&" + a.name, false});
   }
@@ -52,12 +53,12 @@ std::vector<Copied> copied(const kernels::ResidentArrays& all) {
 
 class Writer {
  public:
-  Writer(const Instance& inst, const char* function, const Machine& machine)
+  Writer(const Instance& inst, const char* function, const std::set<std::string>& words, const Machine& machine)
       : inst_(inst),
         cut_(inst.plan.cut),
         function_(function),
         arrays_(inst.work.kind->resident_arrays(inst, inst.plan.cut)),
-        copied_(copied(arrays_)),
+        copied_(copied(arrays_, words)),
         text_(inst.work.kind->write_resident(
             inst, kernels::Setting{inst.name, inst.rect, inst.plan.cut, {}, {}, 0, {}, machine})) {}
 
@@ -150,8 +151,8 @@ std::string result_symbol(const kernels::ResidentArrays& all) {
 }
 
 std::map<std::string, std::string> resident_files(const Instance& inst, const char* function,
-                                                  const Machine& machine) {
-  return Writer(inst, function, machine).run();
+                                                  const std::set<std::string>& words, const Machine& machine) {
+  return Writer(inst, function, words, machine).run();
 }
 
 }  // namespace cs::mapping

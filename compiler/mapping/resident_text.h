@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -13,7 +14,9 @@ namespace cs::mapping {
 // was.
 std::string result_symbol(const kernels::ResidentArrays&);
 
-// Every file but those of the library. `function` is what the host launches.
-std::map<std::string, std::string> resident_files(const Instance&, const char* function, const Machine&);
+// Every file but those of the library. `function` is what the host launches, `words` the arrays of operands of 16 bits
+// that it copies two elements to a word.
+std::map<std::string, std::string> resident_files(const Instance&, const char* function,
+                                                  const std::set<std::string>& words, const Machine&);
 
 }  // namespace cs::mapping

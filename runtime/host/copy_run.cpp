@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <map>
 
+#include "runtime/host/aligned_inputs.h"
+#include "runtime/host/copy_costs.h"
 #include "runtime/host/samples.h"
 #include "runtime/host/session.h"
 #include "runtime/host/wavelets.h"
@@ -31,6 +33,13 @@ void for_elements(const Tiling& t, size_t elements, F&& f) {
   }
 }
 
+// Two elements of 16 bits to a word, the first one below.
+std::vector<uint32_t> in_words(const std::vector<uint32_t>& elements) {
+  std::vector<uint32_t> words(elements.size() / 2);
+  for (size_t i = 0; i < words.size(); ++i) words[i] = elements[2 * i] | elements[2 * i + 1] << 16;
+  return words;
+}
+
 size_t words_of(const Tiling& t) { return size_t(t.rect.area()) * t.tile_rows * t.tile_columns; }
 
 class CopyRun {
@@ -40,6 +49,17 @@ class CopyRun {
     session_.set_max_cycles(options.max_cycles);
     for (const auto* list : {&host_.outputs, &host_.values})
       for (const HostTensor& t : *list) types_[t.name] = &t;
+  }
+
+  // The host makes the clones before it copies anything to the PEs. False: see the session's status.
+  bool clone(const AlignedInputs& inputs, ModelRunResult& result) {
+    for (const uint64_t bytes : inputs.clone_bytes) {
+      const Cycle cycles = clone_cycles(device_.machine(), bytes);
+      ++result.aligned_clones;
+      result.clone_cycles += cycles;
+      if (!session_.work(cycles)) return false;
+    }
+    return true;
   }
 
   // Every step for one sample. False: see the diagnostics, or the session's status.
@@ -94,7 +114,10 @@ class CopyRun {
     if (t.windows.planes > 0)
       return session_.copy_to_columns(step.symbol, pes, per_pe, cut_into_windows(t, words),
                                       HostOrder::row_major, diag_);
-    return session_.copy_to(step.symbol, pes, per_pe, cut_into_tiles(t, words), HostOrder::row_major, diag_);
+    const std::vector<uint32_t> tiles = cut_into_tiles(t, words);
+    if (step.words)
+      return session_.copy_to(step.symbol, pes, per_pe / 2, in_words(tiles), HostOrder::row_major, diag_);
+    return session_.copy_to(step.symbol, pes, per_pe, tiles, HostOrder::row_major, diag_);
   }
 
   Device& device_;
@@ -144,8 +167,13 @@ std::optional<ModelRunResult> run_copies(Device& device, std::span<const ArrayVi
   const HostPart& host = *device.program().host;
   CopyRun run(device, options, diag);
   ModelRunResult result;
+  AlignedInputs aligned;
+  if (!align_inputs(host, inputs, aligned, diag)) return std::nullopt;
+  inputs = aligned.views;
   std::vector<Tensors> done;
-  for (int s = 0; s < samples; ++s) {
+  const bool begun = run.clone(aligned, result);
+  if (!begun) result.status = run.status();
+  for (int s = 0; begun && s < samples; ++s) {
     Tensors tensors;
     for (const HostTensor& t : host.inputs)
       tensors.emplace(t.name, sample_of(t, find_view(inputs, t.name)->bytes, s, given));

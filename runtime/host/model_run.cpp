@@ -60,9 +60,12 @@ class Pipeline {
   bool start(std::span<const uint8_t> weights, std::span<const ArrayView> inputs,
              const ModelRunOptions& o) {
     weights_ = weights;
-    return values_.start(weights, inputs, o) &&
-           (o.states == nullptr ||
-            (values_.set_states(*o.states) && write_states(device_, weights, *o.states, diag_)));
+    if (!values_.start(weights, inputs, o)) return false;
+    if (o.states == nullptr) return true;
+    if (!values_.set_states(*o.states)) return false;
+    const std::optional<uint64_t> permuted = write_states(device_, weights, *o.states, diag_);
+    result_.permuted_words = permuted.value_or(0);
+    return permuted.has_value();
   }
 
   // Runs to the end; false only for bad input (reported).

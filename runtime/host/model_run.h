@@ -51,6 +51,9 @@ struct ModelRunResult {
   std::vector<HostSpan> host_spans;      // every host operator at work, in order of begin
   double host_seconds = 0;               // the host's own time for copies and launches
   std::vector<LaunchSpan> launches;      // of programs whose operands lie on the PEs, in order
+  uint64_t aligned_clones = 0;           // inputs that were not where the program needs them (aligned_inputs.h)
+  Cycle clone_cycles = 0;                // that this took, in `cycles`
+  uint64_t permuted_words = 0;           // that loading put elsewhere than their neighbours: states of a checkpoint
 };
 
 // How many samples a set of inputs holds; 0 with a diagnostic when names, shapes or counts do not fit the model.

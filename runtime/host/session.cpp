@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 
+#include "runtime/host/copy_costs.h"
 #include "runtime/host/session_rects.h"
 
 namespace cs {
@@ -41,10 +41,7 @@ bool Session::run_for(Cycle cycles) {
   return judge(device_.run({.cycle = std::min(max_cycles_, device_.now() + cycles)}));
 }
 
-// Whole cycles; what rounding of the factors adds to a whole number is none.
-Cycle Session::cycles_of(double seconds) const {
-  return Cycle(std::ceil(seconds * device_.machine().clock_mhz * 1e6 - 1e-6));
-}
+Cycle Session::cycles_of(double seconds) const { return whole_cycles(device_.machine(), seconds); }
 
 // The host's own time is not the fabric's: what still runs there goes on meanwhile, and its clock stands
 // still once nothing does. A command behind others that nobody has waited for was there before they were
@@ -82,10 +79,8 @@ bool Session::settle() {
   return run_until({.commands_done = true}, "the launched function has not ended");
 }
 
-// The command at the PEs, then its words over a link.
 Cycle Session::transfer_cycles(const HostCommand& c) const {
-  const Machine& m = device_.machine();
-  return Cycle(m.memcpy.command_cycles) + cycles_of(double(words_of(c)) * 4 / (m.host.link_gb_per_s * 1e9));
+  return copy_cycles(device_.machine(), words_of(c));
 }
 
 // ---- commands

@@ -87,6 +87,9 @@ class Session {
   bool send(const std::string& port, std::span<const uint32_t> data, Diag&);
   bool receive(const std::string& port, size_t count, std::vector<uint32_t>& data, Diag&);
 
+  // The host works for so long before its next command, while the fabric goes on. False: see status().
+  bool work(Cycle cycles) { return run_for(cycles); }
+
   const RunStatus& status() const { return status_; }
   // Every launch so far, in order.
   std::vector<LaunchSpan> launches() const { return device_.launches(); }

@@ -70,8 +70,9 @@ bool read_states(Device& device, std::span<const uint8_t> weights, std::vector<N
   return true;
 }
 
-bool write_states(Device& device, std::span<const uint8_t> weights, const std::vector<NamedArray>& states,
-                  Diag& diag) {
+std::optional<uint64_t> write_states(Device& device, std::span<const uint8_t> weights,
+                                     const std::vector<NamedArray>& states, Diag& diag) {
+  uint64_t words = 0;
   for (const HostState& s : device.program().host->states) {
     const NamedArray* array = find_array(states, s.name);
     if (s.on_host() || array == nullptr) continue;
@@ -79,21 +80,22 @@ bool write_states(Device& device, std::span<const uint8_t> weights, const std::v
     if (array->tensor.type != expected) {
       diag.error_at("states", fmt::format("array '{}' is {}, the program's state is {}", s.name,
                                           ops::type_text(array->tensor.type), ops::type_text(expected)));
-      return false;
+      return std::nullopt;
     }
     for (const StatePart& part : s.parts) {
       const std::vector<MemoryPiece> pieces = pieces_of(device.program(), s, part, diag);
-      if (pieces.empty()) return false;
+      if (pieces.empty()) return std::nullopt;
       std::vector<uint8_t> bytes(pieces.size() * part.bytes_per_pe);
       const bool ok =
           for_elements(s, part, weights, expected.elements(), diag, [&](uint32_t element, uint64_t word) {
             std::memcpy(bytes.data() + 4 * word, array->tensor.bytes.data() + 4 * size_t(element), 4);
+            ++words;
           });
-      if (!ok) return false;
+      if (!ok) return std::nullopt;
       device.write_many(pieces, bytes);
     }
   }
-  return true;
+  return words;
 }
 
 }  // namespace cs

@@ -98,6 +98,12 @@ bool slice_data(const HostPart& host, std::vector<NamedArray>& arrays, Diag& dia
                       fmt::join(one.shape, ", ")));
       return false;
     }
+    if (t.is_static && n > 1) {
+      diag.error_at("data",
+                    fmt::format("array '{}' has {} slices, but the input is static: one for all steps", t.name, n),
+                    "give one slice, or leave out static where the model declares it");
+      return false;
+    }
     if (have.dtype != one.dtype) {
       auto same = converted(it->tensor, one.dtype);
       if (!same) {

@@ -24,6 +24,7 @@ namespace cs {
 struct HostPort;
 
 constexpr int kMostCopies = 128;  // of a network
+constexpr int kWordBytes = 4;     // of a word that a link of the host carries
 
 enum class Origin : uint8_t { handwritten, autogen, host, primitive };
 std::string_view origin_name(Origin);
@@ -50,6 +51,9 @@ struct HostTensor {
   DataType type{};
   std::vector<int64_t> shape;     // of one sample; the sample dimension stays in it with extent 1
   int sample_dim = -1;            // -1: the model's tensor has no sample dimension (b = 1)
+  bool is_static = false;         // input: one value for all steps of a run
+  uint8_t align = 0;              // input: its array begins at a multiple of so many bytes; 0: anywhere
+  bool clones = false;            // an array that does not is cloned; else it is an error
   int64_t stride = 0;             // in pieces: elements from a block to the next; 0: whole
   std::vector<Piece> pieces = {};
   bool operator==(const HostTensor&) const = default;
@@ -121,6 +125,7 @@ struct HostStep {
   std::vector<std::string> inputs, outputs;  // op
   Attrs attrs;
   bool whole_batch = false;          // op: once for all samples of the batch, when their operands are there
+  bool words = false;                // copy_in: elements of 16 bits go two to a word, the first one below
   std::string symbol = {};           // copies: exported array; launch: exported function, on the whole user rectangle
   Tiling tiling = {};                // copies
   int copy = 0;                      // of the network: whose samples it handles; 0 if it takes the whole batch

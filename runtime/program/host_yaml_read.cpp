@@ -17,6 +17,13 @@ void read_tensor(YamlMap& map, HostTensor& t, Diag& diag) {
   read_word(map, "type", t.type, names::kTensorTypes, diag);
   map.required("shape", t.shape);
   read_number(map, "sample_dim", t.sample_dim, kStackedSamples, 63, diag);
+  map.optional("static", t.is_static);
+  if (map.child("align") != nullptr) {
+    int align = 0;
+    read_number(map, "align", align, 1, 255, diag);
+    t.align = uint8_t(align);
+    map.required("clones", t.clones);
+  }
   if (map.child("pieces") == nullptr) return;
   read_number(map, "stride", t.stride, 1, kMaxInt, diag);
   read_list(map, "pieces", t.pieces, diag, [&](YamlMap& m, Piece& p) {
@@ -89,6 +96,7 @@ void read_step(YamlMap& map, HostStep& s, Diag& diag) {
       map.required("tensor", s.tensor);
       map.required("symbol", s.symbol);
       read_tiling(map, s.tiling, diag);
+      if (s.kind == HostStep::Kind::copy_in) map.optional("words", s.words);
       break;
     case HostStep::Kind::launch:
       map.required("function", s.symbol);

@@ -22,8 +22,10 @@ std::string pieces_field(const HostTensor& t) {
 }
 
 std::string tensor_fields(const HostTensor& t) {
-  return fmt::format("name: {}, type: {}, shape: [{}], sample_dim: {}{}", yaml_quote(t.name), data_type_name(t.type),
-                     fmt::join(t.shape, ", "), t.sample_dim, pieces_field(t));
+  return fmt::format("name: {}, type: {}, shape: [{}], sample_dim: {}{}{}{}", yaml_quote(t.name),
+                     data_type_name(t.type), fmt::join(t.shape, ", "), t.sample_dim,
+                     t.is_static ? ", static: true" : "",
+                     t.align > 0 ? fmt::format(", align: {}, clones: {}", t.align, t.clones) : "", pieces_field(t));
 }
 
 struct AttrText {
@@ -66,10 +68,11 @@ std::string step_line(const HostStep& s) {
     case HostStep::Kind::copy_in:
     case HostStep::Kind::copy_out:
       return fmt::format(
-          "{{kind: {}, tensor: {}, symbol: {}, rect: {}, columns: {}, tile_rows: {}, tile_columns: {}{}{}}}",
+          "{{kind: {}, tensor: {}, symbol: {}, rect: {}, columns: {}, tile_rows: {}, tile_columns: {}{}{}{}}}",
           s.kind == HostStep::Kind::copy_in ? "copy_in" : "copy_out", yaml_quote(s.tensor),
           yaml_quote(s.symbol), rect_text(s.tiling.rect), s.tiling.columns, s.tiling.tile_rows,
-          s.tiling.tile_columns, order_field(s.tiling.order), windows_field(s.tiling.windows));
+          s.tiling.tile_columns, order_field(s.tiling.order), windows_field(s.tiling.windows),
+          s.words ? ", words: true" : "");
     case HostStep::Kind::launch: return fmt::format("{{kind: launch, function: {}}}", yaml_quote(s.symbol));
     case HostStep::Kind::op: break;
   }

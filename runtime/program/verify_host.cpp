@@ -37,6 +37,7 @@ class HostVerifier {
     for (const HostState& s : h_.states) state(s);
     for (const HostScalar& s : h_.scalars) scalar(s);
     verify_pieces(v_);
+    verify_promises(v_);
     steps();
     rows();
   }

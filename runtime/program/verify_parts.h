@@ -25,6 +25,7 @@ void verify_tile(const Verifier&, const TileProgram&, size_t index);
 void verify_host(const Verifier&);
 // Places of pieces; that they are sent and received verify_host() sees.
 void verify_pieces(const Verifier&);
+void verify_promises(const Verifier&);
 
 // A set of PEs, to find overlaps of rectangles inside the fabric.
 class PeSet {

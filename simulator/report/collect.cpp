@@ -264,6 +264,10 @@ void add_model_run(RunReport& r, const HostPart& host, const Machine& machine, c
       r.curves.push_back({a.name, to_doubles(a)});
   r.launches = run.launches;
   r.host_call_seconds = run.host_seconds;
+  r.aligned_clones = run.aligned_clones;
+  r.clone_cycles = run.clone_cycles;
+  r.permuted_words = run.permuted_words;
+  for (const Constant& c : host.constants) r.constant_bytes += uint64_t(c.rect.area()) * c.bytes_per_pe;
   if (run.samples > 0) r.latency_cycles = run.latency_cycles;
   r.interval_cycles = run.interval_cycles;
   if (run.samples > 0 && r.cycles > 0) {

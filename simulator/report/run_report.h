@@ -231,6 +231,10 @@ struct RunReport {
   std::optional<CheckResult> check;
   SimulatorFigures simulator;
   std::string config;  // every effective value, YAML
+  uint64_t aligned_clones = 0;   // of inputs, which took `clone_cycles` of the cycles
+  Cycle clone_cycles = 0;
+  uint64_t permuted_words = 0;   // of states, when a checkpoint was loaded; weights lie as PEs hold them
+  uint64_t constant_bytes = 0;   // that PEs have at cycle 0
 };
 
 }  // namespace cs::sim

@@ -253,9 +253,7 @@ Json status_json(const RunStatus& s) {
 Json stats(const RunReport& r) {
   Json out{{"schema", "wafersmith-stats/1"},
            {"program", r.program},
-           {"model", r.model},
-           {"policy", r.policy},
-           {"dtype", r.dtype},
+           {"model", r.model}, {"policy", r.policy}, {"dtype", r.dtype},
            {"machine", r.machine},
            {"fabric", {r.fabric_width, r.fabric_height}},
            {"clock_mhz", r.clock_mhz},
@@ -288,6 +286,8 @@ Json stats(const RunReport& r) {
   out["launches"] = launches_json(r);
   out["launched_cycles"] = r.launches.empty() ? Json(nullptr) : Json(r.launched_cycles());
   out["host_call_us"] = r.host_call_seconds * 1e6;
+  out["aligned_clones"] = r.aligned_clones, out["clone_cycles"] = r.clone_cycles;
+  out["loading"] = {{"constant_bytes", r.constant_bytes}, {"permuted_words", r.permuted_words}};
   out["functions"] = functions_json(r);
   out["lines"] = lines_json(r);
   out["tiles"] = tiles_json(r);

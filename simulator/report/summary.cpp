@@ -173,6 +173,13 @@ std::string host_call_text(const RunReport& r) {
                      time_text(r.host_call_seconds * 1e6 * r.clock_mhz, r.clock_mhz));
 }
 
+std::string clones_text(const RunReport& r) {
+  if (r.aligned_clones == 0) return "";
+  return fmt::format("  clones        {} input{} began between words of the host and {} cloned: {} of the cycles\n",
+                     r.aligned_clones, r.aligned_clones == 1 ? "" : "s", r.aligned_clones == 1 ? "was" : "were",
+                     time_text(double(r.clone_cycles), r.clock_mhz));
+}
+
 std::string launch_table(const RunReport& r) {
   const std::vector<LaunchedFunction> rows = launched_functions(r.launches);
   if (rows.empty()) return "";
@@ -258,8 +265,8 @@ std::string summary(const RunReport& r) {
   if (r.check) out += "  check         " + check_text(r) + "\n";
   for (const auto& [fault, count] : r.allowed)
     out += fmt::format("  allowed       {} ({} times)\n", fault, count);
-  return out + host_call_text(r) + estimates_text(r) + launch_table(r) + line_table(r) + kernel_table(r) +
-         against_table(r) + advice_text(r);
+  return out + host_call_text(r) + clones_text(r) + estimates_text(r) + launch_table(r) + line_table(r) +
+         kernel_table(r) + against_table(r) + advice_text(r);
 }
 
 }  // namespace cs::sim

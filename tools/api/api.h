@@ -164,6 +164,7 @@ std::string explain_origins(const Compiled&);
 std::string explain_placement(const Compiled&);
 std::string explain_fit(const Compiled&);
 std::string explain_passes(const Compiled&);
+std::string explain_alignment(const Compiled&);
 std::string explain_choices(const Compiled&);
 std::string summary(const Compiled&);
 std::string routes_text(const Program&);

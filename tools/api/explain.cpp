@@ -8,6 +8,7 @@
 
 #include "compiler/kernels/kind.h"
 #include "compiler/kernels/library.h"
+#include "compiler/mapping/transfers.h"
 #include "tools/api/api.h"
 
 namespace cs::api {
@@ -103,6 +104,25 @@ std::string explain_origins(const Compiled& c) {
                fmt::format("{}", fmt::join(o.kernels, ", ")), o.reason});
   }
   return fmt::format("Origins under policy {}\n{}", host->policy, table.text());
+}
+
+std::string explain_alignment(const Compiled& c) {
+  const std::string head = "Alignment of inputs\n";
+  const auto all = c.mapped ? mapping::transfers_of(c.mapped->host, c.machine) : std::vector<mapping::InputTransfer>{};
+  if (all.empty())
+    return head + "  No operand is copied to PEs: what streams is a wavelet per element, wherever it lies\n";
+  Table table({"input", "assumed", "as words", "as elements", "clone", "if it is not aligned"});
+  for (const mapping::InputTransfer& t : all) {
+    if (!t.possible) {
+      table.add({t.name, "no", "-", fmt::format("{:.0f}", t.elements), "-", "the same: " + t.why});
+      continue;
+    }
+    table.add({t.name, t.assumed ? "yes" : "no", fmt::format("{:.0f}", t.words), fmt::format("{:.0f}", t.elements),
+               fmt::format("{:.0f}", t.clone),
+               fmt::format("{}: {:.0f} cycles instead of {:.0f}", t.clone_pays() ? "clone" : "elements",
+                           std::min(t.words + t.clone, t.elements), std::max(t.words + t.clone, t.elements))});
+  }
+  return head + table.text();
 }
 
 std::string explain_placement(const Compiled& c) {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "compiler/mapping/transfers.h"
 #include "runtime/program/folder.h"
 #include "runtime/support/workarounds.h"
 #include "tools/api/api.h"
@@ -130,6 +131,27 @@ bool may_replace_csl(const std::string& folder, Diag& diag) {
   return false;
 }
 
+Json transfer_json(const mapping::InputTransfer& t) {
+  Json out = {{"name", t.name}, {"assumed", t.assumed}, {"cycles", {{"elements", t.elements}}}};
+  if (!t.possible) {
+    out["not_in_words"] = t.why;
+    return out;
+  }
+  out["cycles"]["words"] = t.words;
+  out["cycles"]["clone"] = t.clone;
+  out["cheaper_if_unaligned"] = t.clone_pays() ? "clone" : "elements";
+  return out;
+}
+
+// Inputs that are copied to PEs.
+Json alignment_json(const Compiled& c) {
+  Json out = Json::array();
+  if (c.mapped)
+    for (const mapping::InputTransfer& t : mapping::transfers_of(c.mapped->host, c.machine))
+      out.push_back(transfer_json(t));
+  return out;
+}
+
 }  // namespace
 
 bool write_compiled(const Compiled& c, const std::string& folder, Diag& diag) {
@@ -196,6 +218,7 @@ std::string compile_report(const Compiled& c) {
         report["ops"].back()["cost_vs_fused"] = unfused->second > 0 ? Json(unfused->second) : Json();
     }
   }
+  report["alignment"] = alignment_json(c);
   if (c.mapped) {
     for (const mapping::Placement& p : c.mapped->placement) {
       Json row = {{"name", p.name},

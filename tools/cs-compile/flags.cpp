@@ -27,6 +27,16 @@ void model_flags(CLI::App& app, Flags& f, api::CompileOptions& o) {
                  "by the host)")
       ->check(cli::one_of({"streamed", "resident"}))
       ->default_str("streamed");
+  app.add_option("--assume-aligned-inputs", f.aligned,
+                 "on, off, or NAME=on and NAME=off of an input: its array begins at a multiple of 4 bytes, so elements "
+                 "of 16 bits are copied to PEs two to a word (--operands resident)")
+      ->delimiter(',')
+      ->default_str("runconfig.assume_aligned_inputs of the model, else off");
+  app.add_option("--align-policy", f.align_policy,
+                 "Arrays that break that promise: clone them never (an error), where they are operands of products "
+                 "(else an error), or always")
+      ->check(cli::one_of({"never", "products", "always"}))
+      ->default_str("runconfig.align_policy of the model, else always");
   app.add_option("--autogen-policy", f.policy, "When to generate kernels")
       ->check(cli::one_of({"disabled", "default", "medium", "aggressive"}))
       ->default_str("runconfig.autogen_policy of the model, else default")
@@ -76,6 +86,9 @@ void model_flags(CLI::App& app, Flags& f, api::CompileOptions& o) {
   app.add_option("--dim", f.dims, "Value of a symbolic dimension, NAME=N");
   app.add_option("--set", f.set,
                  "Machine value, machine.KEY=VALUE, or key of a model configuration, model.KEY=VALUE");
+  app.add_flag("--allow-mutated-static-inputs", f.mutated_static,
+               "Let a step write inputs and weights that are said to be static, which else is an error (the same as "
+               "--set runconfig.allow_mutated_static_inputs=true)");
   app.add_option("--emit", f.emit, "Write this instead of a Program")
       ->check(cli::one_of({"graph", "plan", "csl", "dot", "mir", "asm"}));
   app.add_option("--dump-after", o.pipeline.dump_after,
@@ -96,8 +109,8 @@ void model_flags(CLI::App& app, Flags& f, api::CompileOptions& o) {
   app.add_option("--explain", f.explain,
                  "Print why: origins, choices (what was considered), placement, fit; trace, what `if` and "
                  "`repeat` of a "
-                 "graph's text became; and how long each of the passes took")
-      ->check(cli::one_of({"origins", "choices", "placement", "fit", "trace", "passes"}));
+                 "graph's text became; alignment, what it is worth of each input; and how long each of the passes took")
+      ->check(cli::one_of({"origins", "choices", "placement", "fit", "trace", "passes", "alignment"}));
   app.add_flag("--no-baselines", f.no_baselines, "No stand-alone programs to compare generated kernels with");
   app.add_option("--emit-kernel-runner", f.kernel_runners,
                  "Folder for every kernel of the model as a program of its own, with operands, expected values and the "
@@ -148,11 +161,26 @@ void declare_flags(CLI::App& app, Flags& f, api::CompileOptions& o) {
   cache::declare_cache_flags(app, f.cache);
 }
 
+// As keys of the configuration, above those that it has.
+void apply_alignment(const Flags& f, api::CompileOptions& o) {
+  std::string list;
+  for (const std::string& word : f.aligned) {
+    const std::string value = word.substr(word.find('=') + 1);  // all of it without one
+    if (value != "on" && value != "off")
+      throw cli::Usage{fmt::format("--assume-aligned-inputs takes on, off, NAME=on or NAME=off, got '{}'", word)};
+    list += (list.empty() ? "" : ", ") + word;
+  }
+  if (!list.empty()) o.set_config.push_back(fmt::format("runconfig.assume_aligned_inputs=[{}]", list));
+  if (!f.align_policy.empty()) o.set_config.push_back("runconfig.align_policy=" + f.align_policy);
+}
+
 void apply_flags(const Flags& f, bool machine_given, api::CompileOptions& o) {
   if (!f.start_from.empty()) o.input = f.start_from;
   o.machine_given = machine_given;
   if (!f.layout.arch().empty() && !machine_given) o.machine = f.layout.arch();
   for (const std::string& set : f.set) (is_config_key(set) ? o.set_config : o.set).push_back(set);
+  apply_alignment(f, o);
+  if (f.mutated_static) o.set_config.emplace_back("runconfig.allow_mutated_static_inputs=true");
   o.machine_given = o.machine_given || !o.set.empty();
   // A policy that does not exist is reported when the model is read.
   const auto policy =

@@ -16,14 +16,15 @@ namespace cs {
 struct Flags {
   std::string output, emit, policy, autogen_failure, start_from, fabric, rect, operands = "streamed",
                                                                                host_ops = "warn";
-  std::string kernel_runners, kernel_library;
-  std::vector<std::string> dims, set, explain, rewrites;
+  std::string kernel_runners, kernel_library, align_policy;
+  std::vector<std::string> aligned, dims, set, explain, rewrites;
   LayoutFlags layout;
   cache::Settings cache;
   TuneFlags tune;
   bool print_config = false, list_passes = false, list_ops = false, list_kernels = false,
        list_machine = false, list_workarounds = false;
-  bool bisect_fusion = false, no_baselines = false, no_advice = false, json = false, quiet = false;
+  bool mutated_static = false, bisect_fusion = false, no_baselines = false, no_advice = false, json = false,
+       quiet = false;
   uint64_t seed = 0;
 };
 

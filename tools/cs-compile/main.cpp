@@ -114,6 +114,7 @@ void talk(const api::Compiled& c, const api::CompileOptions& o, const Flags& f, 
            : what == "passes"    ? api::explain_passes(c)
            : what == "choices"   ? api::explain_choices(c)
            : what == "trace"     ? explain_trace(o)
+           : what == "alignment" ? api::explain_alignment(c)
                                  : api::explain_fit(c));
   }
   to << api::summary(c);

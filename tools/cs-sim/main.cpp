@@ -64,6 +64,10 @@ std::string usage_problem(SimOptions& o) {
 void add_options(CLI::App& app, SimOptions& o) {
   app.add_option("OUT", o.program, "folder of the compiled program")->required();
   app.add_option("--inputs", o.inputs, "npz with the inputs; without it seeded random ones")->group("Data");
+  app.add_option("--input-offset", o.input_offsets,
+                 "NAME=BYTES: the array of this input begins so many bytes behind an aligned address of the host")
+      ->delimiter(',')
+      ->group("Data");
   app.add_option("--expect", o.expect, "npz with expected outputs; exit code 4 if they differ")
       ->group("Data");
   app.add_option("--outputs", o.outputs, "write the outputs here (npz)")->group("Data");

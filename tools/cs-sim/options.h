@@ -42,6 +42,7 @@ struct SimOptions {
   std::string mmap_weights = "auto";
   std::string misbehave;  // of tests, with --serve: endless, deaf, crash or memory when it is to run
   bool child = false;  // internal: started by another cs-sim, starts none itself
+  std::vector<std::string> input_offsets;  // NAME=BYTES
 };
 
 }  // namespace cs

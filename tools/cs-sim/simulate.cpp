@@ -34,6 +34,7 @@
 #include "tools/cs-sim/child.h"
 #include "tools/cs-sim/evaluation.h"
 #include "tools/cs-sim/launch_run.h"
+#include "tools/cs-sim/moved_inputs.h"
 #include "tools/cs-sim/options_fit.h"
 #include "tools/cs-sim/progress.h"
 #include "tools/cs-sim/report_files.h"
@@ -170,8 +171,7 @@ bool Simulation::read_inputs() {
 
 // 0: as many samples as the inputs hold.
 int Simulation::iterations() const {
-  if (o_.iterations > 0) return o_.iterations;
-  if (o_.report.empty() || !is_model()) return 0;
+  if (o_.iterations > 0 || o_.report.empty() || !is_model()) return o_.iterations;
   return std::max(kReportSamples, 4 * std::max(round_of_other_, copies_over_samples(*loaded_.program.host, machine_)));
 }
 
@@ -229,7 +229,8 @@ bool Simulation::run_network() {
                                 .steps_before = checkpoint_.steps,
                                 .evaluates = evaluates_,
                                 .evaluation = &evaluation_};
-  network_ = run_model(*host_device_, loaded_.weights, inputs_, options, diag_);
+  if (const auto moved = move_inputs(o_, inputs_, diag_))
+    network_ = run_model(*host_device_, loaded_.weights, moved->views, options, diag_);
   if (network_) status_ = network_->status;
   return network_.has_value();
 }
@@ -304,8 +305,7 @@ void Simulation::judge_leftovers() {
     const Cycle end = device_->now();
     device_->run({.cycle = end + std::max<Cycle>(end, 100'000)});
     // The weights of the next step are under way.
-    const bool more = is_model() && keeps_states(*loaded_.program.host);
-    const std::string left = more ? "" : device_->leftovers();
+    const std::string left = is_model() && keeps_states(*loaded_.program.host) ? "" : device_->leftovers();
     if (!left.empty() && !allowed("leftover-wavelets")) {
       status_.reason = StopReason::fault;
       status_.fault = "leftover-wavelets";
