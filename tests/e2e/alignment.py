@@ -189,7 +189,7 @@ def each_alignment_has_its_own_entry_of_the_cache():
     g, seen = product(), []
     for options in ((), ON, (), ON, (*ON, "--align-policy", "never"), ("--assume-aligned-inputs", "a=on")):
         report = g.compile("kept", *g.options, *options, "--cache-dir", "cache")
-        seen.append(report["cache"]["local_hit"] > 0)
+        seen.append(report["cache"]["result"] == "hit")
         run(g, "kept")
     assert seen == [False, False, True, True, False, False], seen
 
