@@ -20,7 +20,7 @@ constexpr const char* kFusion = "runconfig.allreduce_fusion";
 constexpr size_t kMostSizes = 6;
 // A step that takes so many times as long as was estimated is not waited for; nor is one whose PEs times cycles are
 // more than that simulated: it is estimated.
-constexpr double kPatience = 50, kMostWork = 64e6;
+constexpr double kPatience = 50, kMostWork = 512e6;
 
 // A way to reduce gradients, and what came of it.
 struct Way {
