@@ -97,11 +97,12 @@ struct Setting {
   std::vector<int> arriving;  // colours of the operands' streams, at the feeders if there are any
   std::vector<int> in;        // colours on which operands reach the PEs of the rectangle
   int out = 0;
-  int chain[2] = {0, 0};  // partial sums, by parity of the sending column
+  int chain[2] = {0, 0};  // partial sums, by parity of the western one of two columns
   const Machine& machine;
   // Of a rectangle in rows with collectors: colours to them, by result; and those on which all results leave.
   std::vector<int> gathered = {}, leaving = {};
   const Layout* layout = nullptr;
+  int back = 0;  // partial sums from the last column to the first one
 };
 
 // The PE, there, that hands out operand k slice by slice (Footprint::feeders).

@@ -39,6 +39,7 @@ contraction_kind();  // rows × (y[m] = W[m,n] x[n] + b): output rows over PE ro
 const Kind* elementwise_kind();  // n elements on a row of PEs
 const Kind* rows_kind();         // n elements on a row of PEs, `row` of them belonging together
 const Kind* reduction_kind();    // rows × (n elements to 1)
+const Kind* scan_kind();         // rows × (steps of a line to their running sums), on a row of PEs
 const Kind* broadcast_kind();    // rows × (1 element to n copies)
 const Kind* relay_kind();        // n elements pass one PE (control wavelets stay behind)
 const Kind* slack_kind();        // n elements wait on a row of PEs
@@ -104,6 +105,14 @@ struct Convolution {
   bool operator==(const Convolution&) const = default;
 };
 
+// Running sums along lines of so many steps, each of `inner` elements that are summed apart.
+struct Scan {
+  int64_t lines = 1, steps = 1, inner = 1;
+  bool exclusive = false, reverse = false;
+  bool integer = false;  // whole numbers of 32 bits
+  bool operator==(const Scan&) const = default;
+};
+
 // What one kernel instance computes per sample, in numbers.
 struct Work {
   const Kind* kind = elementwise_kind();
@@ -124,6 +133,7 @@ struct Work {
   int constants = 0;     // elementwise constants kept per output element (sharded like the output); lookup: rows of
                          // the table
   Walk walk;             // walks
+  Scan scan;             // scans
   Convolution convolution;  // on resident operands
   bool weights = false;     // a product on the PEs: its matrix is constant
   std::shared_ptr<const autogen::Region> loops = {};  // of a region on the PEs, which is sized by its code
@@ -151,6 +161,8 @@ struct Cut {
   int64_t words = 0, code_bytes = 0;
   double cycles = 0;
   std::shared_ptr<const autogen::RegionCut> loops = {};  // of a region of streams: which loops are cut
+  int rounds = 1;             // of a scan: parts of a line on every PE, of n_slice or n_last words
+  int groups = 1, steps = 1;  // and stretches of a part that are summed side by side, and their steps
   bool operator==(const Cut&) const = default;
 };
 struct Extent {

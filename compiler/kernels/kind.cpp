@@ -15,6 +15,7 @@ std::span<const Kind* const> kinds() {
   static const Kind* const list[] = {contraction_kind(),
                                      elementwise_kind(),
                                      reduction_kind(),
+                                     scan_kind(),
                                      rows_kind(),
                                      region_kind(),
                                      walk_kind(),
@@ -159,6 +160,10 @@ const Row* Kind::choose(const graph::Graph& g, graph::NodeId id, std::string& wh
     if (std::find(row.ops.begin(), row.ops.end(), g.node(id).op) != row.ops.end()) return &row;
   }
   return nullptr;
+}
+
+Role Kind::feeder(const Choice& choice, const Setting& at, int k, Coord there) const {
+  return slice_feeder(choice, at, k, there);
 }
 
 std::vector<PackedPart> Kind::pack(const Choice&, const Cut&, const Layout*) const { return {}; }

@@ -43,6 +43,8 @@ struct Footprint {
   int feeders = 0, collectors = 0;  // columns west and east of the rectangle
   bool by_rows = false;             // feeders, a column for each operand, and collectors on every row
   bool partial_sums = false;        // pass from column to column, on every row
+  bool sums_west = false;           // they pass from east to west
+  bool sums_back = false;           // and from the last column back to the first one
 };
 
 struct Choice;         // choice.h
@@ -53,6 +55,7 @@ class Layout;          // choice.h
 struct ResidentArrays;  // choice.h
 struct ResidentText;   // choice.h
 struct InstanceRoles;  // roles.h
+struct Role;           // roles.h
 
 // What a kind is told of a group that it takes.
 struct Taking {
@@ -81,6 +84,8 @@ class Kind {
   virtual std::optional<Work> match(const graph::Graph&, graph::NodeId, std::string& why) const;
   // Operands may be integers, of which match() then asks.
   virtual bool reads_numbers() const { return false; }
+  // And so may results.
+  virtual bool makes_numbers() const { return false; }
   // The library's kernel for a node with one of its operators.
   virtual const Row* choose(const graph::Graph&, graph::NodeId, std::string& why) const;
   // The choice for a group that is assigned to this kind: its numbers, operands, results and constants. False with an
@@ -101,6 +106,8 @@ class Kind {
   // The generator writes a group whole: no epilogue joins it, and its operators by hand are kernels one after
   // the other.
   virtual bool writes_groups() const { return false; }
+  // Why its operators and a reduction are no kernel together; empty if they may be one.
+  virtual std::string_view apart_from_reductions() const { return {}; }
   // PEs keep what goes on from one sample to the next.
   virtual bool keeps_states() const { return false; }
   // The numbers of a group, without its constants; nothing with the reason if it is none of this kind.
@@ -174,6 +181,14 @@ class Kind {
   virtual void fill(const graph::Graph&, const graph::Group&, const Machine&, Choice&) const {}
   // The roles of the rectangle, feeders apart, and generated modules.
   virtual void write_roles(const Choice&, const Setting&, InstanceRoles&) const {}
+  // The PE, there, that hands out operand k (Footprint::feeders).
+  virtual Role feeder(const Choice&, const Setting&, int k, Coord there) const;
+  // Bytes that a PE has for what passes from PE to PE: reserved by the plan before anything is placed, and what the
+  // cut that was placed takes.
+  struct Handed {
+    int64_t reserved = 0, taken = 0;
+  };
+  virtual std::optional<Handed> handed(const Choice&, const Cut&) const { return std::nullopt; }
   // Constants as PEs hold them.
   virtual std::vector<PackedPart> pack(const Choice&, const Cut&, const Layout*) const;
   // What differs from PE to PE beyond its role, once the rectangle is known; null if nothing does.

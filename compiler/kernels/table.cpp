@@ -78,7 +78,9 @@ std::optional<Work> work_of(const graph::Graph& g, graph::NodeId id, std::string
     why = fmt::format("operand '{}' is {}, kernels compute in f32", value.name, ops::type_text(value.type));
     return std::nullopt;
   }
-  if (!is_computed(g, result)) {
+  const bool integers = kind != kinds().end() && (*kind)->makes_numbers() && result.typed &&
+                        !data_type_is_float(result.type.dtype);
+  if (!is_computed(g, result) && !integers) {
     why = "its result is not a float that PEs compute with";
     return std::nullopt;
   }
@@ -88,7 +90,7 @@ std::optional<Work> work_of(const graph::Graph& g, graph::NodeId id, std::string
   } else {
     why = fmt::format("no kernel pattern for operators of kind {}", ops::op_kind_name(g.op(id).kind));
   }
-  if (work) work->half = result.type.dtype != DataType::f32;
+  if (work) work->half = !integers && result.type.dtype != DataType::f32;
   if (work && (work->n < 1 || work->m < 1 || work->rows < 1)) {
     why = "a tensor is empty";
     return std::nullopt;

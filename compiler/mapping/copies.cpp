@@ -79,6 +79,7 @@ class Copier {
     for (std::vector<int>* list : {&flows.scatter, &flows.gather})
       for (int& f : *list) f = later(f, flow_);
     for (int& f : flows.chain) f = later(f, flow_);
+    flows.back = later(flows.back, flow_);
     plan_.of_instance.push_back(std::move(flows));
   }
 

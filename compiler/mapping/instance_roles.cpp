@@ -17,6 +17,7 @@ kernels::Setting setting_of(const Instance& inst, const InstanceFlows& flows,
   for (int flow : flows.gather) at.gathered.push_back(color(plan, flow));
   for (size_t k = 0; k < flows.scatter.size(); ++k) at.in[k] = color(plan, flows.scatter[k]);
   for (int parity : {0, 1}) at.chain[parity] = color(plan, flows.chain[parity]);
+  at.back = color(plan, flows.back);
   return at;
 }
 
@@ -27,7 +28,7 @@ InstanceRoles roles_of(const Instance& inst, const InstanceFlows& flows, const s
   const kernels::Setting at = setting_of(inst, flows, in_colors, out_colors, plan, machine);
   InstanceRoles roles;
   for (int k = 0; !inst.in_rows() && k < inst.feeders(); ++k)
-    roles.roles.push_back(kernels::slice_feeder(inst, at, k, inst.entry(k)));
+    roles.roles.push_back(inst.work.kind->feeder(inst, at, k, inst.entry(k)));
   inst.work.kind->write_roles(inst, at, roles);
   return roles;
 }

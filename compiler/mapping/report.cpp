@@ -21,6 +21,7 @@ std::vector<std::set<int>> colors_of(const Parts& parts, const FlowPlan& plan) {
   for (size_t i = 0; i < parts.instances.size(); ++i) {
     for (int f : plan.of_instance[i].scatter) add(int(i), f);
     for (int f : plan.of_instance[i].chain) add(int(i), f);
+    add(int(i), plan.of_instance[i].back);
   }
   for (size_t s = 0; s < parts.streams.size(); ++s) {
     add(parts.streams[s].producer, plan.of_stream[s]);
@@ -73,14 +74,26 @@ std::string floorplan(const Parts& parts, const Extent& fabric) {
   return out + legend + "  >  feeder, <  collector\n";
 }
 
-std::string fit_table(const Parts& parts, const Machine& machine) {
+// What passes from PE to PE of a kernel: the memory that was reserved before anything was placed, what it takes now,
+// and the colors of its ways.
+std::string handed_text(const Instance& inst, const InstanceFlows& flows, const FlowPlan& plan) {
+  const auto handed = inst.work.kind->handed(inst, inst.plan.cut);
+  if (!handed) return "";
+  std::string colors;
+  for (const int f : {flows.chain[0], flows.chain[1], flows.back})
+    if (f >= 0) colors += fmt::format("{} {}", colors.empty() ? ", colors" : "", plan.flows[size_t(f)].color);
+  return fmt::format("  carries: {} of {} B that were reserved{}\n", handed->taken, handed->reserved, colors);
+}
+
+std::string fit_table(const Parts& parts, const FlowPlan& plan, const Machine& machine) {
   std::string out;
-  for (const Instance& inst : parts.instances) {
+  for (size_t i = 0; i < parts.instances.size(); ++i) {
+    const Instance& inst = parts.instances[i];
     out += fmt::format("{}: {}, {} of {} B per PE", inst.name,
                        kernels::blocking_text(kernels::blocking(inst, inst.plan.cut)), inst.plan.memory.total,
                        machine.core.memory_bytes);
     for (const auto& [name, bytes] : inst.plan.memory.users) out += fmt::format(", {} {}", name, bytes);
-    out += "\n";
+    out += "\n" + handed_text(inst, plan.of_instance[i], plan);
     if (const auto product = kernels::describe_product(inst, inst.plan.cut))
       out += "  " + kernels::description_text(*product) + "\n";
   }
@@ -112,7 +125,7 @@ void fill_reports(const Parts& parts, const FlowPlan& plan, const Extent& fabric
     mapped.flows.push_back({f.name, f.color, int(f.routers.size())});
   }
   mapped.floorplan = floorplan(parts, fabric);
-  mapped.fit = fit_table(parts, machine);
+  mapped.fit = fit_table(parts, plan, machine);
 }
 
 }  // namespace cs::mapping

@@ -56,10 +56,11 @@ class Inside {
     const Instance& inst = parts_.instances[i];
     if (inst.in_rows()) return rows(inst, plan_.of_instance[i]);
     for (int k = 0; k < inst.feeders(); ++k) plan_.of_instance[i].scatter.push_back(scatter(inst, k));
-    const bool chains = inst.footprint().partial_sums;
-    for (int parity = 0; chains && parity < 2 && parity + 1 < inst.rect.w; ++parity) {
-      plan_.of_instance[i].chain[parity] = chain(inst, parity);
+    const kernels::Footprint footprint = inst.footprint();
+    for (int parity = 0; footprint.partial_sums && parity < 2 && parity + 1 < inst.rect.w; ++parity) {
+      plan_.of_instance[i].chain[parity] = footprint.sums_west ? chain_west(inst, parity) : chain(inst, parity);
     }
+    if (footprint.sums_back && inst.rect.w > 1) plan_.of_instance[i].back = back(inst);
   }
 
   int scatter(const Instance& inst, int operand) {
@@ -121,6 +122,32 @@ class Inside {
         int y = inst.rect.y + r, x = inst.rect.x + c;
         flow(f).routers[{y, x}] = fixed_route(bit(Port::ramp), bit(Port::east));
         flow(f).routers[{y, x + 1}] = fixed_route(bit(Port::west), bit(Port::ramp));
+      }
+    }
+    return f;
+  }
+
+  // By parity of the taking column.
+  int chain_west(const Instance& inst, int parity) {
+    int f = add_flow(fmt::format("{} chain {}", inst.name, parity));
+    for (int r = 0; r < inst.rect.h; ++r) {
+      for (int c = parity + 1; c < inst.rect.w; c += 2) {
+        int y = inst.rect.y + r, x = inst.rect.x + c;
+        flow(f).routers[{y, x}] = fixed_route(bit(Port::ramp), bit(Port::west));
+        flow(f).routers[{y, x - 1}] = fixed_route(bit(Port::east), bit(Port::ramp));
+      }
+    }
+    return f;
+  }
+
+  // From the last column to the first one.
+  int back(const Instance& inst) {
+    int f = add_flow(fmt::format("{} back", inst.name));
+    for (int r = 0; r < inst.rect.h; ++r) {
+      for (int c = 0; c < inst.rect.w; ++c) {
+        const bool first = c == 0, last = c + 1 == inst.rect.w;
+        flow(f).routers[{inst.rect.y + r, inst.rect.x + c}] =
+            fixed_route(bit(last ? Port::ramp : Port::east), bit(first ? Port::ramp : Port::west));
       }
     }
     return f;

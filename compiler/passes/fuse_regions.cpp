@@ -53,6 +53,7 @@ class Fuser {
     slowest_ = costs_.slowest(g_);
     for (const std::vector<NodeId>& nodes : members_) leave_if_slowest(nodes);
     slowest_ = costs_.slowest(g_);
+    note_apart();
     for (size_t i = 0; i < members_.size(); ++i) {
       progress::part("regions", i, members_.size());
       if (joins(members_[i])) try_to_join(int(i));
@@ -182,6 +183,7 @@ class Fuser {
     if (group.empty() || !joins(group)) return false;
     if (is_elementwise(group) && is_elementwise(members_[size_t(number)])) return false;
     if (ended_.count(to) > 0 && !one_stream(members_[size_t(number)])) return false;
+    if (!apart_from_reduction(group, members_[size_t(number)]).empty()) return false;
     return !leaves_and_returns(to, number);
   }
 
@@ -239,6 +241,31 @@ class Fuser {
   kernels::Cost cost(int number, const autogen::Region& region) {
     const std::vector<NodeId>& nodes = members_[size_t(number)];
     return is_region(nodes) ? costs_.of(region, slowest_) : costs_.of(g_, nodes, slowest_);
+  }
+
+  // Why one of two neighbours is a kernel that no reduction joins, and the other one has such; empty if they may join.
+  std::string_view apart_from_reduction(const std::vector<NodeId>& a, const std::vector<NodeId>& b) const {
+    const auto reduces = [&](const std::vector<NodeId>& nodes) {
+      return std::ranges::any_of(nodes, [&](NodeId id) { return g_.op(id).kind == ops::OpKind::reduction; });
+    };
+    const auto refuses = [&](const std::vector<NodeId>& nodes) {
+      const kernels::Kind* kind = kernels::kernel_of(g_, nodes.front()).kind;
+      return kind != nullptr ? kind->apart_from_reductions() : std::string_view();
+    };
+    return reduces(b) ? refuses(a) : reduces(a) ? refuses(b) : std::string_view();
+  }
+  void note_apart() {
+    for (size_t i = 0; i < members_.size(); ++i)
+      for (const int from : producer_groups(int(i))) {
+        std::vector<NodeId> both = members_[size_t(from)];
+        both.insert(both.end(), members_[i].begin(), members_[i].end());
+        const std::string_view why = apart_from_reduction(members_[size_t(from)], members_[i]);
+        if (why.empty()) continue;
+        const kernels::Cost two = apart(costs_.of(g_, members_[size_t(from)], slowest_),
+                                        costs_.of(g_, members_[i], slowest_));
+        note_choice(context_, "regions", names_of(g_, both), {"apart", two, ""},
+                    {"one kernel", std::nullopt, "refused: " + std::string(why)}, false);
+      }
   }
 
   void name_groups() {
