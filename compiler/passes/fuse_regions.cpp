@@ -85,7 +85,7 @@ class Fuser {
     const bool chain = !refused && could_be_region(nodes, true);
     std::string why;
     std::optional<kernels::Work> work = chain ? kernels::work_of(g_, nodes.front(), why) : std::nullopt;
-    if (!work) return;
+    if (!work || work->kind->rounds()) return;  // in rounds PEs need not hold all of it
     int64_t width = std::min<int64_t>(work->n, machine_.fabric.user_width - work->operands - 1);
     int64_t slice = (work->n + width - 1) / width;
     auto plan = kernels::plan_kernel(*work, int((work->n + slice - 1) / slice), 1, machine_);

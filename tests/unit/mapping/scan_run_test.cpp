@@ -260,6 +260,20 @@ TEST(ScanKind, JoinsNoReduction) {
   }
 }
 
+// Of operands that lie on the PEs it is a region: nothing streams by.
+TEST(ScanKind, OnResidentOperandsIsMadeFromItsLoops) {
+  graph::Graph g = scan_graph({4, 6, 1});
+  g.node(*g.find_node("op")).assignment.kernel = graph::KernelId("scan");
+  mapping::MapOptions options;
+  options.resident = true;
+  Diag diag;
+  const auto mapped = mapping::map_graph(g, test::machine("wse2"), options, diag);
+  ASSERT_TRUE(mapped) << diag.to_string();
+  ASSERT_FALSE(mapped->host.kernels.empty());
+  EXPECT_NE(mapped->host.kernels.front().kernel, "scan");
+  EXPECT_EQ(mapped->host.kernels.front().origin, Origin::autogen);
+}
+
 TEST(ScanKind, IsNoReduction) {
   const graph::Graph g = scan_graph({1, 64, 1});
   const graph::NodeId id = *g.find_node("op");
