@@ -105,7 +105,8 @@ class Chooser {
 
   void choose(const Candidate& c, double others) {
     const double whole = c.whole.interval_cycles;
-    const bool better = c.longest < whole && (whole >= kSlower * others || context_.rewrites.shards > 1) && still_possible(c);
+    const bool asked = context_.rewrites.shards > 1;
+    const bool better = c.longest < whole && (asked || whole >= kSlower * others) && still_possible(c);
     note(c, others, better);
     if (!better) return;
     const std::string reason = fmt::format(

@@ -1,4 +1,5 @@
-// --shards: networks of PyTorch give their outputs, faster, on both machines, and the command line says what is wrong.
+// --shards: networks of PyTorch give their outputs, faster, on both machines, and the command line says what
+// is wrong.
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
@@ -26,10 +27,11 @@ class Shards : public Scratch {
   }
   // Cycles from one sample to the next; all outputs agree with PyTorch's.
   double interval(const std::string& network) const {
-    const ChildResult checked =
-        run("cs-sim", {path("p.csp"), "-q", "--inputs", of(network, "inputs_0.npz"), "--expect", of(network, "expected_0.npz")});
+    const ChildResult checked = run("cs-sim", {path("p.csp"), "-q", "--inputs", of(network, "inputs_0.npz"),
+                                               "--expect", of(network, "expected_0.npz")});
     EXPECT_EQ(checked.exit_code, 0) << checked.err;
-    const ChildResult r = run("cs-sim", {path("p.csp"), "--json", "--iterations", "8", "--inputs", of(network, "inputs_0.npz")});
+    const ChildResult r = run(
+        "cs-sim", {path("p.csp"), "--json", "--iterations", "8", "--inputs", of(network, "inputs_0.npz")});
     const json stats = json::parse(r.out, nullptr, false);
     return stats.is_object() ? stats.value("interval_cycles", 0.0) : 0;
   }
@@ -39,7 +41,8 @@ TEST_F(Shards, ABlockOfGptIsRightAndFaster) {
   for (const std::string machine : {"wse2", "wse3"}) {
     compile(of("gpt_block", "model.onnx"), {"-m", machine});
     const double whole = interval("gpt_block");
-    EXPECT_THAT(compile(of("gpt_block", "model.onnx"), {"-m", machine, "--shards", "4"}), HasSubstr("a sample in 4 shards"));
+    EXPECT_THAT(compile(of("gpt_block", "model.onnx"), {"-m", machine, "--shards", "4"}),
+                HasSubstr("a sample in 4 shards"));
     const double parts = interval("gpt_block");
     EXPECT_GT(parts, 0);
     EXPECT_LT(parts, 0.8 * whole) << machine;
@@ -54,16 +57,20 @@ TEST_F(Shards, AutoTakesThoseThatAreFasterAndNoneWhereNoneAre) {
 
 // 7 tokens, and two programs beside each other.
 TEST_F(Shards, OfUnequalPartsAndInSeveralCopies) {
-  const std::string model = write("m.yaml",
-                                  "graph: m\ninputs:\n  - {name: x, type: \"f32[1, 7, 4]\", sample_dim: 0}\nnodes:\n"
-                                  "  - {name: a, op: exp, inputs: [x]}\n"
-                                  "  - {name: y, op: softmax, inputs: [a], attrs: {axis: -1}}\noutputs: [y]\n");
+  const std::string model =
+      write("m.yaml",
+            "graph: m\ninputs:\n  - {name: x, type: \"f32[1, 7, 4]\", sample_dim: 0}\nnodes:\n"
+            "  - {name: a, op: exp, inputs: [x]}\n"
+            "  - {name: y, op: softmax, inputs: [a], attrs: {axis: -1}}\noutputs: [y]\n");
   compile(model, {});
-  ASSERT_EQ(run("cs-sim", {path("p.csp"), "-q", "--iterations", "4", "--outputs", path("whole.npz")}).exit_code, 0);
-  for (const std::vector<std::string>& more :
-       {std::vector<std::string>{"--shards", "3"}, {"--shards", "2", "--copies", "2"}, {"--shards", "3", "--autogen-policy", "aggressive"}}) {
+  ASSERT_EQ(
+      run("cs-sim", {path("p.csp"), "-q", "--iterations", "4", "--outputs", path("whole.npz")}).exit_code, 0);
+  for (const std::vector<std::string>& more : {std::vector<std::string>{"--shards", "3"},
+                                               {"--shards", "2", "--copies", "2"},
+                                               {"--shards", "3", "--autogen-policy", "aggressive"}}) {
     compile(model, more);
-    const ChildResult r = run("cs-sim", {path("p.csp"), "-q", "--iterations", "4", "--expect", path("whole.npz")});
+    const ChildResult r =
+        run("cs-sim", {path("p.csp"), "-q", "--iterations", "4", "--expect", path("whole.npz")});
     EXPECT_EQ(r.exit_code, 0) << r.err;
   }
 }
@@ -76,12 +83,16 @@ TEST_F(Shards, TheCommandLineSaysWhatIsWrong) {
     return r.err;
   };
   const std::string model = of("rnn", "model.onnx");
-  EXPECT_THAT(message({model, "--shards", "33"}), HasSubstr("'33' is neither auto nor a number from 1 to 32"));
+  EXPECT_THAT(message({model, "--shards", "33"}),
+              HasSubstr("'33' is neither auto nor a number from 1 to 32"));
   EXPECT_THAT(message({model, "--shards", "some"}), HasSubstr("'some' is neither auto"));
-  EXPECT_THAT(message({model, "--shards", "2", "--operands", "resident"}), HasSubstr("leave out --operands resident"));
+  EXPECT_THAT(message({model, "--shards", "2", "--operands", "resident"}),
+              HasSubstr("leave out --operands resident"));
   EXPECT_THAT(message({write("l.csl", "layout {}"), "--shards", "2"}), HasSubstr("--shards is for models"));
-  const std::string mixes = write("m.yaml", "graph: m\ninputs:\n  - {name: x, type: \"f32[1, 3]\", sample_dim: 0}\nnodes:\n"
-                                            "  - {name: y, op: softmax, inputs: [x]}\noutputs: [y]\n");
+  const std::string mixes =
+      write("m.yaml",
+            "graph: m\ninputs:\n  - {name: x, type: \"f32[1, 3]\", sample_dim: 0}\nnodes:\n"
+            "  - {name: y, op: softmax, inputs: [x]}\noutputs: [y]\n");
   EXPECT_THAT(compile(mixes, {"--shards", "8"}), HasSubstr("nothing is computed in 8 shards"));
 }
 

@@ -1,4 +1,5 @@
-// More shards are more kernels and more PEs; from where on they bring nothing, streams that are put together decide.
+// More shards are more kernels and more PEs; from where on they bring nothing, streams that are put together
+// decide.
 #include "tools/api/best_shards.h"
 
 #include <optional>
@@ -27,8 +28,8 @@ std::optional<double> interval_of(const CompileOptions& options, const passes::P
 
 }  // namespace
 
-int64_t best_shards(const CompileOptions& options, const passes::PipelineOptions& pipeline, const Start& start,
-                    const Machine& machine) {
+int64_t best_shards(const CompileOptions& options, const passes::PipelineOptions& pipeline,
+                    const Start& start, const Machine& machine) {
   int64_t best = 1;
   std::optional<double> least = interval_of(options, pipeline, start, machine, 1);
   for (int64_t shards = 2; shards <= passes::kMostShards; shards *= 2) {

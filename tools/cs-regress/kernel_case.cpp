@@ -38,7 +38,8 @@ bool read_operand(const YamlNode& node, Operand& out, Diag& diag) {
 bool read_case(const YamlNode& node, KernelCase& out, Diag& diag) {
   YamlMap map(node, "case", diag);
   std::vector<int> rect;
-  bool ok = map.required("rect", rect) && map.optional("resident", out.resident) && map.optional("shards", out.shards) &&
+  bool ok = map.required("rect", rect) && map.optional("resident", out.resident) &&
+            map.optional("shards", out.shards) &&
             map.optional("half", out.half) && map.optional("cause", out.cause) &&
             map.optional("walk_missed", out.walk_missed);
   if (ok && (rect.size() != 2 || rect[0] < 1 || rect[1] < 1)) {
@@ -46,9 +47,9 @@ bool read_case(const YamlNode& node, KernelCase& out, Diag& diag) {
     return false;
   }
   if (ok && (out.shards < 1 || out.shards > passes::kMostShards || rect[0] % out.shards != 0 || out.resident)) {
-    diag.error(map.loc(), fmt::format("'shards' must be from 1 to {} and divide the columns of 'rect'; resident operands "
-                                      "have none",
-                                      passes::kMostShards));
+    diag.error(map.loc(),
+               fmt::format("'shards' must be from 1 to {} and divide the columns of 'rect'; resident operands have none",
+                           passes::kMostShards));
     return false;
   }
   if (ok) out.width = rect[0], out.height = rect[1];

@@ -44,7 +44,8 @@ Sharded cut(Bench& s, int64_t shards) {
 }
 
 std::string graph_of(const std::string& input, const std::string& nodes, const std::string& constants = "") {
-  return "inputs:\n" + input + (constants.empty() ? "" : "constants:\n" + constants) + "nodes:\n" + nodes + "outputs: [y]\n";
+  return "inputs:\n" + input + (constants.empty() ? "" : "constants:\n" + constants) + "nodes:\n" + nodes +
+         "outputs: [y]\n";
 }
 const char* kTokens = "  - {name: x, type: \"f32[1, 8, 4]\", sample_dim: 0}\n";
 
@@ -62,12 +63,15 @@ TEST(Shards, ElementwiseOperatorsAreCutAndGivenInPieces) {
 
 // The product's rows are parts; its matrix stays whole, and what is added to every element is cut with them.
 TEST(Shards, ConstantsAreCutWhereTheirElementsGoWithThoseOfAPart) {
-  Bench s(graph_of(kTokens, "  - {name: p, op: add, inputs: [x, c]}\n  - {name: y, op: matmul, inputs: [p, w]}\n",
-                   "  - {name: c, type: \"f32[8, 4]\", value: [" + []() {
-                     std::string v;
-                     for (int i = 0; i < 32; ++i) v += (i ? ", " : "") + std::to_string(i % 5);
-                     return v;
-                   }() + "]}\n  - {name: w, type: \"f32[4, 2]\", value: [1, 2, 3, 4, 5, 6, 7, 8]}\n"));
+  Bench s(graph_of(
+      kTokens, "  - {name: p, op: add, inputs: [x, c]}\n  - {name: y, op: matmul, inputs: [p, w]}\n",
+      "  - {name: c, type: \"f32[8, 4]\", value: [" +
+          []() {
+            std::string v;
+            for (int i = 0; i < 32; ++i) v += (i ? ", " : "") + std::to_string(i % 5);
+            return v;
+          }() +
+          "]}\n  - {name: w, type: \"f32[4, 2]\", value: [1, 2, 3, 4, 5, 6, 7, 8]}\n"));
   EXPECT_EQ(cut(s, 2).operators, 2u);
   size_t whole = 0, parts = 0;
   for (const NodeId id : s.g.nodes())
@@ -82,8 +86,9 @@ TEST(Shards, ConstantsAreCutWhereTheirElementsGoWithThoseOfAPart) {
 
 // 7 tokens in 3 shards of 2, 2 and 3.
 TEST(Shards, ExtentsNeedNotBeMultiples) {
-  Bench s(graph_of("  - {name: x, type: \"f32[1, 7, 4]\", sample_dim: 0}\n",
-                   "  - {name: a, op: exp, inputs: [x]}\n  - {name: y, op: softmax, inputs: [a], attrs: {axis: -1}}\n"));
+  Bench s(graph_of(
+      "  - {name: x, type: \"f32[1, 7, 4]\", sample_dim: 0}\n",
+      "  - {name: a, op: exp, inputs: [x]}\n  - {name: y, op: softmax, inputs: [a], attrs: {axis: -1}}\n"));
   EXPECT_EQ(cut(s, 3).operators, 2u);
   std::vector<int64_t> extents;
   for (const NodeId id : s.g.nodes())
@@ -91,10 +96,11 @@ TEST(Shards, ExtentsNeedNotBeMultiples) {
   EXPECT_THAT(extents, ElementsAre(2, 2, 3));
 }
 
-// A softmax over the tokens needs all of them: its operand is put together, once, and what follows is cut again only
-// if that saves more words than it costs.
+// A softmax over the tokens needs all of them: its operand is put together, once, and what follows is cut
+// again only if that saves more words than it costs.
 TEST(Shards, WhatMixesPartsTakesTheWhole) {
-  Bench s(graph_of("  - {name: x, type: \"f32[1, 8, 3]\", sample_dim: 0}\n", "  - {name: b, op: neg, inputs: [x]}\n"
+  Bench s(graph_of("  - {name: x, type: \"f32[1, 8, 3]\", sample_dim: 0}\n",
+                   "  - {name: b, op: neg, inputs: [x]}\n"
                    "  - {name: y, op: softmax, inputs: [b], attrs: {axis: 1}}\n"));
   const Sharded made = cut(s, 2);
   EXPECT_EQ(count(s.g, "softmax"), 1u) << "its rows are whole";
@@ -102,14 +108,15 @@ TEST(Shards, WhatMixesPartsTakesTheWhole) {
 }
 
 TEST(Shards, KeysAndValuesOfAttentionArePutTogetherAndQueriesAreNot) {
-  Bench s(graph_of(kTokens,
-                   "  - {name: q, op: matmul, inputs: [x, w]}\n  - {name: k, op: matmul, inputs: [x, u]}\n"
-                   "  - {name: t, op: transpose, inputs: [k], attrs: {perm: [0, 2, 1]}}\n"
-                   "  - {name: a, op: matmul, inputs: [q, t]}\n  - {name: p, op: softmax, inputs: [a], attrs: {axis: 2}}\n"
-                   "  - {name: o, op: matmul, inputs: [p, k]}\n  - {name: n, op: add, inputs: [o, x]}\n"
-                   "  - {name: y, op: relu, inputs: [n]}\n",
-                   "  - {name: w, type: \"f32[4, 4]\", value: [1, 2, 3, 4, 5, 6, 7, 8, 1, 1, 2, 2, 3, 3, 4, 4]}\n"
-                   "  - {name: u, type: \"f32[4, 4]\", value: [0, 1, 0, 1, 1, 0, 1, 0, 2, 1, 2, 1, 1, 2, 1, 2]}\n"));
+  Bench s(graph_of(
+      kTokens,
+      "  - {name: q, op: matmul, inputs: [x, w]}\n  - {name: k, op: matmul, inputs: [x, u]}\n"
+      "  - {name: t, op: transpose, inputs: [k], attrs: {perm: [0, 2, 1]}}\n"
+      "  - {name: a, op: matmul, inputs: [q, t]}\n  - {name: p, op: softmax, inputs: [a], attrs: {axis: 2}}\n"
+      "  - {name: o, op: matmul, inputs: [p, k]}\n  - {name: n, op: add, inputs: [o, x]}\n"
+      "  - {name: y, op: relu, inputs: [n]}\n",
+      "  - {name: w, type: \"f32[4, 4]\", value: [1, 2, 3, 4, 5, 6, 7, 8, 1, 1, 2, 2, 3, 3, 4, 4]}\n"
+      "  - {name: u, type: \"f32[4, 4]\", value: [0, 1, 0, 1, 1, 0, 1, 0, 2, 1, 2, 1, 1, 2, 1, 2]}\n"));
   const Sharded made = cut(s, 4);
   EXPECT_EQ(made.operators, 8u);
   EXPECT_EQ(made.joined, 3u) << "keys, values and the result";
@@ -126,7 +133,8 @@ TEST(Shards, ViewsKeepPartsThatAreConsecutive) {
 }
 
 TEST(Shards, NothingToCutLeavesTheGraphAsItIs) {
-  Bench s(graph_of("  - {name: x, type: \"f32[1, 3]\", sample_dim: 0}\n", "  - {name: y, op: softmax, inputs: [x]}\n"));
+  Bench s(graph_of("  - {name: x, type: \"f32[1, 3]\", sample_dim: 0}\n",
+                   "  - {name: y, op: softmax, inputs: [x]}\n"));
   const std::string before = graph::graph_text(s.g, "").yaml;
   EXPECT_EQ(cut(s, 8).operators, 0u);
   EXPECT_EQ(graph::graph_text(s.g, "").yaml, before);

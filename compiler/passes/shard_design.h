@@ -1,0 +1,33 @@
+// Which operators are cut into shards, and along what: on paper, before the graph is changed. Internal to
+// shards.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "compiler/graph/graph.h"
+
+namespace cs::passes {
+
+// How operands and results of a node are cut; -1: they are whole.
+struct Cut {
+  std::vector<int> operands, results;
+};
+
+// What the operators of a graph do under one rule.
+struct Design {
+  std::map<graph::NodeId, Cut> cuts;
+  std::map<graph::ValueId, int> dims;  // of what is made in parts
+  double saved = 0;                    // words that no single stream carries any more
+};
+
+// Where shard k of an extent begins. Shards are equal, or some are one longer than others.
+inline int64_t begin_of(int64_t extent, int64_t shards, int64_t k) { return extent * k / shards; }
+inline int64_t extent_of(int64_t extent, int64_t shards, int64_t k) {
+  return begin_of(extent, shards, k + 1) - begin_of(extent, shards, k);
+}
+
+// Of all rules that are tried, the one that saves most; no cuts: none saves anything.
+Design design_shards(const graph::Graph&, int64_t shards);
+
+}  // namespace cs::passes
