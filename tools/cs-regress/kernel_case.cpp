@@ -48,8 +48,8 @@ bool read_case(const YamlNode& node, KernelCase& out, Diag& diag) {
   }
   if (ok && (out.shards < 1 || out.shards > passes::kMostShards || rect[0] % out.shards != 0 || out.resident)) {
     diag.error(map.loc(),
-               fmt::format("'shards' must be from 1 to {} and divide the columns of 'rect'; resident operands have none",
-                           passes::kMostShards));
+               fmt::format("'shards' must be from 1 to {} and divide the columns of 'rect'", passes::kMostShards),
+               "resident operands have none");
     return false;
   }
   if (ok) out.width = rect[0], out.height = rect[1];
