@@ -19,7 +19,9 @@ std::vector<double> values(const ops::Tensor& t) {
 
 HostTensor tensor(const std::string& name, std::vector<int64_t> shape, int64_t stride = 0,
                   std::vector<Piece> pieces = {}, DataType type = DataType::f32) {
-  return {name, type, std::move(shape), 0, stride, std::move(pieces)};
+  HostTensor t{.name = name, .type = type, .shape = std::move(shape), .sample_dim = 0};
+  t.stride = stride, t.pieces = std::move(pieces);
+  return t;
 }
 
 ops::Tensor counted(DataType type, std::vector<int64_t> shape, double from) {
