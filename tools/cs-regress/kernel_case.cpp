@@ -46,7 +46,8 @@ bool read_case(const YamlNode& node, KernelCase& out, Diag& diag) {
     diag.error(map.loc(), "'rect' must be [width, height] in PEs, each at least 1");
     return false;
   }
-  if (ok && (out.shards < 1 || out.shards > passes::kMostShards || rect[0] % out.shards != 0 || out.resident)) {
+  if (ok && (out.shards < 1 || out.shards > passes::kMostShards || rect[0] % out.shards != 0 ||
+             (out.resident && out.shards > 1))) {
     diag.error(map.loc(),
                fmt::format("'shards' must be from 1 to {} and divide the columns of 'rect'", passes::kMostShards),
                "resident operands have none");
