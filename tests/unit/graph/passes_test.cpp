@@ -270,7 +270,7 @@ TEST(Pipeline, DumpsStopAndStartAgain) {
   options.dump_dir = dir;
   std::vector<PassRecord> records;
   ASSERT_TRUE(run_passes(s.g, s.context, options, records)) << s.diag.to_string();
-  EXPECT_EQ(records.size(), 11u);
+  EXPECT_EQ(records.size(), 13u);
   EXPECT_TRUE(std::filesystem::exists(dir + "/04-canonicalise.yaml"));
   EXPECT_FALSE(std::filesystem::exists(dir + "/03-fold.yaml"));  // nothing to fold, nothing changed
   // From the plan on, the passes change nothing any more.

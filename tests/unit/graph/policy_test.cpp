@@ -122,12 +122,13 @@ TEST(Policy, WhatIsLeftToTheHostIsNamed) {
   EXPECT_EQ(allow.diag.to_string(), "");
   Bench warn(text);
   warn.context.host_ops = HostOps::warn;
-  ASSERT_TRUE(warn.run(choose_origins));
+  ASSERT_TRUE(warn.run(choose_origins) && warn.run(judge_host));
   EXPECT_THAT(warn.diag.to_string(),
               testing::AllOf(HasSubstr("g.yaml:4"), HasSubstr("warning: neg 'y' runs on the host")));
   Bench forbid(text);
   forbid.context.host_ops = HostOps::forbid;
-  EXPECT_FALSE(forbid.run(choose_origins));
+  EXPECT_TRUE(forbid.run(choose_origins));
+  EXPECT_FALSE(forbid.run(judge_host));
   EXPECT_THAT(forbid.diag.to_string(), testing::AllOf(HasSubstr("g.yaml:4"), HasSubstr("error: "),
                                                       HasSubstr("neg 'y' runs on the host")));
 }
