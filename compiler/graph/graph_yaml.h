@@ -42,6 +42,7 @@ struct PlanHeader {
   std::string after;   // the last pass that has been run
   std::string form;    // of the network, where it is another than every operator's own choice
   int copies = 1;      // of the network
+  double pace = 0;     // MapOptions::pace where the compiler chose another one than its usual; 0: the usual one
 };
 
 struct GraphText {

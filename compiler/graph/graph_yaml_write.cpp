@@ -97,9 +97,10 @@ GraphText graph_text(const Graph& g, const std::string& weights_file, const Plan
   for (const HostScalar& s : g.scalars) training += fmt::format("  - {}\n", scalar_text(s));
   out.yaml = "graph: " + yaml_quote(g.name) + "\n";
   if (!plan.after.empty())
-    out.yaml += fmt::format("plan: {{policy: {}, after: {}{}{}}}\n", yaml_quote(plan.policy), yaml_quote(plan.after),
+    out.yaml += fmt::format("plan: {{policy: {}, after: {}{}{}{}}}\n", yaml_quote(plan.policy), yaml_quote(plan.after),
                             plan.form.empty() ? "" : ", form: " + yaml_quote(plan.form),
-                            plan.copies == 1 ? "" : fmt::format(", copies: {}", plan.copies));
+                            plan.copies == 1 ? "" : fmt::format(", copies: {}", plan.copies),
+                            plan.pace == 0 ? "" : fmt::format(", pace: {}", plan.pace));
   if (!out.weights.empty()) out.yaml += "weights: " + yaml_quote(weights_file) + "\n";
   out.yaml += g.inputs.empty() ? "inputs: []\n" : "inputs:\n";
   for (ValueId id : g.inputs) {

@@ -17,6 +17,9 @@ PlanHeader plan_header(const YamlDoc& doc, Diag& diag) {
   m.optional("copies", plan.copies);
   if (plan.copies < 1 || plan.copies > kMostCopies)
     diag.error(m.child("copies")->loc(), fmt::format("'copies' is {}, must be from 1 to {}", plan.copies, kMostCopies));
+  m.optional("pace", plan.pace);
+  if (const YamlNode* pace = node->find("pace"); pace != nullptr && !(plan.pace > 0 && plan.pace <= 1))
+    diag.error(pace->loc(), fmt::format("'pace' is {}, must be more than 0 and at most 1", plan.pace));
   m.finish();
   return plan;
 }

@@ -84,6 +84,7 @@ struct PassContext {
   std::map<std::string, std::string> unrolled = {};  // those, by name, and why
   std::vector<Choice>* choices = nullptr;            // what was considered; nullptr: nobody asks
   Form form = Form::joined;
+  double pace = 0;  // PlanHeader::pace
   std::shared_ptr<KnownCosts> known =
       {};  // on this machine, of other tries too; else they are found as needed
   AutogenFailure autogen_failure = AutogenFailure::primitives;

@@ -85,7 +85,7 @@ void show_stage(size_t pass) {
 
 graph::PlanHeader plan_header(const PassContext& context, std::string_view after) {
   const std::string form(context.form == Form::joined ? "" : form_name(context.form));
-  return {std::string(policy_name(context.policy)), std::string(after), form, context.map.copies.count};
+  return {std::string(policy_name(context.policy)), std::string(after), form, context.map.copies.count, context.pace};
 }
 
 KnownCosts& PassContext::known_costs() {

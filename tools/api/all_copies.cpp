@@ -21,7 +21,7 @@ bool map_copies(const CompileOptions& options, const passes::PipelineOptions& pi
   CompileOptions several = options;
   several.copies = copies;
   several.only_estimate = true;
-  made = begin_form(one.form, start, one.out.machine);
+  made = begin_form(one.form, start, one.out.machine);  // at the usual pace: fewer PEs each
   made.fallbacks = one.fallbacks;
   if (compile_rung(several, pipeline, start, made)) {
     made.out.form = one.out.form;

@@ -45,6 +45,7 @@ class Bisection {
     options_.tuning = {};
     options_.host_ops = passes::HostOps::allow;
     form_ = passes::form_from_name(compiled.plan.form).value_or(passes::Form::joined);
+    if (compiled.plan.pace > 0) pace_ = compiled.plan.pace;
   }
 
   bool expect(const HostPart& host) {
@@ -89,7 +90,7 @@ class Bisection {
  private:
   std::optional<Formed> compile(const graph::Graph& model) {
     const Start start{model, {}, {}};
-    Formed f = begin_form(form_, start, machine_);
+    Formed f = begin_form(form_, start, machine_, pace_);
     if (compile_form(options_, {}, start, f) && f.out.program) return f;
     for (const Diagnostic& d : f.diag.all()) diag_.error_at(d.where, d.message, d.help);
     return std::nullopt;
@@ -100,6 +101,7 @@ class Bisection {
   graph::Graph model_;
   Diag& diag_;
   passes::Form form_;
+  std::optional<double> pace_;
   std::vector<NamedArray> inputs_, expected_;
 };
 

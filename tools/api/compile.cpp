@@ -109,7 +109,8 @@ bool compile_kernels(const CompileOptions& given, Compiled& out, passes::Fallbac
   passes::PipelineOptions pipeline = options.pipeline;
   pipeline.start_after = plan.after;
   const Start start{*model, out.passes, diag};
-  Formed f = begin_form(passes::form_from_name(plan.form).value_or(passes::Form::joined), start, out.machine);
+  Formed f = begin_form(passes::form_from_name(plan.form).value_or(passes::Form::joined), start, out.machine,
+                        plan.pace > 0 ? std::optional(plan.pace) : std::nullopt);
   const bool all_copies = options.copies == kAllCopies;
   if (all_copies) options.copies = 1;
   if (options.rewrites.shards == kBestShards)
@@ -121,7 +122,7 @@ bool compile_kernels(const CompileOptions& given, Compiled& out, passes::Fallbac
     const progress::Within joined(0, choose ? kJoined : 1);
     ok = compile_form(options, pipeline, start, f);
     if (!ok && take_one_copy(options, *model)) {
-      f = begin_form(f.form, start, out.machine);
+      f = begin_again(f, start);
       ok = compile_form(options, pipeline, start, f);
     }
   }

@@ -16,6 +16,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "tools/api/api.h"
 #include "tools/api/ladder.h"
@@ -49,6 +50,12 @@ struct FormChoice {
 };
 // Of these, one of which is joined.
 FormChoice choose_form(const std::map<passes::Form, FormCycles>&);
+
+// Which one of the taken form at other paces (MapOptions::pace) replaces it, as all were tried out: an interval that is
+// no longer and 1 % less weight; where the taken one is slower than a form of another policy, one that is not, for at
+// most 7 % more weight. Nothing: none.
+std::optional<size_t> choose_pace(const std::map<passes::Form, FormCycles>&, passes::Form taken,
+                                  const std::vector<FormCycles>& paced);
 
 // `taken` is the one with every choice for itself, and then the one that is best by estimate.
 void take_best_form(const CompileOptions&, const passes::PipelineOptions&, const Start&, Formed& taken);

@@ -50,6 +50,7 @@ bool map_model(const CompileOptions& options, const passes::PipelineOptions& pip
   out.choices.clear();
   if (options.choices) context.choices = &out.choices;
   context.form = f.form;
+  if (f.pace) context.map.pace = context.pace = *f.pace;
   context.autogen_failure = options.autogen_failure;
   context.least_library_product = options.least_library_product;
   context.rewrites = options.rewrites;
@@ -131,11 +132,15 @@ mapping::MapOptions map_options(const CompileOptions& options, const graph::Grap
   return map;
 }
 
-Formed begin_form(passes::Form form, const Start& start, const Machine& machine) {
-  Formed f{form, {}, start.diag};
+Formed begin_form(passes::Form form, const Start& start, const Machine& machine, std::optional<double> pace) {
+  Formed f{form, pace, {}, start.diag};
   f.out.machine = machine;
   f.out.passes = start.passes;
   return f;
+}
+
+Formed begin_again(const Formed& f, const Start& start) {
+  return begin_form(f.form, start, f.out.machine, f.pace);
 }
 
 bool compile_form(const CompileOptions& options, const passes::PipelineOptions& pipeline, const Start& start,
@@ -156,7 +161,7 @@ bool compile_rung(const CompileOptions& options, const passes::PipelineOptions& 
 bool finish_form(const CompileOptions& options, const passes::PipelineOptions& pipeline, const Start& start,
                  Formed& f) {
   // Who wants to see what passes do sees them once, in the form that is taken.
-  if (!pipeline.stop_after.empty() || !pipeline.dump_after.empty()) f = begin_form(f.form, start, f.out.machine);
+  if (!pipeline.stop_after.empty() || !pipeline.dump_after.empty()) f = begin_again(f, start);
   bool again = !f.out.mapped;
   const bool ok = !again && build_model(options, f, again);
   return again ? compile_form(options, pipeline, start, f) : ok;

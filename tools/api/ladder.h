@@ -31,12 +31,15 @@ struct Start {
 
 struct Formed {
   passes::Form form = passes::Form::joined;
+  std::optional<double> pace = {};  // instead of the options'
   Compiled out;
   Diag diag;
   passes::Fallbacks fallbacks = {};                  // the steps down that were taken
   std::map<std::string, std::string> unrolled = {};  // PassContext::unrolled
 };
-Formed begin_form(passes::Form, const Start&, const Machine&);
+Formed begin_form(passes::Form, const Start&, const Machine&, std::optional<double> pace = {});
+// The same from its first pass.
+Formed begin_again(const Formed&, const Start&);
 
 // As far as the options say. False if there is no step left.
 bool compile_form(const CompileOptions&, const passes::PipelineOptions&, const Start&, Formed&);

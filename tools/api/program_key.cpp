@@ -97,7 +97,7 @@ bool add_model(const CompileOptions& options, KeyText& key) {
   const graph::PlanHeader plan = frontend::plan_header(options.input, ignored);
   const auto model = frontend::load_model(options.input, {options.dims, options.set_config}, ignored);
   if (!model || !ignored.ok()) return false;
-  key.add("plan", fmt::format("{} {} {} {}", plan.policy, plan.after, plan.form, plan.copies));
+  key.add("plan", fmt::format("{} {} {} {} {}", plan.policy, plan.after, plan.form, plan.copies, plan.pace));
   const graph::GraphText text = graph::graph_text(*model, "weights.bin", plan);
   key.add("graph", text.yaml);
   key.add("weights",

@@ -33,12 +33,12 @@ constexpr double kPaces[] = {1.0, 0.7, 0.5, 0.3};
 struct Variant {
   std::string what;
   Form form = Form::joined;
-  double pace = mapping::kPace;
+  std::optional<double> pace = {};
   bool measured = false;  // with what was found out about kernels
 };
 
-std::vector<Variant> variants(const CompileOptions& options, Form form) {
-  std::vector<Variant> list{{"kernels as measured", form, options.pace, true}};
+std::vector<Variant> variants(const CompileOptions& options, Form form, std::optional<double> taken) {
+  std::vector<Variant> list{{"kernels as measured", form, taken, true}};
   if (options.tuning.level != TuneLevel::full) return list;
   const bool free = options.pace == mapping::kPace && options.rect_width == 0;
   for (const double pace : kPaces)
@@ -47,7 +47,7 @@ std::vector<Variant> variants(const CompileOptions& options, Form form) {
   for (const Form other : passes::kForms)
     if (other != form)
       list.push_back(
-          {fmt::format("form {}, kernels as measured", passes::form_name(other)), other, options.pace, true});
+          {fmt::format("form {}, kernels as measured", passes::form_name(other)), other, {}, true});
   list.push_back({fmt::format("pace {}", kPaces[2]), form, kPaces[2], false});
   return list;
 }
@@ -86,7 +86,7 @@ class Tuner {
     off_ = network(
         {taken_.out.form.empty() ? "without tuning"
                                  : "without tuning, form " + std::string(passes::form_name(taken_.form)),
-         taken_.form},
+         taken_.form, taken_.pace},
         taken_);
     if (off_.interval <= 0) {
       report_.not_tuned = "the network does not come to an end where it is tried out";
@@ -96,7 +96,7 @@ class Tuner {
     seen_.insert(text_of(*taken_.out.mapped));
     planned_[false] = taken_.out.mapped->estimate.planned_cycles;
     report_.networks.push_back(off_);
-    const std::vector<Variant> all = variants(options_, taken_.form);
+    const std::vector<Variant> all = variants(options_, taken_.form, taken_.pace);
     KernelTuner kernels(options_, taken_.out, bench_, report_);
     std::optional<Formed> best;
     std::optional<Variant> how;
@@ -114,7 +114,7 @@ class Tuner {
     }
     // Who wants to see what passes do sees it in the network that is taken: what is measured is known by now.
     if (best && !pipeline_.dump_after.empty()) {
-      Formed again = begin_form(how->form, start_, taken_.out.machine);
+      Formed again = begin_form(how->form, start_, taken_.out.machine, how->pace);
       if (compile_form(options_of(*how, kernels), pipeline_, start_, again)) best = std::move(again);
     }
     for (size_t i = 0; i < report_.networks.size(); ++i) report_.networks[i].taken = i == best_at;
@@ -124,7 +124,6 @@ class Tuner {
  private:
   CompileOptions options_of(const Variant& v, KernelTuner& kernels) const {
     CompileOptions options = options_;
-    options.pace = v.pace;
     options.measured = v.measured ? &kernels : nullptr;
     options.choices = false;
     return options;
@@ -133,7 +132,7 @@ class Tuner {
   std::optional<Formed> compile(const Variant& v, KernelTuner& kernels) {
     CompileOptions options = options_of(v, kernels);
     options.only_estimate = true;
-    Formed f = begin_form(v.form, start_, taken_.out.machine);
+    Formed f = begin_form(v.form, start_, taken_.out.machine, v.pace);
     if (!compile_form(options, {}, start_, f) || !f.out.mapped || bench_.stopping()) return std::nullopt;
     const double planned = f.out.mapped->estimate.planned_cycles;
     double& least = planned_.try_emplace(v.measured, planned).first->second;

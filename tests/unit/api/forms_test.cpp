@@ -144,6 +144,33 @@ TEST(Forms, OtherPoliciesAreNoFasterByTheFirstSampleWhereThatCostsNothing) {
   EXPECT_EQ(choose(873).form, Form::joined);
 }
 
+// The taken form with more PEs for kernels that are not the slowest: an interval as short, and 1 % of the first sample.
+TEST(Forms, AnotherPaceIsTakenForAnEarlierFirstSample) {
+  const std::map<Form, FormCycles> forms{{Form::joined, {9, 9, Trial{100, 1000}}}};
+  const auto choose = [&](std::vector<Trial> trials) {
+    std::vector<FormCycles> paced;
+    for (const Trial& t : trials) paced.push_back({9, 9, t});
+    return choose_pace(forms, Form::joined, paced);
+  };
+  EXPECT_EQ(choose({{100, 990}}), std::optional<size_t>(0));  // 990 * 1.01 = 999.9
+  EXPECT_EQ(choose({{100, 991}}), std::nullopt);              // 991 * 1.01 = 1000.9
+  EXPECT_EQ(choose({{101, 500}}), std::nullopt);
+  EXPECT_EQ(choose({{100, 900}, {99, 850}, {100, 870}}), std::optional<size_t>(1));
+  EXPECT_EQ(choose_pace(forms, Form::joined, {{9, 9, {}}}), std::nullopt);  // it did not come to an end
+}
+
+// The first sample is 5 % later than by hand throughout, whose interval is longer. A pace that mends that may weigh 7 %
+// more: 60^2 * 482 is 6.2 % more than 57^2 * 503, 61^2 * 482 is 9.7 % more.
+TEST(Forms, AnotherPaceMendsWhatIsSlowerThanAnotherPolicy) {
+  FormCycles library{9, 9, Trial{64, 480}};
+  library.as_policy = true;
+  const std::map<Form, FormCycles> forms{{Form::joined, {9, 9, Trial{57, 503}}}, {Form::library, library}};
+  const auto choose = [&](Trial paced) { return choose_pace(forms, Form::joined, {{9, 9, paced}}); };
+  EXPECT_EQ(choose({60, 482}), std::optional<size_t>(0));
+  EXPECT_EQ(choose({61, 482}), std::nullopt);
+  EXPECT_EQ(choose({57, 483}), std::nullopt);  // still 0.6 % later than by hand
+}
+
 // Several copies of a network are not walked: formulas against formulas.
 TEST(Forms, WithoutTileCodeFormulasDecide) {
   EXPECT_EQ(choose_form({{Form::joined, {1000}}, {Form::generated, {900}}}).form, Form::generated);
