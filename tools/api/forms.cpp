@@ -30,6 +30,8 @@ constexpr int64_t kMostPes = 16'384;
 // must not be longer, and what it is shorter by must not cost more than twice as much of the first sample,
 // and no more than 20 %.
 constexpr double kWorth = 1.07, kWorthTried = 1.01, kMostLate = 1.2;
+// What another policy makes is taken for less, by walks: who chose that policy shall not be better off.
+constexpr double kWorthPolicy = 1.02;
 // A kernel for every operator is one more for each that could be an epilogue: the interval must be shorter by
 // more. With fewer PEs it may be as long where the first sample is shorter by more.
 constexpr double kWorthKernels = 1.02;
@@ -80,7 +82,8 @@ double weight(const FormCycles& c) { return c.tried->interval * c.tried->interva
 
 bool is_better(Judge judge, Form form, const FormCycles& made, const FormCycles& best) {
   const double is = by(judge, made), was = by(judge, best);
-  if (judge != Judge::trials) return is > 0 && is * kWorth < was;
+  const double worth = judge == Judge::walks && made.as_policy ? kWorthPolicy : kWorth;
+  if (judge != Judge::trials) return is > 0 && is * worth < was;
   const double first = made.tried->first, before = best.tried->first;
   if (form == Form::library && is * kWorthKernels >= was)
     return made.pes < best.pes && is <= was && first * kWorthKernels < before;
