@@ -1,5 +1,5 @@
-// The module of MPI: libwafersmith_mpi.so, which a program loads at run time (dlopen) and which alone is linked with MPI.
-// Programs run without it, and are built without MPI.
+// The module of MPI: libwafersmith_mpi.so, which a program loads at run time (dlopen) and which alone is linked with
+// MPI. Programs run without it, and are built without MPI.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
-// Ranks by MPI. Every call starts what it has to send and to receive and looks after it until all is through: MPI itself
-// would wait for ever for a rank that is gone, so now and then it looks whether the others of this computer still live.
-// (mpirun ends all ranks when one ends without a word, on other computers too.)
+// Ranks by MPI. Every call starts what it has to send and to receive and looks after it until all is through: MPI
+// itself would wait for ever for a rank that is gone, so now and then it looks whether the others of this computer
+// still live. (mpirun ends all ranks when one ends without a word, on other computers too.)
 #include <mpi.h>
 #include <sched.h>
 #include <signal.h>
@@ -51,6 +51,9 @@ class MpiRanks : public Ranks {
     processes_.resize(size_t(count_));
     const Process mine = this_process();
     check(MPI_Allgather(&mine, sizeof mine, MPI_BYTE, processes_.data(), sizeof mine, MPI_BYTE, MPI_COMM_WORLD));
+    const auto here = std::count_if(processes_.begin(), processes_.end(),
+                                    [&](const Process& p) { return p.computer == mine.computer; });
+    if (here > int64_t(std::thread::hardware_concurrency())) busy_ = 0;
   }
   ~MpiRanks() override { MPI_Finalize(); }
 
@@ -140,18 +143,18 @@ class MpiRanks : public Ranks {
     wait(std::span(&request, 1), MPI_STATUSES_IGNORE);
   }
 
-  // At first without pause, since the others are mostly as fast; then others may have the processor.
+  // At first without pause, since the others are mostly as fast and have processors of their own; then others may have
+  // the processor.
   void wait(std::span<MPI_Request> requests, MPI_Status* statuses) {
-    constexpr int kBusy = 2000;
     constexpr auto kLong = std::chrono::milliseconds(20), kLook = std::chrono::milliseconds(50);
     Clock::time_point begin{}, looked{};
     for (int turn = 0;; ++turn) {
       int done = 0;
       check(MPI_Testall(int(requests.size()), requests.data(), &done, statuses));
       if (done != 0) return;
-      if (turn < kBusy) continue;
+      if (turn < busy_) continue;
       const auto now = Clock::now();
-      if (turn == kBusy) begin = looked = now;
+      if (turn == busy_) begin = looked = now;
       if (now - looked > kLook) {
         look_for_the_dead();
         looked = now;
@@ -175,6 +178,7 @@ class MpiRanks : public Ranks {
 
   int rank_ = 0, count_ = 1;
   std::vector<Process> processes_;
+  int busy_ = 2000;  // looks without pause
   size_t most_ = 0;
   std::array<std::vector<uint32_t>, 2> in_, out_;
 };

@@ -119,7 +119,7 @@ def alive(pid):
 def ends_with_all(folder):
     """A long run of three ranks; one is killed, or mpirun is interrupted."""
     program = os.path.join(folder, "long.csp")
-    tool("cs-compile", f"{SOURCE}/tests/bench/wafer/stencil_layout.csl", "--params=W:32,H:32,n:32,rounds:200000", "--memcpy",
+    tool("cs-compile", f"{SOURCE}/tests/bench/wafer/stencil_layout.csl", "--params=W:32,H:32,n:32,rounds:60000", "--memcpy",
          "--fabric-dims=39,34", "--fabric-offsets=4,1", "-o", program, "-q")
     for what in ("kill", "interrupt"):
         out = os.path.join(folder, f"{what}.npz")

@@ -186,9 +186,8 @@ int Simulation::samples_to_run() {
 
 bool Simulation::build_device() {
   SimDeviceOptions options;
-  options.engine = {o_.block_width, o_.block_height, o_.threads};
-  options.engine.allow = o_.allow;
-  options.engine.ranks = o_.with;
+  options.engine = {.block_width = o_.block_width, .block_height = o_.block_height, .threads = o_.threads,
+                    .allow = o_.allow, .ranks = o_.with};
   if (!traces_.prepare(loaded_.program, machine_, options.shell, diag_)) return false;
   if (o_.max_cycles > 0) options.max_cycles = o_.max_cycles;
   options.max_seconds = o_.max_seconds;
