@@ -62,7 +62,7 @@ class Simulation {
     const bool ran = load() && build_device() && run_program();
     if (!checkpoints_.finish(diag_) || !ran) {
       // The trace up to there is what one needs then.
-      if (device_ && write_traces() && !o_.quiet) std::cerr << notes_;
+      if (host_device_ != nullptr && write_traces() && !o_.quiet) std::cerr << notes_;
       return fail();
     }
     seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
