@@ -99,6 +99,7 @@ class StateReader {
 
   bool ok() const { return ok_; }
   bool done() const { return ok_ && rest_.empty(); }
+  std::string_view rest() const { return rest_; }
   size_t left() const { return rest_.size(); }
   void fail() {
     ok_ = false;

@@ -173,7 +173,7 @@ class Block {
 
  private:
   template <class A>
-  friend class StateWalk;  // checkpoint.cpp
+  friend class StateWalk;  // state_walk.h
   struct Candidate {
     uint32_t lane;
     PortSet tx;

@@ -325,7 +325,7 @@ struct Builder {
 
   void start_tasks() {
     Cycle start = Cycle(world.machine.core.task_start_cycles);
-    for (auto& b : grid.blocks) {
+    for (const auto& b : grid.own()) {
       if (!b) continue;
       for (uint32_t i = 0; i < b->pes.size(); ++i) {
         if (b->tile_of[i] < 0) continue;
@@ -353,6 +353,7 @@ Rect Grid::rect_of(int column, int row) const {
 bool build_grid(World& world, Grid& grid, std::vector<PortHome>& homes, Diag& diag) {
   grid.columns = (grid.width + grid.block_width - 1) / grid.block_width;
   grid.rows = (grid.height + grid.block_height - 1) / grid.block_height;
+  if (grid.end_row == 0) grid.end_row = grid.rows;
   grid.blocks.resize(size_t(grid.columns) * size_t(grid.rows));
   Builder builder{world, grid, diag};
   if (!builder.make_blocks()) return false;

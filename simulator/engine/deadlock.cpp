@@ -17,6 +17,7 @@
 #include <set>
 
 #include "simulator/engine/engine_impl.h"
+#include "simulator/engine/together_messages.h"
 #include "simulator/engine/waiting.h"
 
 namespace cs::sim {
@@ -302,14 +303,15 @@ class Report {
 }  // namespace
 
 bool Engine::blocked() const {
+  if (leads() && impl_->together->others().blocked) return true;
   if (impl_->stream_words_pending() != 0) return true;
   for (const PortHome& home : impl_->ports) {
-    if (home.block == nullptr) continue;
+    if (home.block == nullptr || !impl_->grid.owns(*home.block)) continue;
     const PortState& p = home.block->ports[home.index];
     for (size_t i = p.chunk; p.input && i < p.chunks.size(); ++i)
       if (i > p.chunk || p.offset < p.chunks[i].data.size()) return true;
   }
-  for (const auto& b : impl_->grid.blocks) {
+  for (const auto& b : impl_->grid.own()) {
     if (!b) continue;
     if (b->commands_waiting + b->streams_not_ready != 0) return true;
     for (const auto& p : b->pes)
@@ -318,33 +320,43 @@ bool Engine::blocked() const {
   return false;
 }
 
-std::string Engine::deadlock_report() const { return Report(*impl_).text(); }
+std::string Engine::deadlock_report() const {
+  return leads() ? impl_->together->whole().deadlock_report() : Report(*impl_).text();
+}
 
-std::vector<std::string> Engine::leftovers() const {
+std::vector<PrintLine> own_leftovers(const Engine::Impl& m) {
   static constexpr const char* kNames[] = {"EAST", "WEST", "SOUTH", "NORTH", "RAMP"};
-  std::vector<std::pair<Key, std::string>> found;
-  for (const auto& b : impl_->grid.blocks) {
+  std::vector<PrintLine> found;
+  for (const auto& b : m.grid.own()) {
     if (!b) continue;
     for (const Lane& l : b->lanes)
       if (l.count != 0) {
         Coord c = b->coord_of(b->nodes[l.node].pe);
-        found.emplace_back(key(c), fmt::format("{}: color {} from {}: {} wavelet{}", pe_name(c), l.color,
-                                               kNames[int(l.port)], l.count, l.count == 1 ? "" : "s"));
+        found.push_back({0, c, fmt::format("{}: color {} from {}: {} wavelet{}", pe_name(c), l.color,
+                                           kNames[int(l.port)], l.count, l.count == 1 ? "" : "s")});
       }
     for (const auto& p : b->pes) {
       if (!p) continue;
       for (const InputQueue& q : p->inputs)
         if (q.count != 0)
-          found.emplace_back(key(p->at),
-                             fmt::format("{}: input queue{}, color {}: {} wavelet{}", pe_name(p->at),
-                                         q.id == 0xFF ? "" : fmt::format(" {}", q.id), q.color, q.count,
-                                         q.count == 1 ? "" : "s"));
+          found.push_back({0, p->at,
+                           fmt::format("{}: input queue{}, color {}: {} wavelet{}", pe_name(p->at),
+                                       q.id == 0xFF ? "" : fmt::format(" {}", q.id), q.color, q.count,
+                                       q.count == 1 ? "" : "s")});
     }
   }
+  return found;
+}
+
+std::vector<std::string> Engine::leftovers() const {
+  std::vector<PrintLine> found = own_leftovers(*impl_);
+  if (leads())
+    for (auto& more : impl_->together->ask_all<std::vector<PrintLine>>(Asked::leftovers))
+      std::move(more.begin(), more.end(), std::back_inserter(found));
   std::stable_sort(found.begin(), found.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
+                   [](const auto& a, const auto& b) { return key(a.pe) < key(b.pe); });
   std::vector<std::string> lines;
-  for (auto& [unused, text] : found) lines.push_back(std::move(text));
+  for (PrintLine& l : found) lines.push_back(std::move(l.text));
   return lines;
 }
 

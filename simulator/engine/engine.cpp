@@ -7,7 +7,7 @@
 #include <array>
 
 #include "runtime/support/mapped_file.h"
-#include "simulator/engine/engine_impl.h"
+#include "simulator/engine/together_messages.h"
 
 namespace cs::sim {
 const char* stall_name(Stall s) {
@@ -24,9 +24,10 @@ std::span<const std::string_view> allowable_faults() {
 uint64_t Engine::allowed(const std::string& fault) const {
   const auto names = allowable_faults();
   const size_t i = size_t(std::find(names.begin(), names.end(), fault) - names.begin());
-  uint64_t sum = 0;
-  for (const auto& b : impl_->grid.blocks)
-    if (b && i < names.size()) sum += b->passed[i];
+  if (i == names.size()) return 0;
+  uint64_t sum = leads() ? impl_->together->others().passed[i] : 0;
+  for (const auto& b : impl_->grid.own())
+    if (b) sum += b->passed[i];
   return sum;
 }
 
@@ -84,6 +85,8 @@ bool Engine::load(const Program& program, std::span<const uint8_t> weights, Diag
     if (std::find(options.allow.begin(), options.allow.end(), allowable_faults()[i]) != options.allow.end())
       w.allowed |= uint8_t(1u << i);
   hold_weights(w, weights);
+  if (options.ranks != nullptr) m.together = std::make_unique<Together>(m, *options.ranks);
+  const auto meet = [&](bool good) { return m.together == nullptr ? good : m.together->meet(*this, good, diag); };
   const Machine::Router& r = machine.router;
   if (r.hop_cycles < 1 || r.hop_cycles > 1000 || r.lane_depth_wavelets < 1 || r.lane_depth_wavelets > 200 ||
       machine.ramp.up_cycles < 0 || machine.ramp.up_cycles > 1000 || machine.ramp.down_cycles < 0 ||
@@ -91,23 +94,24 @@ bool Engine::load(const Program& program, std::span<const uint8_t> weights, Diag
     diag.error(
         {}, "the machine's router or ramp numbers are outside what the engine can run",
         "hop_cycles 1-1000, lane_depth_wavelets 1-200, ramp cycles 0-1000, host_wavelets_per_cycle above 0");
-    return false;
+    return meet(false);
   }
   w.tiles.reserve(program.tiles.size());
   for (const TileProgram& tile : w.program.tiles) w.tiles.push_back(make_tile_image(tile, machine));
   if (!latencies_are_short(w)) {
     diag.error({}, "an instruction's result takes more cycles on this machine than the engine can run",
                "at most " + std::to_string(ResultTimes::kMostLatency));
-    return false;
+    return meet(false);
   }
   m.grid.width = program.fabric_width;
   m.grid.height = program.fabric_height;
   m.grid.block_width = std::max(1, options.block_width);
   m.grid.block_height = std::max(1, options.block_height);
-  if (!build_grid(w, m.grid, m.ports, diag)) return false;
+  const bool cut = m.together == nullptr || m.together->cut(diag);
+  if (!meet(cut && build_grid(w, m.grid, m.ports, diag))) return false;
   m.next.assign(m.grid.blocks.size(), kNever);
-  for (size_t i = 0; i < m.next.size(); ++i)
-    if (m.grid.blocks[i]) m.next[i] = m.grid.blocks[i]->next_event();
+  for (const auto& b : m.grid.own())
+    if (b) m.refresh(*b);
   m.loaded = true;
   return true;
 }
@@ -117,23 +121,41 @@ const Machine& Engine::machine() const { return impl_->world.machine; }
 std::span<const uint8_t> Engine::weights() const { return impl_->world.weights; }
 const EngineOptions& Engine::options() const { return impl_->options; }
 Cycle Engine::now() const { return impl_->now; }
-Cycle Engine::next_event() const { return impl_->faulted ? kNever : impl_->next_event(); }
-void Engine::step(Cycle to, bool past_end, Cycle unseen) { impl_->step(to, past_end, unseen); }
+Cycle Engine::next_event() const {
+  if (impl_->faulted) return kNever;
+  return leads() ? impl_->together->affairs().next : impl_->next_event();
+}
+void Engine::step(Cycle to, bool past_end, Cycle unseen) {
+  if (leads() && !impl_->faulted) impl_->together->tell_all(Asked::step, to, past_end, unseen);
+  impl_->step(to, past_end, unseen);
+}
 bool Engine::faulted() const { return impl_->faulted; }
 const RunStatus& Engine::fault() const { return impl_->status; }
 int Engine::block_columns() const { return impl_->grid.columns; }
 int Engine::block_rows() const { return impl_->grid.rows; }
 Rect Engine::block_rect(int column, int row) const { return impl_->grid.rect_of(column, row); }
 void Engine::set_trace(TraceSink* sink) {
+  CS_CHECK(sink == nullptr || impl_->options.ranks == nullptr, "no trace of several ranks");
   impl_->world.trace = sink;
   impl_->world.wavelets = sink != nullptr && sink->wants_wavelets() ? sink : nullptr;
   impl_->world.details = sink != nullptr && sink->wants_details() ? sink : nullptr;
 }
 bool Engine::watch_fired() const { return impl_->watch_fired; }
-void Engine::watch_commands(bool armed) { impl_->commands_armed = armed; }
-void Engine::watch_streams(bool armed) { impl_->streams_armed = armed; }
-size_t Engine::stream_words_pending() const { return impl_->stream_words_pending(); }
-size_t Engine::commands_pending() const { return impl_->commands_pending(); }
+void Engine::watch_commands(bool armed) {
+  if (leads() && armed != impl_->commands_armed) impl_->together->tell_all(Asked::watch_commands, armed);
+  impl_->commands_armed = armed;
+}
+void Engine::watch_streams(bool armed) {
+  if (leads() && armed != impl_->streams_armed) impl_->together->tell_all(Asked::watch_streams, armed);
+  impl_->streams_armed = armed;
+}
+size_t Engine::stream_words_pending() const {
+  return leads() ? impl_->together->affairs().stream_words : impl_->stream_words_pending();
+}
+size_t Engine::commands_pending() const {
+  return leads() ? impl_->together->affairs().commands : impl_->commands_pending();
+}
+bool Engine::leads() const { return impl_->together != nullptr && impl_->together->leads(); }
 
 Block& Engine::Impl::block_of(Coord c) const {
   Block* b = grid.block_at(c);
@@ -142,13 +164,13 @@ Block& Engine::Impl::block_of(Coord c) const {
 }
 
 Cycle Engine::Impl::next_event() const {
-  Cycle t = next.empty() ? kNever : *std::min_element(next.begin(), next.end());
+  const Cycle t = next_due();
   return pending ? std::min(t, pending->cycle) : t;
 }
 
 size_t Engine::Impl::commands_pending() const {
   size_t n = 0;
-  for (const auto& b : grid.blocks)
+  for (const auto& b : grid.own())
     if (b) n += b->commands_waiting + b->streams_not_ready;
   return n;
 }
@@ -173,7 +195,7 @@ Cycle Engine::Impl::earliest_stop(Cycle t) const {
 // way back and do not leave this step.
 void Engine::Impl::look_ahead(Cycle t, Cycle to, Cycle unseen) {
   constexpr Cycle kNear = 256;
-  const Cycle stop = earliest_stop(t);
+  const Cycle stop = together ? together->least(earliest_stop(t)) : earliest_stop(t);
   world.watched = stop < to && stop - t < kNear;
   world.commands_watched = commands_armed;
   world.near_horizon = to;
@@ -184,10 +206,11 @@ void Engine::Impl::look_ahead(Cycle t, Cycle to, Cycle unseen) {
 
 void Engine::Impl::step(Cycle to, bool past_end, Cycle unseen) {
   if (!loaded || faulted) return;
+  if (together) return step_together(to, past_end, unseen);
   watch_fired = false;
   look_ahead(now, to, unseen);
   while (now < to) {
-    Cycle t = next.empty() ? kNever : *std::min_element(next.begin(), next.end());
+    const Cycle t = next_due();
     if (pending && pending->cycle < std::min(t, to)) return declare_fault();
     if (t >= to) {
       if (to != kNever && (past_end || t != kNever)) now = to;
@@ -230,17 +253,24 @@ void Engine::Impl::exchange(Cycle t) {
       Outbox& box = b.out[size_t(side)];
       if (box.empty()) continue;
       Coord c = neighbour({int(i) % grid.columns, int(i) / grid.columns}, Port(side));
-      size_t at = size_t(c.y) * size_t(grid.columns) + size_t(c.x);
-      Block& nb = *grid.blocks[at];
-      for (const Outbox::Push& push : box.pushes) nb.take_push(push, t);
-      for (uint32_t mirror : box.credits) nb.take_credit(mirror, t);
+      if (grid.owns_row(c.y))
+        hand_over(box, size_t(c.y) * size_t(grid.columns) + size_t(c.x), t);
+      else
+        together->pack(box, Port(side), c.x, t);
       box.clear();
-      next[at] = nb.next_event();
     }
   }
 }
 
+void Engine::Impl::hand_over(Outbox& box, size_t to, Cycle t) {
+  Block& b = *grid.blocks[to];
+  for (const Outbox::Push& push : box.pushes) b.take_push(push, t);
+  for (uint32_t mirror : box.credits) b.take_credit(mirror, t);
+  next[to] = b.next_event();
+}
+
 void Engine::Impl::refresh(Block& b) {
+  if (!grid.owns(b)) return;
   size_t i =
       size_t(b.rect.y / grid.block_height) * size_t(grid.columns) + size_t(b.rect.x / grid.block_width);
   next[i] = b.next_event();
@@ -249,6 +279,12 @@ void Engine::Impl::refresh(Block& b) {
 void Engine::Impl::after_cycle(Cycle t) {
   take_printed();
   show_printed(t + 1);
+  find_outcomes();
+  if (pending && pending->cycle <= t) declare_fault();
+}
+
+// Faults and watches of the blocks that were stepped.
+void Engine::Impl::find_outcomes() {
   for (uint32_t i : due) {
     Block& b = *grid.blocks[i];
     if (b.fault) {
@@ -258,13 +294,12 @@ void Engine::Impl::after_cycle(Cycle t) {
     watch_fired |= b.watch_fired;
     b.watch_fired = false;
   }
-  if (pending && pending->cycle <= t) declare_fault();
 }
 
 // An early stop: cores that have run ahead of it go back.
 void Engine::Impl::rewind_to_now() {
   world.run_ahead = false;
-  for (auto& b : grid.blocks) {
+  for (const auto& b : grid.own()) {
     if (!b) continue;
     bool any = false;
     for (auto& p : b->pes) {
@@ -282,7 +317,7 @@ void Engine::Impl::declare_fault() {
   now = std::max(now, pending->cycle + 1);
   status.reason = StopReason::fault;
   status.now = now;
-  show_printed(pending->cycle + 1);
+  if (!together) show_printed(pending->cycle + 1);
   status.fault = pending->name;
   status.message = "cycle " + std::to_string(pending->cycle) + ", PE (" + std::to_string(pending->pe.x) +
                    ", " + std::to_string(pending->pe.y) + "): " + pending->message;

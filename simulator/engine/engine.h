@@ -25,6 +25,7 @@
 
 namespace cs::sim {
 
+class Ranks;
 class StateReader;
 class StateWriter;
 
@@ -33,6 +34,10 @@ struct EngineOptions {
   int threads = 1;
   int parallel_work = 1500;        // lanes and cores per cycle below which one thread does them all
   std::vector<std::string> allow;  // faults that are counted instead of ending the run (allowable_faults())
+  // The fabric is simulated with other ranks, each of which has an engine with the same options and loads the same
+  // Program. That of rank 0 is used like any other, without a trace; the others follow(). A rank that is lost ends any
+  // call with RankLost. Null: alone.
+  Ranks* ranks = nullptr;
 };
 
 // What the shell shows of one PE in waveforms.
@@ -59,6 +64,10 @@ class Engine {
   const Machine& machine() const;
   std::span<const uint8_t> weights() const;
   const EngineOptions& options() const;
+
+  // ---- several ranks
+  // Does what rank 0 does, until it says that this is all (end_followers). Not of rank 0.
+  void follow();
 
   // ---- time
   Cycle now() const;         // everything before this cycle has happened
@@ -134,7 +143,13 @@ class Engine {
   void set_print(PrintSink);
 
  private:
+  bool leads() const;  // other ranks follow
   std::unique_ptr<Impl> impl_;
 };
+
+// From rank 0: nothing more is to be done; the others return from follow().
+void end_followers(Ranks&);
+// From another rank, whose Program cannot be loaded: rank 0 reports it when it loads its own.
+void cannot_follow(Ranks&, const std::string& why);
 
 }  // namespace cs::sim

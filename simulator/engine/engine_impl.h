@@ -2,6 +2,7 @@
 // streams, launches, results) and deadlock.cpp (who waits for whom).
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "simulator/engine/build.h"
 #include "simulator/engine/core.h"
 #include "simulator/engine/engine.h"
+#include "simulator/engine/together.h"
 
 namespace cs::sim {
 
@@ -29,13 +31,17 @@ struct Engine::Impl {
   std::optional<Fault> pending;    // earliest fault found; becomes `status` when its cycle is over
   bool faulted = false;
   RunStatus status;
+  std::unique_ptr<Together> together;  // with other ranks; null alone
 
   Cycle next_event() const;
+  Cycle next_due() const { return next.empty() ? kNever : *std::min_element(next.begin(), next.end()); }
   void step(Cycle to, bool past_end, Cycle unseen);
   void step_blocks(Cycle t);
   void exchange(Cycle t);
+  void hand_over(Outbox&, size_t to, Cycle t);
   void refresh(Block&);
   void after_cycle(Cycle t);
+  void find_outcomes();
   void declare_fault();
   void take_printed();
   void show_printed(Cycle before);
@@ -45,6 +51,10 @@ struct Engine::Impl {
   size_t commands_pending() const;
   size_t stream_words_pending() const;
   PortState* stream_port(uint8_t color, Coord, StreamEnd, Block*&, uint32_t& index);
+  // With other ranks (together_time.cpp).
+  void step_together(Cycle to, bool past_end, Cycle unseen);
+  Moment exchange_together(Cycle t);
+  Moment moment() const;
   template <class Add>
   bool begin_streams(uint8_t color, Rect pes, StreamEnd, Cycle start, Diag&, Add add);
   Block& block_of(Coord c) const;

@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstring>
 
-#include "simulator/engine/engine_impl.h"
+#include "simulator/engine/together_messages.h"
 
 namespace cs::sim {
 
@@ -30,6 +30,7 @@ void Engine::read(Coord c, uint16_t address, std::span<uint8_t> out) const {
   std::fill(out.begin(), out.end(), uint8_t(0));
   const Block* b = impl_->grid.block_at(c);
   if (b == nullptr) return;
+  if (!impl_->grid.owns(*b)) return impl_->together->read(*b, c, address, out);
   uint32_t index = b->index_of(c);
   const Pe* p = b->find_pe(index);
   PeMemory initial;
@@ -42,9 +43,10 @@ void Engine::read(Coord c, uint16_t address, std::span<uint8_t> out) const {
 
 void Engine::write(Coord c, uint16_t address, std::span<const uint8_t> in) {
   Block* b = impl_->grid.block_at(c);
-  if (b == nullptr) return;
+  if (b == nullptr || b->tile_of[b->index_of(c)] < 0) return;
+  if (!impl_->grid.owns(*b))
+    return impl_->together->tell_owner(*b, Asked::write, c, address, std::vector(in.begin(), in.end()));
   Pe& p = b->pe(b->index_of(c));
-  if (p.tile == nullptr) return;
   b->ensure_memory(p);
   size_t end = std::min(address + in.size(), size_t(impl_->world.machine.core.memory_bytes));
   if (address < end) {
@@ -56,6 +58,8 @@ void Engine::write(Coord c, uint16_t address, std::span<const uint8_t> in) {
 
 void Engine::launch(int function_export, std::span<const uint32_t> args, Rect pes, Cycle not_before) {
   Impl& m = *impl_;
+  if (leads())
+    m.together->tell_all(Asked::launch, function_export, std::vector(args.begin(), args.end()), pes, not_before);
   const auto& exports = m.world.program.exports;
   CS_CHECK(function_export >= 0 && size_t(function_export) < exports.size(), "no such export");
   uint32_t number = uint32_t(m.world.launches.size());
@@ -74,9 +78,10 @@ void Engine::launch(int function_export, std::span<const uint32_t> args, Rect pe
       for (int x = std::max(pes.x, b->rect.x); x < std::min(pes.x + pes.w, b->rect.x + b->rect.w); ++x) {
         uint32_t index = b->index_of({x, y});
         if (b->tile_of[index] < 0 || !has[size_t(b->tile_of[index])]) continue;
+        ++with_it;
+        if (!m.grid.owns(*b)) continue;
         Pe& p = b->pe(index);
         p.commands.push_back(number);
-        ++with_it;
         b->launches.resize(number + 1);
         p.tasks_changed = true;
         ++b->commands_waiting;
@@ -90,10 +95,12 @@ void Engine::launch(int function_export, std::span<const uint32_t> args, Rect pe
 
 std::vector<LaunchSpan> Engine::launches() const {
   std::vector<LaunchSpan> spans;
+  StripTotals totals = own_totals(*impl_);
+  if (leads() && !impl_->world.launches.empty())
+    for (auto& tallies : impl_->together->ask_all<std::vector<LaunchTally>>(Asked::tallies))
+      totals.add({{}, {}, 0, {}, std::move(tallies)});
   for (const Launch& launch : impl_->world.launches) {
-    LaunchTally all;
-    for (const auto& b : impl_->grid.blocks)
-      if (b && b->launches.size() > spans.size()) all.add(b->launches[spans.size()]);
+    const LaunchTally& all = totals.tallies[spans.size()];
     spans.push_back({launch.name, launch.not_before, all.begin, all.last_begin, all.first_end, all.end,
                      all.last_pe, launch.pes, all.ended, all.pe_cycles});
   }
@@ -103,6 +110,9 @@ std::vector<LaunchSpan> Engine::launches() const {
 void Engine::send(int port, std::span<const uint32_t> data, Cycle not_before) {
   if (data.empty()) return;
   PortHome& home = impl_->ports.at(size_t(port));
+  if (!impl_->grid.owns(*home.block))
+    return impl_->together->tell_owner(*home.block, Asked::send, port, std::vector(data.begin(), data.end()),
+                                       not_before, false);
   PortState& p = home.block->ports[home.index];
   p.chunks.push_back({{data.begin(), data.end()}, not_before});
   home.block->port_wheel.push(std::max(impl_->now, not_before), home.index);
@@ -111,6 +121,8 @@ void Engine::send(int port, std::span<const uint32_t> data, Cycle not_before) {
 
 void Engine::send_control(int port, uint32_t data, Cycle not_before) {
   PortHome& home = impl_->ports.at(size_t(port));
+  if (!impl_->grid.owns(*home.block))
+    return impl_->together->tell_owner(*home.block, Asked::send, port, std::vector{data}, not_before, true);
   home.block->ports[home.index].chunks.push_back({{data}, not_before, true});
   home.block->port_wheel.push(std::max(impl_->now, not_before), home.index);
   impl_->refresh(*home.block);
@@ -118,11 +130,13 @@ void Engine::send_control(int port, uint32_t data, Cycle not_before) {
 
 void Engine::keep_controls(int port) {
   PortHome& home = impl_->ports.at(size_t(port));
+  if (!impl_->grid.owns(*home.block)) return impl_->together->tell_owner(*home.block, Asked::keep_controls, port);
   home.block->ports[home.index].controls = true;
 }
 
 void Engine::accept(int port, size_t total) {
   PortHome& home = impl_->ports.at(size_t(port));
+  if (!impl_->grid.owns(*home.block)) return impl_->together->tell_owner(*home.block, Asked::accept, port, total);
   PortState& p = home.block->ports[home.index];
   if (total == p.limit) return;
   p.limit = total;
@@ -145,6 +159,7 @@ Cycle Engine::entered(int port, size_t i) const {
 
 void Engine::watch(int port, size_t count) {
   PortHome& home = impl_->ports.at(size_t(port));
+  if (!impl_->grid.owns(*home.block)) return impl_->together->tell_owner(*home.block, Asked::watch, port, count);
   home.block->ports[home.index].watch = count;
 }
 
@@ -152,6 +167,7 @@ PeStats Engine::stats(Coord c) const {
   PeStats s;
   const Block* b = impl_->grid.block_at(c);
   if (b == nullptr) return s;
+  if (!impl_->grid.owns(*b)) return impl_->together->stats(*b, c);
   uint32_t index = b->index_of(c);
   const Cycle now = impl_->now;
   if (const Pe* p = b->find_pe(index)) {
@@ -186,8 +202,8 @@ PeStats Engine::stats(Coord c) const {
 }
 
 uint64_t Engine::wavelet_hops() const {
-  uint64_t hops = 0;
-  for (const auto& b : impl_->grid.blocks) {
+  uint64_t hops = leads() ? impl_->together->others().hops : 0;
+  for (const auto& b : impl_->grid.own()) {
     if (!b) continue;
     for (uint32_t r = 0; r < b->routers.size(); ++r)
       for (size_t p = 0; p < kPorts; ++p) hops += b->sent(r, p);
@@ -197,19 +213,21 @@ uint64_t Engine::wavelet_hops() const {
 }
 
 uint64_t Engine::instructions() const {
-  uint64_t n = 0;
-  for (const auto& b : impl_->grid.blocks)
+  uint64_t n = leads() ? impl_->together->others().instructions : 0;
+  for (const auto& b : impl_->grid.own())
     if (b) n += b->instructions;
   return n;
 }
 
 bool Engine::running(Coord c) const {
   const Block* b = impl_->grid.block_at(c);
+  if (b != nullptr && !impl_->grid.owns(*b)) return impl_->together->ask_owner<bool>(*b, Asked::running, c);
   const Pe* p = b == nullptr ? nullptr : b->find_pe(b->index_of(c));
   return p != nullptr && (p->running || p->active != 0);
 }
 
 PeProbe Engine::probe(Coord c) const {
+  if (leads()) return impl_->together->whole().probe(c);
   PeProbe probe;
   const Block* b = impl_->grid.block_at(c);
   if (b == nullptr) return probe;

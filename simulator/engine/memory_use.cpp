@@ -46,9 +46,20 @@ void add_core(const Pe& p, MemoryUse& use) {
 
 }  // namespace
 
+MemoryUse& MemoryUse::operator+=(const MemoryUse& o) {
+  working_pes += o.working_pes;
+  idle_pes += o.idle_pes;
+  for (const auto part : {&MemoryUse::data, &MemoryUse::fabric, &MemoryUse::cores, &MemoryUse::registers,
+                          &MemoryUse::operations, &MemoryUse::ahead, &MemoryUse::growth, &MemoryUse::idle,
+                          &MemoryUse::shared})
+    this->*part += o.*part;
+  return *this;
+}
+
 MemoryUse Engine::memory_use() const {
   MemoryUse use;
-  for (const auto& b : impl_->grid.blocks) {
+  if (leads()) use += impl_->together->others().memory;
+  for (const auto& b : impl_->grid.own()) {
     if (!b) continue;
     for (uint32_t i = 0; i < b->pes.size(); ++i) {
       const Pe* p = b->pes[i].get();

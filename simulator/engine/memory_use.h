@@ -19,6 +19,7 @@ struct MemoryUse {
   uint64_t idle = 0;
   // Once:
   uint64_t shared = 0;  // instructions as decoded, images of memory, host ports
+  MemoryUse& operator+=(const MemoryUse&);
   double bytes_per_working_pe() const {  // beyond its program's data
     const uint64_t all = fabric + cores + registers + operations + ahead + growth;
     return working_pes == 0 ? 0 : double(all) / double(working_pes);

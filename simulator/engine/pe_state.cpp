@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "simulator/engine/engine_impl.h"
+#include "simulator/engine/together_messages.h"
 #include "simulator/engine/waiting.h"
 
 namespace cs::sim {
@@ -70,6 +71,7 @@ void add_queues(const Pe& p, PeState& s) {
 }  // namespace
 
 PeState Engine::state(Coord c) const {
+  if (leads()) return impl_->together->whole().state(c);
   PeState s;
   s.pe = c;
   const Block* b = impl_->grid.block_at(c);
@@ -93,7 +95,10 @@ PeState Engine::state(Coord c) const {
 
 std::vector<Coord> Engine::waiting() const {
   std::vector<Coord> out;
-  for (const auto& b : impl_->grid.blocks) {
+  if (leads())
+    for (const auto& more : impl_->together->ask_all<std::vector<Coord>>(Asked::waiting))
+      out.insert(out.end(), more.begin(), more.end());
+  for (const auto& b : impl_->grid.own()) {
     if (!b) continue;
     for (const auto& p : b->pes)
       if (p && (p->active != 0 || p->running || p->next_command < p->commands.size() || !p->command_ready))

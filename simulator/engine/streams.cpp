@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "simulator/engine/engine_impl.h"
+#include "simulator/engine/together_messages.h"
 
 namespace cs::sim {
 namespace {
@@ -41,7 +41,7 @@ bool no_stream(uint8_t color, Coord c, const char* direction, Diag& diag) {
 
 size_t Engine::Impl::stream_words_pending() const {
   size_t n = 0;
-  for (const auto& b : grid.blocks)
+  for (const auto& b : grid.own())
     if (b) n += b->stream_words;
   return n;
 }
@@ -68,20 +68,26 @@ PortState* Engine::Impl::stream_port(uint8_t color, Coord c, StreamEnd end, Bloc
 }
 
 // Gives the streams of the rectangle the turns of this transfer, and has `add` put what is new into each: add(port,
-// block), which says whether there is anything. False and reported if a PE has no such stream.
+// block, number of the PE), which says whether there is anything. False and reported if a PE has no such stream.
 template <class Add>
 bool Engine::Impl::begin_streams(uint8_t color, Rect pes, StreamEnd end, Cycle start, Diag& diag, Add add) {
   const double period = period_of(world.machine, pes);
   bool good = true;
+  size_t number = 0;
   for_pes(pes, [&](Coord c, int column) {
-    Block* b = nullptr;
+    const size_t pe = number++;
+    Block* b = grid.block_at(c);
     uint32_t index = 0;
+    if (good && b != nullptr && !grid.owns(*b)) {
+      const ColorNode* n = b->find_node(b->index_of(c), color);
+      if (n != nullptr && n->stream == end) return;
+    }
     PortState* p = good ? stream_port(color, c, end, b, index) : nullptr;
     if (p == nullptr) {
       good = good && no_stream(color, c, end == StreamEnd::from_host ? "from" : "to", diag);
       return;
     }
-    if (!add(*p, *b)) return;
+    if (!add(*p, *b, pe)) return;
     PortLink& link = b->links[p->link];
     link.period = period;
     link.next_free = std::max(link.next_free, double(start) + first_turn(period, pes, column));
@@ -97,10 +103,9 @@ bool Engine::stream_to(uint8_t color, Rect pes, std::span<const uint32_t> data, 
   CS_CHECK(pes.area() > 0 && data.size() % size_t(pes.area()) == 0, "the same number of words for every PE");
   const size_t per_pe = data.size() / size_t(pes.area());
   const Cycle start = std::max(m.now, not_before);
-  size_t at = 0;
-  return m.begin_streams(color, pes, StreamEnd::from_host, start, diag, [&](PortState& p, Block& b) {
-    const auto words = data.subspan(at, per_pe);
-    at += per_pe;
+  if (leads()) m.together->tell_all(Asked::stream_to, color, pes, std::vector(data.begin(), data.end()), not_before);
+  return m.begin_streams(color, pes, StreamEnd::from_host, start, diag, [&](PortState& p, Block& b, size_t pe) {
+    const auto words = data.subspan(pe * per_pe, per_pe);
     if (words.empty()) return false;
     p.chunks.push_back({{words.begin(), words.end()}, start});
     b.stream_words += per_pe;
@@ -111,7 +116,8 @@ bool Engine::stream_to(uint8_t color, Rect pes, std::span<const uint32_t> data, 
 bool Engine::stream_from(uint8_t color, Rect pes, uint32_t per_pe, Cycle not_before, Diag& diag) {
   Impl& m = *impl_;
   const Cycle start = std::max(m.now, not_before);
-  return m.begin_streams(color, pes, StreamEnd::to_host, start, diag, [&](PortState& p, Block& b) {
+  if (leads()) m.together->tell_all(Asked::stream_from, color, pes, per_pe, not_before);
+  return m.begin_streams(color, pes, StreamEnd::to_host, start, diag, [&](PortState& p, Block& b, size_t) {
     p.limit += per_pe;
     b.stream_words += per_pe;
     p.waits_for_room = true;
@@ -123,6 +129,8 @@ std::vector<uint32_t> Engine::take_streamed(uint8_t color, Coord c) {
   Block* b = nullptr;
   uint32_t index = 0;
   std::vector<uint32_t> words;
+  if (const Block* at = impl_->grid.block_at(c); at != nullptr && !impl_->grid.owns(*at))
+    return impl_->together->ask_owner<std::vector<uint32_t>>(*at, Asked::take_streamed, color, c);
   PortState* p = impl_->stream_port(color, c, StreamEnd::to_host, b, index);
   if (p == nullptr) return words;
   for (; p->taken < p->received.size(); ++p->taken) words.push_back(p->received[p->taken].data);

@@ -14,6 +14,8 @@ find_package(FlatBuffers REQUIRED CONFIG)
 find_package(ZLIB REQUIRED)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 pkg_check_modules(HIREDIS REQUIRED IMPORTED_TARGET hiredis)
+set(MPI_CXX_SKIP_MPICXX ON)
+find_package(MPI QUIET COMPONENTS CXX)     # optional: simulator/mpi is built where it is there
 pkg_check_modules(SYSTEMC REQUIRED IMPORTED_TARGET systemc)
 
 # Debian builds SystemC as C++17; from C++20 it links only when told so.

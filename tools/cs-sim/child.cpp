@@ -12,7 +12,7 @@ ChildRun run_child_sim(const SimOptions& o, const std::string& program,
                        const std::vector<std::string>& arguments) {
   std::vector<std::string> argv{
       executable_folder() + "/cs-sim", program,   "--json", "--seed", std::to_string(o.seed), "--threads",
-      std::to_string(o.threads),       "--block", o.block};
+      std::to_string(o.threads),       "--block", o.block, "--ranks", "off"};
   if (!o.machine.empty()) argv.insert(argv.end(), {"--machine", o.machine});
   if (o.max_cycles > 0) argv.insert(argv.end(), {"--max-cycles", std::to_string(o.max_cycles)});
   if (o.max_seconds > 0) argv.insert(argv.end(), {"--max-seconds", fmt::format("{}", o.max_seconds)});

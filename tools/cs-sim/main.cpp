@@ -7,6 +7,7 @@
 
 #include "runtime/support/files.h"
 #include "tools/cli/interrupt.h"
+#include "tools/cs-sim/ranks.h"
 #include "tools/cs-sim/serve.h"
 #include "tools/cs-sim/simulate.h"
 #include "tools/cs-sim/structural_run.h"
@@ -50,6 +51,7 @@ std::string usage_problem(SimOptions& o) {
            "--against or --json";
   if (o.serve && (!o.checkpoint.empty() || !o.restore.empty()))
     return "--serve: the process that drives the run is no part of a checkpoint: no --checkpoint or --restore";
+  if (const std::string beyond = beyond_ranks(o); !beyond.empty()) return beyond;
   if (!parse_block(o)) return "--block must be WxH with numbers from 1 to 4096, got '" + o.block + "'";
   for (const std::string& fault : o.allow) {
     if (!contains(kFaults, fault)) {
@@ -152,6 +154,13 @@ void add_options(CLI::App& app, SimOptions& o) {
       ->check(CLI::Range(1, 1024))
       ->capture_default_str()
       ->group("Simulation");
+  app.add_option("--ranks", o.ranks,
+                 "auto: the processes that mpirun has started simulate the fabric together, each a strip of its rows;\n"
+                 "mpi: they must; off: every process runs alone. No influence on results. Not with --trace, --serve,\n"
+                 "--model structural, or --report without --no-waits")
+      ->check(cli::one_of({"auto", "mpi", "off"}))
+      ->capture_default_str()
+      ->group("Simulation");
   app.add_option("-m,--machine", o.machine,
                  "machine description (default: the one that the program carries); an error if it differs")
       ->group("Simulation");
@@ -217,6 +226,7 @@ int main(int argc, char** argv) {
       "  cs-sim kernel.csp --launch run --model structural --trace vcd=run.vcd     every signal of a small fabric\n"
       "  cs-sim net.csp --checkpoint net.wsim --max-seconds 3600      an hour of it; the rest, on any computer:\n"
       "  cs-sim net.csp --restore net.wsim\n"
+      "  mpirun -n 2 cs-sim net.csp                             the same, by two processes (Open MPI)\n"
       "  cs-sim net.csp --set machine.router.hop_cycles=4 --on-other-machine\n"
       "                                                         the same code on slower links\n\n"
       "Exit codes: 0 ok, 1 input error, 2 usage, 3 the simulated program failed, 4 results differ, 70 "
@@ -224,6 +234,7 @@ int main(int argc, char** argv) {
       "130 interrupted"};
   cs::add_options(app, o);
   std::string command = "cs-sim";
+  cs::be_silent_but_as_rank_0({argv + 1, argv + argc});
   for (int i = 1; i < argc; ++i) command += std::string(" ") + argv[i];
   cs::cli::Reply reply("cs-sim");
   return cs::cli::run_tool(reply, app, argc, argv, cs::cli::Interrupt::asked, [&] {
@@ -231,6 +242,11 @@ int main(int argc, char** argv) {
     // A run that another cs-sim waits for ends with it, however that ends.
     if (o.child) prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (o.model == "structural") return cs::simulate_structurally(o, reply);
-    return o.serve ? cs::serve(o, cs::cli::interrupted()) : cs::simulate(o, command, reply);
+    if (o.serve) return cs::serve(o, cs::cli::interrupted());
+    if (!cs::runs_in_ranks(o)) return cs::simulate(o, command, reply);
+    return cs::simulate_in_ranks(o, reply, [&](cs::sim::Ranks& ranks) {
+      o.with = &ranks;
+      return cs::simulate(o, command, reply);
+    });
   });
 }

@@ -10,6 +10,10 @@
 
 namespace cs {
 
+namespace sim {
+class Ranks;
+}
+
 struct SimOptions {
   std::string program, machine;
   std::string inputs, expect, outputs;
@@ -33,6 +37,8 @@ struct SimOptions {
   std::string block = "32x32";
   int block_width = 32, block_height = 32;
   int threads = 1;
+  std::string ranks = "auto";
+  sim::Ranks* with = nullptr;  // the others, where there are several
   std::string checkpoint, checkpoint_every, restore;  // of the simulation
   std::vector<std::string> set, allow;
   bool on_other_machine = false;

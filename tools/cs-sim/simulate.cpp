@@ -62,7 +62,7 @@ class Simulation {
     const bool ran = load() && build_device() && run_program();
     if (!checkpoints_.finish(diag_) || !ran) {
       // The trace up to there is what one needs then.
-      if (device_ && write_traces() && !o_.quiet) std::cerr << notes_;
+      if (host_device_ != nullptr && write_traces() && !o_.quiet) std::cerr << notes_;
       return fail();
     }
     seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -186,8 +186,8 @@ int Simulation::samples_to_run() {
 
 bool Simulation::build_device() {
   SimDeviceOptions options;
-  options.engine = {o_.block_width, o_.block_height, o_.threads};
-  options.engine.allow = o_.allow;
+  options.engine = {.block_width = o_.block_width, .block_height = o_.block_height, .threads = o_.threads,
+                    .allow = o_.allow, .ranks = o_.with};
   if (!traces_.prepare(loaded_.program, machine_, options.shell, diag_)) return false;
   if (o_.max_cycles > 0) options.max_cycles = o_.max_cycles;
   options.max_seconds = o_.max_seconds;

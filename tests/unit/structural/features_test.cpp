@@ -4,6 +4,7 @@
 #include "tests/csl/feature_programs.h"
 #include "tests/unit/structural/outcome.h"
 #include "tests/unit/structural/stopped_run.h"
+#include "tests/unit/structural/strips.h"
 
 namespace cs::csl::test {
 namespace {
@@ -66,6 +67,20 @@ TEST_P(Features, go_on_from_checkpoints) {
   EXPECT_EQ(sim::go_on({machine, *program, {}, host_program(feature, *program, options.fp16)},
                        uint32_t(std::hash<std::string>{}(GetParam().name)), stops),
             "");
+}
+
+// By several ranks, each with a strip.
+TEST_P(Features, are_the_same_in_strips) {
+  FeatureProgram feature(GetParam());
+  feature.load_files();
+  if (!feature.all("error").empty()) GTEST_SKIP() << "it must not compile";
+  const Machine machine = feature.machine();
+  const CslOptions options = feature.options(2);
+  Diag diag;
+  const auto program = compile_csl(options, machine, diag);
+  ASSERT_TRUE(program.has_value()) << diag.to_string();
+  const sim::Experiment e{machine, *program, {}, host_program(feature, *program, options.fp16)};
+  for (const int ranks : {2, 4}) EXPECT_EQ(sim::difference_in_strips(e, ranks, 3, 2), "");
 }
 
 INSTANTIATE_TEST_SUITE_P(Csl, Features, ::testing::ValuesIn(all_cases()), test_name);
