@@ -212,7 +212,8 @@ TEST(ShardsOfColumns, AreHeadsOfAttention) {
   std::string nodes, constants;
   for (const std::string v : {"q", "k", "v"}) {
     nodes += "  - {name: p" + v + ", op: matmul, inputs: [x, w" + v + "]}\n  - {name: r" + v +
-             ", op: reshape, inputs: [p" + v + "], attrs: {shape: [1, 8, 2, 2]}}\n  - {name: " + v + ", op: transpose, inputs: [r" + v +
+             ", op: reshape, inputs: [p" + v + "], attrs: {shape: [1, 8, 2, 2]}}\n  - {name: " + v +
+             ", op: transpose, inputs: [r" + v +
              "], attrs: {perm: [0, 2, " + (v == "k" ? "3, 1" : "1, 3") + "]}}\n";
     constants += "  - {name: w" + v + ", type: \"f32[4, 4]\", value: " + numbers(16) + "}\n";
   }
