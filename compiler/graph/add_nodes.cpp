@@ -25,4 +25,21 @@ ValueId add_share(Graph& g, ValueId v, int dim, int64_t begin, int64_t end, cons
   return add_typed(g, std::move(n), diag);
 }
 
+ValueId add_concat(Graph& g, std::vector<ValueId> values, int dim, const std::string& name, const std::string& where,
+                   Diag& diag) {
+  Node n;
+  n.name = g.fresh_name(name);
+  n.op = "concat";
+  n.where = where;
+  n.inputs = std::move(values);
+  ops::set_attr(n.attrs, "axis", int64_t(dim));
+  return add_typed(g, std::move(n), diag);
+}
+
+void pass_name_on(Graph& g, ValueId v, ValueId to, const std::string& behind) {
+  const std::string name = g.value(v).name;
+  g.rename(v, g.fresh_name(name + behind));
+  g.rename(to, name);
+}
+
 }  // namespace cs::graph

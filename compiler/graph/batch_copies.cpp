@@ -83,18 +83,12 @@ class Copier {
         g_.set_output(v);
         continue;
       }
-      const std::string name = g_.value(v).name;
-      Node n;
-      n.name = g_.fresh_name(name + "_all");
-      n.op = "concat";
-      n.where = "what the copies of the batch give";
-      n.inputs = {v};
-      for (int64_t k = 1; k < copies_; ++k) n.inputs.push_back(copy_of_[size_t(k)].at(v));
-      ops::set_attr(n.attrs, "axis", int64_t(dim(v)));
-      const ValueId all = add_typed(g_, std::move(n), diag_);
+      std::vector<ValueId> copies = {v};
+      for (int64_t k = 1; k < copies_; ++k) copies.push_back(copy_of_[size_t(k)].at(v));
+      const ValueId all = add_concat(g_, std::move(copies), dim(v), g_.value(v).name + "_all",
+                                     "what the copies of the batch give", diag_);
       if (!all.valid()) return false;
-      g_.rename(v, g_.fresh_name(name + "_copy0"));
-      g_.rename(all, name);
+      pass_name_on(g_, v, all, "_copy0");
       g_.set_output(all);
     }
     return true;

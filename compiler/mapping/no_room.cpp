@@ -122,7 +122,8 @@ std::string room_help(const Parts& parts, const MapOptions& options, const Machi
 
 std::vector<Misfit> too_large_together(const Parts& parts, const PlanLists& plans, const Extent& limit) {
   std::vector<std::pair<int64_t, size_t>> kernels;  // PEs at least
-  int64_t rest = least_area(parts, plans);
+  const int64_t together = least_area(parts, plans);
+  int64_t rest = together;
   for (size_t i = 0; i < plans.size(); ++i) {
     int64_t pes = std::numeric_limits<int64_t>::max();
     for (const SizedPlan& p : plans[i]) pes = std::min(pes, int64_t(p.plan.cut.w) * p.plan.cut.h);
@@ -136,7 +137,7 @@ std::vector<Misfit> too_large_together(const Parts& parts, const PlanLists& plan
     const Instance& inst = parts.instances[i];
     list.push_back({inst.name, inst.node_names,
                     fmt::format("the kernels need at least {} PEs together, the fabric has {}; this one {}",
-                                least_area(parts, plans), area(limit), pes),
+                                together, area(limit), pes),
                     0});
     rest -= pes;
   }

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 
 #include "compiler/mapping/floorplan.h"
 #include "compiler/mapping/plan.h"
@@ -98,21 +99,22 @@ class Placer {
     for (const Stream& s : parts.streams) {
       if (s.producer >= 0 && !s.port_out.empty()) ++relays[size_t(s.producer)];
     }
+    std::map<std::pair<const void*, int>, int> known;  // by plans and relays
     for (size_t i = 0; i < parts.instances.size(); ++i) {
-      const Instance& inst = parts.instances[i];
-      auto& kind = problem_.kinds.emplace_back();
-      for (const auto& [p, rounds] : plans[i]) {
-        const int east = inst.collectors(p.cut) + (inst.in_turns(p.cut) ? relays[i] : 0);
-        kind.push_back({inst.feeders(p.cut) + p.cut.w + east, p.cut.h, p.interval_cycles});
-      }
+      const auto [kind, is_new] = known.try_emplace({plans[i].id(), relays[i]}, int(problem_.kinds.size()));
+      kind_of_.push_back(kind->second);
+      if (is_new) problem_.kinds.push_back(alternatives(parts.instances[i], plans[i], relays[i]));
     }
     if (double(parts.instances.size()) > kManyKernels) {
-      problem_.kernels = behind_operands(parts);
+      order_ = behind_operands(parts);
     } else {
-      for (size_t i = 0; i < parts.instances.size(); ++i) problem_.kernels.push_back(int(i));
+      for (size_t i = 0; i < parts.instances.size(); ++i) order_.push_back(int(i));
     }
     std::vector<int> at(parts.instances.size(), 0);
-    for (size_t k = 0; k < at.size(); ++k) at[size_t(problem_.kernels[k])] = int(k);
+    for (size_t k = 0; k < at.size(); ++k) {
+      at[size_t(order_[k])] = int(k);
+      problem_.kernels.push_back(kind_of_[size_t(order_[k])]);
+    }
     const auto end_of = [&](int instance) { return instance < 0 ? kEdge : at[size_t(instance)]; };
     // What is faster than the goal is worth no more than the goal: fewer PEs decide.
     for (auto& kind : problem_.kinds)
@@ -135,7 +137,7 @@ class Placer {
     std::optional<Floorplan> plan = place(attempt, threads);
     if (!plan) return plan;
     const std::vector<PlacedKernel> kernels = plan->kernels;
-    for (size_t k = 0; k < kernels.size(); ++k) plan->kernels[size_t(problem_.kernels[k])] = kernels[k];
+    for (size_t k = 0; k < kernels.size(); ++k) plan->kernels[size_t(order_[k])] = kernels[k];
     return plan;
   }
 
@@ -184,20 +186,23 @@ class Placer {
     PlacementFigures f;
     f.interval_bound = *bound_ > goal_ ? *bound_ : goal_ / kGoalSlack;
     f.wire_length = plan.length;
+    const std::vector<int64_t> least = least_areas(plan.cost);
     for (size_t i = 0; i < plan.kernels.size(); ++i) {
       f.interval = std::max(f.interval, fastest(i, plan.kernels[i]).plan.interval_cycles);
       f.area += plan.kernels[i].rect.area();
-      f.least_area += least_area(i, plan.cost);
+      f.least_area += least[size_t(kind_of_[i])];
     }
     return f;
   }
 
   int64_t least_area() const {
+    const std::vector<int64_t> least = least_areas(std::numeric_limits<double>::infinity());
     int64_t sum = 0;
-    for (size_t i = 0; i < problem_.kinds.size(); ++i)
-      sum += least_area(i, std::numeric_limits<double>::infinity());
+    for (const int kind : kind_of_) sum += least[size_t(kind)];
     return sum;
   }
+
+  bool has_area() const { return bound_.has_value(); }
 
  private:
   void set_fabric(const Extent& box) {
@@ -208,22 +213,37 @@ class Placer {
     problem_.length_weight = kWireShare / std::max(1.0, typical);
   }
 
-  int64_t least_area(size_t i, double cost) const {
-    int64_t least = std::numeric_limits<int64_t>::max();
-    for (const Alternative& a : problem_.kinds[i]) {
-      if (a.cost <= cost) least = std::min(least, int64_t(a.w) * a.h);
+  static std::vector<Alternative> alternatives(const Instance& inst, const PlanList& plans, int relays) {
+    std::vector<Alternative> kind;
+    for (const auto& [p, rounds] : plans) {
+      const kernels::Footprint f = inst.footprint(p.cut);
+      const int east = f.collectors + (f.out.front().turns ? relays : 0);
+      kind.push_back({f.feeders + p.cut.w + east, p.cut.h, p.interval_cycles});
     }
-    return least;
+    return kind;
+  }
+
+  // By kind.
+  std::vector<int64_t> least_areas(double cost) const {
+    std::vector<int64_t> areas;
+    for (const auto& kind : problem_.kinds) {
+      int64_t& least = areas.emplace_back(std::numeric_limits<int64_t>::max());
+      for (const Alternative& a : kind) {
+        if (a.cost <= cost) least = std::min(least, int64_t(a.w) * a.h);
+      }
+    }
+    return areas;
   }
 
   // About square, with `room` times the area of the smallest rectangles that reach the goal.
   Extent box_of(double room) const {
     double area = 0;
     int widest = 1, highest = 1;  // the least that every rectangle needs
-    for (size_t i = 0; i < problem_.kinds.size(); ++i) {
-      area += room * double(least_area(i, goal_));
+    const std::vector<int64_t> least = least_areas(goal_);
+    for (const int kind : kind_of_) area += room * double(least[size_t(kind)]);
+    for (const auto& kind : problem_.kinds) {
       int w = limit_.width, h = limit_.height;
-      for (const Alternative& a : problem_.kinds[i]) {
+      for (const Alternative& a : kind) {
         if (a.cost > goal_) continue;
         w = std::min(w, a.w);
         h = std::min(h, a.h);
@@ -257,6 +277,8 @@ class Placer {
   const PlanLists& plans_;
   Extent limit_;
   FloorplanProblem problem_;
+  std::vector<int> kind_of_;  // by instance
+  std::vector<int> order_;    // instances as they are placed at first
   double goal_;
   std::optional<double> bound_;
 };
@@ -265,6 +287,10 @@ class Placer {
 
 int64_t least_area(const Parts& parts, const PlanLists& plans) {
   return Placer(parts, plans, {1, 1}).least_area();
+}
+
+bool has_area(const Parts& parts, const PlanLists& plans, const Extent& limit) {
+  return parts.instances.empty() || Placer(parts, plans, limit).has_area();
 }
 
 bool place_instances(Parts& parts, const PlanLists& plans, const Extent& limit, int attempt, int threads,

@@ -32,19 +32,22 @@ Routed route_and_color(const Parts& parts, const Machine& machine, const Extent&
   return Routed::no_color;
 }
 
+constexpr int kMaxMargin = 4;
+Extent with_margin(const Extent& packed, int margin, const Extent& limit) {
+  return {std::min(limit.width, packed.width + margin), std::min(limit.height, packed.height + margin)};
+}
+
 // Where streams have no way round each other, rows and columns are added east and south of the rectangles, as
 // long as the fabric has them.
 bool route_with_room(const Parts& parts, const MapOptions& options, const Machine& machine, Extent& fabric,
                      FlowPlan& plan, Diag& diag) {
-  constexpr int kMaxMargin = 4;
   const Extent limit = fabric_limit(options, machine), packed = fabric;
   for (int margin = 0;; ++margin) {
     Diag trial;
     const Routed routed = route_and_color(parts, machine, fabric, plan, trial);
     if (routed == Routed::yes) return true;
-    Extent wider{std::min(limit.width, packed.width + margin + 1),
-                 std::min(limit.height, packed.height + margin + 1)};
-    bool same = wider.width == fabric.width && wider.height == fabric.height;
+    const Extent wider = with_margin(packed, margin + 1, limit);
+    const bool same = wider.width == fabric.width && wider.height == fabric.height;
     if (has_extent(options) || same || margin == kMaxMargin || routed == Routed::no_color) {
       pass_on(trial, diag);
       return false;
@@ -72,8 +75,9 @@ bool place_and_route(Parts& parts, const PlanLists& plans, const MapOptions& opt
                      std::vector<Misfit>& misfits) {
   constexpr int kAttempts = 12;
   const Extent limit = fabric_limit(options, machine);
+  const int attempts = has_area(parts, plans, limit) ? kAttempts : 0;
   Diag last;
-  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+  for (int attempt = 0; attempt < attempts; ++attempt) {
     Parts placed = parts;
     Extent used;
     if (!place_instances(placed, plans, limit, attempt, options.threads, used, figures)) continue;
@@ -186,15 +190,14 @@ std::optional<Placed> place_in_pace(const Parts& parts, const PlanLists& plans, 
 // Where streams that share a link take longer than any kernel: free rows and columns beside the rectangles have more
 // links, and more of the fabric's edge. What is placed stays; its streams are routed again.
 Placed with_more_links(Placed placed, const MapOptions& options, const Machine& machine) {
-  constexpr int kMostMargin = 4;
   constexpr double kWorth = 1.07;      // else the same network on fewer PEs
   constexpr size_t kMostKernels = 400;  // more take too long to be routed so often
   if (has_extent(options) || options.copies.count > 1 || placed.parts.instances.size() > kMostKernels) return placed;
   const Extent limit = fabric_limit(options, machine), packed = placed.fabric;
   NetworkEstimate estimate = estimate_network(placed, machine, PlansBy::formulas);
-  for (int margin = 1; margin <= kMostMargin && !estimate.link.empty(); ++margin) {
+  for (int margin = 1; margin <= kMaxMargin && !estimate.link.empty(); ++margin) {
     Placed wider = placed;
-    wider.fabric = {std::min(limit.width, packed.width + margin), std::min(limit.height, packed.height + margin)};
+    wider.fabric = with_margin(packed, margin, limit);
     wider.flows = {};
     Diag ignored;
     if (route_and_color(wider.parts, machine, wider.fabric, wider.flows, ignored) != Routed::yes ||

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <functional>
+#include <initializer_list>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -24,13 +26,30 @@ struct SizedPlan {
 // Do two instances the same work, of whatever values? Then they have the same plans, and on equal rectangles
 // the same layout: the layers of a network are alike.
 bool alike(const Instance&, const Instance&);
-// By instance: plans for every rectangle that cuts its work differently and fits the memory of a PE.
-using PlanLists = std::vector<std::vector<SizedPlan>>;
+// Plans for every rectangle that cuts an instance's work differently and fits the memory of a PE. Instances that are
+// alike share one list: a network of thousands of kernels has some dozens.
+class PlanList {
+ public:
+  PlanList(std::vector<SizedPlan> plans = {})
+      : plans_(std::make_shared<const std::vector<SizedPlan>>(std::move(plans))) {}
+  PlanList(std::initializer_list<SizedPlan> plans) : PlanList(std::vector<SizedPlan>(plans)) {}
+  auto begin() const { return plans_->begin(); }
+  auto end() const { return plans_->end(); }
+  size_t size() const { return plans_->size(); }
+  bool empty() const { return plans_->empty(); }
+  const SizedPlan& operator[](size_t k) const { return (*plans_)[k]; }
+  // Is the same for lists that are shared.
+  const void* id() const { return plans_.get(); }
+
+ private:
+  std::shared_ptr<const std::vector<SizedPlan>> plans_;
+};
+using PlanLists = std::vector<PlanList>;  // by instance
 // Those that have none are in `without`, with need, have and largest users.
 void list_plans(const std::vector<Instance>&, const MapOptions&, const Machine&, PlanLists&,
                 std::vector<Misfit>& without);
 // Interval of the fastest of them, infinite of none.
-double fastest_interval(const std::vector<SizedPlan>&);
+double fastest_interval(const PlanList&);
 // Of the network, wherever its kernels are placed: the slowest one's on its fastest rectangle.
 double least_interval(const PlanLists&);
 // Takes away the plans that are slower than `pace` times the slowest kernel's best one, if a kernel has others.
@@ -51,6 +70,8 @@ Extent fabric_limit(const MapOptions&, const Machine&);
 // room for streams. `used` is the bounding box. The result does not depend on the number of threads.
 bool place_instances(Parts&, const PlanLists&, const Extent& limit, int attempt, int threads, Extent& used,
                      PlacementFigures&);
+// False: the smallest rectangles together are more than the fabric, so no attempt finds a placement.
+bool has_area(const Parts&, const PlanLists&, const Extent& limit);
 
 // PEs of the smallest rectangles of all instances, whatever their intervals.
 int64_t least_area(const Parts&, const PlanLists&);

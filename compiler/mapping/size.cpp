@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <memory>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -191,24 +193,25 @@ void list_plans(const std::vector<Instance>& instances, const MapOptions& option
     const Instance& inst = instances[i];
     const size_t twin = first_like(instances, firsts, memory, i);
     if (twin < i) {  // also in what does not fit
-      plans.push_back(std::vector<SizedPlan>(plans[twin]));
+      plans.push_back(PlanList(plans[twin]));
       why.push_back(std::string(why[twin]));
     } else {
       firsts.push_back(i);
       Machine own = machine;
       own.core.memory_bytes = int(memory[i]);
       const std::vector<SizedPlan> all = all_plans(inst, options, {own, *statements}, kernels == 1);
-      auto& fitting = plans.emplace_back();
+      std::vector<SizedPlan> fitting;
       std::copy_if(all.begin(), all.end(), std::back_inserter(fitting),
                    [&](const SizedPlan& p) { return fits(p.plan, own); });
       scale_by_measured(inst, options, fitting);
       why.push_back(fitting.empty() ? memory_text(all, own) : "");
+      plans.emplace_back(std::move(fitting));
     }
     if (plans.back().empty()) without.push_back({inst.name, inst.node_names, why.back(), 0});
   }
 }
 
-double fastest_interval(const std::vector<SizedPlan>& plans) {
+double fastest_interval(const PlanList& plans) {
   double best = std::numeric_limits<double>::infinity();
   for (const SizedPlan& p : plans) best = std::min(best, p.plan.interval_cycles);
   return best;
@@ -216,7 +219,9 @@ double fastest_interval(const std::vector<SizedPlan>& plans) {
 
 double least_interval(const PlanLists& plans) {
   double slowest = 0;
-  for (const std::vector<SizedPlan>& list : plans) slowest = std::max(slowest, fastest_interval(list));
+  std::set<const void*> known;
+  for (const PlanList& list : plans)
+    if (known.insert(list.id()).second) slowest = std::max(slowest, fastest_interval(list));
   return slowest;
 }
 
@@ -225,10 +230,18 @@ bool keep_pace(PlanLists& plans, double pace) {
   if (pace >= 1) return false;
   bool fewer = false;
   const double goal = least_interval(plans) * pace;
-  for (std::vector<SizedPlan>& list : plans) {
-    const double most = std::max(goal, fastest_interval(list) * kNear);
-    fewer =
-        std::erase_if(list, [&](const SizedPlan& p) { return p.plan.interval_cycles > most; }) > 0 || fewer;
+  std::map<const void*, PlanList> in_pace;
+  for (PlanList& list : plans) {
+    const auto [known, is_new] = in_pace.try_emplace(list.id());
+    if (is_new) {
+      const double most = std::max(goal, fastest_interval(list) * kNear);
+      std::vector<SizedPlan> rest;
+      std::ranges::copy_if(list, std::back_inserter(rest),
+                           [&](const SizedPlan& p) { return p.plan.interval_cycles <= most; });
+      fewer = fewer || rest.size() < list.size();
+      known->second = std::move(rest);
+    }
+    list = known->second;
   }
   return fewer;
 }

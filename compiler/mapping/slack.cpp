@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -29,15 +30,17 @@ Parts with_plans(const Parts& parts, const PlanLists& plans) {
   planned.instances = parts.instances;
   planned.streams = parts.streams;
   const double goal = least_interval(plans) * kSlower;
+  std::map<const void*, const SizedPlan*> known;  // by list
   for (size_t i = 0; i < plans.size(); ++i) {
     Instance& inst = planned.instances[i];
-    const SizedPlan* chosen = nullptr;
+    const SizedPlan*& chosen = known[plans[i].id()];
     auto cost = [&](const SizedPlan& p) {
       const kernels::Cut& c = p.plan.cut;
       return std::pair(int64_t(inst.feeders(c) + c.w + inst.collectors(c)) * c.h, p.plan.interval_cycles);
     };
+    const bool is_new = chosen == nullptr;
     for (const SizedPlan& p : plans[i]) {
-      if (p.plan.interval_cycles <= goal && (chosen == nullptr || cost(p) < cost(*chosen))) chosen = &p;
+      if (is_new && p.plan.interval_cycles <= goal && (chosen == nullptr || cost(p) < cost(*chosen))) chosen = &p;
     }
     inst.plan = chosen->plan;
     inst.work = inst.work.in_rounds(chosen->rounds);

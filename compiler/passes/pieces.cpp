@@ -35,6 +35,8 @@ struct Candidate {
   double longest = 0;   // of its pieces, on its port
 };
 
+bool is_in_parts(const PassContext& context) { return context.rewrites.shards > 1 || context.rewrites.columns > 1; }
+
 class Chooser {
  public:
   Chooser(Graph& g, PassContext& context) : g_(g), context_(context), costs_(context.known_costs()) {}
@@ -65,7 +67,7 @@ class Chooser {
       return graph::is_in_pieces(g_.node(id)) || context_.given.count(id) > 0 ||
              context_.fallbacks.whole(g_.node(id).name);
     };
-    const size_t most = std::max(kMostPieces, size_t(context_.rewrites.shards));
+    const size_t most = std::max({kMostPieces, size_t(context_.rewrites.shards), size_t(context_.rewrites.columns)});
     if (in.pieces.size() > most || std::any_of(in.nodes.begin(), in.nodes.end(), decided)) return;
     Candidate c{std::move(in), name, input, {}, 0};
     for (const NodeId id : c.in.nodes) {
@@ -105,7 +107,7 @@ class Chooser {
 
   void choose(const Candidate& c, double others) {
     const double whole = c.whole.interval_cycles;
-    const bool asked = context_.rewrites.shards > 1;
+    const bool asked = is_in_parts(context_);
     const bool better = c.longest < whole && (asked || whole >= kSlower * others) && still_possible(c);
     note(c, others, better);
     if (!better) return;
@@ -140,7 +142,7 @@ class Chooser {
 
 bool cross_in_pieces(Graph& g, PassContext& context) {
   const bool chosen = context.policy == Policy::medium && context.map.force_width == 0;
-  if ((chosen || context.rewrites.shards > 1) && !context.map.resident) Chooser(g, context).run();
+  if ((chosen || is_in_parts(context)) && !context.map.resident) Chooser(g, context).run();
   return true;
 }
 

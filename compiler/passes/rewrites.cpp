@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <limits>
 #include <map>
 
 #include <fmt/format.h>
 
 #include "compiler/graph/sample.h"
 #include "compiler/passes/passes.h"
+#include "compiler/passes/shards.h"
 
 namespace cs::passes {
 
@@ -191,9 +193,9 @@ bool join_products_of(Graph& g, const std::vector<NodeId>& products, Diag& diag)
 }  // namespace
 
 std::string Rewrites::text() const {
-  const std::string cut = shards == 1 ? "" : fmt::format(" shards={}", shards);
-  return fmt::format("parts={} batch_products={} products={}{}", parts ? "on" : "off", batch_products,
-                     kProducts[size_t(products)], cut);
+  const auto cut = [](const char* key, int64_t parts) { return parts == 1 ? "" : fmt::format(" {}={}", key, parts); };
+  return fmt::format("parts={} batch_products={} products={}{}{}{}", parts ? "on" : "off", batch_products,
+                     kProducts[size_t(products)], cut("shards", shards), cut("columns", columns), cut("heads", heads));
 }
 
 bool read_rewrite(std::string_view text, Rewrites& r, std::string& why) {
@@ -203,17 +205,22 @@ bool read_rewrite(std::string_view text, Rewrites& r, std::string& why) {
     r.parts = value == "on";
     return true;
   }
-  if (key == "batch_products") {
-    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), r.batch_products);
-    if (error == std::errc() && end == value.data() + value.size() && r.batch_products >= 0) return true;
-  }
+  const auto count = [&](int64_t& to, int64_t least, int64_t most) {
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), to);
+    return error == std::errc() && end == value.data() + value.size() && to >= least && to <= most;
+  };
+  if (key == "batch_products" && count(r.batch_products, 0, std::numeric_limits<int64_t>::max())) return true;
+  if (key == "columns" && count(r.columns, 1, kMostShards)) return true;
+  if (key == "heads" && count(r.heads, 1, kMostShards)) return true;
   const auto product = std::ranges::find(kProducts, value);
   if (key == "products" && product != std::end(kProducts)) {
     r.products = Products(product - std::begin(kProducts));
     return true;
   }
   why = fmt::format(
-      "'{}' is no rewrite; there are parts=on|off, batch_products=N and products=whole|rule|estimate", text);
+      "'{}' is no rewrite; there are parts=on|off, batch_products=N, products=whole|rule|estimate, columns=N and "
+      "heads=N from 1 to {}",
+      text, kMostShards);
   return false;
 }
 

@@ -24,6 +24,8 @@ using graph::ValueId;
 struct Rule {
   int dim = 0;            // of those that can be cut
   bool anywhere = false;  // begins with what is made on the wafer, too
+  // Begins with the columns of constant matrices, and nowhere else.
+  std::optional<ColumnsOf> columns = std::nullopt;
 };
 constexpr Rule kRules[] = {{0}, {1}, {2}, {0, true}, {1, true}, {2, true}};
 constexpr size_t kMostWays = 64;  // to cut one operator's operands, the cheapest first
@@ -52,7 +54,8 @@ int behind_view(const ops::Shape& from, int dim, const ops::Shape& to, int64_t s
 
 class Designer {
  public:
-  Designer(const Graph& g, int64_t shards, Rule rule) : g_(g), shards_(shards), rule_(rule) {}
+  Designer(const Graph& g, int64_t shards, Rule rule, const std::set<NodeId>& whole)
+      : g_(g), shards_(shards), rule_(rule), whole_(whole) {}
 
   Design run() {
     for (const NodeId id : g_.topological()) {
@@ -69,7 +72,7 @@ class Designer {
         pay(id, {std::vector<int>(g_.node(id).inputs.size(), -1), {}});
       }
     }
-    keep_what_saves();
+    keep_sets();
     return std::move(design_);
   }
 
@@ -150,6 +153,7 @@ class Designer {
   // Is one of the operands there in parts, or given by the host, which sends parts as well as a whole, or is
   // it where the rule begins?
   bool follows(const Node& n, const std::vector<int>& dims) const {
+    if (rule_.columns.has_value()) return follows_columns(n, dims);
     for (size_t i = 0; i < dims.size(); ++i) {
       const ValueId v = n.inputs[i];
       if (dims[i] < 0 || g_.value(v).is_constant()) continue;
@@ -159,9 +163,23 @@ class Designer {
     return false;
   }
 
+  // Nothing but constants is cut that is not there in parts; nothing is put together.
+  bool follows_columns(const Node& n, const std::vector<int>& dims) const {
+    bool constant = false, parts = false;
+    for (size_t i = 0; i < dims.size(); ++i) {
+      const ValueId v = n.inputs[i];
+      if (!v.valid()) continue;
+      const bool fixed = g_.value(v).is_constant();
+      if (!fixed && dims[i] != made_along(v)) return false;
+      constant = constant || (fixed && dims[i] >= 0);
+      parts = parts || (!fixed && dims[i] >= 0);
+    }
+    return parts || (constant && ops::find_op(n.op)->kind == ops::OpKind::contraction);
+  }
+
   std::optional<Cut> decide(NodeId id) const {
     const Node& n = g_.node(id);
-    if (n.inputs.empty() || n.outputs.empty()) return std::nullopt;
+    if (n.inputs.empty() || n.outputs.empty() || whole_.contains(id)) return std::nullopt;
     if (g_.op(id).kind == ops::OpKind::view) return cut_view(n);
     for (const Way& way : ways(n)) {
       if (!follows(n, way.dims)) continue;
@@ -224,7 +242,7 @@ class Designer {
   }
 
   // Operators that hand parts on to each other save together, or stay whole together.
-  void keep_what_saves() {
+  void keep_sets() {
     std::map<NodeId, NodeId> first;  // of an operator's set
     const auto set_of = [&](NodeId id) {
       while (first.at(id) != id) id = first.at(id);
@@ -237,6 +255,11 @@ class Designer {
           first[set_of(id)] = set_of(part_of_.at(g_.node(id).inputs[i]));
     std::map<NodeId, double> saved;
     for (const auto& [id, cut] : design_.cuts) saved[set_of(id)] += saved_[id];
+    if (rule_.columns.has_value()) {
+      const std::set<NodeId> sets = sets_with_the_largest_inside(set_of);
+      for (auto& [set, words] : saved)
+        if (!sets.contains(set)) words = 0;
+    }
     // An input crosses the edge in pieces if nobody takes it whole.
     std::map<ValueId, std::set<NodeId>> takers;
     for (const auto& [id, cut] : design_.cuts)
@@ -253,9 +276,38 @@ class Designer {
     for (const auto& [set, words] : saved) design_.saved += std::max(words, 0.0);
   }
 
+  // Sets that make something in parts that is larger than all that they take whole, and all that is put together of
+  // what they make.
+  template <typename SetOf>
+  std::set<NodeId> sets_with_the_largest_inside(const SetOf& set_of) const {
+    std::map<NodeId, double> whole, parts;  // the most words
+    std::set<NodeId> given;                 // that make outputs
+    const auto note = [&](std::map<NodeId, double>& most, NodeId id, ValueId v) {
+      double& so_far = most[set_of(id)];
+      so_far = std::max(so_far, words(v));
+    };
+    for (const auto& [id, cut] : design_.cuts) {
+      const Node& n = g_.node(id);
+      for (size_t i = 0; i < n.inputs.size(); ++i)
+        if (const ValueId v = n.inputs[i]; v.valid() && cut.operands[i] < 0 && !g_.value(v).is_constant())
+          note(whole, id, v);
+      for (const ValueId v : n.outputs) {
+        note(parts, id, v);
+        if (g_.value(v).is_output) given.insert(set_of(id));
+      }
+    }
+    for (const auto& [v, dim] : moved_)
+      if (made_along(v) >= 0) note(whole, part_of_.at(v), v);
+    std::set<NodeId> sets;
+    for (const auto& [set, most] : parts)
+      if (most > whole[set] && given.contains(set) == (rule_.columns == ColumnsOf::outputs)) sets.insert(set);
+    return sets;
+  }
+
   const Graph& g_;
   const int64_t shards_;
   const Rule rule_;
+  const std::set<NodeId>& whole_;
   Design design_;
   std::map<ValueId, NodeId> part_of_;        // who makes it in parts
   std::map<NodeId, double> saved_;           // words, by the operators that save and cost them
@@ -264,13 +316,17 @@ class Designer {
 
 }  // namespace
 
-Design design_shards(const Graph& g, int64_t shards) {
+Design design_shards(const Graph& g, int64_t shards, const std::set<NodeId>& whole) {
   Design best;
   for (const Rule rule : kRules) {
-    Design design = Designer(g, shards, rule).run();
+    Design design = Designer(g, shards, rule, whole).run();
     if (design.saved > best.saved) best = std::move(design);
   }
   return best;
+}
+
+Design design_columns(const Graph& g, int64_t columns, ColumnsOf of, const std::set<NodeId>& whole) {
+  return Designer(g, columns, {.dim = 0, .anywhere = false, .columns = of}, whole).run();
 }
 
 }  // namespace cs::passes

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <vector>
 
 #include "compiler/graph/graph.h"
+#include "compiler/passes/shards.h"
 
 namespace cs::passes {
 
@@ -27,7 +29,11 @@ inline int64_t extent_of(int64_t extent, int64_t shards, int64_t k) {
   return begin_of(extent, shards, k + 1) - begin_of(extent, shards, k);
 }
 
-// Of all rules that are tried, the one that saves most; no cuts: none saves anything.
-Design design_shards(const graph::Graph&, int64_t shards);
+// Of all rules that are tried, the one that saves most; no cuts: none saves anything. Nodes of `whole` are not cut.
+Design design_shards(const graph::Graph&, int64_t shards, const std::set<graph::NodeId>& whole = {});
+
+// Products with constant matrices and what follows them, by the columns of the matrices, from operands that are whole:
+// where something is in parts then that is larger than all that has to be whole (an output; scores of heads).
+Design design_columns(const graph::Graph&, int64_t columns, ColumnsOf, const std::set<graph::NodeId>& whole = {});
 
 }  // namespace cs::passes

@@ -2,13 +2,13 @@
 #include "compiler/passes/shards.h"
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "compiler/graph/add_nodes.h"
-#include "compiler/graph/fold.h"
 #include "compiler/graph/sample.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/shard_design.h"
@@ -61,6 +61,7 @@ class Maker {
       if (g_.op(id).kind == ops::OpKind::view)
         make_reshape(n, g_.value(results[0]).type.shape, cut.results[0], k);
       const NodeId part = g_.add_node(std::move(n));
+      made_.nodes.insert(part);
       for (const ValueId v : results) parts_[v].push_back(g_.add_result(part, name(g_.value(v).name, k)));
       if (!graph::infer_node(g_, part, diag_)) return false;
     }
@@ -88,13 +89,7 @@ class Maker {
   }
 
   ValueId concat(std::vector<ValueId> values, int dim, const std::string& name) {
-    Node n;
-    n.name = g_.fresh_name(name);
-    n.op = "concat";
-    n.where = "what the shards give";
-    n.inputs = std::move(values);
-    ops::set_attr(n.attrs, "axis", int64_t(dim));
-    return graph::add_typed(g_, std::move(n), diag_);
+    return graph::add_concat(g_, std::move(values), dim, name, "what the shards give", diag_);
   }
 
   ValueId whole(ValueId v) {
@@ -124,28 +119,39 @@ class Maker {
     const ValueId from = whole(v);
     const int64_t extent = g_.value(v).type.shape[size_t(dim)];
     for (int64_t k = 0; k < shards_; ++k) {
-      made.push_back(from.valid() ? graph::add_share(g_, from, dim, begin_of(extent, shards_, k),
-                                                     begin_of(extent, shards_, k + 1),
-                                                     fmt::format("{}_share{}", g_.value(v).name, k),
-                                                     "a shard's part of an operand", diag_)
-                                  : ValueId{});
-      if (made.back().valid() && g_.value(v).is_constant()) fold(made.back());
+      const int64_t begin = begin_of(extent, shards_, k), end = begin_of(extent, shards_, k + 1);
+      const std::string name = fmt::format("{}_share{}", g_.value(v).name, k);
+      if (const auto constant = g_.shared_constant_of(v))
+        made.push_back(g_.add_constant(g_.fresh_name(name + "_y"), part_of(*constant, dim, begin, end)));
+      else
+        made.push_back(from.valid() ? graph::add_share(g_, from, dim, begin, end, name,
+                                                       "a shard's part of an operand", diag_)
+                                    : ValueId{});
     }
     return made;
   }
 
-  // A part of a constant is one.
-  void fold(ValueId& v) {
-    const std::string name = g_.value(v).name;
-    if (!graph::fold_node(g_, g_.value(v).producer, diag_)) return;
-    if (const auto constant = g_.find_value(name)) v = *constant;
+  // Tables of a vocabulary have 100 MB and more: block by block.
+  static ops::Tensor part_of(const ops::Tensor& all, int dim, int64_t begin, int64_t end) {
+    ops::TensorType type = all.type;
+    type.shape[size_t(dim)] = end - begin;
+    ops::Tensor part(type);
+    size_t blocks = 1;
+    for (int d = 0; d < dim; ++d) blocks *= size_t(type.shape[size_t(d)]);
+    const size_t from = all.bytes.size() / blocks, to = part.bytes.size() / blocks;
+    const size_t first = from / size_t(all.type.shape[size_t(dim)]) * size_t(begin);
+    for (size_t b = 0; b < blocks; ++b)
+      std::memcpy(part.bytes.data() + b * to, all.bytes.data() + b * from + first, to);
+    return part;
   }
 
   // What the host receives in pieces needs no kernel that joins them.
   ValueId given(ValueId v) {
     if (!parts_.contains(v) || whole_.contains(v)) return whole(v);
     ++made_.joined;
-    return concat(parts_.at(v), design_.dims.at(v), g_.value(v).name + "_whole");
+    const ValueId all = concat(parts_.at(v), design_.dims.at(v), g_.value(v).name + "_whole");
+    if (all.valid()) made_.nodes.insert(g_.value(all).producer);
+    return all;
   }
 
   bool give_outputs() {
@@ -154,11 +160,7 @@ class Maker {
     for (const ValueId v : outputs) {
       const ValueId all = given(v);
       if (!all.valid()) return false;
-      if (all != v) {
-        const std::string name = g_.value(v).name;
-        g_.rename(v, g_.fresh_name(name + "_shard"));
-        g_.rename(all, name);
-      }
+      if (all != v) graph::pass_name_on(g_, v, all, "_shard");
       g_.set_output(all);
     }
     return true;
@@ -176,25 +178,43 @@ class Maker {
 
 }  // namespace
 
-bool make_shards(Graph& g, int64_t shards, Sharded& made, Diag& diag) {
+bool make_shards(Graph& g, int64_t shards, Sharded& made, Diag& diag, const std::set<NodeId>& whole) {
   made = {};
   if (shards < 2 || !g.states.empty()) return true;
-  const Design best = design_shards(g, shards);
+  const Design best = design_shards(g, shards, whole);
   return best.cuts.empty() || Maker(g, shards, best, made, diag).run();
 }
 
+bool make_columns(Graph& g, int64_t columns, ColumnsOf of, Sharded& made, Diag& diag) {
+  made = {};
+  if (!g.states.empty()) return true;
+  for (int64_t parts = columns; parts > 1; --parts) {
+    const Design design = design_columns(g, parts, of, made.nodes);
+    if (!design.cuts.empty() && !Maker(g, parts, design, made, diag).run()) return false;
+  }
+  return true;
+}
+
 bool cut_in_shards(Graph& g, PassContext& context) {
-  const int64_t shards = context.rewrites.shards;
-  Sharded made;
-  if (!make_shards(g, shards, made, context.diag)) return false;
+  const int64_t shards = context.rewrites.shards, columns = context.rewrites.columns, heads = context.rewrites.heads;
+  Sharded outputs, inside, made;
+  if (!make_columns(g, columns, ColumnsOf::outputs, outputs, context.diag) ||
+      !make_columns(g, heads, ColumnsOf::heads, inside, context.diag) ||
+      !make_shards(g, shards, made, context.diag, outputs.nodes))
+    return false;
+  const auto warn = [&](const std::string& why) {
+    context.diag.warning({}, g.states.empty() ? fmt::format("{}: {}", g.name, why)
+                                              : fmt::format("{}: a step of training is computed whole, not in shards",
+                                                            g.name));
+  };
   if (shards > 1 && made.operators == 0)
-    context.diag.warning(
-        {}, g.states.empty()
-                ? fmt::format(
-                      "{}: nothing is computed in {} shards: no dimension of an input that {} divides is one "
-                      "along which the operators behind it compute parts",
-                      g.name, shards, shards)
-                : fmt::format("{}: a step of training is computed whole, not in shards", g.name));
+    warn(fmt::format("nothing is computed in {} shards: no dimension of an input that {} divides is one along which "
+                     "the operators behind it compute parts",
+                     shards, shards));
+  if (columns > 1 && outputs.operators == 0)
+    warn("no product that makes an output is cut by its columns: the output is not larger than what has to be whole");
+  if (heads > 1 && inside.operators == 0)
+    warn("nothing is computed head by head: no result would be larger than what has to be whole");
   return true;
 }
 

@@ -11,6 +11,9 @@
 // That parts are independent is proved by an operator's loops (graph/sample.h), as it is of samples.
 #pragma once
 
+#include <cstdint>
+#include <set>
+
 #include "compiler/graph/graph.h"
 #include "runtime/support/diag.h"
 
@@ -21,9 +24,18 @@ inline constexpr int64_t kMostShards = 32;
 struct Sharded {
   size_t operators = 0;  // of the graph that are there several times now
   size_t joined = 0;     // values that are put together for others
+  std::set<graph::NodeId> nodes;  // the parts, and what joins those of outputs
 };
 // With shards < 2, or where nothing can be cut, the graph stays as it is. Graphs that train stay, too. Types of all
 // values must be known; false if a new node was refused, which is in diag then.
-bool make_shards(graph::Graph&, int64_t shards, Sharded&, Diag&);
+// Nodes of `whole` are not cut.
+bool make_shards(graph::Graph&, int64_t shards, Sharded&, Diag&, const std::set<graph::NodeId>& whole = {});
+
+// Whose columns: of products that make outputs, or of those that make what stays inside.
+enum class ColumnsOf : uint8_t { outputs, heads };
+// Another dimension, before that: products by the columns of their constant matrices, each from all of its operand, so
+// that no weight is there twice, and what follows them, where that is larger than what has to be whole for it: logits
+// of a vocabulary, heads of attention. Each in as many parts as it allows, and `columns` at most. As above.
+bool make_columns(graph::Graph&, int64_t columns, ColumnsOf, Sharded&, Diag&);
 
 }  // namespace cs::passes

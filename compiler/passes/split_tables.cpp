@@ -7,6 +7,9 @@
 // Indices from -rows to -1 count from the end, as gather has them. The last dimension of a table is cut
 // freely among PEs, so a column (one element per row, 4 bytes in a PE) is the least that one of them keeps.
 #include <cstring>
+#include <map>
+#include <memory>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -41,7 +44,11 @@ ValueId beside_rows(Rewriter& parts, ValueId index, size_t row_rank) {
   return parts.reshape(index, std::move(shape));
 }
 
-bool split(Graph& g, NodeId id, int64_t rows_per_part, Diag& diag) {
+// Of tables that several nodes gather from (shards of a sample): by table, first row and number of rows. A part is as
+// large as a PE's memory allows, and all parts together as large as the table.
+using Parts = std::map<std::tuple<std::shared_ptr<const ops::Tensor>, int64_t, int64_t>, ValueId>;
+
+bool split(Graph& g, NodeId id, int64_t rows_per_part, Parts& parts, Diag& diag) {
   const ValueId index = g.node(id).inputs[1];
   const auto shared = g.shared_constant_of(g.node(id).inputs[0]);
   const ops::Tensor& table = *shared;
@@ -56,8 +63,9 @@ bool split(Graph& g, NodeId id, int64_t rows_per_part, Diag& diag) {
     const int64_t count = std::min(rows_per_part, rows - first);
     const ValueId inside = first == 0 ? from_start : p.op("sub", {from_start, p.number(type, first)});
     const ValueId last = p.op("min", {inside, p.number(type, count - 1)});
-    const ValueId part =
-        p.op("gather", {rows_of(p, table, first, count), p.op("max", {last, zero})}, {{"axis", int64_t(0)}});
+    const auto [known, is_new] = parts.try_emplace({shared, first, count});
+    if (is_new) known->second = rows_of(p, table, first, count);
+    const ValueId part = p.op("gather", {known->second, p.op("max", {last, zero})}, {{"axis", int64_t(0)}});
     // What lies behind this part is chosen from a later one.
     made = first == 0
                ? part
@@ -75,6 +83,7 @@ bool split_tables(Graph& g, PassContext& context) {
   const auto memory = int64_t(double(context.machine.core.memory_bytes) * kColumnShare);
   const int64_t rows_per_part = memory / kBytesInPe;
   std::vector<NodeId> nodes = g.topological();
+  Parts made_parts;
   for (size_t i = 0; i < nodes.size(); ++i) {
     const NodeId id = nodes[i];
     const graph::Node& n = g.node(id);
@@ -90,7 +99,7 @@ bool split_tables(Graph& g, PassContext& context) {
     const int64_t rows = table->type.shape[0];
     const int64_t parts = std::max<int64_t>(halve ? 2 : 1, (rows + rows_per_part - 1) / rows_per_part);
     const size_t before = g.node_slots();
-    if (!split(g, id, (rows + parts - 1) / parts, context.diag)) return false;
+    if (!split(g, id, (rows + parts - 1) / parts, made_parts, context.diag)) return false;
     for (size_t made = before; made < g.node_slots(); ++made) nodes.push_back(NodeId{int32_t(made)});
   }
   g.remove_dead();

@@ -55,6 +55,17 @@ TEST_F(Shards, AutoTakesThoseThatAreFasterAndNoneWhereNoneAre) {
   EXPECT_THAT(compile(of("lstm", "model.onnx"), {"--shards", "auto"}), Not(HasSubstr("shards")));
 }
 
+// Logits by the columns of their matrix, beside parts of the tokens, on both machines.
+TEST_F(Shards, OfColumnsAreRight) {
+  for (const std::string machine : {"wse2", "wse3"})
+    for (const std::string shards : {"1", "2"}) {
+      EXPECT_THAT(compile(of("gpt", "model.onnx"), {"-m", machine, "--shards", shards, "--rewrite", "columns=4"}),
+                  HasSubstr("products that make outputs in 4 parts"));
+      EXPECT_GT(interval("gpt"), 0);
+    }
+  EXPECT_THAT(compile(of("lstm", "model.onnx"), {"--rewrite", "columns=4"}), HasSubstr("no product is cut"));
+}
+
 // 7 tokens, and two programs beside each other.
 TEST_F(Shards, OfUnequalPartsAndInSeveralCopies) {
   const std::string model =

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "tools/api/ladder.h"
 
@@ -9,8 +10,13 @@ namespace cs::api {
 
 inline constexpr int64_t kBestShards = 0;  // passes::Rewrites::shards: as many as are worth it
 
+struct BestShards {
+  int64_t shards = 1, columns = 1;  // of passes::Rewrites
+  std::optional<Formed> made;  // the network in so many, as far as its estimate; nothing: it has no place
+};
 // 1 or a power of two, by estimates of the network in the form joined: the fewest of those that are within a few
-// percent of the shortest interval.
-int64_t best_shards(const CompileOptions&, const passes::PipelineOptions&, const Start&, const Machine&);
+// percent of the shortest interval; and for that many shards columns, where
+// these make it shorter by half.
+BestShards best_shards(const CompileOptions&, const passes::PipelineOptions&, const Start&, const Machine&);
 
 }  // namespace cs::api

@@ -113,14 +113,19 @@ bool compile_kernels(const CompileOptions& given, Compiled& out, passes::Fallbac
                         plan.pace > 0 ? std::optional(plan.pace) : std::nullopt);
   const bool all_copies = options.copies == kAllCopies;
   if (all_copies) options.copies = 1;
-  if (options.rewrites.shards == kBestShards)
-    options.rewrites.shards = plan.after.empty() ? best_shards(options, pipeline, start, out.machine) : 1;
-  const int64_t shards = options.rewrites.shards;
+  BestShards best;
+  if (options.rewrites.shards == kBestShards) {
+    best.columns = options.rewrites.columns;
+    if (plan.after.empty()) best = best_shards(options, pipeline, start, out.machine);
+    options.rewrites.shards = best.shards, options.rewrites.columns = best.columns;
+  }
+  const passes::Rewrites rewrites = options.rewrites;
   const bool choose = tries_forms(options) && plan.after.empty();
   bool ok = false;
   {
     const progress::Within joined(0, choose ? kJoined : 1);
-    ok = compile_form(options, pipeline, start, f);
+    if (best.made && best.made->form == f.form) f = std::move(*best.made);
+    ok = f.out.mapped ? finish_form(options, pipeline, start, f) : compile_form(options, pipeline, start, f);
     if (!ok && take_one_copy(options, *model)) {
       f = begin_again(f, start);
       ok = compile_form(options, pipeline, start, f);
@@ -132,7 +137,7 @@ bool compile_kernels(const CompileOptions& given, Compiled& out, passes::Fallbac
   if (ok && tunes && plan.after.empty() && pipeline.stop_after.empty()) tune(options, pipeline, start, f);
   if (ok && all_copies) take_all_copies(options, pipeline, start, f);
   out = std::move(f.out);
-  out.shards = shards;
+  out.shards = rewrites.shards, out.columns = rewrites.columns;
   fallbacks = std::move(f.fallbacks);
   diag = std::move(f.diag);
   return ok;
@@ -183,7 +188,7 @@ void fill_manifest(const CompileOptions& options, bool model, Compiled& out) {
   if (options.least_library_product > 0)
     entries.emplace_back("least_library_product", fmt::format("{}", options.least_library_product));
   passes::Rewrites rewrites = options.rewrites;
-  rewrites.shards = out.shards;
+  rewrites.shards = out.shards, rewrites.columns = out.columns;
   if (rewrites != passes::Rewrites{}) entries.emplace_back("rewrites", rewrites.text());
   if (options.unroll) entries.emplace_back("unroll", fmt::format("{}", *options.unroll));
   if (!options.pipeline.without.empty())

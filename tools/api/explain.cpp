@@ -263,7 +263,9 @@ std::string summary(const Compiled& c) {
       out +=
           fmt::format("estimated interval {:.0f} cycles per sample{}, set by {}\n", e.interval_cycles,
                       host->copies > 1 ? fmt::format(" of {} copies together", host->copies) : "", set_by(e));
-    if (c.shards > 1) out += fmt::format("a sample in {} shards\n", c.shards);
+    if (c.shards > 1 || c.columns > 1)
+      out += fmt::format("a sample in {} shard{}{}\n", c.shards, c.shards > 1 ? "s" : "",
+                         c.columns > 1 ? fmt::format(", products that make outputs in {} parts", c.columns) : "");
     if (!c.form.empty()) out += fmt::format("form {}\n", c.form);
     if (c.tuning.level != TuneLevel::off) out += tuning_text(c.tuning);
     for (const OpRow& o : host->ops) {

@@ -61,7 +61,8 @@ void model_flags(CLI::App& app, Flags& f, api::CompileOptions& o) {
   app.add_option("--rewrite", f.rewrites,
                  "KEY=VALUE: parts=on|off (operators on all parts of a split become one), batch_products=N (so many "
                  "products of one value become one; 0: none), products=whole|rule|estimate (products that memory "
-                 "bounds become broadcast, multiply and sum)")
+                 "bounds become broadcast, multiply and sum), columns=N (products that make outputs in N parts beside "
+                 "each other, by the columns of their matrices), heads=N (heads of attention in N parts)")
       ->default_str("parts=on batch_products=0 products=whole");
   app.add_option("--shards", o.rewrites.shards,
                  "Compute one sample in so many parts beside each other (tokens of a sequence, rows, elements), with "

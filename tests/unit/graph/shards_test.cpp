@@ -140,6 +140,110 @@ TEST(Shards, NothingToCutLeavesTheGraphAsItIs) {
   EXPECT_EQ(graph::graph_text(s.g, "").yaml, before);
 }
 
+// The values of 1, 2, 3 … as a YAML list.
+std::string numbers(int count) {
+  std::string v;
+  for (int i = 0; i < count; ++i) v += (i > 0 ? ", " : "") + std::to_string(i % 7 - 3);
+  return "[" + v + "]";
+}
+
+// Like cut(), by the columns of matrices.
+Sharded cut_columns(Bench& s, int64_t columns, ColumnsOf of = ColumnsOf::outputs) {
+  const auto before = graph::interpret(s.g, inputs_of(s.g));
+  Sharded made;
+  EXPECT_TRUE(make_columns(s.g, columns, of, made, s.diag)) << s.diag.to_string();
+  EXPECT_TRUE(graph::verify(s.g, s.diag)) << s.diag.to_string();
+  EXPECT_EQ(graph::interpret(s.g, inputs_of(s.g)), before);
+  return made;
+}
+
+std::string logits_of(int vocabulary) {
+  return graph_of(kTokens,
+                  "  - {name: h, op: matmul, inputs: [x, w]}\n  - {name: g, op: tanh, inputs: [h]}\n"
+                  "  - {name: k, op: matmul, inputs: [g, v]}\n  - {name: l, op: matmul, inputs: [k, u]}\n"
+                  "  - {name: y, op: add, inputs: [l, b]}\n",
+                  "  - {name: w, type: \"f32[4, 16]\", value: " + numbers(64) + "}\n" +
+                      "  - {name: v, type: \"f32[16, 4]\", value: " + numbers(64) + "}\n" +
+                      "  - {name: u, type: \"f32[4, " + std::to_string(vocabulary) + "]\", value: " +
+                      numbers(4 * vocabulary) + "}\n  - {name: b, type: \"f32[" + std::to_string(vocabulary) +
+                      "]\", value: " + numbers(vocabulary) + "}\n");
+}
+
+// What gives the output, with the bias behind it; not the layer in between, whose columns the next one adds up.
+TEST(ShardsOfColumns, AreOfProductsThatMakeOutputs) {
+  Bench s(logits_of(12));
+  const Sharded made = cut_columns(s, 4);
+  EXPECT_EQ(made.operators, 2u);
+  EXPECT_EQ(made.nodes.size(), 9u) << "four products, four sums, the output";
+  size_t parts = 0;
+  for (const NodeId id : s.g.nodes())
+    if (s.g.node(id).op == "matmul")
+      parts += s.g.value(s.g.node(id).inputs[1]).type.shape == ops::Shape{4, 3};
+  EXPECT_EQ(parts, 4u) << "no column is there twice";
+  EXPECT_EQ(count(s.g, "concat"), 1u);
+}
+
+TEST(ShardsOfColumns, NeedNotBeEqual) {
+  Bench s(logits_of(13));
+  EXPECT_EQ(cut_columns(s, 3).operators, 2u);
+}
+
+// They take their operand whole, however it is made.
+TEST(ShardsOfColumns, StayWhatTheyAreBesideShardsOfTokens) {
+  Bench s(logits_of(12));
+  const Sharded columns = cut_columns(s, 4);
+  const auto before = graph::interpret(s.g, inputs_of(s.g));
+  Sharded made;
+  ASSERT_TRUE(make_shards(s.g, 2, made, s.diag, columns.nodes)) << s.diag.to_string();
+  EXPECT_TRUE(graph::verify(s.g, s.diag)) << s.diag.to_string();
+  EXPECT_EQ(graph::interpret(s.g, inputs_of(s.g)), before);
+  EXPECT_EQ(made.operators, 3u) << "the two products before, and what is between them";
+  EXPECT_EQ(made.joined, 1u) << "the operand of the last one";
+  EXPECT_EQ(count(s.g, "matmul"), 2u * 2 + 4);
+}
+
+TEST(ShardsOfColumns, AreNotOfOutputsThatAreNoLargerThanWhatTheyAreMadeOf) {
+  Bench s(logits_of(4));
+  EXPECT_EQ(cut_columns(s, 2).operators, 0u);
+}
+
+// Two heads of four columns, of six tokens and more: their scores are larger than what is put together.
+TEST(ShardsOfColumns, AreHeadsOfAttention) {
+  std::string nodes, constants;
+  for (const std::string v : {"q", "k", "v"}) {
+    nodes += "  - {name: p" + v + ", op: matmul, inputs: [x, w" + v + "]}\n  - {name: r" + v +
+             ", op: reshape, inputs: [p" + v + "], attrs: {shape: [1, 8, 2, 2]}}\n  - {name: " + v +
+             ", op: transpose, inputs: [r" + v +
+             "], attrs: {perm: [0, 2, " + (v == "k" ? "3, 1" : "1, 3") + "]}}\n";
+    constants += "  - {name: w" + v + ", type: \"f32[4, 4]\", value: " + numbers(16) + "}\n";
+  }
+  Bench s(graph_of(kTokens,
+                   nodes +
+                       "  - {name: a, op: matmul, inputs: [q, k]}\n"
+                       "  - {name: p, op: softmax, inputs: [a], attrs: {axis: 3}}\n"
+                       "  - {name: o, op: matmul, inputs: [p, v]}\n"
+                       "  - {name: t, op: transpose, inputs: [o], attrs: {perm: [0, 2, 1, 3]}}\n"
+                       "  - {name: m, op: reshape, inputs: [t], attrs: {shape: [1, 8, 4]}}\n"
+                       "  - {name: y, op: matmul, inputs: [m, wq]}\n",
+                   constants));
+  const Sharded made = cut_columns(s, 8, ColumnsOf::heads);
+  EXPECT_EQ(made.operators, 14u) << "all but the last product";
+  EXPECT_EQ(made.joined, 1u);
+  EXPECT_EQ(count(s.g, "softmax"), 2u) << "there are two heads";
+  const Sharded both = cut(s, 2);
+  EXPECT_GT(both.operators, 0u);
+  EXPECT_EQ(count(s.g, "softmax"), 4u) << "and two parts of the tokens";
+}
+
+// A softmax needs all columns of an output that is given, too.
+TEST(ShardsOfColumns, AreNotOfWhatIsNeededWhole) {
+  Bench s(graph_of(kTokens,
+                   "  - {name: l, op: matmul, inputs: [x, u]}\n"
+                   "  - {name: y, op: softmax, inputs: [l], attrs: {axis: -1}}\n",
+                   "  - {name: u, type: \"f32[4, 12]\", value: " + numbers(48) + "}\n"));
+  EXPECT_EQ(cut_columns(s, 2).operators, 0u);
+}
+
 TEST(SharesOfResults, AreProvedByLoops) {
   Bench s(graph_of(kTokens, "  - {name: y, op: softmax, inputs: [x], attrs: {axis: 2}}\n"));
   const NodeId id = s.g.nodes()[0];

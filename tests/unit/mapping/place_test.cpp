@@ -117,14 +117,18 @@ TEST(Place, WhatTheMachineCannotHoldIsSaid) {
 // The slowest kernel's best plan takes 1000 cycles, so half of that is 500; the third kernel has nothing that fast
 // and keeps what is within 2 % of its best.
 TEST(Sizing, KernelsKeepPace) {
-  mapping::PlanLists plans(3);
+  mapping::PlanLists plans;
   const std::vector<std::vector<double>> cycles = {{4000, 1000}, {900, 500, 100}, {800, 707, 700}};
-  for (size_t i = 0; i < cycles.size(); ++i)
-    for (double c : cycles[i]) plans[i].emplace_back().plan.interval_cycles = c;
+  for (const std::vector<double>& of : cycles) {
+    std::vector<mapping::SizedPlan> list(of.size());
+    for (size_t k = 0; k < of.size(); ++k) list[k].plan.interval_cycles = of[k];
+    plans.emplace_back(std::move(list));
+  }
+  plans.push_back(plans[1]);  // a twin
   mapping::PlanLists same = plans;
   mapping::keep_pace(same, 1);
   mapping::keep_pace(plans, 0.5);
-  const auto intervals = [](const std::vector<mapping::SizedPlan>& list) {
+  const auto intervals = [](const mapping::PlanList& list) {
     std::vector<double> out;
     for (const mapping::SizedPlan& p : list) out.push_back(p.plan.interval_cycles);
     return out;
@@ -133,6 +137,8 @@ TEST(Sizing, KernelsKeepPace) {
   EXPECT_EQ(intervals(plans[0]), (std::vector<double>{1000}));
   EXPECT_EQ(intervals(plans[1]), (std::vector<double>{500, 100}));
   EXPECT_EQ(intervals(plans[2]), (std::vector<double>{707, 700}));
+  EXPECT_EQ(plans[3].id(), plans[1].id()) << "lists that were shared still are";
+  EXPECT_EQ(same[1].id(), same[3].id());
 }
 
 }  // namespace
