@@ -129,7 +129,7 @@ struct Compiled {
   graph::PlanHeader plan;                 // of the graph: which passes it has been through
   std::map<std::string, double> unfused;  // PassContext::unfused
   int64_t shards = 1;                     // parts of a sample beside each other
-  int64_t columns = 1;                    // and of the products that make its outputs
+  int64_t columns = 1;                    // and of the products that make its outputs, where --shards auto chose so
   std::string form;                       // why another form than every operator's own choice, if it is one
   std::vector<ConsideredForm> forms;      // empty: the network was made in one form
   TuneReport tuning;

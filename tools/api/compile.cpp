@@ -137,7 +137,8 @@ bool compile_kernels(const CompileOptions& given, Compiled& out, passes::Fallbac
   if (ok && tunes && plan.after.empty() && pipeline.stop_after.empty()) tune(options, pipeline, start, f);
   if (ok && all_copies) take_all_copies(options, pipeline, start, f);
   out = std::move(f.out);
-  out.shards = rewrites.shards, out.columns = rewrites.columns;
+  out.shards = rewrites.shards;
+  out.columns = given.rewrites.columns > 1 ? 1 : rewrites.columns;
   fallbacks = std::move(f.fallbacks);
   diag = std::move(f.diag);
   return ok;
