@@ -59,11 +59,13 @@ TEST_F(Shards, AutoTakesThoseThatAreFasterAndNoneWhereNoneAre) {
 TEST_F(Shards, OfColumnsAreRight) {
   for (const std::string machine : {"wse2", "wse3"})
     for (const std::string shards : {"1", "2"}) {
-      EXPECT_THAT(compile(of("gpt", "model.onnx"), {"-m", machine, "--shards", shards, "--rewrite", "columns=4"}),
-                  Not(HasSubstr("is cut by its columns")));
+      EXPECT_THAT(
+          compile(of("gpt", "model.onnx"), {"-m", machine, "--shards", shards, "--rewrite", "columns=4"}),
+          Not(HasSubstr("is cut by its columns")));
       EXPECT_GT(interval("gpt"), 0);
     }
-  EXPECT_THAT(compile(of("lstm", "model.onnx"), {"--rewrite", "columns=4"}), HasSubstr("no product that makes an output is cut by its columns"));
+  EXPECT_THAT(compile(of("lstm", "model.onnx"), {"--rewrite", "columns=4"}),
+              HasSubstr("no product that makes an output is cut by its columns"));
 }
 
 // 7 tokens, and two programs beside each other.
