@@ -1,5 +1,7 @@
 // The feature programs of tests/csl on both models: all that compile fit into 32 x 32 PEs.
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "tests/csl/feature_programs.h"
 #include "tests/unit/structural/outcome.h"
@@ -19,8 +21,9 @@ const TileProgram& tile_at(const Program& p, Coord c) {
   return p.tiles.front();
 }
 
-sim::HostProgram host_program(const FeatureProgram& feature, const Program& p, Fp16Format format) {
-  return [&feature, &p, format](Device& device, std::vector<std::string>& out) {
+sim::HostProgram host_program(const FeatureProgram& feature, Fp16Format format) {
+  return [&feature, format](Device& device, std::vector<std::string>& out) {
+    const Program& p = device.program();
     for (const Directive* d : feature.all("set"))
       feature.set(*d, format, [&](const std::string& name, const auto& data, Coord pe) {
         const Coord at{p.user.x + pe.x, p.user.y + pe.y};
@@ -38,18 +41,25 @@ sim::HostProgram host_program(const FeatureProgram& feature, const Program& p, F
   };
 }
 
+// Refers to the feature. Nothing, reported: it does not compile.
+std::optional<sim::Experiment> experiment(const FeatureProgram& feature, int level) {
+  const Machine machine = feature.machine();
+  const CslOptions options = feature.options(level);
+  Diag diag;
+  auto program = compile_csl(options, machine, diag);
+  EXPECT_TRUE(program.has_value()) << diag.to_string();
+  if (!program) return std::nullopt;
+  return sim::Experiment{machine, std::move(*program), {}, host_program(feature, options.fp16)};
+}
+
 TEST_P(Features, agree) {
   FeatureProgram feature(GetParam());
   feature.load_files();
   if (!feature.all("error").empty()) GTEST_SKIP() << "it must not compile";
   for (int level : {0, 2}) {
-    const Machine machine = feature.machine();
-    const CslOptions options = feature.options(level);
-    Diag diag;
-    const auto program = compile_csl(options, machine, diag);
-    ASSERT_TRUE(program.has_value()) << diag.to_string();
-    const sim::HostProgram host = host_program(feature, *program, options.fp16);
-    EXPECT_EQ(sim::compare({machine, *program, {}, host}), "") << "level " << level;
+    const auto e = experiment(feature, level);
+    ASSERT_TRUE(e);
+    EXPECT_EQ(sim::compare(*e), "") << "level " << level;
   }
 }
 
@@ -58,15 +68,10 @@ TEST_P(Features, go_on_from_checkpoints) {
   FeatureProgram feature(GetParam());
   feature.load_files();
   if (!feature.all("error").empty()) GTEST_SKIP() << "it must not compile";
-  const Machine machine = feature.machine();
-  const CslOptions options = feature.options(2);
-  Diag diag;
-  const auto program = compile_csl(options, machine, diag);
-  ASSERT_TRUE(program.has_value()) << diag.to_string();
+  const auto e = experiment(feature, 2);
+  ASSERT_TRUE(e);
   int stops = 0;
-  EXPECT_EQ(sim::go_on({machine, *program, {}, host_program(feature, *program, options.fp16)},
-                       uint32_t(std::hash<std::string>{}(GetParam().name)), stops),
-            "");
+  EXPECT_EQ(sim::go_on(*e, uint32_t(std::hash<std::string>{}(GetParam().name)), stops), "");
 }
 
 // By several ranks, each with a strip.
@@ -74,13 +79,9 @@ TEST_P(Features, are_the_same_in_strips) {
   FeatureProgram feature(GetParam());
   feature.load_files();
   if (!feature.all("error").empty()) GTEST_SKIP() << "it must not compile";
-  const Machine machine = feature.machine();
-  const CslOptions options = feature.options(2);
-  Diag diag;
-  const auto program = compile_csl(options, machine, diag);
-  ASSERT_TRUE(program.has_value()) << diag.to_string();
-  const sim::Experiment e{machine, *program, {}, host_program(feature, *program, options.fp16)};
-  for (const int ranks : {2, 4}) EXPECT_EQ(sim::difference_in_strips(e, ranks, 3, 2), "");
+  const auto e = experiment(feature, 2);
+  ASSERT_TRUE(e);
+  for (const int ranks : {2, 4}) EXPECT_EQ(sim::difference_in_strips(*e, ranks, 3, 2), "");
 }
 
 INSTANTIATE_TEST_SUITE_P(Csl, Features, ::testing::ValuesIn(all_cases()), test_name);
