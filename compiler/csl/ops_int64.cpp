@@ -96,7 +96,8 @@ Value Evaluator::runtime_int64(BinaryOp op, const Value& a, const Value& b, cons
   if (op == add || op == sub) return add_int64(op == sub, a, b, t, where);
   const auto [al, ah] = split_int64(a, where);
   const auto [bl, bh] = split_int64(b, where);
-  const auto call_it = [&](const char* name) { return call_int64(name, {al, ah, bl, bh}, t, where); };
+  const std::vector<Value> words{al, ah, bl, bh};
+  const auto call_it = [&](const char* name) { return call_int64(name, words, t, where); };
   switch (op) {
     case mul:
       return call_it("multiply");

@@ -27,9 +27,8 @@ Palette color_palette(const Machine& machine) {
 namespace {
 
 void sort_once(std::vector<algo::Edge>& edges) {
-  std::ranges::sort(edges);
-  const auto same = std::ranges::unique(edges);
-  edges.erase(same.begin(), same.end());
+  std::sort(edges.begin(), edges.end());
+  edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
 }
 
 // Pairs of flows that share a router, each once and in order.

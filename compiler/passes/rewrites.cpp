@@ -256,10 +256,11 @@ bool join_products(Graph& g, PassContext& context) {
     const bool biased = n.inputs.size() > 2 && n.inputs[2].valid();
     of[{n.inputs[0], n.op, biased, g.value(n.inputs[1]).type.dtype}].push_back(id);
   }
-  for (const auto& [key, products] : of) {
+  for (const auto& entry : of) {
+    const std::vector<NodeId>& products = entry.second;
     const auto same = [&](NodeId id) { return g.node(id).attrs == g.node(products[0]).attrs; };
     if (products.size() < 2 || int64_t(products.size()) < context.rewrites.batch_products ||
-        !std::ranges::all_of(products, same))
+        !std::all_of(products.begin(), products.end(), same))
       continue;
     if (!join_products_of(g, products, context.diag)) return false;
   }
