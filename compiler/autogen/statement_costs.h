@@ -1,5 +1,6 @@
-// What the code of statements costs on a machine. Statements of PEs, of ways to cut a region and of regions that have
-// an operator in common are much alike, and their code is text that nobody reads: each is written once.
+// What the code of statements costs on a machine. Statements of PEs, of ways to cut a region and of regions
+// that have an operator in common are much alike, and their code is text that nobody reads: each is written
+// once.
 #pragma once
 
 #include <mutex>
@@ -21,6 +22,7 @@ struct StatementCost {
 class StatementCosts {
  public:
   explicit StatementCosts(const Machine& machine) : machine_(machine) {}
+  const Machine& machine() const { return machine_; }
   // Of a statement of this region in its local form, in a block of so many steps, with constants in bytes
   // (byte_rows.h). May be called by several threads.
   StatementCost of(const Region&, const ops::LoopStatement&, int64_t steps, const std::vector<ByteRows>&);

@@ -128,6 +128,7 @@ class Region final : public Kind {
     s.one_by_one = plan.cut.w * plan.cut.h > 1 && takes_one_by_one(*choice.region, layout, s.words);
     if (plan.computing_cycles > 0 && layout != nullptr) {  // walked
       s.kept = static_cast<const RegionLayout*>(layout)->kept;
+      s.in_order = static_cast<const RegionLayout*>(layout)->in_order;
       s.again = s.until_first = plan.computing_cycles;
       s.until_last = plan.computing_cycles + double(choice.work.m);
     }
@@ -224,9 +225,10 @@ class Region final : public Kind {
   }
 
   // No PE takes words from the beginning of an operand to its end: routers reject what comes before and
-  // behind its own, which is no more than half of it: a PE that waits for the last words is ready when all are.
-  // Not assumed before there is a layout, since buffers are planned for the worse.
-  static bool takes_one_by_one(const autogen::Region& r, const Layout* layout, const std::vector<int64_t>& words) {
+  // behind its own, which is no more than half of it: a PE that waits for the last words is ready when all
+  // are. Not assumed before there is a layout, since buffers are planned for the worse.
+  static bool takes_one_by_one(const autogen::Region& r, const Layout* layout,
+                               const std::vector<int64_t>& words) {
     if (layout == nullptr) return false;
     const auto& l = static_cast<const RegionLayout&>(*layout);
     for (const autogen::RegionShare& share : l.kinds)

@@ -30,6 +30,7 @@ class LayOut {
 
   RegionLayout run() {
     for (int y = 0; y < made_.h; ++y) row(y);
+    made_.in_order = r_.result_buffer.size() == 1 && in_order(parts_);
     return std::move(made_);
   }
 
@@ -49,11 +50,38 @@ class LayOut {
         p.filters.push_back(filter(i, share.walks.back()));
         keep(share, i, streams[i]);
       }
+      parts_.push_back(part(share));
       pe(share, std::move(p));
     }
     if (!made_.in_rows()) return;
     feeder(streams);
     collector(y);
+  }
+
+  // Where the words are that a PE keeps and sends.
+  struct Part {
+    std::vector<int64_t> behind;  // by operand
+    int64_t sent = -1, runs = 0;  // first word of the result, -1: none; runs of it
+  };
+  Part part(const RegionShare& share) const {
+    Part p;
+    for (const int b : r_.operand_buffer) {
+      const Runs& stored = share.stored[size_t(b)];
+      p.behind.push_back(stored.empty() ? 0 : stored.last() + 1);
+    }
+    const Runs& sent = share.sent.front();
+    if (!sent.empty()) p.sent = sent.first(), p.runs = sent.count();
+    return p;
+  }
+  static bool in_order(std::vector<Part> parts) {
+    std::erase_if(parts, [](const Part& p) { return p.sent < 0; });
+    std::sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.sent < b.sent; });
+    for (size_t k = 0; k < parts.size(); ++k) {
+      if (parts[k].runs > 1) return false;
+      for (size_t i = 0; k > 0 && i < parts[k].behind.size(); ++i)
+        if (parts[k].behind[i] < parts[k - 1].behind[i]) return false;
+    }
+    return true;
   }
 
   // What the PE keeps of operand i's stream.
@@ -91,8 +119,8 @@ class LayOut {
     return i < kFilters ? autogen::filter_walk(walk) : autogen::StreamFilter{};
   }
 
-  // What a filter does not reject in front of a PE's own words, or behind them, the PE lets pass: it waits for that
-  // too.
+  // What a filter does not reject in front of a PE's own words, or behind them, the PE lets pass: it waits
+  // for that too.
   void keep(const RegionShare& share, size_t i, const Runs& stream) {
     made_.kept.resize(r_.operands.size());
     const Runs& stored = share.stored[size_t(r_.operand_buffer[i])];
@@ -160,6 +188,7 @@ class LayOut {
   const Region& r_;
   const RegionCut& cut_;
   RegionLayout made_;
+  std::vector<Part> parts_;         // by PE, row by row
   std::vector<RegionShare> kinds_;  // with local addresses, to compare
 };
 

@@ -28,6 +28,8 @@ struct RegionLayout : Layout {
   std::vector<StreamWords> feeders, collectors;                    // by row; none in a region of one row
   std::vector<std::vector<autogen::StreamFilter>> feeder_filters;  // by row, by operand
   std::vector<KeptPart> kept;                                      // by operand, of all PEs
+  bool in_order =
+      true;  // PEs send their results in the order in which their parts of the operands come, each once
   bool in_rows() const { return h > 1; }
   const RegionPe& pe(int x, int y) const { return pes[size_t(y) * size_t(w) + size_t(x)]; }
   StreamFilter filter(size_t operand, int x, int y) const override {

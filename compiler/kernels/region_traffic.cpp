@@ -24,9 +24,9 @@ using autogen::Runs;
 using autogen::StatementCosts;
 using autogen::Walk;
 
-constexpr double kRunCycles = 40;        // of a PE between two runs that it keeps or sends
-// Between the last word of a collector and the next one's first, by which rectangles are chosen; where all have their
-// words before their turn comes 1.0 to 1.7, of seven cuts of convolutions.
+constexpr double kRunCycles = 40;  // of a PE between two runs that it keeps or sends
+// Between the last word of a collector and the next one's first, by which rectangles are chosen; where all
+// have their words before their turn comes 1.0 to 1.7, of seven cuts of convolutions.
 constexpr double kTurnCycles = 5, kTurnReady = 1.5;
 constexpr double kCollectorCycles = 53;  // of a collector itself for a turn, beside the words
 constexpr double kFeederCycles = 250;    // of a feeder for a run and the gap behind it
@@ -290,10 +290,10 @@ bool feeders_stop(const Region& r, const RegionCut& cut, const RowStreams& strea
 
 namespace {
 
-// Where the turns of the rows go round several times, as those of a transposed result do: the last PE of a row
-// sends behind PEs of the rows below, computes its next sample then, and its row has room for the one behind that
-// when it has. Two samples on, the first PE of that row, or of the last one, has its turn: cycles from the one turn
-// to the other, and those of the words between them. Both compute meanwhile.
+// Where the turns of the rows go round several times, as those of a transposed result do: the last PE of a
+// row sends behind PEs of the rows below, computes its next sample then, and its row has room for the one
+// behind that when it has. Two samples on, the first PE of that row, or of the last one, has its turn: cycles
+// from the one turn to the other, and those of the words between them. Both compute meanwhile.
 double in_rounds(const Busiest& b, int rows, double in, double out) {
   const double turns = b.rounds_out * rows, behind = turns - rows + 1;
   return std::max(out * behind / turns + b.span, out * std::max(0.0, behind - rows + 1) / turns + in);
@@ -344,15 +344,18 @@ RegionPlan plan_with(const Region& r, const RegionCut& cut, const Busiest& b, Co
   return p;
 }
 
-// What rectangles are not chosen by. A PE that sends several runs computes nothing from the first of them to the
-// last one. The operands of a rectangle have columns of feeders of their own, but a row's parts of them share its
-// links: PEs that wait for half of such a part or more wait for all of them, one behind the other when the streams
-// have parted.
-void add_walked(const Region& r, const RegionCut& cut, double row_words, Busiest& b) {
+// What rectangles are not chosen by. A PE that sends several runs computes nothing from the first of them to
+// the last one. The operands of a rectangle have columns of feeders of their own, but a row's parts of them
+// share its links: PEs that wait for half of such a part or more wait for all of them, one behind the other
+// when the streams have parted. A first run that is held on the way comes while the PE computes.
+void add_walked(const Region& r, const RegionCut& cut, const RowStreams& row, const Machine& machine,
+                Busiest& b) {
   const double pes = double(cut.w()) * cut.h();
   if (b.runs_out > 1) b.spread = double(r.words_out()) * (b.runs_out - 1 + 1 / pes) / b.runs_out;
   b.rounds_out = collector_turns(r, cut) / (double(cut.h()) * double(r.results.size()));
-  if (coming_to(cut) == Coming::apart && b.half_row) b.span = std::max(b.span, row_words);
+  if (coming_to(cut) == Coming::together) return;
+  b.span -= std::min(b.compute, come_early(row, machine));
+  if (b.half_row) b.span = std::max(b.span, words_of(row));
 }
 
 }  // namespace
@@ -374,7 +377,7 @@ RegionPlan plan_cut(const Region& r, const RegionCut& cut, StatementCosts& costs
   if (measured != nullptr) {
     b.compute = measured->compute, b.asking = measured->asking;
     b.asks = b.joining = b.overhead = 0;
-    add_walked(r, cut, words_of(row), b);
+    add_walked(r, cut, row, costs.machine(), b);
   }
   const std::vector<double> runs = feeder_runs(r, cut, row);
   const double stops = stops_of(cut, b, runs, kept), out = double(r.words_out());

@@ -16,8 +16,13 @@ constexpr double kHopsUnplaced = 8;  // of a stream between neighbours
 
 class Events {
  public:
-  Events(const Parts& parts, const Slack& slack, const Machine& machine, bool placed, double late, PlansBy plans)
-      : parts_(parts), machine_(machine), placed_(placed), walked_(plans == PlansBy::walks), skews_(skews_of(parts)) {
+  Events(const Parts& parts, const Slack& slack, const Machine& machine, bool placed, double late,
+         PlansBy plans)
+      : parts_(parts),
+        machine_(machine),
+        placed_(placed),
+        walked_(plans == PlansBy::walks),
+        skews_(skews_of(parts)) {
     for (Skew& k : skews_) k.until_first *= late, k.until_last *= late, k.again *= late;
     for (const Instance& inst : parts.instances) {
       takes_.emplace_back(size_t(inst.work.operands));
@@ -92,8 +97,8 @@ class Events {
     room_[size_t(stream.producer)][size_t(stream.result)] = room(stream);
   }
 
-  // Cycles from the first word to the last one, as the slowest taker takes them. A buffer takes them at once, and
-  // sends them on later.
+  // Cycles from the first word to the last one, as the slowest taker takes them. A buffer takes them at once,
+  // and sends them on later.
   double pace(const Stream& stream) const {
     auto cycles = double(stream.words);
     for (const Taker& t : stream.takers) {
@@ -102,8 +107,8 @@ class Events {
     }
     return cycles;
   }
-  // From the first word taken to the last one. A whole kernel takes every operand by itself; by formulas they are taken
-  // together, as buffers were planned.
+  // From the first word taken to the last one. A whole kernel takes every operand by itself; by formulas they
+  // are taken together, as buffers were planned.
   double taking(const Taker& t) const {
     const Skew& k = skews_[size_t(t.instance)];
     return walked_ && k.whole ? double(k.words[size_t(t.operand)]) : k.taking;
@@ -120,7 +125,9 @@ class Events {
     return least;
   }
   double on_the_way(const Stream& stream, const Taker& t) const {
-    return walked_ && placed_ && stream.producer >= 0 ? way_of(stream, t) * machine_.router.lane_depth_wavelets : 0;
+    return walked_ && placed_ && stream.producer >= 0
+               ? way_of(stream, t) * machine_.router.lane_depth_wavelets
+               : 0;
   }
   // From the first word of a stream to its last one, as the sender sees it.
   double leaving(const Stream& stream, const Taker& t, double taking) const {
@@ -219,7 +226,7 @@ class Events {
     const size_t begin = event(i);
     after(begin, begin, k.interval, 1);
     const bool parts = walked_ && !k.kept.empty();
-    if (parts) kept(i, begin);
+    const size_t first = parts ? kept(i, begin) : begin;
     for (size_t o = 0; !parts && o < takes_[size_t(i)].size(); ++o) {
       const Taken& t = takes_[size_t(i)][o];
       after(begin, t.way.last, t.hops, 0);
@@ -230,13 +237,17 @@ class Events {
       else
         after(t.way.first, begin, k.again - t.hops, 1, {i, int(o)});
     }
-    results(i, begin);
+    if (parts && k.in_order) {
+      in_turn(i, first, begin);
+    } else {
+      results(i, begin);
+    }
     sending(i, begin);
   }
-  // Of operands of which PEs keep parts: the first PE has its words when the first ones of the streams have come,
-  // the last one when the last ones have. Each has room for those of the next sample when it has computed, one that
-  // sends before it asks when it has sent.
-  void kept(int i, size_t last) {
+  // Of operands of which PEs keep parts: the first PE has its words when the first ones of the streams have
+  // come, the last one when the last ones have. Each has room for those of the next sample when it has
+  // computed, one that sends before it asks when it has sent. Returns the event at which the first PE begins.
+  size_t kept(int i, size_t last) {
     const Skew& k = skews_[size_t(i)];
     const size_t first = event(i);
     const Way& out = sends_[size_t(i)].back();
@@ -262,6 +273,16 @@ class Events {
       else
         after(t.way.last, last, again + rest - t.hops, 1, wait);
     }
+    return first;
+  }
+  // The first PE sends when it has computed, whatever the others do, and the last one its share when it has.
+  void in_turn(int i, size_t first, size_t last) {
+    const Skew& k = skews_[size_t(i)];
+    const Way& out = sends_[size_t(i)].front();
+    const int before = sends_before_[size_t(i)];
+    after(out.first, first, k.until_first, before);
+    after(out.last, first, k.until_last, before);
+    after(out.last, last, k.until_first + own_share(i), before);
   }
   // One after the other, each as fast as the kernel alone sends them all.
   void results(int i, size_t begin) {
@@ -359,19 +380,20 @@ class Events {
   std::vector<algo::TimedEdge> edges_;
   std::vector<std::pair<int, int>> wait_of_;  // by edge
   std::vector<Skew> skews_;
-  std::vector<Way> ways_;                     // by stream
-  std::vector<std::vector<Taken>> takes_;     // by instance, by operand
-  std::vector<std::vector<Way>> sends_;       // by instance, by result
+  std::vector<Way> ways_;                  // by stream
+  std::vector<std::vector<Taken>> takes_;  // by instance, by operand
+  std::vector<std::vector<Way>> sends_;    // by instance, by result
   std::vector<int> sends_before_;  // by instance: 1 if what it makes of a sample is sent in the next one
   std::vector<std::vector<int64_t>> sent_words_;  // the same
-  std::vector<std::vector<double>> sending_;  // by instance, by result: its cycles, as it is taken
-  std::vector<std::vector<double>> room_;     // the same: words
+  std::vector<std::vector<double>> sending_;      // by instance, by result: its cycles, as it is taken
+  std::vector<std::vector<double>> room_;         // the same: words
 };
 
 }  // namespace
 
-std::optional<NetworkInterval> network_interval(const Parts& parts, const Slack& slack, const Machine& machine,
-                                                bool placed, double late, PlansBy plans) {
+std::optional<NetworkInterval> network_interval(const Parts& parts, const Slack& slack,
+                                                const Machine& machine, bool placed, double late,
+                                                PlansBy plans) {
   return Events(parts, slack, machine, placed, late, plans).run();
 }
 

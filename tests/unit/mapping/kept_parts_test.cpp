@@ -1,6 +1,7 @@
 // The interval of walked regions whose PEs keep parts of their operands: against calculations by hand.
 #include <gtest/gtest.h>
 
+#include "compiler/kernels/region_coming.h"
 #include "compiler/kernels/region_layout.h"
 #include "compiler/mapping/network_interval.h"
 #include "tests/unit/mapping/harness.h"
@@ -43,9 +44,10 @@ Instance region_of_ten_words() {
 // Cycles of a region's result, one word, which is sent before it asks for words again.
 constexpr double kSending = 1;
 
-// A region computes for 80 cycles from its last word on. PEs that keep all ten words have room for the next sample's
-// when they have computed and sent: 10 + 80. Of PEs that keep five each the first one has them 5 cycles after the first
-// word: 5 + 80. Where all of them keep words 2 and 3 alone, what is before and behind passes.
+// A region computes for 80 cycles from its last word on. PEs that keep all ten words have room for the next
+// sample's when they have computed and sent: 10 + 80. Of PEs that keep five each the first one has them 5
+// cycles after the first word: 5 + 80. Where all of them keep words 2 and 3 alone, what is before and behind
+// passes.
 TEST(NetworkInterval, OfAWalkedRegionIsThatOfThePartsThatItsPesKeep) {
   const Machine m = machine("wse2");
   Parts parts;
@@ -67,9 +69,9 @@ TEST(NetworkInterval, OfAWalkedRegionIsThatOfThePartsThatItsPesKeep) {
   EXPECT_NEAR(interval({2, 4, 2}), 2 + 80, kSending);
 }
 
-// `mean` sends 8 words, one every 40 cycles, to a region whose PEs take one each and compute for 200 cycles: the first
-// of them goes on with the next sample while the last ones wait for words of this one. All 8 of every PE are the 280
-// cycles in which they come, and 200 of computing.
+// `mean` sends 8 words, one every 40 cycles, to a region whose PEs take one each and compute for 200 cycles:
+// the first of them goes on with the next sample while the last ones wait for words of this one. All 8 of
+// every PE are the 280 cycles in which they come, and 200 of computing.
 TEST(NetworkInterval, OfPesThatTakeSlowWordsInTurn) {
   const Machine m = machine("wse2");
   Parts parts;
@@ -93,6 +95,46 @@ TEST(NetworkInterval, OfPesThatTakeSlowWordsInTurn) {
   };
   EXPECT_NEAR(interval(8), 7 * 40 + 200, kSending);
   EXPECT_NEAR(interval(1), 320, 1e-6);
+}
+
+// Ten PEs keep a word each, compute for 80 cycles and send one word each. The last one has its word ten
+// cycles after the first one, when that has long begun: where results leave in the order of the words, its
+// own word follows at once, 80 + 1, and it has room for the next one then. Where that is not known, nine
+// words leave between.
+TEST(NetworkInterval, OfPesThatSendInTheOrderInWhichTheirWordsCome) {
+  const Machine m = machine("wse2");
+  Parts parts;
+  Instance region = region_of_ten_words();
+  region.work.m = 10;
+  region.plan.cut.w = 10;
+  region.plan.interval_cycles = 50;
+  region.plan.computing_cycles = 80;
+  kernels::RegionLayout layout;
+  layout.w = 10;
+  layout.kept = {{0, 10, 1}};
+  parts.instances = {region};
+  parts.streams = {stream(-1, 10, {{0, 0}}), stream(0, 10, {{-1, 0}})};
+  const auto interval = [&](bool in_order) {
+    layout.in_order = in_order;
+    parts.instances[0].layout = std::make_shared<const kernels::RegionLayout>(layout);
+    return network_interval(parts, {}, m, false, 1, mapping::PlansBy::walks)->cycles;
+  };
+  EXPECT_NEAR(interval(true), 80 + 1, kSending);
+  EXPECT_NEAR(interval(false), 80 + 10, kSending);
+}
+
+// A row of PEs keeps 20 words of every 100 of a picture: its first 20 are held on the way while it computes
+// (on WSE-2 two input queues of 6, an output queue of 6 and two routers of 2), and the stream goes on to the
+// next hundred. 30 are not, and of a row that takes all there is no gap.
+TEST(RegionComing, AFirstRunThatIsHeldOnTheWayComesEarly) {
+  const Machine m = machine("wse2");
+  ASSERT_EQ(kernels::held_on_the_way(m), 6 + 6 + 6 + 2 * 2);
+  const auto row = [](int64_t run) { return autogen::Runs{{{.stride = 100, .count = 6}, {.count = run}}}; };
+  EXPECT_DOUBLE_EQ(kernels::come_early({row(20)}, m), 100);
+  EXPECT_DOUBLE_EQ(kernels::come_early({row(30)}, m), 0);
+  EXPECT_DOUBLE_EQ(kernels::come_early({row(20), row(30)}, m), 0);
+  EXPECT_DOUBLE_EQ(kernels::come_early({autogen::interval(0, 19), row(20)}, m), 0);
+  EXPECT_DOUBLE_EQ(kernels::come_early({}, m), 0);
 }
 
 }  // namespace

@@ -202,6 +202,29 @@ TEST(RegionLayout, EdgesWithEquallyManyWordsAreDifferentPrograms) {
             (std::vector<int64_t>{33, 34}));  // PE (2, 1): columns 31 to 64 of rows 63 to 95
 }
 
+// y[i] = x[i]: the PE that sends first has its words first. y[i] = x[11 - i]: it has them last.
+TEST(RegionLayout, SaysWhetherResultsLeaveInTheOrderOfTheWords) {
+  const auto in_order = [](int64_t offset, int64_t stride) {
+    ops::TensorType x = f32({12}), y = f32({12});
+    const ops::TensorType* in[] = {&x};
+    Region r;
+    LoopBuilder b(r.program, in, std::span(&y, 1));
+    ops::LoopAccess from, out;
+    from.offset = offset;
+    from.strides = {stride};
+    out.buffer = b.result().buffer;
+    out.strides = {1};
+    b.statement({12}, out, {from}, "x0");
+    r.operand_buffer = {0};
+    r.result_buffer = {1};
+    r.operands.resize(1);
+    r.results.resize(1);
+    return kernels::lay_out(r, RegionCut{{{{1, 12}, 3, 4, false}}}).in_order;
+  };
+  EXPECT_TRUE(in_order(0, 1));
+  EXPECT_FALSE(in_order(11, -1));
+}
+
 TEST(RegionShard, ColumnsOfRowsOfChannels) {
   // y[h, w] = Σ c, k, l x[c, h + k, w + l], rows over rows of PEs and columns over columns.
   ops::TensorType x = f32({3, 8, 64}), y = f32({6, 62});
