@@ -2,6 +2,7 @@
 #include "compiler/autogen/region.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include <fmt/format.h>
@@ -204,9 +205,9 @@ bool follows(const LoopAccess& a, size_t outer, size_t inner, int64_t inner_exte
 }  // namespace
 
 int64_t Region::words_in() const {
-  int64_t n = 0;
-  for (int b : operand_buffer) n += program.buffers[size_t(b)].type.elements();
-  return n;
+  double n = 0;
+  for (size_t i = 0; i < operands.size(); ++i) n += words_a_round(i);
+  return int64_t(std::ceil(n));
 }
 
 int64_t Region::words_out() const {
@@ -218,7 +219,8 @@ int64_t Region::words_out() const {
 bool same_region(const Region& a, const Region& b) {
   return a.operand_buffer == b.operand_buffer && a.result_buffer == b.result_buffer &&
          a.constant_buffer == b.constant_buffer && a.states == b.states && a.bytes == b.bytes &&
-         a.may_wait == b.may_wait && a.by_library == b.by_library && a.program == b.program;
+         a.stays == b.stays && a.constant_parts == b.constant_parts && a.may_wait == b.may_wait &&
+         a.by_library == b.by_library && a.program == b.program;
 }
 
 bool build_region(const Graph& g, std::span<const NodeId> nodes, Region& region, std::string& why) {

@@ -49,10 +49,23 @@ struct Region {
   std::vector<int> operand_buffer, result_buffer, constant_buffer;
   std::vector<KeptState> states;
   std::map<int, ByteRows> bytes;  // by buffer of a constant
-  bool may_wait = false;    // each of several streams until the others come (held.h)
+  std::vector<int64_t>
+      stays;              // by operand, of a slice: rounds for which a part of it stays on the PEs; empty: 1
+  bool may_wait = false;  // each of several streams until the others come (held.h)
   bool by_library = false;  // convolutions are the library's (kernels/conv.csl), not generated
   bool resident = false;    // operands and results lie on the PEs (resident_region.h)
-  int64_t words_in() const;
+  int64_t stays_for(size_t operand) const { return stays.empty() ? 1 : stays[operand]; }
+  // Parts of a constant, of a slice, of which each round in turn reads the next one; PEs hold theirs of all
+  // of them.
+  std::map<int, int64_t> constant_parts;  // by buffer; 1 of others
+  int64_t parts_of(int buffer) const {
+    const auto found = constant_parts.find(buffer);
+    return found == constant_parts.end() ? 1 : found->second;
+  }
+  double words_a_round(size_t operand) const {
+    return double(elements(operand_buffer[operand])) / double(stays_for(operand));
+  }
+  int64_t words_in() const;  // of a round
   int64_t words_out() const;
   int64_t elements(int buffer) const { return program.buffers[size_t(buffer)].type.elements(); }
 };
@@ -116,7 +129,9 @@ bool same_program(const RegionShare& a, const RegionShare& b);
 // Large regions of one stream, or of streams that may wait, in time: if the leading dimensions of the results
 // can be computed one part after another, every part reading the next part of every stream and nothing else
 // of it, the region becomes the program of one part. PEs repeat their program for ever, so a sample is then
-// so many rounds of it. Returns how many; 1: the region stays as it is.
+// so many rounds of it. Returns how many; 1: the region stays as it is. Of a region that takes many PEs to
+// hold, what several parts in turn read of a stream may be the same (the second operand of a product): PEs
+// keep it for so many rounds (`stays`).
 int64_t slice_region(Region&);
 bool large_enough_to_slice(const Region&);
 

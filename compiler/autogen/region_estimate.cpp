@@ -30,6 +30,40 @@ std::vector<bool> odd_buffers(const Region& r) {
   return odd;
 }
 
+constexpr double kCopyStart = 20;  // of an instruction that copies, and the count
+
+double cycles_of_copies(const Region& r, const RegionShare& share) {
+  double cycles = 0;
+  for (const auto& part : r.constant_parts)
+    if (const int64_t words = share.stored[size_t(part.first)].words(); words > 0)
+      cycles += double(words) + kCopyStart;
+  return cycles;
+}
+
+// The part of a constant that a round reads is copied from those of all rounds, which the module gets as a
+// parameter.
+void copy_parts(const Region& r, const RegionShare& share, std::vector<std::string>& names,
+                std::vector<bool>& constants, RegionCode& code) {
+  for (const auto& [b, parts] : r.constant_parts) {
+    const int64_t words = share.stored[size_t(b)].words();
+    if (words == 0) continue;
+    std::string& name = names[size_t(b)];
+    const char* type = data_type_is_float(r.program.buffers[size_t(b)].type.dtype) ? "f32" : "i32";
+    code.declarations.push_back(fmt::format(
+        "var {0}_now: [{1}]{2} align(8) = @zeros([{1}]{2});\nvar {0}_at: i16 = 0;", name, words, type));
+    for (const char* from : {"", "_now"})
+      code.declarations.push_back(fmt::format(
+          "const {0}{1}_part = @get_dsd(mem1d_dsd, .{{ .tensor_access = |a|{{{2}}} -> {0}{1}[a] }});", name,
+          from, words));
+    code.lines.push_back(fmt::format("  @{1}({0}_now_part, @increment_dsd_offset({0}_part, {0}_at, {2}));",
+                                     name, type[0] == 'f' ? "fmovs" : "mov32", type));
+    code.lines.push_back(fmt::format("  {0}_at += {1};", name, words));
+    code.lines.push_back(fmt::format("  if ({0}_at == {1}) {{ {0}_at = 0; }}", name, words * parts));
+    name += "_now";
+    constants[size_t(b)] = false;
+  }
+}
+
 RegionCode region_code(const Region& r, const RegionShare& share, const Machine& machine) {
   std::vector<std::string> names;
   std::vector<bool> integers, constants(r.program.buffers.size(), false);
@@ -48,7 +82,8 @@ RegionCode region_code(const Region& r, const RegionShare& share, const Machine&
   StatementContext outside{names, integers, constants, machine, r.by_library, r.resident, 2, odd, bytes};
   for (ops::LoopStatement& s : local.once) append_statement(s, 1, outside, code);
   code.once.swap(code.lines);
-  code.cycles = 0;
+  code.cycles = cycles_of_copies(r, share);
+  copy_parts(r, share, names, constants, code);
   for (ops::LoopBlock& block : local.program.blocks) {
     bool repeated = block.steps > 1;
     if (repeated) {
@@ -56,8 +91,8 @@ RegionCode region_code(const Region& r, const RegionShare& share, const Machine&
       code.lines.push_back("    var step: i16 = 0;");
       code.lines.push_back(fmt::format("    while (step < {}) : (step += 1) {{", block.steps));
     }
-    StatementContext context{names,        integers,   constants,        machine,
-                             r.by_library, r.resident, repeated ? 6 : 2, odd, bytes};
+    StatementContext context{names,      integers,         constants, machine, r.by_library,
+                             r.resident, repeated ? 6 : 2, odd,       bytes};
     for (ops::LoopStatement& s : block.statements) {
       merge_axes(s);
       append_statement(s, block.steps, context, code);
@@ -86,6 +121,7 @@ RegionEstimate estimate_region(const Region& r, RegionShare share, StatementCost
     lines += cost.lines;
   };
   e.words = words_stored(r, share);
+  e.compute_cycles += cycles_of_copies(r, share);
   RegionShare local = local_share(std::move(share));
   for (const ops::LoopStatement& s : local.once) add(s, 1, false);
   for (ops::LoopBlock& block : local.program.blocks) {

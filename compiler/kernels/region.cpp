@@ -109,7 +109,7 @@ class Region final : public Kind {
 
   int64_t operand_words(const Choice& choice, int k) const override {
     const autogen::Region& r = *choice.region;
-    return choice.work.rows * r.elements(r.operand_buffer[size_t(k)]);
+    return choice.work.rows / r.stays_for(size_t(k)) * r.elements(r.operand_buffer[size_t(k)]);
   }
 
   // Of its PEs, or of the collectors of its rows.
@@ -132,7 +132,8 @@ class Region final : public Kind {
       s.again = s.until_first = plan.computing_cycles;
       s.until_last = plan.computing_cycles + double(choice.work.m);
     }
-    if (choice.work.rows > 1) take_in_parts(s, choice.work.rows, 1, plan.latency_cycles);
+    if (choice.work.rows > 1)
+      take_in_parts(s, choice.work.rows, 1, plan.latency_cycles, choice.region->stays);
     return s;
   }
 

@@ -25,19 +25,19 @@ inline double cycles_within_span(const autogen::Region& r, Coming coming, const 
   double all = 0;
   if (kept.empty()) return 0;
   const int64_t span = kept.last() - kept.first() + 1;
-  for (int b : r.operand_buffer) {
-    const double words = double(std::min(span, r.elements(b)));
+  for (size_t i = 0; i < r.operands.size(); ++i) {
+    const double words = double(std::min(span, r.elements(r.operand_buffer[i]))) / double(r.stays_for(i));
     all = coming == Coming::together ? all + words : std::max(all, words);
   }
   return all;
 }
 
-// Cycles that pass while all words of the operands come.
+// Cycles that pass while all words of the operands come, in a round.
 inline double cycles_in(const autogen::Region& r, Coming coming) {
   if (coming == Coming::together) return double(r.words_in());
-  int64_t most = 0;
-  for (int b : r.operand_buffer) most = std::max(most, r.elements(b));
-  return double(most);
+  double most = 0;
+  for (size_t i = 0; i < r.operands.size(); ++i) most = std::max(most, r.words_a_round(i));
+  return most;
 }
 
 // Words that are on their way from the column of feeders to a PE which does not take them: in the feeder's

@@ -142,7 +142,7 @@ class LayOut {
       p.data[control++] = turn_word(t.inner_place, t.inner_places);
       p.data[control++] = turn_word(t.place, t.places);
     }
-    for (int b : r_.constant_buffer) p.constants.push_back(share.stored[size_t(b)]);
+    for (int b : r_.constant_buffer) p.constants.push_back(of_all_parts(b, share.stored[size_t(b)]));
     RegionShare local = autogen::local_share(share);
     auto same = std::find_if(kinds_.begin(), kinds_.end(),
                              [&](const RegionShare& k) { return autogen::same_program(k, local); });
@@ -152,6 +152,13 @@ class LayOut {
       made_.kinds.push_back(std::move(share));
     }
     made_.pes.push_back(std::move(p));
+  }
+
+  // What a PE holds of a constant: of one that falls into parts, its words of all of them, part after part.
+  Runs of_all_parts(int buffer, Runs part) const {
+    if (const int64_t parts = r_.parts_of(buffer); parts > 1 && !part.empty())
+      part.levels.insert(part.levels.begin(), autogen::Level{r_.elements(buffer), 0, parts});
+    return part;
   }
 
   void feeder(const std::vector<Runs>& streams) {

@@ -126,11 +126,11 @@ bool turns_work(const Region& r, const RegionCut& cut) {
 // Words times PEs that see them: every word passes its column of feeders, a row's words all PEs of the row.
 double deliveries_to_rows(const Region& r, const RegionCut& cut) {
   double all = 0;
-  for (int b : r.operand_buffer) all += double(r.elements(b)) * cut.h();
+  for (size_t i = 0; i < r.operands.size(); ++i) all += r.words_a_round(i) * cut.h();
   return all;
 }
 double deliveries(const Region& r, const RegionCut& cut, const RowStreams& row) {
-  return words_of(row) * cut.h() * cut.w() + deliveries_to_rows(r, cut);
+  return words_of(r, row) * cut.h() * cut.w() + deliveries_to_rows(r, cut);
 }
 
 // The rectangles with the fewest deliveries: of all, and of those in which no feeder stops; the faster one.

@@ -83,8 +83,8 @@ class Maker {
       if (part.empty()) continue;
       const PackedConstant& c = choice_.constants[k];
       const bool bytes = autogen::in_bytes(*choice_.region, share, buffer);
-      const int64_t words =
-          bytes ? autogen::words_in_bytes(choice_.region->bytes.at(buffer), part.words()) : part.words();
+      const int64_t words = bytes ? autogen::words_in_bytes(choice_.region->bytes.at(buffer), part.words())
+                                  : part.words() * choice_.region->parts_of(buffer);
       const char* what =
           bytes ? "weights as bytes, row by row, 128 added, behind their scales" : "constant operand";
       role.buffers.push_back({c.name, int(words), true, fmt::format("{}_{}", at_.name, c.name), what,

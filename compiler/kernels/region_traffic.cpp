@@ -142,11 +142,12 @@ class Busy {
       Walk walk;
       walk.before = 1;  // all that comes is passed over
       if (!share.stored[size_t(r_.operand_buffer[k])].empty()) walk = kept_walk(r_, share, k, passing_[k]);
-      b_.gaps_in[k] = std::max(b_.gaps_in[k], runs_of_walk(walk) - 1);
+      b_.gaps_in[k] = std::max(b_.gaps_in[k], (runs_of_walk(walk) - 1) / double(r_.stays_for(k)));
       if (autogen::arrival_of(walk) == autogen::Arrival::at_once) {
         ++at_once;
         continue;
       }
+      if (r_.stays_for(k) > 1) continue;  // seldom
       asking += kOperandCycles + kRunCycles * (int(walk.before > 0) + int(walk.after > 0));
       ++in_steps;
       b_.in_steps = true;
@@ -236,7 +237,8 @@ RowStreams row_streams(const Region& r, const RegionCut& cut, Kept& kept) {
 // Runs that the feeder of a row sees, by operand; none without feeders.
 std::vector<double> feeder_runs(const Region& r, const RegionCut& cut, const RowStreams& streams) {
   std::vector<double> list;
-  for (size_t k = 0; k < r.operands.size() && cut.h() > 1; ++k) list.push_back(runs_of_row(r, k, streams[k]));
+  for (size_t k = 0; k < r.operands.size() && cut.h() > 1; ++k)
+    list.push_back(1 + (runs_of_row(r, k, streams[k]) - 1) / double(r.stays_for(k)));
   return list;
 }
 
@@ -272,9 +274,9 @@ RowStreams row_streams(const Region& r, const RegionCut& cut) {
   return row_streams(r, cut, kept);
 }
 
-double words_of(const RowStreams& streams) {
+double words_of(const Region& r, const RowStreams& streams) {
   double all = 0;
-  for (const Runs& s : streams) all += double(s.words());
+  for (size_t i = 0; i < streams.size(); ++i) all += double(streams[i].words()) / double(r.stays_for(i));
   return all;
 }
 
@@ -327,6 +329,14 @@ double waiting(const Region& r, const RegionCut& cut, const Busiest& b, double i
   return cut.w() * cut.h() == 1 ? own : std::max(own, (b.span + stops + between * out) / 2);
 }
 
+// Of operands that stay for several rounds: they come before the first one.
+double staying_words(const Region& r) {
+  int64_t most = 0;
+  for (size_t i = 0; i < r.operands.size(); ++i)
+    if (r.stays_for(i) > 1) most = std::max(most, r.elements(r.operand_buffer[i]));
+  return double(most);
+}
+
 // `turns`: of all collectors, and the cycles of one.
 RegionPlan plan_with(const Region& r, const RegionCut& cut, const Busiest& b, Coming coming, double stops,
                      double shared, double turns, double turn_cycles) {
@@ -340,7 +350,7 @@ RegionPlan plan_with(const Region& r, const RegionCut& cut, const Busiest& b, Co
   const double sending = std::max(out, (out + kCollectorCycles * turns) / cut.h());
   p.plan.interval_cycles = std::max({b.compute + waiting(r, cut, b, in, stops, shared, sending) + b.overhead,
                                      in, sending, out + turn_cycles * turns});
-  p.plan.latency_cycles = in + b.compute + out + b.overhead + b.runs_out * p.plan.cut.w;
+  p.plan.latency_cycles = in + staying_words(r) + b.compute + out + b.overhead + b.runs_out * p.plan.cut.w;
   return p;
 }
 
@@ -355,7 +365,7 @@ void add_walked(const Region& r, const RegionCut& cut, const RowStreams& row, co
   b.rounds_out = collector_turns(r, cut) / (double(cut.h()) * double(r.results.size()));
   if (coming_to(cut) == Coming::together) return;
   b.span -= std::min(b.compute, come_early(row, machine));
-  if (b.half_row) b.span = std::max(b.span, words_of(row));
+  if (b.half_row) b.span = std::max(b.span, words_of(r, row));
 }
 
 }  // namespace
@@ -386,7 +396,7 @@ RegionPlan plan_cut(const Region& r, const RegionCut& cut, StatementCosts& costs
   const double shared = std::min(b.span + stops, out) / cut.h() * (1 - 1 / double(cut.w()));
   RegionPlan p = plan_with(r, cut, b, coming_to(cut), stops, kShared * shared, collector_turns(r, cut),
                            measured != nullptr ? kTurnReady : kTurnCycles);
-  const double links = out / cut.h() + words_of(row) + b.runs_out * cut.w();
+  const double links = out / cut.h() + words_of(r, row) + b.runs_out * cut.w();
   p.plan.interval_cycles = std::max({p.plan.interval_cycles, links, feeder_cycles(runs)});
   if (measured != nullptr) p.plan.computing_cycles = b.compute;
   return p;

@@ -17,7 +17,7 @@ struct RegionPlan {
 struct PeSample {
   double compute = 0;  // of a sample: from the first instruction behind its last word to the last one,
                        // without the words that it sends
-  double asking = 0;  // for the next one, if all its words come at once
+  double asking = 0;   // for the next one, if all its words come at once
 };
 RegionPlan plan_cut(const autogen::Region&, const autogen::RegionCut&, autogen::StatementCosts&, Look,
                     const PeSample* measured = nullptr);
@@ -27,7 +27,7 @@ RegionPlan plan_unlaid(const autogen::Region&, const autogen::RegionCut&, autoge
 // What of every operand passes the PEs of the row in the middle.
 using RowStreams = std::vector<autogen::Runs>;
 RowStreams row_streams(const autogen::Region&, const autogen::RegionCut&);
-double words_of(const RowStreams&);
+double words_of(const autogen::Region&, const RowStreams&);  // of a round
 // Does the column of feeders stop? A feeder that sees gaps between the runs of its row, since no filter takes
 // them out, takes a while to turn from one to the other, and all wait for it.
 bool feeders_stop(const autogen::Region&, const autogen::RegionCut&, const RowStreams&);

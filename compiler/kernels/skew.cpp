@@ -7,23 +7,34 @@
 
 namespace cs::kernels {
 
-void take_in_parts(Skew& s, int64_t rounds, int64_t parts_held, double latency) {
+void take_in_parts(Skew& s, int64_t rounds, int64_t parts_held, double latency,
+                   const std::vector<int64_t>& stays) {
   s.whole = false;
   s.first.clear();
   s.holds.clear();
-  for (int64_t words : s.words) {
-    s.first.push_back(words / rounds);
-    s.holds.push_back(words / rounds * parts_held);
+  size_t lead = 0;  // an operand that comes in all rounds
+  for (size_t o = 0; o < s.words.size(); ++o) {
+    const int64_t parts = rounds / (stays.empty() ? 1 : stays[o]);
+    s.first.push_back(s.words[o] / parts);
+    s.holds.push_back(s.words[o] / parts * parts_held);
+    if (!stays.empty() && stays[lead] > 1) lead = o;
   }
-  const double round = s.interval / double(rounds), words = double(s.first.front());
+  const double round = s.interval / double(rounds), words = double(s.first[lead]);
   s.sending = s.interval - round;
   // Parts that it holds come at once, each of the others when a round has ended.
   const auto held = double(std::min(rounds, parts_held));
-  s.taking = std::max(double(s.words.front()), s.interval - held * (round - words));
+  s.taking = std::max(double(s.words[lead]), s.interval - held * (round - words));
   // What the last part takes from its first word on, behind which it ends.
   const double last = latency - round * double(rounds - 1);
   s.until_last = std::max(0.0, last - words);
   s.until_first = s.until_last;
+}
+
+bool Skew::comes_first(std::size_t operand) const {
+  if (whole || first[operand] < words[operand]) return false;
+  for (std::size_t o = 0; o < words.size(); ++o)
+    if (first[o] < words[o]) return true;
+  return false;
 }
 
 void pass_words(Skew& s, double latency) {

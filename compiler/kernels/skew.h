@@ -10,6 +10,7 @@
 //                   operand in step: none further than `holds` words beyond what the slowest one has brought.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -45,12 +46,16 @@ struct Skew {
   bool in_order =
       false;  // of these, each PE sends its part of the result in turn, in the order in which words come
   double sending = 0;  // of results, from the first word to the last; kernels that take part after part only
+  // The operand is taken before the first part, and stays for all of them.
+  bool comes_first(std::size_t operand) const;
   double busy_sending = 1;  // share of the results' way out in which a PE that sends does not compute
 };
 
 // Words pass as they come, each once it is there.
 void pass_words(Skew&, double latency);
-// The work is done in `rounds` parts, each of which is taken whole.
-void take_in_parts(Skew&, int64_t rounds, int64_t parts_held, double latency);
+// The work is done in `rounds` parts, each of which is taken whole. `stays`: by operand, for how many of them
+// what was taken of it serves; empty: for one.
+void take_in_parts(Skew&, int64_t rounds, int64_t parts_held, double latency,
+                   const std::vector<int64_t>& stays = {});
 
 }  // namespace cs::kernels

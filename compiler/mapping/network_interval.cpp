@@ -111,7 +111,8 @@ class Events {
   // are taken together, as buffers were planned.
   double taking(const Taker& t) const {
     const Skew& k = skews_[size_t(t.instance)];
-    return walked_ && k.whole ? double(k.words[size_t(t.operand)]) : k.taking;
+    const bool alone = (walked_ && k.whole) || k.comes_first(size_t(t.operand));
+    return alone ? double(k.words[size_t(t.operand)]) : k.taking;
   }
   // Words that a taker, or the way to it, has room for when a sample begins.
   double room(const Stream& stream) const {
@@ -342,6 +343,7 @@ class Events {
       const double part = double(k.first[o]);
       for (const Way& out : sends_[size_t(i)]) {
         after(out.first, t.way.first, t.hops + part + k.until_first, 0);
+        if (k.comes_first(o)) after(out.first, t.way.last, t.hops + k.until_first, 0);
         after(out.last, t.way.last, t.hops + k.until_last, 0);
         after(out.last, out.first, k.sending, 0);
         if (k.holds[o] < k.words[o]) after(t.way.last, out.first, -t.hops, 0, {i, int(o)});

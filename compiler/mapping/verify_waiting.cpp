@@ -83,7 +83,10 @@ class Waiting {
     for (int r : results_[i]) {
       if (r >= 0) done = std::min(done, scaled(room(r), parts_.streams[size_t(r)].words, parts_of(i)));
     }
-    return std::min(words, scaled(done, parts_of(i), words) + k.holds[size_t(t.operand)]);
+    int64_t used = scaled(done, parts_of(i), words);
+    const int64_t first = k.first[size_t(t.operand)];
+    if (first > words / parts_of(i)) used -= used % first;  // a part of it serves for several of the others
+    return std::min(words, used + k.holds[size_t(t.operand)]);
   }
 
  private:
@@ -150,12 +153,14 @@ bool verify_waiting(const Parts& parts, Diag& diag) {
   const std::vector<Stuck> list = stuck_operands(parts);
   for (const Stuck& k : list) {
     const Stream& s = parts.streams[size_t(k.stream)];
-    const std::string what = s.producer >= 0 ? "the result of " + nodes_text(parts, s.producer) : "'" + s.tensor + "'";
-    diag.error_at(nodes_text(parts, k.taker.instance),
-                  fmt::format("waits for itself: it takes {} of the {} words of {} before it needs another operand, "
-                              "which comes behind the rest of them",
-                              k.room, s.words, what),
-                  fmt::format("{} words more would have to be kept", s.words - k.room));
+    const std::string what =
+        s.producer >= 0 ? "the result of " + nodes_text(parts, s.producer) : "'" + s.tensor + "'";
+    diag.error_at(
+        nodes_text(parts, k.taker.instance),
+        fmt::format("waits for itself: it takes {} of the {} words of {} before it needs another operand, "
+                    "which comes behind the rest of them",
+                    k.room, s.words, what),
+        fmt::format("{} words more would have to be kept", s.words - k.room));
   }
   return list.empty();
 }

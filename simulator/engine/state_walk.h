@@ -77,15 +77,15 @@ class StateWalk {
 
   // As the load has left it, but for what was to begin in it.
   static void clear(Block& b) {
-    b.lane_wheel = {};
+    b.lane_wheel = decltype(b.lane_wheel)();
     b.lane_wheel.grow(b.lanes.size());
-    b.pe_wheel = {};
+    b.pe_wheel = decltype(b.pe_wheel)();
     b.pe_wheel.grow(b.pes.size());
     b.port_wheel = {};
     b.switch_wheel = {};
     for (auto& p : b.pes) p.reset();
     for (ColorNode& n : b.nodes) b.set_queue(n, 0xFF);
-    b.ops = {};
+    b.ops = OpPool();
     b.rings = {};
   }
 

@@ -112,6 +112,14 @@ const Case kCases[] = {
     {"concat", "f32[3000]", node("concat", "x, x", "axis: 0")},
     {"product_of_two_streams", "f32[2, 3, 3000]",
      "  - {name: t, op: transpose, inputs: [x], attrs: {perm: [0, 2, 1]}}\n" + node("matmul", "x, t")},
+    // More than 16 PEs hold: keys and values stay while rows come, and rows of the mask are taken in turn.
+    {"attention_of_two_heads", "f32[2, 320, 16]",
+     "  - {name: t, op: transpose, inputs: [x], attrs: {perm: [0, 2, 1]}}\n"
+     "  - {name: s, op: matmul, inputs: [x, t]}\n"
+     "  - {name: m, op: add, inputs: [s, w]}\n"
+     "  - {name: p, op: softmax, inputs: [m]}\n" +
+         node("matmul", "p, x"),
+     matrix("w", "f32[320, 320]"), 320 * 320},
     {"product_with_a_matrix", "f32[1, 400]", node("matmul", "x, w"), matrix("w", "f32[400, 300]"), 400 * 300},
 };
 

@@ -46,7 +46,7 @@ Fabric two_streams(int ramp, int n) {
 // The two streams arrive together, one wavelet of each per cycle. A ramp of one lets them pass in turns.
 TEST(RampRate, wavelets_of_two_links_share_a_ramp_of_one_and_not_a_ramp_of_two) {
   for (const auto& [ramp, per_word] : {std::pair{1, 2}, {2, 1}}) {
-    const auto last = [&](int n) {
+    const auto last = [ramp = ramp](int n) {
       Simulation run(two_streams(ramp, n));
       run.finish();
       EXPECT_EQ(run.word(1, 0, 256 + 4 * (n - 1)), uint32_t(1000 + n - 1));
