@@ -6,6 +6,7 @@
 #include "compiler/frontend/alignment_config.h"
 #include "compiler/frontend/frontend.h"
 #include "compiler/frontend/model_config.h"
+#include "compiler/frontend/model_result.h"
 #include "compiler/frontend/training_config.h"
 #include "compiler/graph/sample.h"
 #include "compiler/graph/static_inputs.h"
@@ -61,7 +62,7 @@ std::optional<graph::Graph> import_yaml(std::string text, const std::string& nam
     return g && graph::check_static_inputs(*g, allowed, diag) ? std::move(g) : std::nullopt;
   }
   std::optional<std::vector<uint8_t>> weights = read_weights(*doc, folder, diag);
-  if (!weights) return std::nullopt;
+  if (!weights || !no_result_asked(options.config, name, diag)) return std::nullopt;
   std::optional<graph::Graph> g = graph::graph_from_yaml(*doc, *weights, diag, options.dims);
   if (!g || !graph::verify(*g, diag) || !train_as_written(name, root, options.config, *g, diag) ||
       !graph::propagate_samples(*g, diag) ||
@@ -76,7 +77,7 @@ std::optional<graph::Graph> load_model(const std::string& path, const LoadOption
   if (!bytes) return std::nullopt;
   std::optional<graph::Graph> g;
   if (file.extension() == ".onnx") {
-    g = import_onnx(*bytes, path, options, diag);
+    if (no_result_asked(options.config, path, diag)) g = import_onnx(*bytes, path, options, diag);
   } else if (file.extension() == ".yaml" || file.extension() == ".yml") {
     g = import_yaml(std::move(*bytes), path, file.parent_path().string(), diag, options);
   } else {

@@ -7,6 +7,7 @@
 #include "compiler/frontend/loss_config.h"
 #include "compiler/frontend/model_config_keys.h"
 #include "compiler/frontend/model_config_net.h"
+#include "compiler/frontend/model_result.h"
 #include "compiler/frontend/optimizer_config.h"
 #include "compiler/frontend/training_config.h"
 #include "compiler/graph/sample.h"
@@ -20,6 +21,7 @@ struct Kind {
   void (*build)(NetBuilder&);
   const char*
       sign;  // a key that only this kind of network has, for configurations without model.name; may be null
+  bool of_language = false;
 };
 
 constexpr Kind kKinds[] = {
@@ -27,12 +29,12 @@ constexpr Kind kKinds[] = {
     {"mlp", build_mlp, nullptr},
     {"lenet", build_lenet, "model.conv_filters"},
     {"resnet", build_resnet, "model.blocks_per_stage"},
-    {"t5", build_t5, "model.encoder_num_hidden_layers"},
-    {"transformer", build_t5, nullptr},
-    {"bert", build_bert, "model.encoder_nonlinearity"},
-    {"gpt2", build_gpt, "model.num_hidden_layers"},
-    {"gpt3", build_gpt, nullptr},
-    {"gpt", build_gpt, nullptr},
+    {"t5", build_t5, "model.encoder_num_hidden_layers", true},
+    {"transformer", build_t5, nullptr, true},
+    {"bert", build_bert, "model.encoder_nonlinearity", true},
+    {"gpt2", build_gpt, "model.num_hidden_layers", true},
+    {"gpt3", build_gpt, nullptr, true},
+    {"gpt", build_gpt, nullptr, true},
 };
 
 const Kind* choose(ModelConfig& c) {
@@ -60,6 +62,7 @@ std::optional<graph::Graph> build_model(ModelConfig& c, Diag& diag) {
   NetBuilder b(c);
   b.graph.name = kind->name;
   kind->build(b);
+  if (!kind->of_language) refuse_result(c);
   check_run_keys(c);
   const bool evaluation = is_evaluation(c), training = is_training(c);
   if (!training && !evaluation) check_losses(c);

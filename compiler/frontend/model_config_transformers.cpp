@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "compiler/frontend/model_config_attention.h"
+#include "compiler/frontend/model_result.h"
 
 namespace cs::frontend {
 
@@ -112,6 +113,7 @@ void build_gpt(NetBuilder& b) {
   const Shape s = shape_of(c, "model.nonlinearity", "learned");
   const bool shared = c.flag("model.share_embedding_weights", true),
              bias = c.flag("model.use_bias_in_output", false);
+  const ModelResult result = result_of(c, true);
   if (!c.ok()) return;
   Attention a = attention_of(c, s, true);
   const ValueId table = b.weight("token_embedding", {s.vocabulary, s.hidden}, 0.02);
@@ -125,7 +127,8 @@ void build_gpt(NetBuilder& b) {
                                      s.nonlinearity, s.filter, s.ffn_bias);
     v = b.add(name + "_sum2", v, dropped(b, name + "_ffn", f));
   }
-  b.set_output(logits(b, norm(b, "final_norm", v, s), table, "lm_head", shared, bias), "logits");
+  const ValueId left = steps_of_result(b, norm(b, "final_norm", v, s), result);
+  set_result(b, logits(b, left, table, "lm_head", shared, bias), "logits", result);
 }
 
 // Norms follow the sums. Outputs: logits of masked tokens, and of the next sentence from the first token.
@@ -138,6 +141,7 @@ void build_bert(NetBuilder& b) {
   const bool next_sentence = !c.flag("model.disable_nsp", false);
   const std::string pooler = c.text("model.pooler_nonlinearity", "tanh");
   const int64_t segments = c.extent("model.num_segments", 2);
+  const ModelResult result = result_of(c, false);
   if (!c.ok()) return;
   Attention a = attention_of(c, s, false);
   const ValueId table = b.weight("token_embedding", {s.vocabulary, s.hidden}, 0.02);
@@ -154,8 +158,9 @@ void build_bert(NetBuilder& b) {
     const ValueId f = b.feed_forward(name + "_ffn", v, key, s.nonlinearity, s.filter, s.ffn_bias);
     v = norm(b, name + "_norm2", b.add(name + "_sum2", v, dropped(b, name + "_ffn", f)), s);
   }
-  const ValueId h = b.nonlinearity(key, s.nonlinearity, "mlm_act", b.linear("mlm_dense", v, s.hidden));
-  b.set_output(logits(b, norm(b, "mlm_norm", h, s), table, "mlm_head", shared, true), "mlm_logits");
+  const ValueId left = steps_of_result(b, v, result);
+  const ValueId h = b.nonlinearity(key, s.nonlinearity, "mlm_act", b.linear("mlm_dense", left, s.hidden));
+  set_result(b, logits(b, norm(b, "mlm_norm", h, s), table, "mlm_head", shared, true), "mlm_logits", result);
   if (!next_sentence) return;
   const ValueId first =
       b.op("slice", "first_token", {v}, {{"starts", Ints{0}}, {"ends", Ints{1}}, {"axes", Ints{1}}});
@@ -189,6 +194,7 @@ void build_t5(NetBuilder& b) {
   const std::string positions = c.text("model.position_embedding_type", "relative");
   const int64_t buckets = c.extent("model.num_relative_attention_buckets", 32);
   const double scale = score_scale(c, depth, "dot_product");
+  const ModelResult result = result_of(c, true);
   if (positions != "relative" && positions != "fixed")
     c.error("model.position_embedding_type",
             "unknown type '" + positions + "'; there are relative and fixed");
@@ -239,7 +245,8 @@ void build_t5(NetBuilder& b) {
   const bool shared = c.flag("model.share_embedding_weights", true);
   v = b.rms_norm("decoder_norm", v, epsilon);
   if (shared) v = b.op("mul", "rescaled", {v, b.filled("rescale", {}, 1 / std::sqrt(double(width)))});
-  b.set_output(logits(b, v, table, "lm_head", shared, c.flag("model.use_bias_in_output", false)), "logits");
+  v = logits(b, steps_of_result(b, v, result), table, "lm_head", shared, c.flag("model.use_bias_in_output", false));
+  set_result(b, v, "logits", result);
 }
 
 }  // namespace cs::frontend

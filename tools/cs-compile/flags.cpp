@@ -64,6 +64,11 @@ void model_flags(CLI::App& app, Flags& f, api::CompileOptions& o) {
                  "bounds become broadcast, multiply and sum), columns=N (products that make outputs in N parts beside "
                  "each other, by the columns of their matrices), heads=N (heads of attention in N parts)")
       ->default_str("parts=on batch_products=0 products=whole");
+  app.add_option("--result", f.result,
+                 "What leaves a language model of a configuration: logits of all steps, of the last one, of masked "
+                 "positions (input masked_lm_positions), or the places of the largest logits")
+      ->check(CLI::IsMember({"logits", "last", "masked", "argmax"}))
+      ->default_str("runconfig.result of the model, else logits");
   app.add_option("--shards", o.rewrites.shards,
                  "Compute one sample in so many parts beside each other (tokens of a sequence, rows, elements), with "
                  "streams of their own, where operators allow that. auto: as many as are faster by estimate")
@@ -172,6 +177,7 @@ void apply_alignment(const Flags& f, api::CompileOptions& o) {
     list += (list.empty() ? "" : ", ") + word;
   }
   if (!list.empty()) o.set_config.push_back(fmt::format("runconfig.assume_aligned_inputs=[{}]", list));
+  if (!f.result.empty()) o.set_config.push_back("runconfig.result=" + f.result);
   if (!f.align_policy.empty()) o.set_config.push_back("runconfig.align_policy=" + f.align_policy);
 }
 

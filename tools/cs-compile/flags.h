@@ -16,7 +16,7 @@ namespace cs {
 struct Flags {
   std::string output, emit, policy, autogen_failure, start_from, fabric, rect, operands = "streamed",
                                                                                host_ops = "warn";
-  std::string kernel_runners, kernel_library, align_policy;
+  std::string kernel_runners, kernel_library, align_policy, result;
   std::vector<std::string> aligned, dims, set, explain, rewrites;
   LayoutFlags layout;
   cache::Settings cache;
