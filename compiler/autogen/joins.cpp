@@ -21,4 +21,11 @@ std::string Join::bindings() const {
   return out;
 }
 
+std::string ask_every(int64_t rounds, size_t operand, const std::string& ask, const std::string& there) {
+  if (rounds == 1) return ask;
+  return fmt::format("  if (x{0}_stays == 0) {{\n{1}  }} else {{\n{2}  }}\n  x{0}_stays += 1;\n"
+                     "  if (x{0}_stays == {3}) {{ x{0}_stays = 0; }}\n",
+                     operand, ask, there, rounds);
+}
+
 }  // namespace cs::autogen

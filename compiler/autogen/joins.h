@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -37,5 +38,9 @@ class Join {
   std::string task_;
   std::vector<std::string> names_;
 };
+
+// `ask` for operand i in the first of so many rounds, for which it stays; in the others `there` instead, its event. The
+// rounds are counted by x<i>_stays.
+std::string ask_every(int64_t rounds, size_t operand, const std::string& ask, const std::string& there);
 
 }  // namespace cs::autogen

@@ -91,8 +91,8 @@ RegionCode region_code(const Region& r, const RegionShare& share, const Machine&
       code.lines.push_back("    var step: i16 = 0;");
       code.lines.push_back(fmt::format("    while (step < {}) : (step += 1) {{", block.steps));
     }
-    StatementContext context{names,      integers,         constants, machine, r.by_library,
-                             r.resident, repeated ? 6 : 2, odd,       bytes};
+    StatementContext context{names,        integers,   constants,        machine,
+                             r.by_library, r.resident, repeated ? 6 : 2, odd, bytes};
     for (ops::LoopStatement& s : block.statements) {
       merge_axes(s);
       append_statement(s, block.steps, context, code);

@@ -1,6 +1,8 @@
 // Text of region modules.
 #include "compiler/autogen/region_module.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "compiler/autogen/byte_rows.h"
@@ -74,9 +76,8 @@ class Writer {
       out += fmt::format("param x{0}_color: color;\nparam x{0}_queue: input_queue;\n", i);
       if (has_next_task(share_, i)) out += fmt::format("param x{0}_next_id: local_task_id;\n", i);
     }
-    for (size_t j = 0; j < r_.results.size(); ++j) {
+    for (size_t j = 0; j < r_.results.size(); ++j)
       out += fmt::format("param y{0}_color: color;\nparam y{0}_queue: output_queue;\n", j);
-    }
     for (size_t k = 0; k < r_.constants.size(); ++k) {
       if (stored(r_.constant_buffer[k]).empty()) continue;
       const int b = r_.constant_buffer[k];
@@ -88,10 +89,7 @@ class Writer {
   }
 
   bool is_constant(int b) const {
-    for (int c : r_.constant_buffer) {
-      if (c == b) return true;
-    }
-    return false;
+    return std::find(r_.constant_buffer.begin(), r_.constant_buffer.end(), b) != r_.constant_buffer.end();
   }
 
   std::string arrays() const {
@@ -117,9 +115,8 @@ class Writer {
   }
   std::string passing(size_t i, int64_t words) const {
     return from_stream(i, "skip", words) +
-           fmt::format(
-               "const x{}_passed = @get_dsd(mem1d_dsd, .{{ .tensor_access = |a|{{{}}} -> passed[0] }});\n", i,
-               words);
+           fmt::format("const x{}_passed = @get_dsd(mem1d_dsd, .{{ .tensor_access = |a|{{{}}} -> passed[0] }});\n", i,
+                       words);
   }
 
   std::string streams() const {
@@ -151,13 +148,12 @@ class Writer {
 
   // ---- tasks
 
-  // Every operand has a microthread of its own: one that waits must not hold up another. Asking for a sample
-  // does the first step at once, not in a task that would wait until results are sent: an operand in one run
-  // arrives meanwhile.
+  // Every operand has a microthread of its own: one that waits must not hold up another. Asking for a sample does
+  // the first step at once, not in a task that would wait until results are sent: an operand in one run arrives
+  // meanwhile.
   //
   //   in one step   all that comes is kept, or passed over: one operation, whose end is an event
-  //   in steps      x<i>_go_on: pass over what is before the next run, keep the run; behind the last run pass
-  //   over
+  //   in steps      x<i>_go_on: pass over what is before the next run, keep the run; behind the last run pass over
   //                 the rest. That all such operands have arrived is one event
   std::string receiving() {
     std::string out = in_steps_.size() > 1 ? "var arrived: u16 = 0;\n" : "";
@@ -165,13 +161,13 @@ class Writer {
     if (in_steps_.size() > 1) asked += "  arrived = 0;\n";
     for (size_t i : in_steps_) {
       const std::string ask = fmt::format("  {0}  x{1}_at = 0;\n  x{1}_go_on();\n", left(i, int(i)), i);
-      asked += in_its_round(i, ask, end_of_steps());
+      asked += ask_every(r_.stays_for(i), i, ask, end_of_steps());
       out += steps_of(i);
     }
     for (size_t k = 0; k < at_once_.size(); ++k) {
       const Join::End end = join_.end_of(k);
-      asked += in_its_round(at_once_[k], "  " + only_step(at_once_[k], end),
-                            fmt::format("    @{}({});\n", end.what, end.id));
+      asked += ask_every(r_.stays_for(at_once_[k]), at_once_[k], "  " + only_step(at_once_[k], end),
+                         fmt::format("    @{}({});\n", end.what, end.id));
     }
     for (size_t i = 0; i < r_.operands.size(); ++i)
       if (r_.stays_for(i) > 1) out += fmt::format("var x{}_stays: i32 = 0;\n", i);
@@ -179,41 +175,28 @@ class Writer {
     return out + join_.tasks() + asked + "}\n\n";
   }
 
-  // What asks for an operand of which parts stay for several rounds; in all but the first of these it is
-  // there.
-  std::string in_its_round(size_t i, const std::string& ask, const std::string& there) const {
-    if (r_.stays_for(i) == 1) return ask;
-    return fmt::format(
-        "  if (x{0}_stays == 0) {{\n{1}  }} else {{\n{2}  }}\n  x{0}_stays += 1;\n"
-        "  if (x{0}_stays == {3}) {{ x{0}_stays = 0; }}\n",
-        i, ask, there, r_.stays_for(i));
-  }
-
   static std::string move(const char* mnemonic, const std::string& to, const std::string& from, size_t i,
                           const Join::End& end) {
-    return fmt::format("@{}({}, {}, .{{ .async = true, .{} = {}, .ut_id = @get_ut_id({}) }});\n", mnemonic,
-                       to, from, end.what, end.id, i);
+    return fmt::format("@{}({}, {}, .{{ .async = true, .{} = {}, .ut_id = @get_ut_id({}) }});\n", mnemonic, to,
+                       from, end.what, end.id, i);
   }
   std::string only_step(size_t i, const Join::End& end) const {
     const int b = r_.operand_buffer[i];
-    if (stored(b).empty())
-      return move("mov32", fmt::format("x{}_passed", i), fmt::format("x{}_skip", i), i, end);
+    if (stored(b).empty()) return move("mov32", fmt::format("x{}_passed", i), fmt::format("x{}_skip", i), i, end);
     return move(stream_move(b, true), fmt::format("x{}_keep", i), fmt::format("x{}_in", i), i, end);
   }
 
   // ---- operands in steps: words that are still to be passed over, and words kept so far
 
   std::string left(size_t i, int word) const {
-    return fmt::format(
-        "x{}_left = {};\n", i,
-        short_gaps(share_.walks[i]) ? fmt::format("@as(i16, pe[{}])", word) : fmt::format("pe[{}]", word));
+    return fmt::format("x{}_left = {};\n", i, short_gaps(share_.walks[i]) ? fmt::format("@as(i16, pe[{}])", word)
+                                                                           : fmt::format("pe[{}]", word));
   }
   std::string steps_of(size_t i) {
     const std::string all = fmt::format("    const n = @as(u16, x{0}_left);\n    x{0}_left = 0;\n", i),
-                      some = fmt::format(
-                          "    const n: u16 = if (x{0}_left > {1}) {1} else @as(u16, x{0}_left);\n"
-                          "    x{0}_left -= @as(i32, n);\n",
-                          i, kMostPassed);
+                      some = fmt::format("    const n: u16 = if (x{0}_left > {1}) {1} else @as(u16, x{0}_left);\n"
+                                         "    x{0}_left -= @as(i32, n);\n",
+                                         i, kMostPassed);
     const bool is_short = short_gaps(share_.walks[i]);
     const std::string keep = stored(r_.operand_buffer[i]).empty() ? "" : keep_run(i), count = end_of_steps();
     return fmt::format(
@@ -245,8 +228,8 @@ class Writer {
   std::string end_of_steps() const {
     const Join::End end = join_.end_of(at_once_.size());
     if (in_steps_.size() == 1) return fmt::format("    @{}({});\n", end.what, end.id);
-    return fmt::format("    arrived += 1;\n    if (arrived == {}) {{ @{}({}); }}\n", in_steps_.size(),
-                       end.what, end.id);
+    return fmt::format("    arrived += 1;\n    if (arrived == {}) {{ @{}({}); }}\n", in_steps_.size(), end.what,
+                       end.id);
   }
 
   std::string counters(size_t i) const {
@@ -304,8 +287,9 @@ class Writer {
              fmt::format("x{}_in", i), i, next_step(i)),
         walk.run);
     for (size_t k = 0; k < walk.loops.size(); ++k) {
-      out += fmt::format("{0}x{1}_round{2} += 1;\n{0}if (x{1}_round{2} < {3}) {{\n{0}  {4}{0}}} else {{\n",
-                         indent, i, k, walk.loops[k].count, left(i, gap++));
+      out += fmt::format(
+          "{0}x{1}_round{2} += 1;\n{0}if (x{1}_round{2} < {3}) {{\n{0}  {4}{0}}} else {{\n", indent, i, k,
+          walk.loops[k].count, left(i, gap++));
       close = indent + "}\n" + close;
       indent += "  ";
       out += fmt::format("{}x{}_round{} = 0;\n", indent, i, k);
@@ -365,9 +349,8 @@ class Writer {
 
   std::string tasks() const {
     std::string out;
-    for (size_t j = 0; j < r_.results.size(); ++j) {
+    for (size_t j = 0; j < r_.results.size(); ++j)
       out += fmt::format("var y{0}_run: i16 = 0;\nvar y{0}_turn: i16 = 0;\n", j);
-    }
     const bool ask_first = asks_before_sending(r_);
     out += "task compute() void {\n" + join_.block_again() + "  compute_sample();\n";
     if (ask_first) out += "  ask();\n";
@@ -382,15 +365,13 @@ class Writer {
 
   std::string bindings() const {
     std::string out = "comptime {\n";
-    for (size_t i = 0; i < r_.operands.size(); ++i) {
+    for (size_t i = 0; i < r_.operands.size(); ++i)
       out += fmt::format("  @initialize_queue(x{0}_queue, .{{ .color = x{0}_color }});\n", i);
-    }
     for (size_t i : in_steps_) out += fmt::format("  @bind_local_task(x{0}_next, x{0}_next_id);\n", i);
     out += join_.bindings();
     out += "  if (@is_arch(\"wse3\")) {\n";
-    for (size_t j = 0; j < r_.results.size(); ++j) {
+    for (size_t j = 0; j < r_.results.size(); ++j)
       out += fmt::format("    @initialize_queue(y{0}_queue, .{{ .color = y{0}_color }});\n", j);
-    }
     return out +
            "  }\n"
            "  @bind_local_task(compute, compute_id);\n"

@@ -87,8 +87,8 @@ int level_of(int64_t stride, const std::vector<Level>& levels) {
   return -1;
 }
 
-// False if an axis moves several digits, or one of them out of its range. Lists are used again: this is asked
-// millions of times.
+// False if an axis moves several digits, or one of them out of its range. Lists are used again: this is asked millions
+// of times.
 bool digits_of(const LoopStatement& s, int64_t steps, const std::vector<Level>& levels,
                std::vector<Digit>& digits) {
   static thread_local std::vector<Moves> axes;
@@ -196,8 +196,7 @@ class Sharder {
     const int64_t elements = r_.program.buffers[b].type.elements();
     if (const auto bytes = r_.bytes.find(buffer); bytes != r_.bytes.end()) {  // whole rows
       const int64_t row = bytes->second.row;
-      int64_t first = runs.first() / row * row,
-              last = std::min(elements - 1, runs.last() / row * row + row - 1);
+      int64_t first = runs.first() / row * row, last = std::min(elements - 1, runs.last() / row * row + row - 1);
       if (!list[b].empty()) first = std::min(first, list[b].first()), last = std::max(last, list[b].last());
       list[b] = interval(first, last);
       return;
@@ -342,9 +341,8 @@ bool same_program(const RegionShare& a, const RegionShare& b) {
   auto same_walk = [](const Walk& x, const Walk& y) {
     const bool alike = (x.before > 0) == (y.before > 0) && (x.after > 0) == (y.after > 0) &&
                        short_gaps(x) == short_gaps(y) && (x.run > 0 || x.before == y.before);
-    return alike && x.run == y.run &&
-           std::equal(x.loops.begin(), x.loops.end(), y.loops.begin(), y.loops.end(),
-                      [](const auto& l, const auto& m) { return l.count == m.count; });
+    return alike && x.run == y.run && std::equal(x.loops.begin(), x.loops.end(), y.loops.begin(), y.loops.end(),
+                                        [](const auto& l, const auto& m) { return l.count == m.count; });
   };
   auto same_turns = [](const Turns& x, const Turns& y) {
     return x.places == y.places && x.inner_places == y.inner_places && x.words == y.words &&
@@ -372,8 +370,8 @@ RegionShare shard_region(const Region& r, const RegionCut& cut, int x, int y) {
     turns_of(elements, cut, false, x, y, turns[i]);
   }
   std::vector<bool> whole(r.program.buffers.size(), false);
-  // What a sample reads of a state, the one before has to make; until that reads nothing more. A state that
-  // no result reads is cut as a result would be.
+  // What a sample reads of a state, the one before has to make; until that reads nothing more. A state that no
+  // result reads is cut as a result would be.
   std::vector<Runs> kept(r.states.size());
   for (size_t k = 0; k < kept.size(); ++k)
     if (is_read_by_itself_alone(r, r.states[k]))

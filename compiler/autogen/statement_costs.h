@@ -1,6 +1,5 @@
-// What the code of statements costs on a machine. Statements of PEs, of ways to cut a region and of regions
-// that have an operator in common are much alike, and their code is text that nobody reads: each is written
-// once.
+// What the code of statements costs on a machine. Statements of PEs, of ways to cut a region and of regions that have
+// an operator in common are much alike, and their code is text that nobody reads: each is written once.
 #pragma once
 
 #include <mutex>

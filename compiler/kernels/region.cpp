@@ -226,10 +226,9 @@ class Region final : public Kind {
   }
 
   // No PE takes words from the beginning of an operand to its end: routers reject what comes before and
-  // behind its own, which is no more than half of it: a PE that waits for the last words is ready when all
-  // are. Not assumed before there is a layout, since buffers are planned for the worse.
-  static bool takes_one_by_one(const autogen::Region& r, const Layout* layout,
-                               const std::vector<int64_t>& words) {
+  // behind its own, which is no more than half of it: a PE that waits for the last words is ready when all are.
+  // Not assumed before there is a layout, since buffers are planned for the worse.
+  static bool takes_one_by_one(const autogen::Region& r, const Layout* layout, const std::vector<int64_t>& words) {
     if (layout == nullptr) return false;
     const auto& l = static_cast<const RegionLayout&>(*layout);
     for (const autogen::RegionShare& share : l.kinds)

@@ -15,9 +15,7 @@ namespace cs::kernels {
 // How the streams of several operands come: by the same links, in a row of PEs, or each by a column of
 // feeders of its own.
 enum class Coming : uint8_t { together, apart };
-inline Coming coming_to(const autogen::RegionCut& cut) {
-  return cut.h() > 1 ? Coming::apart : Coming::together;
-}
+inline Coming coming_to(const autogen::RegionCut& cut) { return cut.h() > 1 ? Coming::apart : Coming::together; }
 
 // Cycles that pass from the first word that is kept of an operand to the last one: streams that come together
 // take turns.
@@ -38,6 +36,14 @@ inline double cycles_in(const autogen::Region& r, Coming coming) {
   double most = 0;
   for (size_t i = 0; i < r.operands.size(); ++i) most = std::max(most, r.words_a_round(i));
   return most;
+}
+
+// Words of what stays for several rounds, and comes before the first one.
+inline double staying_words(const autogen::Region& r) {
+  int64_t most = 0;
+  for (size_t i = 0; i < r.operands.size(); ++i)
+    if (r.stays_for(i) > 1) most = std::max(most, r.elements(r.operand_buffer[i]));
+  return double(most);
 }
 
 // Words that are on their way from the column of feeders to a PE which does not take them: in the feeder's

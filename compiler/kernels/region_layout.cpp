@@ -119,8 +119,8 @@ class LayOut {
     return i < kFilters ? autogen::filter_walk(walk) : autogen::StreamFilter{};
   }
 
-  // What a filter does not reject in front of a PE's own words, or behind them, the PE lets pass: it waits
-  // for that too.
+  // What a filter does not reject in front of a PE's own words, or behind them, the PE lets pass: it waits for that
+  // too.
   void keep(const RegionShare& share, size_t i, const Runs& stream) {
     made_.kept.resize(r_.operands.size());
     const Runs& stored = share.stored[size_t(r_.operand_buffer[i])];

@@ -24,9 +24,9 @@ using autogen::Runs;
 using autogen::StatementCosts;
 using autogen::Walk;
 
-constexpr double kRunCycles = 40;  // of a PE between two runs that it keeps or sends
-// Between the last word of a collector and the next one's first, by which rectangles are chosen; where all
-// have their words before their turn comes 1.0 to 1.7, of seven cuts of convolutions.
+constexpr double kRunCycles = 40;        // of a PE between two runs that it keeps or sends
+// Between the last word of a collector and the next one's first, by which rectangles are chosen; where all have their
+// words before their turn comes 1.0 to 1.7, of seven cuts of convolutions.
 constexpr double kTurnCycles = 5, kTurnReady = 1.5;
 constexpr double kCollectorCycles = 53;  // of a collector itself for a turn, beside the words
 constexpr double kFeederCycles = 250;    // of a feeder for a run and the gap behind it
@@ -292,10 +292,10 @@ bool feeders_stop(const Region& r, const RegionCut& cut, const RowStreams& strea
 
 namespace {
 
-// Where the turns of the rows go round several times, as those of a transposed result do: the last PE of a
-// row sends behind PEs of the rows below, computes its next sample then, and its row has room for the one
-// behind that when it has. Two samples on, the first PE of that row, or of the last one, has its turn: cycles
-// from the one turn to the other, and those of the words between them. Both compute meanwhile.
+// Where the turns of the rows go round several times, as those of a transposed result do: the last PE of a row
+// sends behind PEs of the rows below, computes its next sample then, and its row has room for the one behind that
+// when it has. Two samples on, the first PE of that row, or of the last one, has its turn: cycles from the one turn
+// to the other, and those of the words between them. Both compute meanwhile.
 double in_rounds(const Busiest& b, int rows, double in, double out) {
   const double turns = b.rounds_out * rows, behind = turns - rows + 1;
   return std::max(out * behind / turns + b.span, out * std::max(0.0, behind - rows + 1) / turns + in);
@@ -327,14 +327,6 @@ double waiting(const Region& r, const RegionCut& cut, const Busiest& b, double i
   if (b.rounds_out > 1) return std::max(own, in_rounds(b, cut.h(), in, out) / 2);
   const double between = std::min(1.0, b.span / std::max(1.0, in - stops - b.span));
   return cut.w() * cut.h() == 1 ? own : std::max(own, (b.span + stops + between * out) / 2);
-}
-
-// Of operands that stay for several rounds: they come before the first one.
-double staying_words(const Region& r) {
-  int64_t most = 0;
-  for (size_t i = 0; i < r.operands.size(); ++i)
-    if (r.stays_for(i) > 1) most = std::max(most, r.elements(r.operand_buffer[i]));
-  return double(most);
 }
 
 // `turns`: of all collectors, and the cycles of one.

@@ -17,7 +17,7 @@ struct RegionPlan {
 struct PeSample {
   double compute = 0;  // of a sample: from the first instruction behind its last word to the last one,
                        // without the words that it sends
-  double asking = 0;   // for the next one, if all its words come at once
+  double asking = 0;  // for the next one, if all its words come at once
 };
 RegionPlan plan_cut(const autogen::Region&, const autogen::RegionCut&, autogen::StatementCosts&, Look,
                     const PeSample* measured = nullptr);

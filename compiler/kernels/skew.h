@@ -1,6 +1,6 @@
 // Skew: how a kernel takes its operands and when its results leave. It is all that the timing of a network,
-// and the proof that nothing in it can stop, need to know of a kernel; its kind says it (Kind::skew), from
-// how the work is cut.
+// and the proof that nothing in it can stop, need to know of a kernel; its kind says it (Kind::skew), from how the
+// work is cut.
 //
 //   whole kernels   take a whole sample of every operand, whatever the others do, and compute then. Their
 //   results need
@@ -16,9 +16,8 @@
 
 namespace cs::kernels {
 
-// What the PEs of a kernel keep of an operand, in words of its stream: from the first one that some PE keeps
-// to behind the last one, and the most from a PE's own first one to behind its last one. What lies outside
-// passes without them.
+// What the PEs of a kernel keep of an operand, in words of its stream: from the first one that some PE keeps to behind
+// the last one, and the most from a PE's own first one to behind its last one. What lies outside passes without them.
 struct KeptPart {
   int64_t first = 0, behind = 0, longest = 0;
 };
@@ -35,11 +34,9 @@ struct Skew {
   double until_last = 0;   // of results, from the last word taken on
   double again =
       0;  // from the beginning of computing until words of the next sample are taken; whole kernels only
-  bool sends_first =
-      false;  // these are taken when the results are sent, whenever that is; whole kernels only
-  // Whole kernels whose PEs take parts of the words one after the other: the first of them is ready for the
-  // next sample while the last ones take this one, an interval after its first word, however slowly the words
-  // come.
+  bool sends_first = false;  // these are taken when the results are sent, whenever that is; whole kernels only
+  // Whole kernels whose PEs take parts of the words one after the other: the first of them is ready for the next sample
+  // while the last ones take this one, an interval after its first word, however slowly the words come.
   bool one_by_one = false;
   // By operand, of whole kernels that were walked; empty: PEs keep all words.
   std::vector<KeptPart> kept;

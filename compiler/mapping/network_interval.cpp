@@ -16,13 +16,8 @@ constexpr double kHopsUnplaced = 8;  // of a stream between neighbours
 
 class Events {
  public:
-  Events(const Parts& parts, const Slack& slack, const Machine& machine, bool placed, double late,
-         PlansBy plans)
-      : parts_(parts),
-        machine_(machine),
-        placed_(placed),
-        walked_(plans == PlansBy::walks),
-        skews_(skews_of(parts)) {
+  Events(const Parts& parts, const Slack& slack, const Machine& machine, bool placed, double late, PlansBy plans)
+      : parts_(parts), machine_(machine), placed_(placed), walked_(plans == PlansBy::walks), skews_(skews_of(parts)) {
     for (Skew& k : skews_) k.until_first *= late, k.until_last *= late, k.again *= late;
     for (const Instance& inst : parts.instances) {
       takes_.emplace_back(size_t(inst.work.operands));
@@ -97,8 +92,8 @@ class Events {
     room_[size_t(stream.producer)][size_t(stream.result)] = room(stream);
   }
 
-  // Cycles from the first word to the last one, as the slowest taker takes them. A buffer takes them at once,
-  // and sends them on later.
+  // Cycles from the first word to the last one, as the slowest taker takes them. A buffer takes them at once, and
+  // sends them on later.
   double pace(const Stream& stream) const {
     auto cycles = double(stream.words);
     for (const Taker& t : stream.takers) {
@@ -107,8 +102,8 @@ class Events {
     }
     return cycles;
   }
-  // From the first word taken to the last one. A whole kernel takes every operand by itself; by formulas they
-  // are taken together, as buffers were planned.
+  // From the first word taken to the last one. A whole kernel takes every operand by itself; by formulas they are taken
+  // together, as buffers were planned.
   double taking(const Taker& t) const {
     const Skew& k = skews_[size_t(t.instance)];
     const bool alone = (walked_ && k.whole) || k.comes_first(size_t(t.operand));
@@ -126,9 +121,7 @@ class Events {
     return least;
   }
   double on_the_way(const Stream& stream, const Taker& t) const {
-    return walked_ && placed_ && stream.producer >= 0
-               ? way_of(stream, t) * machine_.router.lane_depth_wavelets
-               : 0;
+    return walked_ && placed_ && stream.producer >= 0 ? way_of(stream, t) * machine_.router.lane_depth_wavelets : 0;
   }
   // From the first word of a stream to its last one, as the sender sees it.
   double leaving(const Stream& stream, const Taker& t, double taking) const {
@@ -382,20 +375,19 @@ class Events {
   std::vector<algo::TimedEdge> edges_;
   std::vector<std::pair<int, int>> wait_of_;  // by edge
   std::vector<Skew> skews_;
-  std::vector<Way> ways_;                  // by stream
-  std::vector<std::vector<Taken>> takes_;  // by instance, by operand
-  std::vector<std::vector<Way>> sends_;    // by instance, by result
+  std::vector<Way> ways_;                     // by stream
+  std::vector<std::vector<Taken>> takes_;     // by instance, by operand
+  std::vector<std::vector<Way>> sends_;       // by instance, by result
   std::vector<int> sends_before_;  // by instance: 1 if what it makes of a sample is sent in the next one
   std::vector<std::vector<int64_t>> sent_words_;  // the same
-  std::vector<std::vector<double>> sending_;      // by instance, by result: its cycles, as it is taken
-  std::vector<std::vector<double>> room_;         // the same: words
+  std::vector<std::vector<double>> sending_;  // by instance, by result: its cycles, as it is taken
+  std::vector<std::vector<double>> room_;     // the same: words
 };
 
 }  // namespace
 
-std::optional<NetworkInterval> network_interval(const Parts& parts, const Slack& slack,
-                                                const Machine& machine, bool placed, double late,
-                                                PlansBy plans) {
+std::optional<NetworkInterval> network_interval(const Parts& parts, const Slack& slack, const Machine& machine,
+                                                bool placed, double late, PlansBy plans) {
   return Events(parts, slack, machine, placed, late, plans).run();
 }
 

@@ -153,14 +153,12 @@ bool verify_waiting(const Parts& parts, Diag& diag) {
   const std::vector<Stuck> list = stuck_operands(parts);
   for (const Stuck& k : list) {
     const Stream& s = parts.streams[size_t(k.stream)];
-    const std::string what =
-        s.producer >= 0 ? "the result of " + nodes_text(parts, s.producer) : "'" + s.tensor + "'";
-    diag.error_at(
-        nodes_text(parts, k.taker.instance),
-        fmt::format("waits for itself: it takes {} of the {} words of {} before it needs another operand, "
-                    "which comes behind the rest of them",
-                    k.room, s.words, what),
-        fmt::format("{} words more would have to be kept", s.words - k.room));
+    const std::string what = s.producer >= 0 ? "the result of " + nodes_text(parts, s.producer) : "'" + s.tensor + "'";
+    diag.error_at(nodes_text(parts, k.taker.instance),
+                  fmt::format("waits for itself: it takes {} of the {} words of {} before it needs another operand, "
+                              "which comes behind the rest of them",
+                              k.room, s.words, what),
+                  fmt::format("{} words more would have to be kept", s.words - k.room));
   }
   return list.empty();
 }

@@ -44,10 +44,9 @@ Instance region_of_ten_words() {
 // Cycles of a region's result, one word, which is sent before it asks for words again.
 constexpr double kSending = 1;
 
-// A region computes for 80 cycles from its last word on. PEs that keep all ten words have room for the next
-// sample's when they have computed and sent: 10 + 80. Of PEs that keep five each the first one has them 5
-// cycles after the first word: 5 + 80. Where all of them keep words 2 and 3 alone, what is before and behind
-// passes.
+// A region computes for 80 cycles from its last word on. PEs that keep all ten words have room for the next sample's
+// when they have computed and sent: 10 + 80. Of PEs that keep five each the first one has them 5 cycles after the first
+// word: 5 + 80. Where all of them keep words 2 and 3 alone, what is before and behind passes.
 TEST(NetworkInterval, OfAWalkedRegionIsThatOfThePartsThatItsPesKeep) {
   const Machine m = machine("wse2");
   Parts parts;
@@ -69,9 +68,9 @@ TEST(NetworkInterval, OfAWalkedRegionIsThatOfThePartsThatItsPesKeep) {
   EXPECT_NEAR(interval({2, 4, 2}), 2 + 80, kSending);
 }
 
-// `mean` sends 8 words, one every 40 cycles, to a region whose PEs take one each and compute for 200 cycles:
-// the first of them goes on with the next sample while the last ones wait for words of this one. All 8 of
-// every PE are the 280 cycles in which they come, and 200 of computing.
+// `mean` sends 8 words, one every 40 cycles, to a region whose PEs take one each and compute for 200 cycles: the first
+// of them goes on with the next sample while the last ones wait for words of this one. All 8 of every PE are the 280
+// cycles in which they come, and 200 of computing.
 TEST(NetworkInterval, OfPesThatTakeSlowWordsInTurn) {
   const Machine m = machine("wse2");
   Parts parts;
