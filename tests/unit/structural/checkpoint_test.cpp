@@ -72,7 +72,7 @@ TEST(Checkpoint, cores_that_have_run_ahead_go_on) {
 struct Written {
   Experiment e;
   std::string file;
-  // Of the first program that runs for 60 cycles: which programs there are depends on the compiler's order of arguments.
+  // Of the first program that runs for 60 cycles: compilers evaluate arguments in different orders.
   Written() {
     for (uint32_t seed = 7; file.empty(); ++seed) {
       e = RandomProgram(seed).experiment();
