@@ -49,15 +49,13 @@ struct Region {
   std::vector<int> operand_buffer, result_buffer, constant_buffer;
   std::vector<KeptState> states;
   std::map<int, ByteRows> bytes;  // by buffer of a constant
-  std::vector<int64_t>
-      stays;              // by operand, of a slice: rounds for which a part of it stays on the PEs; empty: 1
-  bool may_wait = false;  // each of several streams until the others come (held.h)
+  std::vector<int64_t> stays;     // by operand, of a slice: rounds for which a part of it stays on the PEs; empty: 1
+  // By buffer of a constant, of a slice: parts of which each round in turn reads the next one; PEs hold theirs of all.
+  std::map<int, int64_t> constant_parts;
+  bool may_wait = false;    // each of several streams until the others come (held.h)
   bool by_library = false;  // convolutions are the library's (kernels/conv.csl), not generated
   bool resident = false;    // operands and results lie on the PEs (resident_region.h)
   int64_t stays_for(size_t operand) const { return stays.empty() ? 1 : stays[operand]; }
-  // Parts of a constant, of a slice, of which each round in turn reads the next one; PEs hold theirs of all
-  // of them.
-  std::map<int, int64_t> constant_parts;  // by buffer; 1 of others
   int64_t parts_of(int buffer) const {
     const auto found = constant_parts.find(buffer);
     return found == constant_parts.end() ? 1 : found->second;

@@ -305,10 +305,10 @@ bool is_read_by_itself_alone(const Region& r, const KeptState& state) {
 int64_t words_stored(const Region& r, const RegionShare& share) {
   int64_t n = 0;
   for (size_t b = 0; b < share.stored.size(); ++b)
-    n += in_bytes(r, share, int(b)) ? words_in_bytes(r.bytes.at(int(b)), share.stored[b].words())
-         : is_stored(r, share, int(b))
-             ? share.stored[b].words() * (r.parts_of(int(b)) > 1 ? r.parts_of(int(b)) + 1 : 1)
-             : 0;
+    n += in_bytes(r, share, int(b))    ? words_in_bytes(r.bytes.at(int(b)), share.stored[b].words())
+         : is_stored(r, share, int(b)) ? share.stored[b].words()
+                                       : 0;
+  for (const auto& [b, parts] : r.constant_parts) n += parts * share.stored[size_t(b)].words();  // and those of a round
   return n;
 }
 

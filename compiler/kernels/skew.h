@@ -40,8 +40,7 @@ struct Skew {
   bool one_by_one = false;
   // By operand, of whole kernels that were walked; empty: PEs keep all words.
   std::vector<KeptPart> kept;
-  bool in_order =
-      false;  // of these, each PE sends its part of the result in turn, in the order in which words come
+  bool in_order = false;  // of these, each PE sends its part of the result in turn, in the order in which words come
   double sending = 0;  // of results, from the first word to the last; kernels that take part after part only
   // The operand is taken before the first part, and stays for all of them.
   bool comes_first(std::size_t operand) const;
