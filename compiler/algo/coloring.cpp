@@ -2,6 +2,8 @@
 #include "compiler/algo/coloring.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <numeric>
 
 #include <boost/graph/adjacency_list.hpp>
 #include <boost/graph/sequential_vertex_coloring.hpp>
@@ -26,6 +28,74 @@ std::vector<int> color_graph(size_t vertices, const std::vector<Edge>& edges,
   boost::sequential_vertex_coloring(graph, boost::make_iterator_property_map(order.begin(), index),
                                     boost::make_iterator_property_map(colors.begin(), index));
   return colors;
+}
+
+bool within(const std::vector<int>& colors, const std::vector<bool>& early, const ColorLimits& limits) {
+  for (size_t v = 0; v < colors.size(); ++v)
+    if (size_t(colors[v]) >= (early[v] ? limits.early : limits.all)) return false;
+  return true;
+}
+
+namespace {
+
+// Vertices by color; those of colors that an early vertex has come first.
+class Classes {
+ public:
+  Classes(const std::vector<int>& colors, const std::vector<bool>& early) {
+    for (size_t v = 0; v < colors.size(); ++v) {
+      if (size_t(colors[v]) >= members_.size()) members_.resize(size_t(colors[v]) + 1);
+      members_[size_t(colors[v])].push_back(v);
+    }
+    for (const auto& m : members_)
+      first_.push_back(std::ranges::any_of(m, [&](size_t v) { return early[v]; }));
+  }
+
+  // Backwards, largest first, and at random in turn.
+  std::vector<size_t> order(int round, uint64_t& random) const {
+    std::vector<size_t> classes(members_.size());
+    std::iota(classes.begin(), classes.end(), size_t(0));
+    if (round % 3 == 0) std::ranges::reverse(classes);
+    if (round % 3 == 1)
+      std::ranges::stable_sort(classes, std::ranges::greater(), [&](size_t c) { return members_[c].size(); });
+    for (size_t k = classes.size(); round % 3 == 2 && k > 1; --k) {
+      random = random * 6364136223846793005U + 1442695040888963407U;
+      std::swap(classes[k - 1], classes[(random >> 33) % k]);
+    }
+    std::stable_partition(classes.begin(), classes.end(), [&](size_t c) { return first_[c]; });
+    std::vector<size_t> vertices;
+    for (const size_t c : classes) vertices.insert(vertices.end(), members_[c].begin(), members_[c].end());
+    return vertices;
+  }
+
+ private:
+  std::vector<std::vector<size_t>> members_;
+  std::vector<bool> first_;
+};
+
+}  // namespace
+
+bool reduce_colors(const std::vector<Edge>& edges, const std::vector<bool>& early, const ColorLimits& limits,
+                   int rounds, std::vector<int>& colors) {
+  std::vector<std::vector<size_t>> beside(colors.size());
+  for (const auto& [a, b] : edges) {
+    beside[a].push_back(b);
+    beside[b].push_back(a);
+  }
+  uint64_t random = 1;
+  std::vector<size_t> taken_by;  // by color, the last vertex (+ 1) beside which it was met
+  for (int round = 0; round < rounds; ++round) {
+    if (within(colors, early, limits)) return true;
+    const std::vector<size_t> order = Classes(colors, early).order(round, random);
+    std::ranges::fill(colors, -1);
+    taken_by.assign(colors.size() + 1, 0);
+    for (const size_t v : order) {
+      for (const size_t other : beside[v])
+        if (colors[other] >= 0) taken_by[size_t(colors[other])] = v + 1;
+      int& color = colors[v] = 0;
+      while (taken_by[size_t(color)] == v + 1) ++color;
+    }
+  }
+  return within(colors, early, limits);
 }
 
 std::vector<int> strong_components(size_t vertices, const std::vector<Edge>& edges) {

@@ -14,6 +14,17 @@ using Edge = std::pair<size_t, size_t>;
 // choose from, and early ones get small numbers). Result: a color from 0 for each vertex. Deterministic.
 std::vector<int> color_graph(size_t vertices, const std::vector<Edge>& edges, const std::vector<bool>& early);
 
+// Colors of each vertex: numbers below `all`, of those with `early` set below `early`.
+struct ColorLimits {
+  size_t all = 0, early = 0;
+};
+bool within(const std::vector<int>& colors, const std::vector<bool>& early, const ColorLimits&);
+// Colors the vertices again until they are within the limits: greedily, the vertices of one color after those of
+// another, which never takes more colors (iterated greedy, Culberson 1992), in an order of colors that changes from
+// round to round. False after so many rounds; colors are valid in any case. Deterministic.
+bool reduce_colors(const std::vector<Edge>& edges, const std::vector<bool>& early, const ColorLimits&, int rounds,
+                   std::vector<int>& colors);
+
 // Component number of each vertex of a directed graph, from 0.
 std::vector<int> strong_components(size_t vertices, const std::vector<Edge>& edges);
 

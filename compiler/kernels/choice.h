@@ -66,10 +66,10 @@ struct Choice {
 // behind.
 Choice broadcast_choice(int64_t elements, int64_t copies);
 Choice relay_choice(int64_t words);
-// A buffer of `size` words for a stream of so many, on a row of PEs.
+// A buffer of `size` words for a stream of so many, on a row of PEs or, where that would be long, a rectangle.
 Choice slack_choice(int64_t words, int64_t size);
 int64_t slack_words_per_pe(const Machine&);
-Plan slack_plan(const Choice&, int64_t words, const Machine&);
+std::vector<Plan> slack_plans(const Choice&, int64_t words, const Machine&);  // the first one: a row
 
 using autogen::StreamFilter;
 // What PEs of a rectangle have that is not the same for all of a role; its kind knows more of it.

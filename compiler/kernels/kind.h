@@ -45,7 +45,11 @@ struct Footprint {
   bool partial_sums = false;        // pass from column to column, on every row
   bool sums_west = false;           // they pass from east to west
   bool sums_back = false;           // and from the last column back to the first one
+  bool snake = false;               // all words pass from PE to PE, as snake_at() says
 };
+// PE i of a snake: down the first column, up the next one, … It ends in the south-east corner where there is one row or
+// an odd number of columns.
+Coord snake_at(const Rect&, int i);
 
 struct Choice;         // choice.h
 struct Setting;        // choice.h

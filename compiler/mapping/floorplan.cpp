@@ -53,10 +53,12 @@ std::vector<double> cost_levels(const FloorplanProblem& p, double bound, double 
 // Staircases of every kind at every level.
 class Levels {
  public:
-  Levels(const FloorplanProblem& p, std::vector<double> levels, Outline limit) : cost(std::move(levels)) {
+  Levels(const FloorplanProblem& p, std::vector<double> levels, Outline limit)
+      : cost(std::move(levels)), limit_(limit) {
     for (const auto& kind : p.kinds) curves_.push_back(staircases(kind, p.may_turn, limit));
   }
   const ShapeCurve& curve(int kind, size_t level) const { return curves_[size_t(kind)][level]; }
+  Outline limit() const { return limit_; }
   std::vector<double> cost;
 
  private:
@@ -85,6 +87,7 @@ class Levels {
     }
     return list;
   }
+  Outline limit_;
   std::vector<std::vector<ShapeCurve>> curves_;  // by kind and level
 };
 
@@ -117,13 +120,13 @@ double length_of(const FloorplanProblem& p, const std::vector<Rect>& r) {
 class Annealer {
  public:
   Annealer(const FloorplanProblem& p, const Levels& levels, const std::vector<std::vector<int>>& wired,
-           const std::vector<int>& rows, Outline limit, uint64_t seed)
-      : p_(p), levels_(levels), tree_(wired, rows, limit), rng_(seed) {}
+           const Arrangement& arrangement, Outline limit, uint64_t seed)
+      : p_(p), levels_(levels), tree_(wired, arrangement, limit), rng_(seed) {}
 
-  // Some outline of the first tree is within the limit.
-  bool starts_well() {
+  // Some outline of the first tree is within the limit, or even within the fabric.
+  bool starts_well(bool must_fit) {
     set_level(levels_.cost.size() - 1);
-    return !tree_.root_curve().empty();
+    return must_fit ? fits() : !tree_.root_curve().empty();
   }
 
   // `told` gets how many moves were made.
@@ -253,6 +256,36 @@ std::vector<int> filled_rows(const FloorplanProblem& p, const Levels& levels, in
   return out;
 }
 
+// Least areas of the kernels.
+std::vector<double> areas_of(const FloorplanProblem& p, const Levels& levels) {
+  std::vector<double> areas;
+  for (const int kind : p.kernels) {
+    double least = std::numeric_limits<double>::infinity();
+    for (const Outline& o : levels.curve(kind, levels.cost.size() - 1)) least = std::min(least, double(o.w) * o.h);
+    areas.push_back(std::isfinite(least) ? least : 0);
+  }
+  return areas;
+}
+
+// With the first of these arrangements that has room. With few moves nothing that does not fit becomes smaller.
+void add_start(const FloorplanProblem& p, const Levels& levels, const std::vector<std::vector<int>>& wired,
+               const FloorplanOptions& o, int number, std::deque<Annealer>& starts) {
+  constexpr int64_t kFewMoves = 100;  // for each kernel
+  const Outline limit = levels.limit();
+  const int n = int(p.kernels.size()), rows = std::max(1, int(std::lround(std::sqrt(n / 4.0)))) + number % 3;
+  const bool must_fit = o.moves < kFewMoves * n;
+  const uint64_t seed = o.seed * 1000003 + uint64_t(number);
+  const auto begins = [&](const Arrangement& a) {
+    if (starts.emplace_back(p, levels, wired, a, limit, seed).starts_well(must_fit)) return true;
+    starts.pop_back();
+    return false;
+  };
+  if (begins(arrange_rows(equal_rows(n, rows)))) return;
+  const Arrangement filled = arrange_rows(filled_rows(p, levels, p.width * (8 - number % 4) / 8));
+  if (begins(filled) || begins(arrange_halves(areas_of(p, levels), p.width, p.height))) return;
+  starts.emplace_back(p, levels, wired, filled, limit, seed);
+}
+
 // The cheapest alternative of a kernel that has this rectangle.
 PlacedKernel choose(const std::vector<Alternative>& kind, const Rect& r, bool may_turn) {
   PlacedKernel best{r, -1, false};
@@ -309,15 +342,7 @@ std::optional<Floorplan> place_kernels(const FloorplanProblem& p, const Floorpla
     wired[size_t(w.to)].push_back(w.from);
   }
   std::deque<Annealer> starts;
-  const int n = int(p.kernels.size());
-  for (int s = 0; s < o.starts; ++s) {
-    const int rows = std::max(1, int(std::lround(std::sqrt(n / 4.0)))) + s % 3;
-    const uint64_t seed = o.seed * 1000003 + uint64_t(s);
-    starts.emplace_back(p, levels, wired, equal_rows(n, rows), limit, seed);
-    if (starts.back().starts_well()) continue;
-    starts.pop_back();
-    starts.emplace_back(p, levels, wired, filled_rows(p, levels, p.width * (8 - s % 4) / 8), limit, seed);
-  }
+  for (int s = 0; s < o.starts; ++s) add_start(p, levels, wired, o, s, starts);
   progress::round("map");
   std::atomic<size_t> made = 0;
   const size_t all = starts.size() * size_t(o.moves);

@@ -6,6 +6,7 @@
 //   1. the goal is the best interval of the slowest instance, or 2 % more if that saves PEs
 //   2. where the smallest rectangles that reach the goal have room, they are packed into a box little larger
 //      than they are together: streams stay short and the fabric that has to be simulated stays compact
+//      (of hundreds of kernels, those that repeat, as layers do, are placed once and stand alike: repeats.h)
 //   3. otherwise the placer looks for the smallest interval at which everything fits the fabric
 #include <algorithm>
 #include <cmath>
@@ -14,6 +15,7 @@
 
 #include "compiler/mapping/floorplan.h"
 #include "compiler/mapping/plan.h"
+#include "compiler/mapping/repeats.h"
 
 namespace cs::mapping {
 
@@ -32,6 +34,9 @@ constexpr double kManyKernels = 200;
 constexpr int64_t kMostWork = 12'000'000;  // moves times kernels, of a start
 // What the wires weigh against the interval where both could be better.
 constexpr double kWireShare = 0.2;
+// Width to height of the boxes in which parts that repeat are placed.
+constexpr double kOneSize = 16;  // largest to smallest kernel
+constexpr double kUnitShapes[] = {1, 0.6, 1.7};
 
 // How many kernels a sample passes before each instance, on the longest way: a stream that skips some of them
 // is early, so its length matters less.
@@ -128,8 +133,9 @@ class Placer {
       }
     }
     problem_.pins = Pins::corners;
-    set_fabric(limit);
+    set_fabric(problem_, limit);
     bound_ = area_bound(problem_);
+    if (double(parts.instances.size()) > kManyKernels && sizes_differ()) repeats_ = find_repeats(problem_);
   }
 
   // By instance. Nothing if no placement was found in the box of this attempt.
@@ -152,24 +158,52 @@ class Placer {
     }
     whole = whole || (box.width == limit_.width && box.height == limit_.height);
     // Rows and columns that are left free at the edges are there for streams.
-    set_fabric({std::max(1, box.width - margin), std::max(1, box.height - margin)});
+    const Extent room{std::max(1, box.width - margin), std::max(1, box.height - margin)};
+    set_fabric(problem_, room);
+    // Kernels that cost no more than the goal; of the whole fabric near the bound first: the fewer levels there are,
+    // the better the search is.
+    const auto cheapest = [&](const auto& place_up_to) -> std::optional<Floorplan> {
+      if (!whole) return place_up_to(goal_);
+      for (double gap = kFirstGap; gap < kMostGap; gap *= 2)
+        if (auto plan = place_up_to(*bound_ * (1 + gap))) return plan;
+      return place_up_to(std::numeric_limits<double>::infinity());
+    };
+    if (repeats_)
+      if (auto plan = cheapest([&](double cost) { return place_units(cost, room, attempt, threads); })) return plan;
+    return cheapest([&](double cost) { return place_kernels(problem_, options_for(problem_, cost, threads)); });
+  }
+
+  static FloorplanOptions options_for(const FloorplanProblem& problem, double cost, int threads) {
     FloorplanOptions options;
     options.threads = threads;
-    const double kernels = double(problem_.kernels.size()),
+    const double kernels = double(problem.kernels.size()),
                  share = std::min(1.0, kManyKernels / std::max(1.0, kernels));
     options.moves = std::min({int64_t(double(kMostMoves) * share * share), kMovesPerKernel * int64_t(kernels),
                               kMostWork / int64_t(kernels)});
-    if (!whole) {
-      options.max_cost = goal_;
-      return place_kernels(problem_, options);
+    options.max_cost = cost;
+    return options;
+  }
+
+  // A unit in boxes of a few shapes, then units and other kernels as kernels of one problem.
+  std::optional<Floorplan> place_units(double cost, const Extent& room, int attempt, int threads) {
+    FloorplanProblem unit = unit_problem(problem_, *repeats_);
+    std::vector<UnitPlan> units;
+    for (const double shape : kUnitShapes) {
+      const Extent box = box_of(unit.kernels, kFirstRoom * std::pow(kMoreRoom, attempt), shape, cost);
+      set_fabric(unit, box);
+      if (const auto plan = place_kernels(unit, options_for(unit, cost, threads)))
+        units.push_back(unit_plan(*plan));
     }
-    // Near the bound first: the fewer levels there are, the better the search is.
-    for (double gap = kFirstGap; gap < kMostGap; gap *= 2) {
-      options.max_cost = *bound_ * (1 + gap);
-      if (auto plan = place_kernels(problem_, options)) return plan;
+    if (units.empty()) return std::nullopt;
+    FloorplanProblem outer = problem_of_units(problem_, *repeats_, units);
+    for (double more = 1;; more *= kMoreRoom) {
+      const Extent box{std::min(limit_.width, int(room.width * more)),
+                       std::min(limit_.height, int(room.height * more))};
+      set_fabric(outer, box);
+      if (const auto plan = place_kernels(outer, options_for(outer, cost, threads)))
+        return with_kernels(*plan, problem_, *repeats_, units);
+      if (box.width == limit_.width && box.height == limit_.height) return std::nullopt;
     }
-    options.max_cost = std::numeric_limits<double>::infinity();
-    return place_kernels(problem_, options);
   }
 
   // Of the plans for the rectangle that was chosen.
@@ -205,12 +239,12 @@ class Placer {
   bool has_area() const { return bound_.has_value(); }
 
  private:
-  void set_fabric(const Extent& box) {
-    problem_.width = box.width;
-    problem_.height = box.height;
-    const double typical = double(problem_.wires.size()) * (box.width + box.height) / 4;
-    problem_.cost_weight = 1 / std::max(1.0, goal_);
-    problem_.length_weight = kWireShare / std::max(1.0, typical);
+  void set_fabric(FloorplanProblem& problem, const Extent& box) const {
+    problem.width = box.width;
+    problem.height = box.height;
+    const double typical = double(problem.wires.size()) * (box.width + box.height) / 4;
+    problem.cost_weight = 1 / std::max(1.0, goal_);
+    problem.length_weight = kWireShare / std::max(1.0, typical);
   }
 
   static std::vector<Alternative> alternatives(const Instance& inst, const PlanList& plans, int relays) {
@@ -221,6 +255,12 @@ class Placer {
       kind.push_back({f.feeders + p.cut.w + east, p.cut.h, p.interval_cycles});
     }
     return kind;
+  }
+
+  // Kernels of one size lie well in rows.
+  bool sizes_differ() const {
+    const std::vector<int64_t> least = least_areas(goal_);
+    return double(std::ranges::max(least)) > kOneSize * double(std::ranges::min(least));
   }
 
   // By kind.
@@ -236,15 +276,20 @@ class Placer {
   }
 
   // About square, with `room` times the area of the smallest rectangles that reach the goal.
-  Extent box_of(double room) const {
+  Extent box_of(double room) const { return box_of(problem_.kernels, room, 1, goal_); }
+  // Of kernels that cost no more than that, `shape` times as wide as high.
+  Extent box_of(const std::vector<int>& kernels, double room, double shape, double cost) const {
     double area = 0;
     int widest = 1, highest = 1;  // the least that every rectangle needs
-    const std::vector<int64_t> least = least_areas(goal_);
-    for (const int kind : kind_of_) area += room * double(least[size_t(kind)]);
-    for (const auto& kind : problem_.kinds) {
+    const std::vector<int64_t> least = least_areas(cost);
+    std::vector<bool> used(problem_.kinds.size(), false);
+    for (const int kind : kernels) area += room * double(least[size_t(kind)]), used[size_t(kind)] = true;
+    for (size_t k = 0; k < problem_.kinds.size(); ++k) {
+      if (!used[k]) continue;
+      const std::vector<Alternative>& kind = problem_.kinds[k];
       int w = limit_.width, h = limit_.height;
       for (const Alternative& a : kind) {
-        if (a.cost > goal_) continue;
+        if (a.cost > cost) continue;
         w = std::min(w, a.w);
         h = std::min(h, a.h);
       }
@@ -252,24 +297,25 @@ class Placer {
       highest = std::max(highest, h);
     }
     // A wide and a high one do not lie in a box as wide and as high as they are.
-    const double side = std::sqrt(area), more = std::sqrt(room / kFirstRoom);
+    const double side = std::sqrt(area * shape), more = std::sqrt(room / kFirstRoom);
     widest = int(std::ceil(widest * more));
     highest = int(std::ceil(highest * more));
     Extent box;
     box.width = std::min(limit_.width, std::max({widest, int(std::ceil(side)), int(area / limit_.height)}));
     box.height = std::min(limit_.height, std::max(highest, int(std::ceil(area / box.width))));
-    for (const auto& kind : problem_.kinds) make_room(kind, box);
+    for (size_t k = 0; k < used.size(); ++k)
+      if (used[k]) make_room(problem_.kinds[k], cost, box);
     return box;
   }
 
   // The widest of the narrow and the highest of the flat rectangles need not be alternatives of one kernel:
   // some rectangle of each has to fit.
-  void make_room(const std::vector<Alternative>& kind, Extent& box) const {
+  void make_room(const std::vector<Alternative>& kind, double cost, Extent& box) const {
     Extent best = limit_;
     for (const Alternative& a : kind) {
       const Extent e{std::max(box.width, a.w), std::max(box.height, a.h)};
       if (e.width > limit_.width || e.height > limit_.height) continue;
-      if (a.cost <= goal_ && int64_t(e.width) * e.height < int64_t(best.width) * best.height) best = e;
+      if (a.cost <= cost && int64_t(e.width) * e.height < int64_t(best.width) * best.height) best = e;
     }
     box = best;
   }
@@ -281,6 +327,7 @@ class Placer {
   std::vector<int> order_;    // instances as they are placed at first
   double goal_;
   std::optional<double> bound_;
+  std::optional<Repeats> repeats_;  // in the order of order_
 };
 
 }  // namespace

@@ -60,6 +60,8 @@ class Inside {
     for (int parity = 0; footprint.partial_sums && parity < 2 && parity + 1 < inst.rect.w; ++parity) {
       plan_.of_instance[i].chain[parity] = footprint.sums_west ? chain_west(inst, parity) : chain(inst, parity);
     }
+    for (int parity = 0; footprint.snake && parity < 2 && parity + 1 < inst.rect.w * inst.rect.h; ++parity)
+      plan_.of_instance[i].chain[parity] = snake(inst, parity);
     if (footprint.sums_back && inst.rect.w > 1) plan_.of_instance[i].back = back(inst);
   }
 
@@ -123,6 +125,18 @@ class Inside {
         flow(f).routers[{y, x}] = fixed_route(bit(Port::ramp), bit(Port::east));
         flow(f).routers[{y, x + 1}] = fixed_route(bit(Port::west), bit(Port::ramp));
       }
+    }
+    return f;
+  }
+
+  // By parity of the PE that gives.
+  int snake(const Instance& inst, int parity) {
+    int f = add_flow(fmt::format("{} chain {}", inst.name, parity));
+    for (int i = parity; i + 1 < inst.rect.w * inst.rect.h; i += 2) {
+      const Coord from = kernels::snake_at(inst.rect, i), to = kernels::snake_at(inst.rect, i + 1);
+      const Port way = to.x > from.x ? Port::east : to.y > from.y ? Port::south : Port::north;
+      flow(f).routers[{from.y, from.x}] = fixed_route(bit(Port::ramp), bit(way));
+      flow(f).routers[{to.y, to.x}] = fixed_route(bit(opposite(way)), bit(Port::ramp));
     }
     return f;
   }

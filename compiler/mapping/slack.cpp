@@ -143,6 +143,12 @@ Instance buffer(const std::string& name, int64_t words, int64_t size) {
   return b;
 }
 
+PlanList plans_for(const Instance& b, int64_t words, const Machine& machine) {
+  std::vector<SizedPlan> plans;
+  for (kernels::Plan& p : kernels::slack_plans(b, words, machine)) plans.push_back({std::move(p)});
+  return plans;
+}
+
 // "a -> b, c" with another name for one of the takers.
 std::string taker_renamed(std::string name, const std::string& from, const std::string& to) {
   const size_t arrow = name.find(" -> "), at = arrow == std::string::npos ? arrow : name.find(from, arrow);
@@ -199,6 +205,7 @@ Slack least_slack(const Parts& parts, const PlanLists& plans, const Machine& mac
 }
 
 void add_slack(Parts& parts, PlanLists& plans, const Slack& slack, const Machine& machine, int widest) {
+  std::map<std::pair<int64_t, int64_t>, PlanList> known;  // of buffers, by words of a sample and of all
   for (const auto& entry : slack) {
     const std::pair<int, int>& at = entry.first;
     const int64_t samples = entry.second;
@@ -225,7 +232,9 @@ void add_slack(Parts& parts, PlanLists& plans, const Slack& slack, const Machine
       out.producer = index;
       out.words = words;
       out.takers = {{at.first, at.second}};
-      plans.push_back({{kernels::slack_plan(b, words, machine)}});
+      const auto [shapes, is_new] = known.try_emplace({words, size});
+      if (is_new) shapes->second = plans_for(b, words, machine);
+      plans.push_back(shapes->second);
       parts.instances.push_back(std::move(b));
       s = parts.streams.size();
       parts.streams.push_back(std::move(out));

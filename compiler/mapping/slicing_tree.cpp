@@ -2,44 +2,24 @@
 #include "compiler/mapping/slicing_tree.h"
 
 #include <algorithm>
-#include <numeric>
 
 namespace cs::mapping {
 
-SlicingTree::SlicingTree(const std::vector<std::vector<int>>& wired, const std::vector<int>& lengths,
-                         Outline limit)
+SlicingTree::SlicingTree(const std::vector<std::vector<int>>& wired, const Arrangement& arrangement, Outline limit)
     : wired_(wired),
-      leaves_(int(wired.size())),
-      root_(0),
+      leaves_(int(arrangement.kernels)),
+      root_(int(arrangement.kernels + arrangement.pairs.size()) - 1),
       limit_(limit),
-      nodes_(2 * wired.size() - 1),
+      nodes_(arrangement.kernels + arrangement.pairs.size()),
       curves_(nodes_.size()),
       placed_at_(nodes_.size(), 0),
       stamps_(nodes_.size(), 0) {
   int next = leaves_;
-  const auto join = [&](int a, int b, bool beside) {
-    nodes_[size_t(next)] = {-1, int16_t(a), int16_t(b), beside};
-    nodes_[size_t(a)].parent = nodes_[size_t(b)].parent = int16_t(next);
-    return next++;
-  };
-  // Balanced, so that the ways to the root are short.
-  const auto group = [&](auto&& self, const std::vector<int>& members, size_t from, size_t to,
-                         bool beside) -> int {
-    if (to - from == 1) return members[from];
-    const size_t middle = (from + to) / 2;
-    const int first = self(self, members, from, middle, beside);
-    return join(first, self(self, members, middle, to, beside), beside);
-  };
-  std::vector<int> rows;
-  int from = 0;
-  for (const int length : lengths) {
-    std::vector<int> row(static_cast<size_t>(length));
-    std::iota(row.begin(), row.end(), from);
-    from += length;
-    if (rows.size() % 2 == 1) std::reverse(row.begin(), row.end());
-    rows.push_back(group(group, row, 0, row.size(), true));
+  for (const Arrangement::Pair& p : arrangement.pairs) {
+    Links& node = nodes_[size_t(next)];
+    node.first = int16_t(p.first), node.second = int16_t(p.second), node.beside = p.beside;
+    nodes_[size_t(p.first)].parent = nodes_[size_t(p.second)].parent = int16_t(next++);
   }
-  root_ = group(group, rows, 0, rows.size(), false);
 }
 
 void SlicingTree::recompute(int v, ShapeCurve& out) const {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "compiler/mapping/arrangement.h"
 #include "compiler/mapping/shape_curve.h"
 #include "runtime/support/geometry.h"
 #include "runtime/support/rng.h"
@@ -16,9 +17,8 @@ namespace cs::mapping {
 
 class SlicingTree {
  public:
-  // Rows of so many kernels, laid to and fro so that neighbours in the order of kernels stay neighbours.
   // `wired`: kernels that each kernel has wires to; moves look for places near them.
-  SlicingTree(const std::vector<std::vector<int>>& wired, const std::vector<int>& rows, Outline limit);
+  SlicingTree(const std::vector<std::vector<int>>& wired, const Arrangement&, Outline limit);
 
   // New staircases of the leaves; everything is recomputed.
   void set_leaves(const std::vector<const ShapeCurve*>&);

@@ -36,7 +36,7 @@ class Waiting {
     }
   }
 
-  // Until nothing moves any more.
+  // Until nothing moves any more. Room only grows, so what it was at the beginning of a round is there in any case.
   void run() {
     for (bool moved = true; moved;) {
       moved = false;
@@ -45,7 +45,6 @@ class Waiting {
         const int64_t words = std::min({parts_.streams[s].words, made(s), room(int(s))});
         if (words <= sent_[s]) continue;
         sent_[s] = words;
-        room_.assign(sent_.size(), -1);
         moved = true;
       }
     }

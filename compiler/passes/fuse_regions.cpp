@@ -44,10 +44,12 @@ class Fuser {
         held_(g, [this](NodeId id) { return members_[size_t(group_of_.at(id))]; }) {}
 
   void run() {
+    for (const NodeId id : g_.topological()) order_.emplace(id, order_.size());
     for (const graph::Group& group : graph::groups(g_)) {
       int number = int(members_.size());
       members_.push_back(group.nodes);
       for (NodeId id : group.nodes) group_of_[id] = number;
+      span_.push_back(span_of(group.nodes));
       leave_the_row(group.nodes);
     }
     slowest_ = costs_.slowest(g_);
@@ -138,16 +140,31 @@ class Fuser {
     return list;
   }
 
-  // Does a path lead from group `from` to group `to` over another group?
+  // Places in the topological order, of the first and the last node of a group.
+  struct Span {
+    size_t first = 0, last = 0;
+  };
+  Span span_of(const std::vector<NodeId>& nodes) const {
+    Span span{order_.at(nodes.front()), 0};
+    for (NodeId id : nodes) span = {std::min(span.first, order_.at(id)), std::max(span.last, order_.at(id))};
+    return span;
+  }
+
+  // Does a path lead from group `from` to group `to` over another group? To a group that ends before `from` begins
+  // none does.
   bool leaves_and_returns(int from, int to) const {
+    const size_t begin = span_[size_t(from)].first;
+    const auto is_before = [&](int number) { return span_[size_t(number)].last < begin; };
     std::set<int> seen = producer_groups(to);
     seen.erase(from);
+    std::erase_if(seen, is_before);
     std::vector<int> stack(seen.begin(), seen.end());
     while (!stack.empty()) {
       int number = stack.back();
       stack.pop_back();
       for (int p : producer_groups(number)) {
         if (p == from) return true;
+        if (is_before(p)) continue;
         if (seen.insert(p).second) stack.push_back(p);
       }
     }
@@ -207,6 +224,7 @@ class Fuser {
       if (!good) return false;
     }
     members_[size_t(to)] = std::move(joined);
+    span_[size_t(to)] = span_of(members_[size_t(to)]);
     for (NodeId id : members_[size_t(to)]) {
       graph::Assignment& a = g_.node(id).assignment;
       if (kernels::from_loops(g_, id)) continue;
@@ -291,6 +309,8 @@ class Fuser {
   GroupCosts costs_;
   std::vector<std::vector<NodeId>> members_;  // by group, in the order of their last nodes
   std::map<NodeId, int> group_of_;
+  std::map<NodeId, size_t> order_;  // place in the topological order
+  std::vector<Span> span_;          // by group
   const autogen::HeldStreams held_;
   // Groups that took an elementwise kernel of the library, which could as well stand between them and what
   // comes next. A

@@ -162,5 +162,35 @@ TEST_F(Demotion, NamesOperatorLineAndReason) {
   EXPECT_EQ(run("cs-sim", {path("p.csp"), "-q"}).exit_code, 0);
 }
 
+// A sample waits in a buffer of 36 PEs until the operand that has the longer way has come: more than 16 are no row, but
+// a rectangle in which words go down one column and up the next one.
+using LongBuffer = Scratch;
+
+TEST_F(LongBuffer, IsASnake) {
+  const std::string model =
+      write("m.yaml",
+            "inputs:\n  - {name: x, type: \"f32[160, 200]\"}\nnodes:\n"
+            "  - {name: a, op: sigmoid, inputs: [x]}\n"
+            "  - {name: turned, op: transpose, inputs: [a], attrs: {perm: [1, 0]}}\n"
+            "  - {name: soft, op: softmax, inputs: [turned], attrs: {axis: -1}}\n"
+            "  - {name: back, op: transpose, inputs: [soft], attrs: {perm: [1, 0]}}\n"
+            "  - {name: soft2, op: softmax, inputs: [back], attrs: {axis: -1}}\n"
+            "  - {name: y, op: add, inputs: [a, soft2]}\noutputs: [{name: y}]\n");
+  run("cs-compile", {model, "--autogen-policy", "disabled", "--no-baselines", "-o", path("host.csp")});
+  ASSERT_EQ(run("cs-sim", {path("host.csp"), "--iterations", "2", "--outputs", path("want.npz"), "-q"}).exit_code, 0);
+  for (const std::string machine : {"wse2", "wse3"}) {
+    const ChildResult made = run("cs-compile", {model, "-m", machine, "--set", "machine.core.memory_bytes=8192",
+                                                "--no-baselines", "--no-advice", "-o", path("p.csp")});
+    ASSERT_EQ(made.exit_code, 0) << made.err;
+    const ChildResult r = run("cs-sim", {path("p.csp"), "--iterations", "2", "--expect", path("want.npz"), "--json"});
+    ASSERT_EQ(r.exit_code, 0) << machine << r.err;
+    int columns = 0, rows = 0;
+    for (const nlohmann::json& k : nlohmann::json::parse(r.out).at("kernels"))
+      if (k.at("op") == "slack") columns = k.at("rect").at(2), rows = k.at("rect").at(3);
+    EXPECT_GE(columns * rows, 36) << machine;
+    EXPECT_GT(rows, 1) << machine;
+  }
+}
+
 }  // namespace
 }  // namespace cs::e2e

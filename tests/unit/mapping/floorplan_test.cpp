@@ -70,7 +70,7 @@ TEST(SlicingTree, MovesAndUndosKeepTheStaircasesOfTheTree) {
   for (int i = 0; i < 9; ++i) curves.push_back(random_curve(rng));
   for (const ShapeCurve& c : curves) leaves.push_back(&c);
   const std::vector<std::vector<int>> wired = {{1}, {0, 2}, {1}, {4}, {3}, {}, {7}, {6, 8}, {7}};
-  SlicingTree tree(wired, {3, 3, 3}, {200, 200});
+  SlicingTree tree(wired, arrange_rows({3, 3, 3}), {200, 200});
   tree.set_leaves(leaves);
   for (int i = 0; i < 4000; ++i) {
     const ShapeCurve before = tree.root_curve();
