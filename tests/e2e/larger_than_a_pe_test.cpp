@@ -185,7 +185,8 @@ TEST_F(LongBuffer, IsASnake) {
     const ChildResult r = run("cs-sim", {path("p.csp"), "--iterations", "2", "--expect", path("want.npz"), "--json"});
     ASSERT_EQ(r.exit_code, 0) << machine << r.err;
     int columns = 0, rows = 0;
-    for (const nlohmann::json& k : nlohmann::json::parse(r.out).at("kernels"))
+    const nlohmann::json stats = nlohmann::json::parse(r.out);
+    for (const nlohmann::json& k : stats.at("kernels"))
       if (k.at("op") == "slack") columns = k.at("rect").at(2), rows = k.at("rect").at(3);
     EXPECT_GE(columns * rows, 36) << machine;
     EXPECT_GT(rows, 1) << machine;
