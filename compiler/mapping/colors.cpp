@@ -56,16 +56,17 @@ std::vector<algo::Edge> neighbours(const std::vector<Flow>& flows) {
 
 }  // namespace
 
-bool color_flows(FlowPlan& plan, const Machine& machine, Diag& diag, int rounds) {
+bool color_flows(FlowPlan& plan, const Machine& machine, Diag& diag) {
+  constexpr int kRounds = 100;
   std::vector<bool> early;
   for (const Flow& f : plan.flows) early.push_back(f.switches);
   const std::vector<algo::Edge> edges = neighbours(plan.flows);
   std::vector<int> chosen = algo::color_graph(plan.flows.size(), edges, early);
   const auto [colors, switchable] = color_palette(machine);
   const algo::ColorLimits limits{colors.size(), switchable};
-  if (rounds > 0 && !algo::within(chosen, early, limits)) {
+  if (!algo::within(chosen, early, limits)) {
     std::vector<int> fewer = chosen;
-    if (algo::reduce_colors(edges, early, limits, rounds, fewer)) chosen = std::move(fewer);
+    if (algo::reduce_colors(edges, early, limits, kRounds, fewer)) chosen = std::move(fewer);
   }
   for (size_t f = 0; f < plan.flows.size(); ++f) {
     size_t have = plan.flows[f].switches ? switchable : colors.size();

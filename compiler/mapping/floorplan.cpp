@@ -282,7 +282,7 @@ void add_start(const FloorplanProblem& p, const Levels& levels, const std::vecto
   };
   if (begins(arrange_rows(equal_rows(n, rows)))) return;
   const Arrangement filled = arrange_rows(filled_rows(p, levels, p.width * (8 - number % 4) / 8));
-  if (begins(filled) || begins(arrange_halves(areas_of(p, levels), p.width, p.height))) return;
+  if (must_fit && (begins(filled) || begins(arrange_halves(areas_of(p, levels), p.width, p.height)))) return;
   starts.emplace_back(p, levels, wired, filled, limit, seed);
 }
 

@@ -20,17 +20,13 @@ bool has_extent(const MapOptions& options) {
   return options.fabric_width > 0 && (options.copies.count == 1 || band_of(options.copies).edges.size() > 1);
 }
 
-// Routes and colors: one after the other, which is better where both can be had, or together. Of many kernels colors
-// are looked for longer: a layout with more room, where streams share fewer links, takes too long to find.
+// Routes and colors: one after the other, which is better where both can be had, or together.
 enum class Routed : uint8_t { yes, no_way, no_color };
 Routed route_and_color(const Parts& parts, const Machine& machine, const Extent& fabric, FlowPlan& plan,
                        Diag& diag) {
   if (!route_flows(parts, fabric, machine, plan, diag)) return Routed::no_way;
   Diag full, together;
-  constexpr size_t kManyKernels = 200;
-  constexpr int kRounds = 100;
-  const int rounds = parts.instances.size() > kManyKernels ? kRounds : 0;
-  if (color_flows(plan, machine, full, rounds) || route_flows_in_colors(parts, fabric, machine, plan, together))
+  if (color_flows(plan, machine, full) || route_flows_in_colors(parts, fabric, machine, plan, together))
     return Routed::yes;
   pass_on(full, diag);
   return Routed::no_color;

@@ -141,9 +141,8 @@ struct Palette {
   size_t switchable = 0;
 };
 Palette color_palette(const Machine&);
-// Colors for all flows, greedily, and where that finds none in so many rounds of other orders; reports where too many
-// meet.
-bool color_flows(FlowPlan&, const Machine&, Diag&, int rounds = 0);
+// Colors for all flows; reports where too many meet.
+bool color_flows(FlowPlan&, const Machine&, Diag&);
 // Where that needs too many colors: routes with colors, each stream on a way on which one is free.
 bool route_flows_in_colors(const Parts&, const Extent& fabric, const Machine&, FlowPlan&, Diag&);
 // Checks routes and colors from the result alone, knowing nothing of how they were made: at every router each
