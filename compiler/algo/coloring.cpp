@@ -2,7 +2,6 @@
 #include "compiler/algo/coloring.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <numeric>
 
 #include <boost/graph/adjacency_list.hpp>
@@ -10,23 +9,41 @@
 #include <boost/graph/smallest_last_ordering.hpp>
 #include <boost/graph/strong_components.hpp>
 
+#include "runtime/support/rng.h"
+
 namespace cs::algo {
 
-std::vector<int> color_graph(size_t vertices, const std::vector<Edge>& edges,
-                             const std::vector<bool>& early) {
-  using Undirected = boost::adjacency_list<boost::setS, boost::vecS, boost::undirectedS>;
+namespace {
+
+using Undirected = boost::adjacency_list<boost::setS, boost::vecS, boost::undirectedS>;
+
+Undirected undirected(size_t vertices, const std::vector<Edge>& edges) {
   Undirected graph(vertices);
   for (const Edge& e : edges) {
     if (e.first != e.second) boost::add_edge(e.first, e.second, graph);
   }
-  std::vector<int> colors(vertices, 0);
-  if (vertices == 0) return colors;
-  std::vector<size_t> order(vertices);
-  auto index = boost::get(boost::vertex_index, graph);
-  boost::smallest_last_vertex_ordering(graph, boost::make_iterator_property_map(order.begin(), index));
-  std::stable_partition(order.begin(), order.end(), [&](size_t v) { return v < early.size() && early[v]; });
+  return graph;
+}
+
+// Greedily, in this order.
+void color_in(const Undirected& graph, const std::vector<size_t>& order, std::vector<int>& colors) {
+  const auto index = boost::get(boost::vertex_index, graph);
   boost::sequential_vertex_coloring(graph, boost::make_iterator_property_map(order.begin(), index),
                                     boost::make_iterator_property_map(colors.begin(), index));
+}
+
+}  // namespace
+
+std::vector<int> color_graph(size_t vertices, const std::vector<Edge>& edges,
+                             const std::vector<bool>& early) {
+  std::vector<int> colors(vertices, 0);
+  if (vertices == 0) return colors;
+  const Undirected graph = undirected(vertices, edges);
+  std::vector<size_t> order(vertices);
+  boost::smallest_last_vertex_ordering(
+      graph, boost::make_iterator_property_map(order.begin(), boost::get(boost::vertex_index, graph)));
+  std::stable_partition(order.begin(), order.end(), [&](size_t v) { return v < early.size() && early[v]; });
+  color_in(graph, order, colors);
   return colors;
 }
 
@@ -51,16 +68,14 @@ class Classes {
   }
 
   // Backwards, largest first, and at random in turn.
-  std::vector<size_t> order(int round, uint64_t& random) const {
+  std::vector<size_t> order(int round, Rng& rng) const {
     std::vector<size_t> classes(members_.size());
     std::iota(classes.begin(), classes.end(), size_t(0));
     if (round % 3 == 0) std::ranges::reverse(classes);
     if (round % 3 == 1)
       std::ranges::stable_sort(classes, std::ranges::greater(), [&](size_t c) { return members_[c].size(); });
-    for (size_t k = classes.size(); round % 3 == 2 && k > 1; --k) {
-      random = random * 6364136223846793005U + 1442695040888963407U;
-      std::swap(classes[k - 1], classes[(random >> 33) % k]);
-    }
+    for (size_t k = classes.size(); round % 3 == 2 && k > 1; --k)
+      std::swap(classes[k - 1], classes[rng.below(uint32_t(k))]);
     std::stable_partition(classes.begin(), classes.end(), [&](size_t c) { return first_[c]; });
     std::vector<size_t> vertices;
     for (const size_t c : classes) vertices.insert(vertices.end(), members_[c].begin(), members_[c].end());
@@ -76,25 +91,10 @@ class Classes {
 
 bool reduce_colors(const std::vector<Edge>& edges, const std::vector<bool>& early, const ColorLimits& limits,
                    int rounds, std::vector<int>& colors) {
-  std::vector<std::vector<size_t>> beside(colors.size());
-  for (const auto& [a, b] : edges) {
-    beside[a].push_back(b);
-    beside[b].push_back(a);
-  }
-  uint64_t random = 1;
-  std::vector<size_t> taken_by;  // by color, the last vertex (+ 1) beside which it was met
-  for (int round = 0; round < rounds; ++round) {
-    if (within(colors, early, limits)) return true;
-    const std::vector<size_t> order = Classes(colors, early).order(round, random);
-    std::ranges::fill(colors, -1);
-    taken_by.assign(colors.size() + 1, 0);
-    for (const size_t v : order) {
-      for (const size_t other : beside[v])
-        if (colors[other] >= 0) taken_by[size_t(colors[other])] = v + 1;
-      int& color = colors[v] = 0;
-      while (taken_by[size_t(color)] == v + 1) ++color;
-    }
-  }
+  const Undirected graph = undirected(colors.size(), edges);
+  Rng rng(1);
+  for (int round = 0; round < rounds && !within(colors, early, limits); ++round)
+    color_in(graph, Classes(colors, early).order(round, rng), colors);
   return within(colors, early, limits);
 }
 

@@ -135,7 +135,6 @@ class Placer {
     problem_.pins = Pins::corners;
     set_fabric(problem_, limit);
     bound_ = area_bound(problem_);
-    if (double(parts.instances.size()) > kManyKernels && sizes_differ()) repeats_ = find_repeats(problem_);
   }
 
   // By instance. Nothing if no placement was found in the box of this attempt.
@@ -149,6 +148,7 @@ class Placer {
 
   std::optional<Floorplan> place(int attempt, int threads) {
     if (!bound_) return std::nullopt;
+    if (double(problem_.kernels.size()) > kManyKernels && sizes_differ()) repeats_ = find_repeats(problem_);
     bool whole = *bound_ > goal_;
     Extent box = whole ? limit_ : box_of(kFirstRoom * std::pow(kMoreRoom, attempt));
     int margin = whole ? attempt : 0;  // attempts that had the whole fabric before this one

@@ -66,18 +66,18 @@ FloorplanProblem unit_problem(const FloorplanProblem& p, const Repeats& r) {
 }
 
 UnitPlan unit_plan(const Floorplan& plan) {
-  UnitPlan b{{}, plan.kernels, plan.cost};
+  UnitPlan unit{{}, plan.kernels, plan.cost};
   for (const PlacedKernel& k : plan.kernels) {
-    b.outline.w = std::max(b.outline.w, int16_t(k.rect.x + k.rect.w));
-    b.outline.h = std::max(b.outline.h, int16_t(k.rect.y + k.rect.h));
+    unit.outline.w = std::max(unit.outline.w, int16_t(k.rect.x + k.rect.w));
+    unit.outline.h = std::max(unit.outline.h, int16_t(k.rect.y + k.rect.h));
   }
-  return b;
+  return unit;
 }
 
 FloorplanProblem problem_of_units(const FloorplanProblem& p, const Repeats& r, const std::vector<UnitPlan>& units) {
   FloorplanProblem outer = p;
   std::vector<Alternative>& kind = outer.kinds.emplace_back();
-  for (const UnitPlan& b : units) kind.push_back({b.outline.w, b.outline.h, b.cost});
+  for (const UnitPlan& u : units) kind.push_back({u.outline.w, u.outline.h, u.cost});
   outer.kernels.clear();
   std::vector<int> at(p.kernels.size(), 0);
   for (size_t k = 0; k < p.kernels.size(); ++k) {

@@ -117,14 +117,18 @@ class Inside {
     }
   }
 
+  // From a PE to the next one.
+  static void hand_on(Flow& f, Coord from, Port way) {
+    const Coord to = neighbour(from, way);
+    f.routers[{from.y, from.x}] = fixed_route(bit(Port::ramp), bit(way));
+    f.routers[{to.y, to.x}] = fixed_route(bit(opposite(way)), bit(Port::ramp));
+  }
+
   int chain(const Instance& inst, int parity) {
     int f = add_flow(fmt::format("{} chain {}", inst.name, parity));
     for (int r = 0; r < inst.rect.h; ++r) {
-      for (int c = parity; c + 1 < inst.rect.w; c += 2) {
-        int y = inst.rect.y + r, x = inst.rect.x + c;
-        flow(f).routers[{y, x}] = fixed_route(bit(Port::ramp), bit(Port::east));
-        flow(f).routers[{y, x + 1}] = fixed_route(bit(Port::west), bit(Port::ramp));
-      }
+      for (int c = parity; c + 1 < inst.rect.w; c += 2)
+        hand_on(flow(f), {inst.rect.x + c, inst.rect.y + r}, Port::east);
     }
     return f;
   }
@@ -134,9 +138,7 @@ class Inside {
     int f = add_flow(fmt::format("{} chain {}", inst.name, parity));
     for (int i = parity; i + 1 < inst.rect.w * inst.rect.h; i += 2) {
       const Coord from = kernels::snake_at(inst.rect, i), to = kernels::snake_at(inst.rect, i + 1);
-      const Port way = to.x > from.x ? Port::east : to.y > from.y ? Port::south : Port::north;
-      flow(f).routers[{from.y, from.x}] = fixed_route(bit(Port::ramp), bit(way));
-      flow(f).routers[{to.y, to.x}] = fixed_route(bit(opposite(way)), bit(Port::ramp));
+      hand_on(flow(f), from, direction(from, to));
     }
     return f;
   }
@@ -145,11 +147,8 @@ class Inside {
   int chain_west(const Instance& inst, int parity) {
     int f = add_flow(fmt::format("{} chain {}", inst.name, parity));
     for (int r = 0; r < inst.rect.h; ++r) {
-      for (int c = parity + 1; c < inst.rect.w; c += 2) {
-        int y = inst.rect.y + r, x = inst.rect.x + c;
-        flow(f).routers[{y, x}] = fixed_route(bit(Port::ramp), bit(Port::west));
-        flow(f).routers[{y, x - 1}] = fixed_route(bit(Port::east), bit(Port::ramp));
-      }
+      for (int c = parity + 1; c < inst.rect.w; c += 2)
+        hand_on(flow(f), {inst.rect.x + c, inst.rect.y + r}, Port::west);
     }
     return f;
   }

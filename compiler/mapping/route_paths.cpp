@@ -11,11 +11,6 @@ namespace {
 
 static_assert(widths::kColors <= 32, "colors are bits of a word");
 
-Port direction(Coord from, Coord to) {
-  if (to.x != from.x) return to.x > from.x ? Port::east : Port::west;
-  return to.y > from.y ? Port::south : Port::north;
-}
-
 std::vector<Coord> path(Coord from, Coord to, bool x_first) {
   std::vector<Coord> list{from};
   auto walk_x = [&] {
@@ -86,6 +81,11 @@ bool spread_line(Flow& f, const Rect& line) {
 }
 
 }  // namespace
+
+Port direction(Coord from, Coord to) {
+  if (to.x != from.x) return to.x > from.x ? Port::east : Port::west;
+  return to.y > from.y ? Port::south : Port::north;
+}
 
 RouteConfig fixed_route(PortSet rx, PortSet tx) {
   RouteConfig c;

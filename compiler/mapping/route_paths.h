@@ -14,6 +14,8 @@
 
 namespace cs::mapping {
 
+// To a PE in the same row or column: the link by which a way there begins; x first.
+Port direction(Coord from, Coord to);
 RouteConfig fixed_route(PortSet rx, PortSet tx);
 void add_output(RouteConfig&, Port);
 // As search_branch, to the core of any PE of the rectangle.
