@@ -262,7 +262,7 @@ std::optional<Mapped> map_strips(const graph::Graph& g, const Machine& machine, 
   Bands bands(parts, options, machine);
   if (std::vector<Misfit> without; !bands.list(without)) {
     // Where the fabric is smaller than the machine's, a larger one may be all that is missing.
-    const std::string help = options.fabric_width > 0 ? room_help(parts, options, machine) : "";
+    const Help help = options.fabric_width > 0 ? room_help(parts, options, machine) : Help();
     for (const Misfit& m : without) diag.error_at(title_of(parts, m.kernel), m.why, help);
     misfits = std::move(without);
     return std::nullopt;

@@ -55,6 +55,7 @@ struct MeasuredPlans {
   std::map<std::string, std::vector<Of>> of_node;  // by the first node of the kernel
 };
 
+class KnownPlans;  // known_plans.h
 struct MapOptions {
   int fabric_width = 0,
       fabric_height = 0;           // --fabric; 0: the machine's. The Program's fabric shrinks to the need
@@ -77,6 +78,7 @@ struct MapOptions {
   std::shared_ptr<const MeasuredPlans> measured;  // null: nothing was
   // What statements of generated code are known to cost on this machine; nobody's: found again.
   std::shared_ptr<kernels::CodeCosts> statements;
+  std::shared_ptr<KnownPlans> known_plans;  // the same of rectangles
 };
 
 // A kernel that has no place as it stands: no rectangle holds it, or its text does not compile.

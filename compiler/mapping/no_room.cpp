@@ -102,9 +102,7 @@ std::string largest_kernels(const Parts& parts, const PlanLists& plans) {
   return text;
 }
 
-}  // namespace
-
-std::string room_help(const Parts& parts, const MapOptions& options, const Machine& machine) {
+std::string find_help(const Parts& parts, const MapOptions& options, const Machine& machine) {
   const Extent most = fabric_limit({}, machine);
   PlanLists plans;
   if (!plans_at_most(parts, options, machine, plans)) return "make the batch or the layers smaller";
@@ -118,6 +116,12 @@ std::string room_help(const Parts& parts, const MapOptions& options, const Machi
       "all {} x {} PEs of the machine do not hold it either: make the batch or the layers smaller, by {} PEs "
       "together",
       most.width, most.height, bound - area(most));
+}
+
+}  // namespace
+
+Help room_help(const Parts& parts, const MapOptions& options, const Machine& machine) {
+  return Help::later([=] { return find_help(parts, options, machine); });
 }
 
 std::vector<Misfit> too_large_together(const Parts& parts, const PlanLists& plans, const Extent& limit) {

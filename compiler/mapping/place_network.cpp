@@ -9,7 +9,7 @@
 namespace cs::mapping {
 
 void pass_on(const Diag& from, Diag& to, const std::string& help) {
-  for (const Diagnostic& d : from.all()) to.error_at(d.where, d.message, help.empty() ? d.help : help);
+  for (const Diagnostic& d : from.all()) to.error_at(d.where, d.message, help.empty() ? d.help : Help(help));
 }
 
 namespace {

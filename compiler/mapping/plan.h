@@ -76,7 +76,7 @@ bool has_area(const Parts&, const PlanLists&, const Extent& limit);
 // PEs of the smallest rectangles of all instances, whatever their intervals.
 int64_t least_area(const Parts&, const PlanLists&);
 // The smallest change that would help: a larger --fabric on which a placement was found, if there is one.
-std::string room_help(const Parts&, const MapOptions&, const Machine&);
+Help room_help(const Parts&, const MapOptions&, const Machine&);
 // Kernels without which the others have room: the largest ones.
 std::vector<Misfit> too_large_together(const Parts&, const PlanLists&, const Extent& limit);
 // Says what does not fit, by how much, and what would help.

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "compiler/mapping/plan.h"
+#include "compiler/mapping/known_plans.h"
 #include "compiler/mapping/strips.h"
 #include "runtime/support/progress.h"
 
@@ -144,22 +144,45 @@ uint32_t memory_for(const Instance& inst, const MapOptions& options, const Machi
 }
 
 // Measured instead of estimated intervals, as far as there are any.
-void scale_by_measured(const Instance& inst, const MapOptions& options, std::vector<SizedPlan>& plans) {
-  if (!options.measured || inst.node_names.empty()) return;
+PlanList scaled_by_measured(const Instance& inst, const MapOptions& options, PlanList list) {
+  if (!options.measured || inst.node_names.empty()) return list;
   const auto known = options.measured->of_node.find(inst.node_names.front());
-  if (known == options.measured->of_node.end()) return;
+  if (known == options.measured->of_node.end()) return list;
   double logs = 0;
   int count = 0;
   for (const MeasuredPlans::Of& m : known->second)
     if (m.origin == inst.origin) logs += std::log(m.ratio), ++count;
-  if (count == 0) return;
+  if (count == 0) return list;
   const double usual = std::exp(logs / count);
+  std::vector<SizedPlan> plans(list.begin(), list.end());
   for (SizedPlan& p : plans) {
     double ratio = usual;
     for (const MeasuredPlans::Of& m : known->second)
       if (m.origin == inst.origin && m.w == p.plan.cut.w && m.h == p.plan.cut.h) ratio = m.ratio;
     p.plan.interval_cycles *= ratio;
   }
+  return plans;
+}
+
+KnownPlans::Plans sized(const Instance& inst, const MapOptions& options, const Machine& machine, uint32_t memory,
+                        kernels::CodeCosts& statements, bool alone) {
+  const KnownPlans::Sizing sizing{fabric_limit(options, machine),
+                                  {options.force_width, options.force_height},
+                                  {options.most_width, options.most_height},
+                                  options.max_pes_per_kernel,
+                                  memory,
+                                  alone};
+  if (options.known_plans)
+    if (auto known = options.known_plans->find(inst, sizing)) return *known;
+  Machine own = machine;
+  own.core.memory_bytes = int(memory);
+  const std::vector<SizedPlan> all = all_plans(inst, options, {own, statements}, alone);
+  std::vector<SizedPlan> fitting;
+  std::ranges::copy_if(all, std::back_inserter(fitting), [&](const SizedPlan& p) { return fits(p.plan, own); });
+  KnownPlans::Plans plans{std::move(fitting), ""};
+  if (plans.list.empty()) plans.why = memory_text(all, own);
+  if (options.known_plans) options.known_plans->add(inst, sizing, plans);
+  return plans;
 }
 
 // Of `firsts`, the one that is alike and has the same memory as number i, else i.
@@ -197,15 +220,9 @@ void list_plans(const std::vector<Instance>& instances, const MapOptions& option
       why.push_back(std::string(why[twin]));
     } else {
       firsts.push_back(i);
-      Machine own = machine;
-      own.core.memory_bytes = int(memory[i]);
-      const std::vector<SizedPlan> all = all_plans(inst, options, {own, *statements}, kernels == 1);
-      std::vector<SizedPlan> fitting;
-      std::copy_if(all.begin(), all.end(), std::back_inserter(fitting),
-                   [&](const SizedPlan& p) { return fits(p.plan, own); });
-      scale_by_measured(inst, options, fitting);
-      why.push_back(fitting.empty() ? memory_text(all, own) : "");
-      plans.emplace_back(std::move(fitting));
+      KnownPlans::Plans found = sized(inst, options, machine, memory[i], *statements, kernels == 1);
+      why.push_back(std::move(found.why));
+      plans.push_back(scaled_by_measured(inst, options, std::move(found.list)));
     }
     if (plans.back().empty()) without.push_back({inst.name, inst.node_names, why.back(), 0});
   }

@@ -14,6 +14,7 @@
 #include "compiler/autogen/region.h"
 #include "compiler/autogen/statement_costs.h"
 #include "compiler/kernels/region_parts.h"
+#include "compiler/mapping/known_plans.h"
 #include "runtime/machine/machine.h"
 
 namespace cs::passes {
@@ -22,9 +23,12 @@ namespace cs::passes {
 class KnownCosts {
  public:
   explicit KnownCosts(const Machine& machine)
-      : machine_(machine), statements_(std::make_shared<autogen::StatementCosts>(machine)) {}
+      : machine_(machine),
+        statements_(std::make_shared<autogen::StatementCosts>(machine)),
+        plans_(std::make_shared<mapping::KnownPlans>()) {}
   const Machine& machine() const { return machine_; }
   const std::shared_ptr<autogen::StatementCosts>& statements() const { return statements_; }
+  const std::shared_ptr<mapping::KnownPlans>& plans() const { return plans_; }
 
   // What is known of regions that compute the same as this one; it stays where it is.
   struct OfRegion {
@@ -38,6 +42,7 @@ class KnownCosts {
  private:
   const Machine machine_;
   const std::shared_ptr<autogen::StatementCosts> statements_;
+  const std::shared_ptr<mapping::KnownPlans> plans_;
   std::mutex mutex_;
   std::unordered_map<std::string, OfRegion> regions_;  // by LoopKey
   std::vector<std::pair<kernels::Work, kernels::Cost>> works_;

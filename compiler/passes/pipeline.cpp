@@ -153,6 +153,7 @@ bool fold_constants(graph::Graph& g, PassContext& context) {
 bool map_to_fabric(graph::Graph& g, PassContext& context) {
   context.map.more_bytes = context.fallbacks.more_bytes();
   context.map.statements = context.known_costs().statements();
+  context.map.known_plans = context.known_costs().plans();
   context.misfits.clear();
   if (context.measured != nullptr) {
     context.measured->footprints(g);

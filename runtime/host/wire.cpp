@@ -72,7 +72,7 @@ std::string pack(const Diag& diag) {
     w.put(d.severity);
     w.text(where);
     w.text(d.message);
-    w.text(d.help);
+    w.text(d.help.text());
   }
   return w.take();
 }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <mutex>
 #include <ostream>
 #include <sstream>
 
@@ -89,6 +90,30 @@ std::string_view Sources::line(uint32_t file, uint32_t line) const {
   return std::string_view(f.text).substr(begin, end - begin);
 }
 
+// ---- Help
+
+struct Help::Later {
+  std::function<std::string()> find;
+  std::once_flag once;
+  std::string text;
+};
+
+Help Help::later(std::function<std::string()> find) {
+  Help help;
+  help.later_ = std::make_shared<Later>();
+  help.later_->find = std::move(find);
+  return help;
+}
+
+const std::string& Help::text() const {
+  if (!later_) return text_;
+  std::call_once(later_->once, [&] {
+    later_->text = later_->find();
+    later_->find = nullptr;  // and what it owns
+  });
+  return later_->text;
+}
+
 // ---- Diag
 
 void Diag::add(Diagnostic d) {
@@ -103,11 +128,11 @@ void Diag::add(Diagnostic d) {
   list_.push_back(std::move(d));
 }
 
-void Diag::error(SourceLoc loc, std::string message, std::string help) {
+void Diag::error(SourceLoc loc, std::string message, Help help) {
   add({Severity::error, loc, {}, std::move(message), std::move(help)});
 }
 
-void Diag::warning(SourceLoc loc, std::string message, std::string help) {
+void Diag::warning(SourceLoc loc, std::string message, Help help) {
   add({Severity::warning, loc, {}, std::move(message), std::move(help)});
 }
 
@@ -115,7 +140,7 @@ void Diag::note(SourceLoc loc, std::string message) {
   add({Severity::note, loc, {}, std::move(message), {}});
 }
 
-void Diag::error_at(std::string_view where, std::string message, std::string help) {
+void Diag::error_at(std::string_view where, std::string message, Help help) {
   add({Severity::error, {}, std::string(where), std::move(message), std::move(help)});
 }
 
@@ -135,7 +160,7 @@ void Diag::print(std::ostream& out, bool colour) const {
     if (const std::string_view line = sources.line(d.loc.file, d.loc.line); d.loc.valid() && !line.empty()) {
       out << caret_lines(line, d.loc.column);
     }
-    if (!d.help.empty()) out << fmt::format("help: {}\n", d.help);
+    if (!d.help.empty()) out << fmt::format("help: {}\n", d.help.text());
   }
   if (const size_t hidden = errors_ + warnings_ > list_.size() ? errors_ + warnings_ - list_.size() : 0; hidden > 0) {
     out << fmt::format("{} further problems are not shown\n", hidden);

@@ -10,10 +10,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <iosfwd>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace cs {
@@ -50,23 +53,43 @@ class Sources {
 
 enum class Severity : uint8_t { error, warning, note };
 
+// What to do; empty if nothing is known to help. What takes long to find is found when somebody asks for it, once for
+// all copies: most errors of a compiler that tries one way after the other are never shown.
+class Help {
+ public:
+  Help() = default;
+  Help(std::string text) : text_(std::move(text)) {}
+  Help(const char* text) : text_(text) {}
+  // `find` owns all that it reads; it is called by any thread.
+  static Help later(std::function<std::string()> find);
+
+  const std::string& text() const;
+  bool empty() const { return text().empty(); }
+  operator const std::string&() const { return text(); }
+
+ private:
+  struct Later;
+  std::string text_;
+  std::shared_ptr<Later> later_;  // null: text_ is what there is
+};
+
 struct Diagnostic {
   Severity severity = Severity::error;
   SourceLoc loc;
   std::string where;    // printed instead of a position when loc is invalid; may be empty
   std::string message;  // one sentence, no trailing period
-  std::string help;     // what to do; may be empty
+  Help help;
 };
 
 class Diag {
  public:
   Sources sources;
 
-  void error(SourceLoc loc, std::string message, std::string help = {});
-  void warning(SourceLoc loc, std::string message, std::string help = {});
+  void error(SourceLoc loc, std::string message, Help help = {});
+  void warning(SourceLoc loc, std::string message, Help help = {});
   void note(SourceLoc loc, std::string message);
   // For problems without a position in a text (a missing file, an ONNX node): `where` is printed in its place.
-  void error_at(std::string_view where, std::string message, std::string help = {});
+  void error_at(std::string_view where, std::string message, Help help = {});
 
   bool ok() const { return errors_ == 0; }
   size_t errors() const { return errors_; }

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "compiler/passes/known_costs.h"
 #include "runtime/program/tile_bytes.h"
 #include "runtime/support/progress.h"
 #include "tools/api/layout.h"
@@ -124,6 +125,7 @@ mapping::MapOptions map_options(const CompileOptions& options, const graph::Grap
   map.too_slow = options.too_slow;
   map.policy = options.policy_name;
   map.threads = options.threads;
+  if (options.known) map.statements = options.known->statements(), map.known_plans = options.known->plans();
   for (graph::ValueId v : g.inputs) {
     DataType t = g.value(v).type.dtype;
     if (t == DataType::f16) map.dtype = "fp16";

@@ -26,6 +26,7 @@ bool colour_on_stderr() {
 }
 
 void Reply::show(const Diag& diag) {
+  for (const Diagnostic& d : diag.all()) d.help.text();  // what takes long, while progress is shown
   const std::lock_guard lock(mutex_);
   line_.end();
   diag.print(std::cerr, colour_on_stderr());

@@ -92,7 +92,7 @@ Json to_json(const ParsedFile* f, const Diagnostic& d, bool guessed) {
                        : d.severity == Severity::warning ? 2
                                                          : 3;
   std::string message = d.loc.valid() || d.where.empty() ? d.message : d.where + ": " + d.message;
-  if (!d.help.empty()) message += "\nhelp: " + d.help;
+  if (!d.help.empty()) message += "\nhelp: " + d.help.text();
   if (guessed && d.severity == Severity::error) message += "\nnote: with parameters that were guessed";
   return {
       {"range", cs::lsp::to_json(range)}, {"severity", severity}, {"source", "csl"}, {"message", message}};

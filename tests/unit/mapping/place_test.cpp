@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "compiler/mapping/known_plans.h"
 #include "compiler/mapping/plan.h"
 #include "tests/unit/mapping/harness.h"
 
@@ -139,6 +140,28 @@ TEST(Sizing, KernelsKeepPace) {
   EXPECT_EQ(intervals(plans[2]), (std::vector<double>{707, 700}));
   EXPECT_EQ(plans[3].id(), plans[1].id()) << "lists that were shared still are";
   EXPECT_EQ(same[1].id(), same[3].id());
+}
+
+// Each time with other options, and all of them once more.
+TEST(KnownPlans, AreThoseThatAreFoundAlone) {
+  const graph::Graph g = network(3);
+  std::vector<mapping::MapOptions> all(6);
+  all[1].fabric_width = all[1].fabric_height = 40;
+  all[2].force_width = 4;
+  all[3].more_bytes["fc1"] = 20'000;
+  all[4].max_pes_per_kernel = 4;
+  all[5].most_width = all[5].most_height = 3;
+  const auto known = std::make_shared<mapping::KnownPlans>();
+  for (const bool again : {false, true})
+    for (mapping::MapOptions options : all) {
+      Diag diag;
+      const auto alone = mapping::map_graph(g, test::machine("wse2"), options, diag);
+      options.known_plans = known;
+      const auto with = mapping::map_graph(g, test::machine("wse2"), options, diag);
+      ASSERT_TRUE(alone && with) << diag.to_string() << again;
+      EXPECT_EQ(with->files, alone->files);
+      EXPECT_EQ(with->estimate.interval_cycles, alone->estimate.interval_cycles);
+    }
 }
 
 }  // namespace

@@ -76,6 +76,18 @@ TEST(Diag, WarningsAndNotesAreNoErrors) {
   EXPECT_EQ(diag.to_string(), "warning: w\nnote: n\n");
 }
 
+TEST(Diag, HelpThatTakesLongIsFoundOnceAndOnlyIfItIsShown) {
+  int found = 0;
+  Diag tried, shown;
+  tried.error_at("m", "no room", Help::later([&] { return ++found, std::string("use more"); }));
+  for (const Diagnostic& d : tried.all()) shown.error_at(d.where, d.message, d.help);
+  EXPECT_FALSE(tried.ok());
+  EXPECT_EQ(found, 0);
+  EXPECT_EQ(shown.to_string(), "m: error: no room\nhelp: use more\n");
+  EXPECT_EQ(tried.to_string(), shown.to_string());
+  EXPECT_EQ(found, 1);
+}
+
 TEST(Sources, LinesAreFoundWithAnyLineEndAndOutOfRangeIsEmpty) {
   Sources s;
   const uint32_t f = s.add("p", "one\r\ntwo\n\nfour");

@@ -69,7 +69,7 @@ std::string line_of_user(const Diag& diag, const SourceLoc& loc) {
     if (d.severity != Severity::error) continue;
     std::string place = d.loc.valid() ? line_of_user(diag, d.loc) : d.where;
     if (!place.empty()) place += ": ";
-    text += (text.empty() ? "" : "\n") + place + d.message + (d.help.empty() ? "" : "; " + d.help);
+    text += (text.empty() ? "" : "\n") + place + d.message + (d.help.empty() ? "" : "; " + d.help.text());
   }
   throw CompileError(text.empty() ? "the compiler refused the graph" : text);
 }

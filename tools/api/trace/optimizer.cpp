@@ -42,7 +42,7 @@ void check(const std::string& recipe) {
   }
   if (diag.all().empty()) return;
   const Diagnostic& first = diag.all().front();
-  throw TraceError(first.help.empty() ? first.message : first.message + "; " + first.help);
+  throw TraceError(first.help.empty() ? first.message : first.message + "; " + first.help.text());
 }
 
 tracing::Training& training_at(const char* call, const Place& where) {

@@ -25,7 +25,7 @@ uint64_t next_serial() {
 // The first message alone: the others follow from it, or have their turn when it is mended.
 std::string first_message(const Diag& diag) {
   for (const Diagnostic& d : diag.all()) {
-    if (d.severity == Severity::error) return d.help.empty() ? d.message : d.message + "; " + d.help;
+    if (d.severity == Severity::error) return d.help.empty() ? d.message : d.message + "; " + d.help.text();
   }
   return "refused without a message";
 }
