@@ -34,8 +34,8 @@ constexpr double kManyKernels = 200;
 constexpr int64_t kMostWork = 12'000'000;  // moves times kernels, of a start
 // What the wires weigh against the interval where both could be better.
 constexpr double kWireShare = 0.2;
-// Width to height of the boxes in which parts that repeat are placed.
 constexpr double kOneSize = 16;  // largest to smallest kernel
+// Width to height of the boxes in which parts that repeat are placed.
 constexpr double kUnitShapes[] = {1, 0.6, 1.7};
 
 // How many kernels a sample passes before each instance, on the longest way: a stream that skips some of them

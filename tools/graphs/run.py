@@ -122,14 +122,16 @@ def jobs_of(folders, per_policy, flags=()):
     return jobs
 
 
-def run_all(tools, jobs, threads, seconds, progress=lambda done, failed: None):
-    """Outcomes in the order of the jobs."""
-    outcomes, failed = [], 0
+def run_all(tools, jobs, threads, seconds, progress=lambda job, outcome: None):
+    """Outcomes in the order of the jobs; after Ctrl-C those of the first jobs."""
+    outcomes = []
     with concurrent.futures.ThreadPoolExecutor(threads) as pool:
-        for outcome in pool.map(lambda j: run_job(tools, j, seconds), jobs):
-            outcomes.append(outcome)
-            failed += outcome.kind != "ok"
-            progress(len(outcomes), failed)
+        try:
+            for job, outcome in zip(jobs, pool.map(lambda j: run_job(tools, j, seconds), jobs)):
+                outcomes.append(outcome)
+                progress(job, outcome)
+        except KeyboardInterrupt:
+            pool.shutdown(cancel_futures=True)
     return outcomes
 
 
