@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "compiler/mapping/known_floorplans.h"
 #include "compiler/mapping/slicing_tree.h"
 #include "runtime/support/parallel.h"
 #include "runtime/support/progress.h"
@@ -329,7 +330,10 @@ std::optional<double> area_bound(const FloorplanProblem& p) {
   return std::nullopt;
 }
 
-std::optional<Floorplan> place_kernels(const FloorplanProblem& p, const FloorplanOptions& o) {
+namespace {
+
+// At the best place that a start found.
+std::optional<std::vector<Rect>> best_rects(const FloorplanProblem& p, const FloorplanOptions& o) {
   const auto bound = area_bound(p);
   if (!bound || p.kernels.empty()) return std::nullopt;
   const Outline limit{int16_t(p.width + p.width / 3), int16_t(p.height + p.height / 3)};
@@ -353,13 +357,22 @@ std::optional<Floorplan> place_kernels(const FloorplanProblem& p, const Floorpla
     return a.best_score() < b.best_score();
   });
   if (!std::isfinite(best->best_score())) return std::nullopt;
+  return best->best();
+}
+
+}  // namespace
+
+std::optional<Floorplan> place_kernels(const FloorplanProblem& p, const FloorplanOptions& o) {
+  const auto search = [&] { return best_rects(p, o); };
+  const auto rects = o.known != nullptr ? o.known->rects(p, o, search) : search();
+  if (!rects) return std::nullopt;
   Floorplan plan;
   for (size_t i = 0; i < p.kernels.size(); ++i) {
     const auto& kind = p.kinds[size_t(p.kernels[i])];
-    plan.kernels.push_back(choose(kind, best->best()[i], p.may_turn));
+    plan.kernels.push_back(choose(kind, (*rects)[i], p.may_turn));
     plan.cost = std::max(plan.cost, kind[size_t(plan.kernels.back().alternative)].cost);
   }
-  plan.length = length_of(p, best->best());
+  plan.length = length_of(p, *rects);
   plan.score = p.cost_weight * plan.cost + p.length_weight * plan.length;
   return plan;
 }

@@ -57,12 +57,14 @@ struct Floorplan {
   double cost = 0, length = 0, score = 0;
 };
 
+class KnownFloorplans;  // known_floorplans.h
 struct FloorplanOptions {
   uint64_t seed = 1;
   int starts = 4;
   int64_t moves = 200'000;  // per start
   int threads = 1;
   double max_cost = std::numeric_limits<double>::infinity();  // no kernel may cost more
+  KnownFloorplans* known = nullptr;  // null: what is found is not kept
 };
 
 // The smallest cost at which the smallest rectangles of all kernels have together no more area than the

@@ -1,5 +1,5 @@
-// Rectangles of kernels that were sized before: a model is compiled in several forms, down the ladder of its fallbacks
-// and for its advice, and most kernels are the same each time. Of one machine.
+// Rectangles of kernels that were sized before, and floorplans: a model is compiled in several forms, down the ladder
+// of its fallbacks and for its advice, and most kernels are the same each time. Of one machine.
 #pragma once
 
 #include <array>
@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/mapping/known_floorplans.h"
 #include "compiler/mapping/plan.h"
 
 namespace cs::mapping {
@@ -30,6 +31,7 @@ class KnownPlans {
   };
   std::optional<Plans> find(const Instance&, const Sizing&) const;
   void add(const Instance&, const Sizing&, Plans);
+  KnownFloorplans& floorplans() { return floorplans_; }
 
  private:
   using Key = std::array<int64_t, 11>;
@@ -41,6 +43,7 @@ class KnownPlans {
 
   mutable std::mutex mutex_;
   std::map<Key, std::vector<Known>> known_;
+  KnownFloorplans floorplans_;
 };
 
 }  // namespace cs::mapping

@@ -78,7 +78,7 @@ struct MapOptions {
   std::shared_ptr<const MeasuredPlans> measured;  // null: nothing was
   // What statements of generated code are known to cost on this machine; nobody's: found again.
   std::shared_ptr<kernels::CodeCosts> statements;
-  std::shared_ptr<KnownPlans> known_plans;  // the same of rectangles
+  std::shared_ptr<KnownPlans> known_plans;  // the same of rectangles and floorplans
 };
 
 // A kernel that has no place as it stands: no rectangle holds it, or its text does not compile.

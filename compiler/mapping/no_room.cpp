@@ -41,7 +41,7 @@ bool fits_on(const Parts& parts, const MapOptions& options, const Machine& machi
     PlacementFigures figures;
     Extent used;
     Parts trial = parts;
-    if (place_instances(trial, plans, e, attempt, options.threads, used, figures)) return true;
+    if (place_instances(trial, plans, e, attempt, options, used, figures)) return true;
   }
   return false;
 }

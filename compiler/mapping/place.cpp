@@ -14,7 +14,7 @@
 #include <map>
 
 #include "compiler/mapping/floorplan.h"
-#include "compiler/mapping/plan.h"
+#include "compiler/mapping/known_plans.h"
 #include "compiler/mapping/repeats.h"
 
 namespace cs::mapping {
@@ -138,15 +138,17 @@ class Placer {
   }
 
   // By instance. Nothing if no placement was found in the box of this attempt.
-  std::optional<Floorplan> run(int attempt, int threads) {
-    std::optional<Floorplan> plan = place(attempt, threads);
+  std::optional<Floorplan> run(int attempt, const MapOptions& map) {
+    threads_ = map.threads;
+    known_ = map.known_plans ? &map.known_plans->floorplans() : nullptr;
+    std::optional<Floorplan> plan = place(attempt);
     if (!plan) return plan;
     const std::vector<PlacedKernel> kernels = plan->kernels;
     for (size_t k = 0; k < kernels.size(); ++k) plan->kernels[size_t(order_[k])] = kernels[k];
     return plan;
   }
 
-  std::optional<Floorplan> place(int attempt, int threads) {
+  std::optional<Floorplan> place(int attempt) {
     if (!bound_) return std::nullopt;
     if (double(problem_.kernels.size()) > kManyKernels && sizes_differ()) repeats_ = find_repeats(problem_);
     bool whole = *bound_ > goal_;
@@ -169,13 +171,14 @@ class Placer {
       return place_up_to(std::numeric_limits<double>::infinity());
     };
     if (repeats_)
-      if (auto plan = cheapest([&](double cost) { return place_units(cost, room, attempt, threads); })) return plan;
-    return cheapest([&](double cost) { return place_kernels(problem_, options_for(problem_, cost, threads)); });
+      if (auto plan = cheapest([&](double cost) { return place_units(cost, room, attempt); })) return plan;
+    return cheapest([&](double cost) { return place_kernels(problem_, options_for(problem_, cost)); });
   }
 
-  static FloorplanOptions options_for(const FloorplanProblem& problem, double cost, int threads) {
+  FloorplanOptions options_for(const FloorplanProblem& problem, double cost) const {
     FloorplanOptions options;
-    options.threads = threads;
+    options.threads = threads_;
+    options.known = known_;
     const double kernels = double(problem.kernels.size()),
                  share = std::min(1.0, kManyKernels / std::max(1.0, kernels));
     options.moves = std::min({int64_t(double(kMostMoves) * share * share), kMovesPerKernel * int64_t(kernels),
@@ -185,13 +188,13 @@ class Placer {
   }
 
   // A unit in boxes of a few shapes, then units and other kernels as kernels of one problem.
-  std::optional<Floorplan> place_units(double cost, const Extent& room, int attempt, int threads) {
+  std::optional<Floorplan> place_units(double cost, const Extent& room, int attempt) {
     FloorplanProblem unit = unit_problem(problem_, *repeats_);
     std::vector<UnitPlan> units;
     for (const double shape : kUnitShapes) {
       const Extent box = box_of(unit.kernels, kFirstRoom * std::pow(kMoreRoom, attempt), shape, cost);
       set_fabric(unit, box);
-      if (const auto plan = place_kernels(unit, options_for(unit, cost, threads)))
+      if (const auto plan = place_kernels(unit, options_for(unit, cost)))
         units.push_back(unit_plan(*plan));
     }
     if (units.empty()) return std::nullopt;
@@ -200,7 +203,7 @@ class Placer {
       const Extent box{std::min(limit_.width, int(room.width * more)),
                        std::min(limit_.height, int(room.height * more))};
       set_fabric(outer, box);
-      if (const auto plan = place_kernels(outer, options_for(outer, cost, threads)))
+      if (const auto plan = place_kernels(outer, options_for(outer, cost)))
         return with_kernels(*plan, problem_, *repeats_, units);
       if (box.width == limit_.width && box.height == limit_.height) return std::nullopt;
     }
@@ -328,6 +331,8 @@ class Placer {
   double goal_;
   std::optional<double> bound_;
   std::optional<Repeats> repeats_;  // in the order of order_
+  int threads_ = 1;
+  KnownFloorplans* known_ = nullptr;
 };
 
 }  // namespace
@@ -340,12 +345,12 @@ bool has_area(const Parts& parts, const PlanLists& plans, const Extent& limit) {
   return parts.instances.empty() || Placer(parts, plans, limit).has_area();
 }
 
-bool place_instances(Parts& parts, const PlanLists& plans, const Extent& limit, int attempt, int threads,
+bool place_instances(Parts& parts, const PlanLists& plans, const Extent& limit, int attempt, const MapOptions& map,
                      Extent& used, PlacementFigures& figures) {
   used = {1, 1};
   if (parts.instances.empty()) return true;
   Placer placer(parts, plans, limit);
-  const std::optional<Floorplan> plan = placer.run(attempt, threads);
+  const std::optional<Floorplan> plan = placer.run(attempt, map);
   if (!plan) return false;
   figures = placer.figures(*plan);
   for (size_t i = 0; i < parts.instances.size(); ++i) {

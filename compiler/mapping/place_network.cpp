@@ -80,7 +80,7 @@ bool place_and_route(Parts& parts, const PlanLists& plans, const MapOptions& opt
   for (int attempt = 0; attempt < attempts; ++attempt) {
     Parts placed = parts;
     Extent used;
-    if (!place_instances(placed, plans, limit, attempt, options.threads, used, figures)) continue;
+    if (!place_instances(placed, plans, limit, attempt, options, used, figures)) continue;
     lay_out_all(placed);
     add_relays(placed);
     fabric = has_extent(options) ? limit : used;

@@ -68,7 +68,7 @@ Extent whole_fabric(const MapOptions&, const Machine&);
 Extent fabric_limit(const MapOptions&, const Machine&);
 // Sets plan and rect of every instance; false (silently) if no placement was found. Later attempts leave more
 // room for streams. `used` is the bounding box. The result does not depend on the number of threads.
-bool place_instances(Parts&, const PlanLists&, const Extent& limit, int attempt, int threads, Extent& used,
+bool place_instances(Parts&, const PlanLists&, const Extent& limit, int attempt, const MapOptions&, Extent& used,
                      PlacementFigures&);
 // False: the smallest rectangles together are more than the fabric, so no attempt finds a placement.
 bool has_area(const Parts&, const PlanLists&, const Extent& limit);

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "compiler/mapping/floorplan.h"
+#include "compiler/mapping/known_floorplans.h"
 #include "compiler/mapping/slicing_tree.h"
 #include "runtime/support/progress.h"
 
@@ -165,6 +166,54 @@ TEST(Floorplan, ThreadsDoNotChangeTheResult) {
   const auto a = place_kernels(p, one), b = place_kernels(p, two);
   ASSERT_TRUE(a && b);
   for (size_t i = 0; i < a->kernels.size(); ++i) EXPECT_EQ(a->kernels[i].rect, b->kernels[i].rect);
+}
+
+// What no search depends on: rectangles that cost more than options allow, wherever they stand in the list.
+TEST(KnownFloorplans, AreAskedForOnce) {
+  const FloorplanProblem p = squares();
+  FloorplanProblem more = p, other = p;
+  more.kinds[0].insert(more.kinds[0].begin(), {1, 1, 1e6});
+  other.wires[0].weight *= 2;
+  FloorplanOptions o, longer;
+  o.max_cost = longer.max_cost = 1e5;
+  longer.moves += 1;
+  KnownFloorplans known;
+  int searches = 0;
+  const auto search = [&]() -> KnownFloorplans::Rects { return std::vector<Rect>{{++searches, 0, 1, 1}}; };
+  const auto found = [&](const FloorplanProblem& problem, const FloorplanOptions& options) {
+    return known.rects(problem, options, search)->front().x;
+  };
+  EXPECT_EQ(found(p, o), 1);
+  EXPECT_EQ(found(p, o), 1);
+  EXPECT_EQ(found(more, o), 1);
+  EXPECT_EQ(found(other, o), 2);
+  EXPECT_EQ(found(p, longer), 3);
+  o.max_cost = 1e7;
+  EXPECT_EQ(found(p, o), 1);
+  EXPECT_EQ(found(more, o), 4);
+}
+
+TEST(KnownFloorplans, AreThoseThatAreFoundAlone) {
+  std::vector<FloorplanProblem> problems(3, squares());
+  problems[1].kinds[0].insert(problems[1].kinds[0].begin(), {1, 1, 1e6});
+  problems[2].width = problems[2].height = 1;  // no room
+  KnownFloorplans known;
+  for (const bool again : {false, true})
+    for (const FloorplanProblem& p : problems) {
+      FloorplanOptions o;
+      o.moves = 5000;
+      o.max_cost = 1e5;
+      const auto alone = place_kernels(p, o);
+      o.known = &known;
+      const auto with = place_kernels(p, o);
+      ASSERT_EQ(with.has_value(), alone.has_value()) << again;
+      if (!alone) continue;
+      EXPECT_EQ(with->score, alone->score);
+      for (size_t i = 0; i < alone->kernels.size(); ++i) {
+        EXPECT_EQ(with->kernels[i].rect, alone->kernels[i].rect);
+        EXPECT_EQ(with->kernels[i].alternative, alone->kernels[i].alternative);
+      }
+    }
 }
 
 TEST(Floorplan, CornersAndEdgesByHand) {

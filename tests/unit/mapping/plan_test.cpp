@@ -140,7 +140,7 @@ Planned planned(const Machine& machine) {
   EXPECT_TRUE(without.empty());
   bool placed = false;
   for (int attempt = 0; attempt < 5 && !placed; ++attempt)
-    placed = mapping::place_instances(p.parts, plans, {100, 100}, attempt, 1, p.fabric, figures);
+    placed = mapping::place_instances(p.parts, plans, {100, 100}, attempt, {}, p.fabric, figures);
   EXPECT_TRUE(placed);
   EXPECT_EQ(figures.area, 4 * 2 + 4 * 2 + 5 * 2);  // feeders to the west, the last one's relay to the east
   mapping::add_relays(p.parts);
