@@ -9,40 +9,27 @@
 namespace cs::mapping {
 namespace {
 
-class Bytes {
- public:
-  template <class... T>
-  void add(T... values) {
-    (append(values), ...);
-  }
-  const std::string& all() const { return bytes_; }
-
- private:
-  template <class T>
-  void append(T value) {
-    static_assert(std::is_arithmetic_v<T> || std::is_enum_v<T>);
-    bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
-  }
-  std::string bytes_;
-};
-
 // 32 digits.
 std::string key_of(const FloorplanProblem& p, const FloorplanOptions& o) {
-  Bytes key;
-  key.add(o.seed, o.starts, o.moves, p.width, p.height, p.may_turn, p.pins, p.cost_weight, p.length_weight);
-  key.add(p.kinds.size(), p.kernels.size(), p.wires.size());
+  ContentHash key;
+  const auto add = [&](auto... values) {
+    static_assert(((std::is_arithmetic_v<decltype(values)> || std::is_enum_v<decltype(values)>) && ...));
+    (key.add({reinterpret_cast<const char*>(&values), sizeof values}), ...);
+  };
+  add(o.seed, o.starts, o.moves, p.width, p.height, p.may_turn, p.pins, p.cost_weight, p.length_weight);
+  add(p.kinds.size(), p.kernels.size(), p.wires.size());
   for (const auto& kind : p.kinds) {
     size_t count = 0;
     for (const Alternative& a : kind) {
       if (a.cost > o.max_cost) continue;
-      key.add(a.w, a.h, a.cost);
+      add(a.w, a.h, a.cost);
       ++count;
     }
-    key.add(count);
+    add(count);
   }
-  for (const int kind : p.kernels) key.add(kind);
-  for (const Wire& w : p.wires) key.add(w.from, w.to, w.weight);
-  return wide_hash_text(key.all());
+  for (const int kind : p.kernels) add(kind);
+  for (const Wire& w : p.wires) add(w.from, w.to, w.weight);
+  return key.wide_text();
 }
 
 }  // namespace

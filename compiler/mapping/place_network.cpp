@@ -8,8 +8,8 @@
 
 namespace cs::mapping {
 
-void pass_on(const Diag& from, Diag& to, const std::string& help) {
-  for (const Diagnostic& d : from.all()) to.error_at(d.where, d.message, help.empty() ? d.help : Help(help));
+void pass_on(const Diag& from, Diag& to) {
+  for (const Diagnostic& d : from.all()) to.error_at(d.where, d.message, d.help);
 }
 
 namespace {

@@ -31,7 +31,7 @@ std::optional<Placed> route_for_band(const Placed&, const MapOptions&, const Mac
 // What it is expected to do in steady state, by the plans of its instances.
 NetworkEstimate estimate_network(const Placed&, const Machine&, PlansBy);
 
-// Errors of an attempt that are errors after all; with `help`, instead of theirs.
-void pass_on(const Diag& from, Diag& to, const std::string& help = {});
+// Errors of an attempt that are errors after all.
+void pass_on(const Diag& from, Diag& to);
 
 }  // namespace cs::mapping
