@@ -82,6 +82,12 @@ TEST_F(PoliciesOfASuite, ADearerHostCostsDisabledAlone) {
   EXPECT_GT(rows[1].at("disabled").get<double>(), 5 * rows[0].at("disabled").get<double>());
 }
 
+TEST_F(PoliciesOfASuite, ARowOfOneSampleRunsAsManyAsItsIntervalNeeds) {
+  const ChildResult r = run("cs-regress", {suite(""), "--policies", "-j", "1", "--json"});
+  ASSERT_THAT(r.exit_code, ::testing::AnyOf(0, 4)) << r.err;
+  for (const auto& row : nlohmann::json::parse(r.out).at("rows")) EXPECT_EQ(row.at("quantity"), "interval");
+}
+
 TEST_F(PoliciesOfASuite, HasNoTable) {
   const ChildResult r = run("cs-regress", {suite(""), "--policies", "--update"});
   EXPECT_EQ(r.exit_code, 2);

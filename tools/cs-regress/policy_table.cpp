@@ -16,6 +16,7 @@ constexpr size_t kMedium = 1, kOfCost = std::size(kPolicies);
 constexpr int kCosts[] = {1, 10};
 constexpr size_t kOfRow = kOfCost * std::size(kCosts);
 constexpr double kSlower = 1.02;
+constexpr int kSteady = 8;   // samples of which an interval is seen, where the host has no part
 constexpr int kPeriods = 4;  // of the host's cores, for an interval (decision 10)
 
 // What a crossing and an operator of the host cost, so many times as dear.
@@ -95,6 +96,30 @@ std::string depends_on_host(Results cheap, Results dear) {
   return out;
 }
 
+// Of how many samples the interval of a row is seen.
+int samples_of(const Job& job, bool with_host) {
+  Diag ignored;  // the machine was read before
+  return with_host ? kPeriods * load_machine(job.machine, ignored)->host.host_cores : kSteady;
+}
+
+// The rows that have no interval yet, of more samples: of all policies and costs.
+void run_longer(const std::vector<Job>& jobs, const RunJobs& run, bool with_host, std::vector<Result>& results) {
+  std::vector<Job> again;
+  std::vector<size_t> which;
+  for (size_t first = 0; first < jobs.size(); first += kOfRow) {
+    const int samples = samples_of(jobs[first], with_host);
+    if (jobs[first].iterations >= samples || has_intervals(Results(results).subspan(first, kOfRow))) continue;
+    for (size_t i = first; i < first + kOfRow; ++i) {
+      again.push_back(jobs[i]);
+      again.back().iterations = samples;
+      which.push_back(i);
+    }
+  }
+  if (again.empty()) return;
+  std::vector<Result> longer = run(again);
+  for (size_t i = 0; i < which.size(); ++i) results[which[i]] = std::move(longer[i]);
+}
+
 std::string figure(double value) { return value > 0 ? fmt::format("{:.1f}", value) : "-"; }
 
 }  // namespace
@@ -114,24 +139,7 @@ std::optional<std::vector<Job>> jobs_of_policies(const std::vector<Job>& rows, D
 
 std::vector<Result> run_policies(const std::vector<Job>& jobs, const RunJobs& run) {
   std::vector<Result> results = run(jobs);
-  std::vector<Job> again;
-  std::vector<size_t> which;
-  for (size_t first = 0; first < jobs.size(); first += kOfRow) {
-    Diag ignored;  // the machine was read before
-    const auto machine = load_machine(jobs[first].machine, ignored);
-    const int samples = kPeriods * machine->host.host_cores;
-    if (jobs[first].iterations <= 1 || jobs[first].iterations >= samples ||
-        has_intervals(Results(results).subspan(first, kOfRow)))
-      continue;
-    for (size_t i = first; i < first + kOfRow; ++i) {
-      again.push_back(jobs[i]);
-      again.back().iterations = samples;
-      which.push_back(i);
-    }
-  }
-  if (again.empty()) return results;
-  const std::vector<Result> longer = run(again);
-  for (size_t i = 0; i < which.size(); ++i) results[which[i]] = longer[i];
+  for (const bool with_host : {false, true}) run_longer(jobs, run, with_host, results);
   return results;
 }
 

@@ -13,8 +13,9 @@ namespace cs {
 
 // Every model of the suite, whatever policies its rows name. Nothing if a row's machine is none.
 std::optional<std::vector<Job>> jobs_of_policies(const std::vector<Job>& rows, Diag&);
-// Runs them with `run`, which gives results in the order of its jobs. Rows of several samples that have no interval
-// under some policy, because cores of the host take the samples in turn, run again with as many as that needs.
+// Runs them with `run`, which gives results in the order of its jobs. Rows that have no interval under some policy,
+// because they are of one sample or because cores of the host take the samples in turn, run again with as many as that
+// needs.
 using RunJobs = std::function<std::vector<Result>(const std::vector<Job>&)>;
 std::vector<Result> run_policies(const std::vector<Job>&, const RunJobs& run);
 
