@@ -2,6 +2,7 @@
 // pass yet.
 #include <algorithm>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "compiler/mapping/route_paths.h"
@@ -40,9 +41,9 @@ int steps_to(const Rect& r, Coord c) {
   return x + y;
 }
 
-// Breadth first, from all routers of a flow at once. Where the target is known and near, first without the routers
-// through which every way is longer than a few steps more than the shortest that there could be. What is left out so
-// could not have been the first to enter a router that is not: the branch is the same.
+// Breadth first, from all routers of a flow at once. Where the target is known, first without the routers through which
+// every way is longer than a few steps more than the shortest that there could be. What is left out so could not have
+// been the first to enter a router that is not: the branch is the same.
 class Search {
  public:
   Search(const Flow& f, const Avoid& avoid, const Rect* target)
@@ -59,33 +60,65 @@ class Search {
   Search& operator=(const Search&) = delete;
 
   std::optional<Coord> run(const Goal& goal) {
+    if (target_ != nullptr && is_walled_in(*target_)) return std::nullopt;
+    find_starts();
     if (target_ == nullptr) return round(goal);
-    left_out_ = kAny;
     longest_ = 0;
     round(goal);  // enters nothing, but finds how short a way could be
-    if (left_out_ <= kNear) {
-      longest_ = left_out_ + kDetour;
+    for (const int detour : kDetours) {
+      if (left_out_ == kAny) return std::nullopt;  // nothing was: there is no way
+      longest_ = detour == kAny ? kAny : left_out_ + detour;
+      left_out_ = kAny;
       if (const std::optional<Coord> end = round(goal)) return end;
       clear();
     }
-    longest_ = kAny;
-    return round(goal);
+    return std::nullopt;
   }
   // The side on which the branch enters.
   Port came_by(Coord c) const { return Port(came_by_[at(c)] - kFirst); }
 
  private:
-  static constexpr uint8_t kNot = 0, kOwn = 1, kFirst = 2;  // no way leads there yet; a router of the flow; ports
+  // No way leads there yet; a router of the flow; from there a way leads to the target; ports.
+  static constexpr uint8_t kNot = 0, kOwn = 1, kBehind = 2, kFirst = 3;
   static constexpr int kAny = std::numeric_limits<int>::max();
-  // Steps. Farther, and round more than that, all routers are looked at: there may be no way.
-  static constexpr int kNear = 128, kDetour = 4;
+  // Steps more than the shortest way that there could be.
+  static constexpr int kDetours[] = {4, 32, kAny};
+  // Routers. Most targets to which no way leads are full themselves, or have full ones close around them.
+  static constexpr size_t kWalled = 4096;
 
-  std::optional<Coord> round(const Goal& goal) {
+  // Backwards from the target, up to a router of the flow.
+  bool is_walled_in(const Rect& target) {
+    std::vector<Coord> behind;
+    const auto enter = [&](Coord c) {
+      if (avoid_.blocks(c) || came_by_[at(c)] != kNot) return;
+      came_by_[at(c)] = kBehind;
+      behind.push_back(c);
+    };
+    for (int y = target.y; y < target.y + target.h; ++y)
+      for (int x = target.x; x < target.x + target.w; ++x) enter({x, y});
+    bool open = false;
+    for (size_t next = 0; next < behind.size() && !open; ++next) {
+      for (const Port link : kLinks) {
+        const Coord from = neighbour(behind[next], link);
+        if (!avoid_.fabric.contains(from) || avoid_.crowded(from, opposite(link))) continue;
+        open = open || came_by_[at(from)] == kOwn || behind.size() > kWalled;
+        enter(from);
+      }
+    }
+    for (const Coord c : behind) came_by_[at(c)] = kNot;
+    return !open;
+  }
+
+  // Links by which a branch may leave the flow.
+  void find_starts() {
     for (const auto& [key, config] : flow_.routers) {
       if (!has_whole_stream(flow_, key, config)) continue;
       for (Port link : kLinks)
-        if (may_leave_by(config, link)) enter({key.x, key.y}, link, 1);
+        if (may_leave_by(config, link)) starts_.emplace_back(Coord{key.x, key.y}, link);
     }
+  }
+  std::optional<Coord> round(const Goal& goal) {
+    for (const auto& [from, link] : starts_) enter(from, link, 1);
     size_t end_of_step = queue_.size();
     for (size_t next = 0, steps = 2; next < queue_.size(); ++next) {
       if (next == end_of_step) end_of_step = queue_.size(), ++steps;
@@ -121,6 +154,7 @@ class Search {
   int longest_ = kAny, left_out_ = kAny;  // steps: of the ways that are looked at, of the shortest one that is not
   std::vector<uint8_t> own_;
   std::vector<uint8_t>& came_by_;
+  std::vector<std::pair<Coord, Port>> starts_;
   std::vector<Coord> queue_;  // all that were entered, in this order
 };
 
