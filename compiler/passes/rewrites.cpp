@@ -194,8 +194,9 @@ bool join_products_of(Graph& g, const std::vector<NodeId>& products, Diag& diag)
 
 std::string Rewrites::text() const {
   const auto cut = [](const char* key, int64_t parts) { return parts == 1 ? "" : fmt::format(" {}={}", key, parts); };
-  return fmt::format("parts={} batch_products={} products={}{}{}{}", parts ? "on" : "off", batch_products,
-                     kProducts[size_t(products)], cut("shards", shards), cut("columns", columns), cut("heads", heads));
+  return fmt::format("parts={} batch_products={} products={}{}{}{}{}", parts ? "on" : "off", batch_products,
+                     kProducts[size_t(products)], cut("shards", shards), cut("columns", columns), cut("heads", heads),
+                     cut("sums", sums));
 }
 
 bool read_rewrite(std::string_view text, Rewrites& r, std::string& why) {
@@ -212,14 +213,15 @@ bool read_rewrite(std::string_view text, Rewrites& r, std::string& why) {
   if (key == "batch_products" && count(r.batch_products, 0, std::numeric_limits<int64_t>::max())) return true;
   if (key == "columns" && count(r.columns, 1, kMostShards)) return true;
   if (key == "heads" && count(r.heads, 1, kMostShards)) return true;
+  if (key == "sums" && count(r.sums, 1, kMostShards)) return true;
   const auto product = std::ranges::find(kProducts, value);
   if (key == "products" && product != std::end(kProducts)) {
     r.products = Products(product - std::begin(kProducts));
     return true;
   }
   why = fmt::format(
-      "'{}' is no rewrite; there are parts=on|off, batch_products=N, products=whole|rule|estimate, columns=N and "
-      "heads=N from 1 to {}",
+      "'{}' is no rewrite; there are parts=on|off, batch_products=N, products=whole|rule|estimate, columns=N, "
+      "heads=N and sums=N from 1 to {}",
       text, kMostShards);
   return false;
 }

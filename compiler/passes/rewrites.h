@@ -17,8 +17,9 @@
 //   columns=N                       products that make outputs in N parts by the columns of their matrices
 //                                   (shards.h); 1: whole
 //   heads=N                         heads of attention in N parts: the products before them by their columns
+//   sums=N                          layers inside of two products in N parts, whose sums are added up
 //
-// The first two are part of the pass canonicalise, the third of decompose, the last two a pass of their own.
+// The first two are part of the pass canonicalise, the third of decompose, the last four a pass of their own.
 #pragma once
 
 #include <cstdint>
@@ -38,9 +39,9 @@ struct Rewrites {
   int64_t batch_products = 0;
   Products products = Products::whole;
   int64_t shards = 1;
-  int64_t columns = 1, heads = 1;
+  int64_t columns = 1, heads = 1, sums = 1;
   bool operator==(const Rewrites&) const = default;
-  // "parts=on batch_products=0 products=whole", and shards, columns and heads where there are several
+  // "parts=on batch_products=0 products=whole", and shards, columns, heads and sums where there are several
   std::string text() const;
 };
 // KEY=VALUE; false with the reason, which lists what there is.

@@ -62,6 +62,10 @@ class Designer {
       if (auto cut = decide(id)) {
         for (size_t k = 0; k < cut->results.size(); ++k) {
           const ValueId v = g_.node(id).outputs[k];
+          if (cut->added) {
+            saved_[id] -= words(v);
+            continue;
+          }
           design_.dims[v] = cut->results[k];
           part_of_[v] = id;
           saved_[id] += words(v) * double(shards_ - 1) / double(shards_);
@@ -185,6 +189,34 @@ class Designer {
       if (!follows(n, way.dims)) continue;
       if (auto results = results_of(id, way.dims)) return Cut{way.dims, std::move(*results)};
     }
+    return rule_.columns == ColumnsOf::sums ? cut_sum(id) : std::nullopt;
+  }
+
+  // A product of something in parts with rows of a constant matrix: what both are cut along is gone from the result, so
+  // it is added up. A third operand is added to the whole.
+  std::optional<Cut> cut_sum(NodeId id) const {
+    const Node& n = g_.node(id);
+    if (g_.op(id).kind != ops::OpKind::contraction || n.inputs.size() < 2) return std::nullopt;
+    const int dim = made_along(n.inputs[0]);
+    if (dim < 0 || !g_.value(n.inputs[1]).is_constant()) return std::nullopt;
+    if (n.inputs.size() > 2 && n.inputs[2].valid() && made_along(n.inputs[2]) >= 0) return std::nullopt;
+    ops::TensorType part = g_.value(n.inputs[0]).type;
+    const int64_t extent = part.shape[size_t(dim)];
+    part.shape[size_t(dim)] = extent_of(extent, shards_, 0);
+    for (const int d : dims_of(n.inputs[1])) {
+      ops::TensorType rows = g_.value(n.inputs[1]).type;
+      if (rows.shape[size_t(d)] != extent) continue;
+      rows.shape[size_t(d)] = part.shape[size_t(dim)];
+      std::vector<ops::TensorType> results;
+      std::string why;
+      const ops::TensorType* types[] = {&part, &rows};
+      if (!ops::infer_types(g_.op(id), n.attrs, types, results, why) ||
+          !(results[0] == g_.value(n.outputs[0]).type))
+        continue;
+      Cut cut{std::vector<int>(n.inputs.size(), -1), {-1}, true};
+      cut.operands[0] = dim, cut.operands[1] = d;
+      return cut;
+    }
     return std::nullopt;
   }
 
@@ -276,12 +308,12 @@ class Designer {
     for (const auto& [set, words] : saved) design_.saved += std::max(words, 0.0);
   }
 
-  // Sets that make something in parts that is larger than all that they take whole, and all that is put together of
-  // what they make.
+  // Sets that make something in parts that is larger than all that they take whole, and all that is put together or
+  // added up of what they make.
   template <typename SetOf>
   std::set<NodeId> sets_with_the_largest_inside(const SetOf& set_of) const {
     std::map<NodeId, double> whole, parts;  // the most words
-    std::set<NodeId> given;                 // that make outputs
+    std::set<NodeId> given, added;          // that make outputs; that end in a sum
     const auto note = [&](std::map<NodeId, double>& most, NodeId id, ValueId v) {
       double& so_far = most[set_of(id)];
       so_far = std::max(so_far, words(v));
@@ -291,8 +323,10 @@ class Designer {
       for (size_t i = 0; i < n.inputs.size(); ++i)
         if (const ValueId v = n.inputs[i]; v.valid() && cut.operands[i] < 0 && !g_.value(v).is_constant())
           note(whole, id, v);
+      if (cut.added) added.insert(set_of(id));
       for (const ValueId v : n.outputs) {
-        note(parts, id, v);
+        note(cut.added ? whole : parts, id, v);
+        if (cut.added) continue;
         if (g_.value(v).is_output) given.insert(set_of(id));
       }
     }
@@ -300,7 +334,9 @@ class Designer {
       if (made_along(v) >= 0) note(whole, part_of_.at(v), v);
     std::set<NodeId> sets;
     for (const auto& [set, most] : parts)
-      if (most > whole[set] && given.contains(set) == (rule_.columns == ColumnsOf::outputs)) sets.insert(set);
+      if (most > whole[set] && given.contains(set) == (rule_.columns == ColumnsOf::outputs) &&
+          added.contains(set) == (rule_.columns == ColumnsOf::sums))
+        sets.insert(set);
     return sets;
   }
 

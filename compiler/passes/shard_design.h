@@ -14,6 +14,7 @@ namespace cs::passes {
 // How operands and results of a node are cut; -1: they are whole.
 struct Cut {
   std::vector<int> operands, results;
+  bool added = false;  // the result is the sum of what the parts give
 };
 
 // What the operators of a graph do under one rule.

@@ -53,6 +53,7 @@ class Maker {
                                              : parts(inputs[i], cut.operands[i]));
       if (inputs[i].valid() && !operands.back()[0].valid()) return false;
     }
+    std::vector<ValueId> sums;
     for (int64_t k = 0; k < shards_; ++k) {
       Node n = g_.node(id);
       n.name = name(n.name, k);
@@ -62,9 +63,33 @@ class Maker {
         make_reshape(n, g_.value(results[0]).type.shape, cut.results[0], k);
       const NodeId part = g_.add_node(std::move(n));
       made_.nodes.insert(part);
-      for (const ValueId v : results) parts_[v].push_back(g_.add_result(part, name(g_.value(v).name, k)));
+      for (const ValueId v : results) {
+        const ValueId made = g_.add_result(part, name(g_.value(v).name, k));
+        (cut.added ? sums : parts_[v]).push_back(made);
+      }
+      if (cut.added && k > 0 && g_.node(part).inputs.size() > 2) g_.set_input_of(part, 2, {});
       if (!graph::infer_node(g_, part, diag_)) return false;
     }
+    return !cut.added || give_sum(results[0], std::move(sums));
+  }
+
+  // Neighbours first, so that no way from a part to the sum is longer than it needs to be.
+  bool give_sum(ValueId v, std::vector<ValueId> sums) {
+    const std::string name = g_.value(v).name + "_sum";
+    while (sums.size() > 1) {
+      std::vector<ValueId> fewer;
+      for (size_t k = 0; k < sums.size(); k += 2) {
+        fewer.push_back(sums[k]);
+        if (k + 1 == sums.size()) continue;
+        Node n;
+        n.op = "add", n.name = g_.fresh_name(name), n.inputs = {sums[k], sums[k + 1]};
+        fewer.back() = graph::add_typed(g_, std::move(n), diag_);
+        if (!fewer.back().valid()) return false;
+        made_.nodes.insert(g_.value(fewer.back()).producer);
+      }
+      sums = std::move(fewer);
+    }
+    g_.replace_uses(v, sums[0]);
     return true;
   }
 
@@ -185,21 +210,25 @@ bool make_shards(Graph& g, int64_t shards, Sharded& made, Diag& diag, const std:
   return best.cuts.empty() || Maker(g, shards, best, made, diag).run();
 }
 
-bool make_columns(Graph& g, int64_t columns, ColumnsOf of, Sharded& made, Diag& diag) {
+bool make_columns(Graph& g, int64_t columns, ColumnsOf of, Sharded& made, Diag& diag, const std::set<NodeId>& whole) {
   made = {};
   if (!g.states.empty()) return true;
   for (int64_t parts = columns; parts > 1; --parts) {
-    const Design design = design_columns(g, parts, of, made.nodes);
+    std::set<NodeId> stay = whole;
+    stay.insert(made.nodes.begin(), made.nodes.end());
+    const Design design = design_columns(g, parts, of, stay);
     if (!design.cuts.empty() && !Maker(g, parts, design, made, diag).run()) return false;
   }
   return true;
 }
 
 bool cut_in_shards(Graph& g, PassContext& context) {
-  const int64_t shards = context.rewrites.shards, columns = context.rewrites.columns, heads = context.rewrites.heads;
-  Sharded outputs, inside, made;
+  const int64_t shards = context.rewrites.shards, columns = context.rewrites.columns, heads = context.rewrites.heads,
+                sums = context.rewrites.sums;
+  Sharded outputs, inside, added, made;
   if (!make_columns(g, columns, ColumnsOf::outputs, outputs, context.diag) ||
       !make_columns(g, heads, ColumnsOf::heads, inside, context.diag) ||
+      !make_columns(g, sums, ColumnsOf::sums, added, context.diag, inside.nodes) ||
       !make_shards(g, shards, made, context.diag, outputs.nodes))
     return false;
   const auto warn = [&](const std::string& why) {
@@ -215,6 +244,8 @@ bool cut_in_shards(Graph& g, PassContext& context) {
     warn("no product that makes an output is cut by its columns: the output is not larger than what has to be whole");
   if (heads > 1 && inside.operators == 0)
     warn("nothing is computed head by head: no result would be larger than what has to be whole");
+  if (sums > 1 && added.operators == 0)
+    warn("no product is added up from parts: nothing that one adds up is larger than what it is made of and its sum");
   return true;
 }
 

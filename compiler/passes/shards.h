@@ -31,11 +31,14 @@ struct Sharded {
 // Nodes of `whole` are not cut.
 bool make_shards(graph::Graph&, int64_t shards, Sharded&, Diag&, const std::set<graph::NodeId>& whole = {});
 
-// Whose columns: of products that make outputs, or of those that make what stays inside.
-enum class ColumnsOf : uint8_t { outputs, heads };
+// Whose columns: of products that make outputs, of those that make what stays inside, or of those whose results another
+// product adds up, as in a feed-forward network: its parts each give a sum, and the sums are added.
+enum class ColumnsOf : uint8_t { outputs, heads, sums };
 // Another dimension, before that: products by the columns of their constant matrices, each from all of its operand, so
 // that no weight is there twice, and what follows them, where that is larger than what has to be whole for it: logits
-// of a vocabulary, heads of attention. Each in as many parts as it allows, and `columns` at most. As above.
-bool make_columns(graph::Graph&, int64_t columns, ColumnsOf, Sharded&, Diag&);
+// of a vocabulary, heads of attention, the layer inside of a feed-forward network. Each in as many parts as it allows,
+// and `columns` at most; nodes of `whole` are not cut. As above.
+bool make_columns(graph::Graph&, int64_t columns, ColumnsOf, Sharded&, Diag&,
+                  const std::set<graph::NodeId>& whole = {});
 
 }  // namespace cs::passes

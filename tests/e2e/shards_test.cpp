@@ -68,6 +68,18 @@ TEST_F(Shards, OfColumnsAreRight) {
               HasSubstr("no product that makes an output is cut by its columns"));
 }
 
+// The layer inside of a feed-forward network, whose parts are added up, on both machines, beside parts of the tokens.
+TEST_F(Shards, OfSumsAreRight) {
+  for (const std::string machine : {"wse2", "wse3"})
+    for (const std::string shards : {"1", "2"}) {
+      EXPECT_THAT(compile(of("gpt", "model.onnx"), {"-m", machine, "--shards", shards, "--rewrite", "sums=2"}),
+                  Not(HasSubstr("is added up from parts")));
+      EXPECT_GT(interval("gpt"), 0);
+    }
+  EXPECT_THAT(compile(of("lstm", "model.onnx"), {"--rewrite", "sums=2"}),
+              HasSubstr("no product is added up from parts"));
+}
+
 // 7 tokens, and two programs beside each other.
 TEST_F(Shards, OfUnequalPartsAndInSeveralCopies) {
   const std::string model =

@@ -62,7 +62,8 @@ void model_flags(CLI::App& app, Flags& f, api::CompileOptions& o) {
                  "KEY=VALUE: parts=on|off (operators on all parts of a split become one), batch_products=N (so many "
                  "products of one value become one; 0: none), products=whole|rule|estimate (products that memory "
                  "bounds become broadcast, multiply and sum), columns=N (products that make outputs in N parts beside "
-                 "each other, by the columns of their matrices), heads=N (heads of attention in N parts)")
+                 "each other, by the columns of their matrices), heads=N (heads of attention in N parts), sums=N "
+                 "(layers inside of two products in N parts, whose sums are added up)")
       ->default_str("parts=on batch_products=0 products=whole");
   app.add_option("--result", f.result,
                  "What leaves a language model of a configuration: logits of all steps, of the last one, of masked "

@@ -244,6 +244,59 @@ TEST(ShardsOfColumns, AreNotOfWhatIsNeededWhole) {
   EXPECT_EQ(cut_columns(s, 2).operators, 0u);
 }
 
+// x · w, a bias, a sign and · v: 4 to `inside` and back to 4.
+std::string layer_of(int inside, const std::string& more = "",
+                     const std::string& product = "  - {name: y, op: matmul, inputs: [s, v]}\n") {
+  const std::string n = std::to_string(inside);
+  return graph_of(kTokens,
+                  "  - {name: h, op: matmul, inputs: [x, w]}\n  - {name: g, op: add, inputs: [h, b]}\n"
+                  "  - {name: s, op: neg, inputs: [g]}\n" + product + more,
+                  "  - {name: w, type: \"f32[4, " + n + "]\", value: " + numbers(4 * inside) +
+                      "}\n  - {name: b, type: \"f32[" + n + "]\", value: " + numbers(inside) +
+                      "}\n  - {name: v, type: \"f32[" + n + ", 4]\", value: " + numbers(4 * inside) + "}\n");
+}
+
+// The columns of the one product and the rows of the other; what is between them is nowhere whole.
+TEST(ShardsOfColumns, AreLayersWhoseSumsAreAdded) {
+  Bench s(layer_of(16));
+  const Sharded made = cut_columns(s, 4, ColumnsOf::sums);
+  EXPECT_EQ(made.operators, 4u);
+  EXPECT_EQ(made.joined, 0u);
+  EXPECT_EQ(count(s.g, "matmul"), 8u);
+  EXPECT_EQ(count(s.g, "add"), 4u + 3) << "of biases, and of sums";
+  EXPECT_EQ(count(s.g, "concat") + count(s.g, "slice"), 0u);
+  EXPECT_EQ(s.g.value(s.g.outputs[0]).name, "y");
+}
+
+TEST(ShardsOfColumns, AddUpPartsThatAreNotEqual) {
+  Bench s(layer_of(17));
+  EXPECT_EQ(cut_columns(s, 3, ColumnsOf::sums).operators, 4u);
+  EXPECT_EQ(count(s.g, "matmul"), 6u);
+}
+
+// 4 inside is no more than what goes in and comes out; and what leaves as it is has to be whole.
+TEST(ShardsOfColumns, AreNotOfLayersThatAreNeededWhole) {
+  Bench small(layer_of(4));
+  EXPECT_EQ(cut_columns(small, 2, ColumnsOf::sums).operators, 0u);
+  Bench twice(layer_of(16,
+                       "  - {name: t, op: softmax, inputs: [s], attrs: {axis: 2}}\n"
+                       "  - {name: u, op: matmul, inputs: [t, v]}\n  - {name: y, op: add, inputs: [u, r]}\n",
+                       "  - {name: r, op: matmul, inputs: [s, v]}\n"));
+  EXPECT_EQ(cut_columns(twice, 2, ColumnsOf::sums).operators, 0u);
+}
+
+// The bias is added once.
+TEST(ShardsOfColumns, AddTheBiasOfASumOnce) {
+  Bench s(graph_of("  - {name: x, type: \"f32[1, 4]\", sample_dim: 0}\n",
+                   "  - {name: h, op: gemm, inputs: [x, w, b]}\n  - {name: s, op: neg, inputs: [h]}\n"
+                   "  - {name: y, op: gemm, inputs: [s, w, c], attrs: {trans_b: 1}}\n",
+                   "  - {name: w, type: \"f32[4, 12]\", value: " + numbers(48) +
+                       "}\n  - {name: b, type: \"f32[12]\", value: " + numbers(12) +
+                       "}\n  - {name: c, type: \"f32[4]\", value: " + numbers(4) + "}\n"));
+  EXPECT_EQ(cut_columns(s, 3, ColumnsOf::sums).operators, 3u);
+  EXPECT_EQ(count(s.g, "gemm"), 6u);
+}
+
 TEST(SharesOfResults, AreProvedByLoops) {
   Bench s(graph_of(kTokens, "  - {name: y, op: softmax, inputs: [x], attrs: {axis: 2}}\n"));
   const NodeId id = s.g.nodes()[0];
