@@ -2,6 +2,7 @@
 // after another.
 #include <algorithm>
 #include <cstdlib>
+#include <limits>
 
 #include "compiler/autogen/region.h"
 
@@ -188,6 +189,7 @@ int64_t slice_region(Region& r) {
   for (const ShardAxis& axis : shard_axes(r.program.buffers[size_t(r.result_buffer[0])].type.shape)) {
     if (axis.stride * axis.extent != elements) continue;
     for (int64_t parts : divisors(axis.extent)) {
+      if (parts > std::numeric_limits<int>::max()) break;  // a cut counts its parts in 32 bits
       Region trial;
       if (parts <= best || !streams_divide(r, parts, may_stay) || !take_part(r, axis, parts, trial)) continue;
       if (trial.stays.empty() ? !in_step : !may_stay) continue;

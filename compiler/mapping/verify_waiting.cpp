@@ -57,11 +57,15 @@ class Waiting {
     const Stream& stream = parts_.streams[s];
     if (stream.producer < 0 || stream.initial) return stream.words;
     const size_t p = size_t(stream.producer);
-    for (int j = 0; j < stream.result; ++j) {  // one result after the other
-      const int before = results_[p][size_t(j)];
-      if (before >= 0 && !complete(size_t(before))) return 0;
+    const int64_t parts = parts_of(p);
+    int64_t done = parts_taken(p, -1);
+    for (size_t j = 0; j < results_[p].size(); ++j) {  // of each part one result after the other
+      if (results_[p][j] < 0 || int(j) == stream.result) continue;
+      const size_t other = size_t(results_[p][j]);
+      const int64_t gone = scaled(sent_[other], parts_.streams[other].words, parts);
+      done = std::min(done, int(j) < stream.result ? gone : gone + 1);
     }
-    return scaled(parts_taken(p, -1), parts_of(p), stream.words);
+    return scaled(done, parts, stream.words);
   }
   // Words that all takers of a stream would take now.
   int64_t room(int s) {
