@@ -18,7 +18,8 @@ namespace {
 constexpr double kNear = 1.02;  // of the slowest kernel's interval: good enough
 constexpr double kLate = 1.4;   // results may be later than estimated: their senders wait for each other
 constexpr double kGain = 1.01;  // what a buffer must bring
-constexpr int kMostBuffers = 256;
+// Circles that are alike get a buffer each, so what a network may have grows with its kernels: of thousands a quarter.
+constexpr int kMostBuffers = 256, kKernelsPerBuffer = 4;
 constexpr double kEqual = 1 + 1e-9;  // as cycles of circles are found
 constexpr double kShare = 0.25;      // of the kernels' PEs, what all buffers may take
 constexpr int64_t kFewPes = 64;      // that they may take anyway
@@ -71,7 +72,8 @@ class Slackener {
 
   Slack run() {
     auto now = network_interval(parts_, slack_, machine_, false, kLate);
-    for (int k = 0; now && k < kMostBuffers && now->cycles > now->slowest * kNear; ++k) {
+    const int most = std::max(kMostBuffers, int(parts_.instances.size()) / kKernelsPerBuffer);
+    for (int k = 0; now && k < most && now->cycles > now->slowest * kNear; ++k) {
       const auto next = widen(*now);
       if (!next) break;
       now = next;

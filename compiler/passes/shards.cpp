@@ -11,6 +11,7 @@
 #include "compiler/graph/add_nodes.h"
 #include "compiler/graph/sample.h"
 #include "compiler/passes/passes.h"
+#include "compiler/passes/pick_parts.h"
 #include "compiler/passes/shard_design.h"
 
 namespace cs::passes {
@@ -134,7 +135,9 @@ class Maker {
       }
       values = std::move(fewer);
     }
-    return it->second = concat(values, dim, name);
+    it->second = concat(values, dim, name);
+    if (it->second.valid()) made_.wholes.insert(it->second);
+    return it->second;
   }
 
   const std::vector<ValueId>& parts(ValueId v, int dim) {
@@ -229,7 +232,7 @@ bool cut_in_shards(Graph& g, PassContext& context) {
   if (!make_columns(g, columns, ColumnsOf::outputs, outputs, context.diag) ||
       !make_columns(g, heads, ColumnsOf::heads, inside, context.diag) ||
       !make_columns(g, sums, ColumnsOf::sums, added, context.diag, inside.nodes) ||
-      !make_shards(g, shards, made, context.diag, outputs.nodes))
+      !make_shards(g, shards, made, context.diag, outputs.nodes) || !pick_from_parts(g, made.wholes, context.diag))
     return false;
   const auto warn = [&](const std::string& why) {
     context.diag.warning({}, g.states.empty() ? fmt::format("{}: {}", g.name, why)

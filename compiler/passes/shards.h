@@ -24,7 +24,8 @@ inline constexpr int64_t kMostShards = 32;
 struct Sharded {
   size_t operators = 0;  // of the graph that are there several times now
   size_t joined = 0;     // values that are put together for others
-  std::set<graph::NodeId> nodes;  // the parts, and what joins those of outputs
+  std::set<graph::NodeId> nodes;    // the parts, and what joins those of outputs
+  std::set<graph::ValueId> wholes;  // what concats put together for operators
 };
 // With shards < 2, or where nothing can be cut, the graph stays as it is. Graphs that train stay, too. Types of all
 // values must be known; false if a new node was refused, which is in diag then.

@@ -1,11 +1,5 @@
-// A table of which no PE can hold a single column becomes parts of rows: every part is gathered for itself,
-// with the indices that lie outside moved to its edge, and its rows are selected where they lie inside.
-//
-//   y = gather(table, i)   →   y0 = gather(table[0:r], i0);  yk = where(kr ≤ i < (k+1)r,
-//   gather(table[kr:(k+1)r], ik), y(k-1))
-//
-// Indices from -rows to -1 count from the end, as gather has them. The last dimension of a table is cut
-// freely among PEs, so a column (one element per row, 4 bytes in a PE) is the least that one of them keeps.
+// A table of which no PE can hold a single column becomes parts of rows (table_parts.h). The last dimension of a table
+// is cut freely among PEs, so a column (one element per row, 4 bytes in a PE) is the least that one of them keeps.
 #include <cstring>
 #include <map>
 #include <memory>
@@ -14,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "compiler/passes/passes.h"
-#include "compiler/passes/rewriter.h"
+#include "compiler/passes/table_parts.h"
 
 namespace cs::passes {
 namespace {
@@ -37,43 +31,23 @@ ValueId rows_of(Rewriter& r, const ops::Tensor& table, int64_t first, int64_t co
   return r.constant(fmt::format("rows_{}", first), std::move(part));
 }
 
-// The index with as many dimensions of 1 behind it as a row of the table has.
-ValueId beside_rows(Rewriter& parts, ValueId index, size_t row_rank) {
-  ops::Shape shape = parts.type(index).shape;
-  shape.insert(shape.end(), row_rank, 1);
-  return parts.reshape(index, std::move(shape));
-}
-
 // Of tables that several nodes gather from (shards of a sample): by table, first row and number of rows. A part is as
 // large as a PE's memory allows, and all parts together as large as the table.
 using Parts = std::map<std::tuple<std::shared_ptr<const ops::Tensor>, int64_t, int64_t>, ValueId>;
 
 bool split(Graph& g, NodeId id, int64_t rows_per_part, Parts& parts, Diag& diag) {
-  const ValueId index = g.node(id).inputs[1];
   const auto shared = g.shared_constant_of(g.node(id).inputs[0]);
   const ops::Tensor& table = *shared;
   const int64_t rows = table.type.shape[0];
-  const DataType type = g.value(index).type.dtype;
-  Rewriter p(g, id, diag);
-  const ValueId zero = p.number(type, 0);
-  const ValueId from_start =
-      p.op("where", {p.op("less", {index, zero}), p.op("add", {index, p.number(type, rows)}), index});
-  ValueId made;
+  Rewriter r(g, id, diag);
+  std::vector<TablePart> list;
   for (int64_t first = 0; first < rows; first += rows_per_part) {
     const int64_t count = std::min(rows_per_part, rows - first);
-    const ValueId inside = first == 0 ? from_start : p.op("sub", {from_start, p.number(type, first)});
-    const ValueId last = p.op("min", {inside, p.number(type, count - 1)});
     const auto [known, is_new] = parts.try_emplace({shared, first, count});
-    if (is_new) known->second = rows_of(p, table, first, count);
-    const ValueId part = p.op("gather", {known->second, p.op("max", {last, zero})}, {{"axis", int64_t(0)}});
-    // What lies behind this part is chosen from a later one.
-    made = first == 0
-               ? part
-               : p.op("where",
-                      {beside_rows(p, p.op("greater_or_equal", {inside, zero}), table.type.shape.size() - 1),
-                       part, made});
+    if (is_new) known->second = rows_of(r, table, first, count);
+    list.push_back({known->second, count});
   }
-  return p.replace({made});
+  return r.replace({gather_from_parts(r, list, 0)});
 }
 
 }  // namespace

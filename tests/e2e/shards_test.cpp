@@ -81,6 +81,30 @@ TEST_F(Shards, OfSumsAreRight) {
 }
 
 // 7 tokens, and two programs beside each other.
+// Hidden states of the masked tokens, and of the first one, come from the shards that have them: nothing puts all
+// tokens of the last layer together. Values are the host's.
+TEST_F(Shards, MaskedStepsComeFromThoseThatHaveThem) {
+  const auto bert = [this](std::vector<std::string> more) {
+    more.insert(more.begin(), {"--result", "masked", "--set", "train_input.max_sequence_length=16", "--set",
+                               "train_input.max_predictions_per_seq=2", "--set", "model.max_position_embeddings=16"});
+    compile(kSource + "/models/configs/bert_tiny.yaml", more);
+  };
+  bert({"--autogen-policy", "disabled", "--host-ops", "allow"});
+  EXPECT_EQ(run("cs-sim", {path("p.csp"), "-q", "--iterations", "3", "--outputs", path("want.npz")}).exit_code, 0);
+  for (const std::string shards : {"2", "4"}) {
+    bert({"--shards", shards, "--host-ops", "forbid"});
+    const json report = json::parse(slurp(path("p.csp") + "/compile_report.json"), nullptr, false);
+    std::string names;
+    for (const json& kernel : report["kernels"]) names += kernel.value("name", "") + " ";
+    EXPECT_THAT(names, HasSubstr("masked_steps_"));
+    EXPECT_THAT(names, HasSubstr("first_token_slice"));
+    EXPECT_THAT(names, Not(HasSubstr("layer0_norm2_y_whole")));
+    const ChildResult checked =
+        run("cs-sim", {path("p.csp"), "-q", "--iterations", "3", "--expect", path("want.npz")});
+    EXPECT_EQ(checked.exit_code, 0) << checked.err;
+  }
+}
+
 TEST_F(Shards, OfUnequalPartsAndInSeveralCopies) {
   const std::string model =
       write("m.yaml",
