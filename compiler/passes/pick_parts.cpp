@@ -27,10 +27,10 @@ class Picker {
   bool run() {
     const std::vector<NodeId> users = g_.value(joined_).users;
     for (const NodeId id : users) {
-      const Node& n = g_.node(id);
-      const bool table = n.inputs[0] == joined_ && std::ranges::count(n.inputs, joined_) == 1;
-      if (table && n.op == "slice" && !slice(id)) return false;
-      if (table && (n.op == "gather" || n.op == "gather_nd") && picks_few(id) && !gather(id)) return false;
+      const Node n = g_.node(id);  // by value: new nodes move the graph's
+      if (n.inputs[0] != joined_ || std::ranges::count(n.inputs, joined_) != 1) continue;
+      if (n.op == "slice" && !slice(n, id)) return false;
+      if ((n.op == "gather" || n.op == "gather_nd") && picks_few(n, id) && !gather(id)) return false;
     }
     return true;
   }
@@ -52,8 +52,7 @@ class Picker {
     for (const ValueId part : g_.node(from).inputs) collect(part);
   }
 
-  bool slice(NodeId id) {
-    const Node& n = g_.node(id);
+  bool slice(const Node& n, NodeId id) {
     const auto list = [&](const char* name) { return ops::attr_ints(g_.op(id), n.attrs, name); };
     std::vector<int64_t> starts = list("starts"), ends = list("ends"), axes = list("axes"),
                          steps = list("steps");
@@ -82,8 +81,7 @@ class Picker {
   }
 
   // Along the dimension of the parts, and by one index each.
-  bool picks_few(NodeId id) const {
-    const Node& n = g_.node(id);
+  bool picks_few(const Node& n, NodeId id) const {
     const graph::Value& index = g_.value(n.inputs[1]);
     if (index.is_constant()) return false;
     const int64_t words = g_.value(n.outputs[0]).type.elements();
