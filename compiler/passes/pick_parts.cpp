@@ -2,7 +2,6 @@
 #include "compiler/passes/pick_parts.h"
 
 #include <algorithm>
-#include <optional>
 #include <vector>
 
 #include "compiler/graph/sample.h"
@@ -36,11 +35,11 @@ class Picker {
   }
 
  private:
-  int dim_of(NodeId concat) const {
-    const Node& n = g_.node(concat);
-    const int64_t axis = ops::attr_int(g_.op(concat), n.attrs, "axis");
-    return int(axis < 0 ? axis + int64_t(g_.value(n.outputs[0]).type.shape.size()) : axis);
+  // All values that are looked at have the rank of the joined one.
+  int from_front(int64_t axis) const {
+    return int(axis < 0 ? axis + int64_t(g_.value(joined_).type.shape.size()) : axis);
   }
+  int dim_of(NodeId id) const { return from_front(ops::attr_int(g_.op(id), g_.node(id).attrs, "axis")); }
 
   // More values than a kernel has queues are joined by several concats.
   void collect(ValueId v) {
@@ -56,13 +55,12 @@ class Picker {
     const auto list = [&](const char* name) { return ops::attr_ints(g_.op(id), n.attrs, name); };
     std::vector<int64_t> starts = list("starts"), ends = list("ends"), axes = list("axes"),
                          steps = list("steps");
-    const int64_t extent = g_.value(joined_).type.shape[size_t(dim_)],
-                  rank = int64_t(g_.value(joined_).type.shape.size());
+    const int64_t extent = g_.value(joined_).type.shape[size_t(dim_)];
     const auto from_start = [&](int64_t at) {
       return std::clamp<int64_t>(at < 0 ? at + extent : at, 0, extent);
     };
     for (size_t k = 0; k < axes.size(); ++k) {
-      if ((axes[k] < 0 ? axes[k] + rank : axes[k]) != dim_ || (k < steps.size() && steps[k] != 1)) continue;
+      if (from_front(axes[k]) != dim_ || (k < steps.size() && steps[k] != 1)) continue;
       const int64_t start = from_start(starts[k]), end = from_start(ends[k]);
       int64_t first = 0;
       for (const TablePart& part : parts_) {
@@ -86,11 +84,9 @@ class Picker {
     if (index.is_constant()) return false;
     const int64_t words = g_.value(n.outputs[0]).type.elements();
     if (words * int64_t(parts_.size()) >= g_.value(joined_).type.elements()) return false;
-    const int64_t rank = int64_t(g_.value(joined_).type.shape.size());
     if (n.op == "gather_nd")
       return ops::attr_int(g_.op(id), n.attrs, "batch_dims") == dim_ && index.type.shape.back() == 1;
-    const int64_t axis = ops::attr_int(g_.op(id), n.attrs, "axis");
-    return (axis < 0 ? axis + rank : axis) == dim_;
+    return dim_of(id) == dim_;
   }
 
   bool gather(NodeId id) {
