@@ -4,6 +4,7 @@
 //   weights   softmax over the last dimension, as one operator or as the five that it is decomposed into
 //   scores    matmul(Q, K^T), K transposed by an operator, by gemm or by the host
 //   factors   constants of one element that Q, K or the scores are multiplied with or divided by
+//   mask      a constant that is added to the scores, or chosen in their places, behind the factors
 //
 // Views between them are transparent; transposes that leave all elements where they are, as of one head, are
 // passed over.
@@ -50,24 +51,25 @@ struct Product {
 
 class Reader {
  public:
-  Reader(const Graph& g, const graph::Group& group, std::string& why) : g_(g), group_(group), why_(why) {}
+  // The nodes of a group, or all of the graph.
+  Reader(const Graph& g, const graph::Group* group, std::string& why) : g_(g), group_(group), why_(why) {}
 
-  std::optional<Heads> run() {
-    const Node& last = g_.node(group_.nodes.back());
-    used_.insert(group_.nodes.back());
+  std::optional<Heads> run(NodeId end) {
+    const Node& last = g_.node(end);
+    used_.insert(end);
     const std::optional<Product> outer = product(last);
     const ValueId scaled = outer ? behind_softmax(outer->a) : ValueId{};
     if (!scaled.valid()) return std::nullopt;
     if (outer->turned || outer->factor != 1)
       return refuse("its values are transposed, or its result is scaled");
     Heads heads;
-    const ValueId scores = behind_factors(scaled, heads.scale);
+    const ValueId scores = behind_factors(behind_mask(scaled, heads), heads.scale);
     const Node* node = maker(scores);
     const std::optional<Product> inner = node != nullptr ? product(*node) : std::nullopt;
     if (!inner)
       return refuse(
           fmt::format("'{}' is between the product of queries and keys and the softmax; only factors may be "
-                      "there, no mask",
+                      "there, and a constant mask",
                       g_.value(scores).name));
     heads.scale *= inner->factor;
     heads.q = behind_factors(inner->a, heads.scale);
@@ -80,7 +82,7 @@ class Reader {
       turned = !turned;
     }
     heads.keys_by_columns = !turned;
-    if (!extents(last, *outer, *node, *inner, heads) || !from_host(heads)) return std::nullopt;
+    if (!extents(last, *outer, *node, *inner, heads) || (group_ != nullptr && !from_host(heads))) return std::nullopt;
     return heads;
   }
 
@@ -93,7 +95,8 @@ class Reader {
   // The node of the group that makes a value; none if the value comes from outside.
   const Node* maker(ValueId v) {
     const NodeId id = g_.value(graph::source_of(g_, v)).producer;
-    if (std::find(group_.nodes.begin(), group_.nodes.end(), id) == group_.nodes.end()) return nullptr;
+    if (!id.valid() || (group_ != nullptr && std::ranges::find(group_->nodes, id) == group_->nodes.end()))
+      return nullptr;
     used_.insert(id);
     return &g_.node(id);
   }
@@ -139,6 +142,31 @@ class Reader {
     const std::vector<int64_t> axes = ops::attr_ints(op, reduction.attrs, "axes");
     return axes.size() == 1 && is_last(axes[0], reduction.inputs[0]) &&
            ops::attr_int(op, reduction.attrs, "keepdims") != 0;
+  }
+
+  ValueId behind_mask(ValueId v, Heads& heads) {
+    const Node* n = maker(v);
+    if (n == nullptr || (n->op != "add" && n->op != "where")) return v;
+    if (n->op == "where") return behind_choice(*n, v, heads);
+    for (const size_t k : {0, 1}) {
+      heads.mask = g_.shared_constant_of(graph::source_of(g_, n->inputs[k]));
+      if (heads.mask) return n->inputs[1 - k];
+    }
+    return v;
+  }
+  // A constant choice between scores and what hides them.
+  ValueId behind_choice(const Node& n, ValueId v, Heads& heads) {
+    const ops::Tensor* hide = g_.constant_of(graph::source_of(g_, n.inputs[0]));
+    for (const size_t k : {1, 2}) {
+      if (hide == nullptr || !is_number(n.inputs[k])) continue;
+      const double low = g_.constant_of(graph::source_of(g_, n.inputs[k]))->get(0);
+      auto mask = std::make_shared<ops::Tensor>(ops::TensorType{DataType::f32, hide->type.shape});
+      for (int64_t i = 0; i < hide->elements(); ++i) mask->set(i, (hide->get(i) != 0) == (k == 1) ? low : 0);
+      if (low > kHidden) return v;  // of itself, not added to a score
+      heads.mask = std::move(mask);
+      return n.inputs[3 - k];
+    }
+    return v;
   }
 
   // Constants of one element go into `scale`.
@@ -237,7 +265,7 @@ class Reader {
         return false;
       }
     }
-    for (const NodeId id : group_.nodes) {
+    for (const NodeId id : group_->nodes) {
       if (used_.count(id) > 0) continue;
       refuse(fmt::format("'{}' ({}) is no part of it", g_.node(id).name, g_.node(id).op));
       return false;
@@ -246,7 +274,7 @@ class Reader {
   }
 
   const Graph& g_;
-  const graph::Group& group_;
+  const graph::Group* group_;
   std::string& why_;
   std::set<NodeId> used_;
 };
@@ -254,7 +282,12 @@ class Reader {
 }  // namespace
 
 std::optional<Heads> read_heads(const Graph& g, const graph::Group& group, std::string& why) {
-  return Reader(g, group, why).run();
+  return Reader(g, &group, why).run(group.nodes.back());
+}
+
+std::optional<Heads> heads_before(const Graph& g, NodeId product) {
+  std::string why;
+  return Reader(g, nullptr, why).run(product);
 }
 
 }  // namespace cs::kernels

@@ -58,6 +58,7 @@ struct Choice {
   float epsilon = 0;                      // layer_norm
   bool maximum = false;                   // reduction
   bool keys_by_columns = false;           // attention: a head's keys are a matrix with a column each
+  std::optional<int64_t> hidden_behind = {};  // attention: a query sees keys up to its own number and so many more
   int64_t slack = 0;                      // of a buffer: words on all its PEs; 0: it is none
   std::vector<Joined> joined;             // concat: operands and constants in order
 };

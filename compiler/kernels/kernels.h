@@ -45,6 +45,7 @@ const Kind* relay_kind();        // n elements pass one PE (control wavelets sta
 const Kind* slack_kind();        // n elements wait on a row of PEs
 const Kind* region_kind();       // any loops, generated (autogen/region.h)
 const Kind* walk_kind();         // n elements in another order, or the largest of windows
+const Kind* attention_kind();    // rows heads, n / row keys and m / row queries of each
 const Kind* lookup_kind();       // rows × (1 number to m elements of a table)
 const Kind* resident_transpose_kind();    // matrices of n columns and `row` rows, `rows` in all, on the PEs
 const Kind* resident_concat_kind();       // rows × n elements from several operands on the PEs

@@ -20,6 +20,7 @@ std::span<const Kind* const> kinds() {
                                      region_kind(),
                                      walk_kind(),
                                      lookup_kind(),
+                                     attention_kind(),
                                      broadcast_kind(),
                                      relay_kind(),
                                      slack_kind(),

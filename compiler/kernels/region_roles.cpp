@@ -6,6 +6,7 @@
 #include "compiler/autogen/region_module.h"
 #include "compiler/kernels/region_parts.h"
 #include "compiler/kernels/role_parts.h"
+#include "compiler/kernels/row_streams.h"
 
 namespace cs::kernels {
 
@@ -21,23 +22,13 @@ class Maker {
       : choice_(choice), at_(at), layout_(layout), made_(made) {}
 
   void run() {
-    const std::vector<int>&in = at_.arriving, &out = at_.leaving;
-    for (size_t k = 0; k < layout_.kinds.size(); ++k) kernel(k, layout_.in_rows() ? at_.gathered : out);
+    for (size_t k = 0; k < layout_.kinds.size(); ++k) kernel(k, layout_.in_rows() ? at_.gathered : at_.leaving);
     if (!layout_.in_rows()) return;
-    for (size_t i = 0; i < in.size(); ++i) {
-      Role feeder = column(i > 0 ? fmt::format("feeder{}", i) : "feeder", at_.rect.x - 1 - int(i));
-      add_stream(feeder, "row_feeder.csl", "walk", i, int(layout_.feeders[0][i].size()), in[i], at_.in[i]);
-      feeder.modules.back().needs.push_back(task("start"));
-      made_.roles.push_back(feeder);
-    }
-    Role collector = column("collector", at_.rect.x + at_.rect.w);
-    for (size_t j = 0; j < out.size(); ++j) {
-      add_stream(collector, "row_collector.csl", "turns", j, int(layout_.collectors[0][j].size()),
-                 at_.gathered[j], out[j]);
-      collector.modules.back().parameters.push_back({"thread", std::to_string(j)});
-      collector.modules.back().parameters.push_back({"alone", out.size() == 1 ? "true" : "false"});
-    }
-    made_.roles.push_back(collector);
+    for (size_t i = 0; i < at_.arriving.size(); ++i)
+      made_.roles.push_back(row_feeders(choice_, at_, int(i), int(layout_.feeders[0][i].size())));
+    std::vector<int> words;
+    for (const std::vector<uint32_t>& turns : layout_.collectors[0]) words.push_back(int(turns.size()));
+    made_.roles.push_back(row_collectors(choice_, at_, words));
   }
 
  private:
@@ -95,23 +86,6 @@ class Maker {
       use.parameters.push_back(
           {c.name, words_of_floats ? fmt::format("@ptrcast([*]f32, &{})", c.name) : "&" + c.name});
     }
-  }
-
-  Role column(const std::string& what, int x) const {
-    Role role;
-    role.name = fmt::format("{}_{}", at_.name, what);
-    role.what = fmt::format("{}: {} of each of {} rows", choice_.title, what, layout_.h);
-    role.runs = {{x, at_.rect.y, 1, 1, layout_.h}};
-    return role;
-  }
-
-  void add_stream(Role& role, const char* file, const char* data, size_t i, int words, int in,
-                  int out) const {
-    std::string name = fmt::format("{}{}", data, i);
-    role.buffers.push_back({name, words, false, at_.name + "_" + name, "", "i32"});
-    ModuleUse use{file, fmt::format("stream{}", i), {{data, "&" + name}}, {}};
-    use.needs = {queue(false, "in", in), queue(true, "out", out), task("next")};
-    role.modules.push_back(use);
   }
 
   const Choice& choice_;

@@ -48,6 +48,10 @@ class ResidentAttention final : public ResidentKind {
                      std::string& why) const override {
     const std::optional<Heads> heads = read_heads(g, group, why);
     if (!heads) return false;
+    if (heads->mask) {
+      why = "as an attention: its scores have a mask";
+      return false;
+    }
     Work work;
     work.kind = this;
     work.resident = true;

@@ -54,9 +54,10 @@ class Inside {
 
   void inside(size_t i) {
     const Instance& inst = parts_.instances[i];
-    if (inst.in_rows()) return rows(inst, plan_.of_instance[i]);
-    for (int k = 0; k < inst.feeders(); ++k) plan_.of_instance[i].scatter.push_back(scatter(inst, k));
     const kernels::Footprint footprint = inst.footprint();
+    if (footprint.by_rows) rows(inst, footprint, plan_.of_instance[i]);
+    for (int k = 0; !footprint.by_rows && k < inst.feeders(); ++k)
+      plan_.of_instance[i].scatter.push_back(scatter(inst, k));
     for (int parity = 0; footprint.partial_sums && parity < 2 && parity + 1 < inst.rect.w; ++parity) {
       plan_.of_instance[i].chain[parity] = footprint.sums_west ? chain_west(inst, parity) : chain(inst, parity);
     }
@@ -90,8 +91,9 @@ class Inside {
   }
 
   // PEs in rows: each has a feeder for every operand that all its PEs listen to, and a collector to
-  // which they send in turns.
-  void rows(const Instance& inst, InstanceFlows& flows) {
+  // which they send in turns, or the last one alone where partial sums pass along the row.
+  void rows(const Instance& inst, const kernels::Footprint& footprint, InstanceFlows& flows) {
+    const int senders = footprint.partial_sums ? 1 : inst.rect.w;
     for (int k = 0; k < inst.work.operands; ++k) {
       flows.scatter.push_back(add_flow(fmt::format("{} rows {}", inst.name, k)));
       for (int y = inst.rect.y; y < inst.rect.y + inst.rect.h; ++y) {
@@ -110,7 +112,7 @@ class Inside {
       flows.gather.push_back(add_flow(fmt::format("{} results {}", inst.name, j)));
       Flow& f = flow(flows.gather.back());
       for (int y = inst.rect.y; y < inst.rect.y + inst.rect.h; ++y) {
-        turns(f, {inst.rect.x, y}, Port::east, inst.rect.w);
+        turns(f, {inst.rect.x + inst.rect.w - senders, y}, Port::east, senders);
         add_output(f.routers.at({y, inst.rect.x + inst.rect.w - 1}), Port::east);
         f.routers[{y, inst.rect.x + inst.rect.w}] = fixed_route(bit(Port::west), bit(Port::ramp));
       }

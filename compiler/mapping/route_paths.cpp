@@ -11,6 +11,9 @@ namespace {
 
 static_assert(widths::kColors <= 32, "colors are bits of a word");
 
+// Times the wavelets that a link had better carry: where no way has less, two streams share a link before three do.
+constexpr double kMore[] = {1, 2, 3};
+
 std::vector<Coord> path(Coord from, Coord to, bool x_first) {
   std::vector<Coord> list{from};
   auto walk_x = [&] {
@@ -87,6 +90,11 @@ Port direction(Coord from, Coord to) {
   return to.y > from.y ? Port::south : Port::north;
 }
 
+bool sends(const RouteConfig& config, Port link) {
+  return std::ranges::any_of(config.positions,
+                             [&](const SwitchPosition& p) { return p.valid && (p.tx & port_bit(link)) != 0; });
+}
+
 RouteConfig fixed_route(PortSet rx, PortSet tx) {
   RouteConfig c;
   c.positions[0] = {true, rx, tx};
@@ -117,12 +125,31 @@ void Paths::add(const Flow& f, double wavelets) {
   }
 }
 
+void Paths::remove(const Flow& f, double wavelets) {
+  loads_.add(f, -wavelets);
+  for (const auto& [key, config] : f.routers)
+    if (fabric_.contains({key.x, key.y})) --flows_at_[at(key)];
+}
+
+double Paths::worst(const Flow& f) const {
+  double most = 0;
+  for (const auto& [key, config] : f.routers)
+    for (const Port link : {Port::east, Port::south, Port::west, Port::north})
+      if (sends(config, link)) most = std::max(most, loads_.at({key.x, key.y}, link));
+  return most;
+}
+
 std::vector<Avoid> Paths::wishes() const {
-  Avoid calm = avoid(calm_);
-  calm.loads = &loads_;
-  calm.wavelets = wavelets_;
-  calm.most_wavelets = most_wavelets_;
-  return {calm, avoid(calm_), avoid(most_)};
+  std::vector<Avoid> list;
+  for (const double more : kMore) {
+    list.push_back(avoid(calm_));
+    list.back().loads = &loads_;
+    list.back().wavelets = wavelets_;
+    list.back().most_wavelets = more * most_wavelets_;
+  }
+  list.push_back(avoid(calm_));
+  list.push_back(avoid(most_));
+  return list;
 }
 
 bool Paths::free(const Flow& f, int color) const {

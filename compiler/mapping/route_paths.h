@@ -6,6 +6,7 @@
 // round (route_search.cpp).
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "compiler/mapping/host_sites.h"
@@ -18,6 +19,8 @@ namespace cs::mapping {
 Port direction(Coord from, Coord to);
 RouteConfig fixed_route(PortSet rx, PortSet tx);
 void add_output(RouteConfig&, Port);
+// In some position.
+bool sends(const RouteConfig&, Port);
 // As search_branch, to the core of any PE of the rectangle.
 std::optional<Coord> search_cores(Flow& f, const Rect& target, const Avoid&);
 
@@ -29,6 +32,15 @@ class Paths {
   // The flow is complete: others go round the routers that many have passed, and round links with many
   // wavelets.
   void add(const Flow&, double wavelets);
+  // As if it had never been added, to find another way.
+  void remove(const Flow&, double wavelets);
+  // Wavelets of the link of this flow that carries most.
+  double worst(const Flow&) const;
+  // Whether that is too many, and not of this flow alone, which has so many.
+  bool is_crowded(const Flow& f, double wavelets) const {
+    constexpr double kAlone = 1.001;  // loads are sums of floats
+    return worst(f) > std::max(most_wavelets_, kAlone * wavelets);
+  }
   // Ways from now on are for so many wavelets of a sample.
   void carry(double wavelets) { wavelets_ = wavelets; }
   // From now on ways pass only routers where no flow has this color; -1: all.

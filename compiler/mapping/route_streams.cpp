@@ -16,6 +16,7 @@ struct Trial {
   std::optional<Site> site;  // if it comes from the host or goes there
 };
 
+constexpr int kRounds = 3;  // in which streams are routed again
 constexpr double kCarried =
     0.9;  // of the cycles of a sample, the wavelets of a link that several streams share
 
@@ -43,6 +44,7 @@ class Router {
     for (size_t s = 0; diag_.ok() && s < parts_.streams.size(); ++s) {
       if (!parts_.streams[s].takers.empty()) keep(s, route(parts_.streams[s]));
     }
+    for (int round = 0; diag_.ok() && round < kRounds && relieve(); ++round) {}
     return diag_.ok();
   }
 
@@ -83,6 +85,27 @@ class Router {
     plan_.ports.push_back({input ? s.port_in : s.port_out, input, found->site->side, found->site->position, 0});
     plan_.port_flow.push_back(f);
     sites_.take(*found->site, s.words, input);
+  }
+
+  // Streams on links with too many wavelets again, when all others are known: those that came first did not know what
+  // they were in the way of. True if some are better off.
+  bool relieve() {
+    bool any = false;
+    for (size_t s = 0; s < parts_.streams.size(); ++s) {
+      const Stream& stream = parts_.streams[s];
+      if (plan_.of_stream[s] < 0 || stream.producer < 0 || !stream.port_out.empty()) continue;
+      Flow& flow = plan_.flows[size_t(plan_.of_stream[s])];
+      const double wavelets = wavelets_of(parts_, stream), before = paths_.worst(flow);
+      if (!paths_.is_crowded(flow, wavelets)) continue;
+      paths_.remove(flow, wavelets);
+      std::optional<Trial> other = route(stream);
+      if (other && paths_.worst(other->flow) + wavelets < before) {
+        flow.routers = std::move(other->flow.routers);
+        any = true;
+      }
+      paths_.add(flow, wavelets);
+    }
+    return any;
   }
 
   // ---- with a color

@@ -10,6 +10,7 @@
 #include "compiler/graph/expand.h"
 #include "compiler/graph/sample.h"
 #include "compiler/kernels/kind.h"
+#include "compiler/passes/find_attention.h"
 #include "compiler/passes/group_cost.h"
 #include "compiler/passes/losses.h"
 #include "compiler/passes/passes.h"
@@ -86,7 +87,7 @@ bool parts_fit(const Graph& g, NodeId id, PassContext& context, std::string& why
 }  // namespace
 
 bool decompose_compounds(Graph& g, PassContext& context) {
-  if (!lower_losses(g, context) || !decompose_products(g, context)) return false;
+  if (!lower_losses(g, context) || !decompose_products(g, context) || !find_attention(g, context)) return false;
   GroupCosts costs(context.known_costs());
   std::vector<NodeId> nodes = g.topological();
   for (size_t i = 0; i < nodes.size(); ++i) {

@@ -194,9 +194,9 @@ bool join_products_of(Graph& g, const std::vector<NodeId>& products, Diag& diag)
 
 std::string Rewrites::text() const {
   const auto cut = [](const char* key, int64_t parts) { return parts == 1 ? "" : fmt::format(" {}={}", key, parts); };
-  return fmt::format("parts={} batch_products={} products={}{}{}{}{}", parts ? "on" : "off", batch_products,
+  return fmt::format("parts={} batch_products={} products={}{}{}{}{}{}", parts ? "on" : "off", batch_products,
                      kProducts[size_t(products)], cut("shards", shards), cut("columns", columns), cut("heads", heads),
-                     cut("sums", sums));
+                     cut("sums", sums), attention ? " attention=on" : "");
 }
 
 bool read_rewrite(std::string_view text, Rewrites& r, std::string& why) {
@@ -204,6 +204,10 @@ bool read_rewrite(std::string_view text, Rewrites& r, std::string& why) {
   const std::string_view key = text.substr(0, sign), value = sign == text.npos ? "" : text.substr(sign + 1);
   if (key == "parts" && (value == "on" || value == "off")) {
     r.parts = value == "on";
+    return true;
+  }
+  if (key == "attention" && (value == "on" || value == "off")) {
+    r.attention = value == "on";
     return true;
   }
   const auto count = [&](int64_t& to, int64_t least, int64_t most) {
@@ -221,7 +225,7 @@ bool read_rewrite(std::string_view text, Rewrites& r, std::string& why) {
   }
   why = fmt::format(
       "'{}' is no rewrite; there are parts=on|off, batch_products=N, products=whole|rule|estimate, columns=N, "
-      "heads=N and sums=N from 1 to {}",
+      "heads=N and sums=N from 1 to {}, attention=on|off",
       text, kMostShards);
   return false;
 }

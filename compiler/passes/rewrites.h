@@ -18,8 +18,10 @@
 //                                   (shards.h); 1: whole
 //   heads=N                         heads of attention in N parts: the products before them by their columns
 //   sums=N                          layers inside of two products in N parts, whose sums are added up
+//   attention=on|off                what is left of attention becomes one operator (find_attention.h)
 //
-// The first two are part of the pass canonicalise, the third of decompose, the last four a pass of their own.
+// The first two are part of the pass canonicalise, the third and the last of decompose, the four between a pass of
+// their own.
 #pragma once
 
 #include <cstdint>
@@ -40,8 +42,10 @@ struct Rewrites {
   Products products = Products::whole;
   int64_t shards = 1;
   int64_t columns = 1, heads = 1, sums = 1;
+  bool attention = false;
   bool operator==(const Rewrites&) const = default;
-  // "parts=on batch_products=0 products=whole", and shards, columns, heads and sums where there are several
+  // "parts=on batch_products=0 products=whole", then shards, columns, heads and sums where there are several, and
+  // attention where it is on
   std::string text() const;
 };
 // KEY=VALUE; false with the reason, which lists what there is.

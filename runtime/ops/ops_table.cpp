@@ -352,6 +352,7 @@ std::vector<OpDef> make_table() {
   add_losses(t);
   add_ctc(t);
   add_custom_loss(t);
+  add_attention(t);
   add_optimizers(t);
   add_gradient_scaling(t);
   set_gradients(t);

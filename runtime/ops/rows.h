@@ -61,6 +61,7 @@ void add_algebra(Rows&);            // rows_algebra.cpp: einsum, determinant
 void add_losses(Rows&);             // rows_losses.cpp
 void add_ctc(Rows&);                // rows_ctc.cpp
 void add_custom_loss(Rows&);        // rows_custom_loss.cpp
+void add_attention(Rows&);          // rows_attention.cpp
 void add_optimizers(Rows&);         // rows_optimizers.cpp
 void add_gradient_scaling(Rows&);   // rows_gradient_scaling.cpp: clipping, loss scales
 

@@ -63,8 +63,9 @@ void model_flags(CLI::App& app, Flags& f, api::CompileOptions& o) {
                  "products of one value become one; 0: none), products=whole|rule|estimate (products that memory "
                  "bounds become broadcast, multiply and sum), columns=N (products that make outputs in N parts beside "
                  "each other, by the columns of their matrices), heads=N (heads of attention in N parts), sums=N "
-                 "(layers inside of two products in N parts, whose sums are added up)")
-      ->default_str("parts=on batch_products=0 products=whole");
+                 "(layers inside of two products in N parts, whose sums are added up), attention=on|off (no score of "
+                 "an attention leaves a kernel)")
+      ->default_str("parts=on batch_products=0 products=whole attention=off");
   app.add_option("--result", f.result,
                  "What leaves a language model of a configuration: logits of all steps, of the last one, of masked "
                  "positions (input masked_lm_positions), or the places of the largest logits")

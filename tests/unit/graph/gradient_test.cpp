@@ -60,6 +60,7 @@ std::vector<Sample> samples() {
       {"softmax", {{"axis", kOne}}, {x}},
       {"log_softmax", {}, {x}},
       {"hardmax", {}, {x}},
+      {"attention", {{"scale", 0.5}}, {x, x, x}},
       {"cum_sum", {{"axis", kOne}}, {x}},
       {"cum_sum", {{"axis", int64_t(2)}, {"exclusive", kOne}, {"reverse", kOne}}, {x}},
       {"max_pool",

@@ -1,0 +1,375 @@
+// Attention on streams: softmax(scale Q Kᵀ + mask) V, no score of which leaves a PE (attention_row.csl). Keys
+// and values of a head stay, a part on each column; queries are dealt out to the rows in blocks, each to all
+// PEs of its row; maxima, sums and results pass from column to column.
+//
+// Operands are keys, values and queries: their feeders stand in this order to the west, and what goes to the
+// first ones passes the last, whose part of a row is small.
+//
+// In numbers: `rows` heads of `row` elements; n of them in the keys of a head, m in its queries. Of a cut
+// n_slice are keys of a column, m_slice queries of a block, `rounds` blocks of a head on each row.
+#include <algorithm>
+#include <numbers>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "compiler/autogen/vector_code.h"
+#include "compiler/kernels/attention_graph.h"
+#include "compiler/kernels/match_parts.h"
+#include "compiler/kernels/role_parts.h"
+#include "compiler/kernels/row_streams.h"
+
+namespace cs::kernels {
+
+namespace {
+
+// Queries of a block that are tried; what comes from the west is slow where a PE computes with many.
+constexpr int kBlocks[] = {2, 4, 8, 16};
+constexpr int64_t kMostCounted = 65536;  // words of a filter's period
+constexpr uint32_t kCodeBytes = 4200;    // of all modules together, measured and rounded up
+constexpr int kQueries = 2;              // which operand
+constexpr int kWaiting = 2;              // blocks of queries, as attention_row.csl has it
+constexpr uint32_t kWalkWords = 9, kTurnWords = 4, kPlaceWords = 3;
+
+// Elements of queries and keys of one head.
+int64_t queries(const Work& work) { return work.m / work.row; }
+int64_t keys(const Work& work) { return work.n / work.row; }
+
+// What a mask of queries × keys hides: keys more than so many behind their query; nothing if it is another
+// one.
+std::optional<int64_t> hidden_behind(const ops::Tensor& mask, int64_t queries, int64_t keys) {
+  if (mask.elements() != queries * keys) return std::nullopt;
+  std::optional<int64_t> behind;
+  for (int64_t i = 0; i < queries; ++i) {
+    int64_t seen = 0;
+    while (seen < keys && mask.get(i * keys + seen) == 0) ++seen;
+    for (int64_t j = seen; j < keys; ++j)
+      if (!(mask.get(i * keys + j) <= kHidden)) return std::nullopt;
+    if (seen == 0) return std::nullopt;
+    if (seen == keys && behind) {
+      if (i + *behind + 1 < keys) return std::nullopt;
+      continue;
+    }
+    if (behind && seen != std::min(keys, i + *behind + 1)) return std::nullopt;
+    if (!behind) behind = seen - 1 - i;
+  }
+  return behind;
+}
+
+class AttentionLayout final : public Layout {
+ public:
+  AttentionLayout(const Work& work, const Cut& cut) : work_(work), cut_(cut) {}
+  // Of keys and values a column's part; queries are dealt out by feeders.
+  StreamFilter filter(size_t operand, int x, int) const override {
+    if (operand == kQueries || x < 0 || cut_.w == 1) return {};
+    const int64_t n = x + 1 == cut_.w ? cut_.n_last : cut_.n_slice,
+                  before = int64_t(x) * cut_.n_slice * work_.row;
+    return {uint32_t((work_.n - before) % work_.n), uint32_t(n * work_.row), uint32_t(work_.n)};
+  }
+
+ private:
+  const Work work_;
+  const Cut cut_;
+};
+
+class Attention final : public Kind {
+ public:
+  std::string_view name() const override { return "attention"; }
+
+  std::span<const Row> library() const override {
+    static const Row list[] = {
+        {"streamed_attention",
+         "attention_row.csl",
+         this,
+         {"attention"},
+         "softmax(Q Kᵀ) V on a rectangle that keeps keys and values, queries in blocks"}};
+    return list;
+  }
+
+  // ---- match
+
+  bool takes(const graph::Graph& g, graph::NodeId id) const override { return g.node(id).op == "attention"; }
+
+  std::optional<Work> match(const graph::Graph& g, graph::NodeId id, std::string& why) const override {
+    const graph::Node& node = g.node(id);
+    const graph::Value &q = operand(g, node, 0), &k = operand(g, node, 1), &v = operand(g, node, 2);
+    for (const graph::Value* value : {&q, &k, &v})
+      if (!is_computed(g, *value) || value->is_constant()) why = "it takes streams of floats";
+    if (std::set<graph::ValueId>{graph::source_of(g, node.inputs[0]), graph::source_of(g, node.inputs[1]),
+                                 graph::source_of(g, node.inputs[2])}
+            .size() < 3)
+      why = "queries, keys and values are not three streams";
+    Work work;
+    work.kind = this;
+    work.row = q.type.shape.back();
+    const int64_t heads =
+        q.type.elements() / std::max<int64_t>(1, q.type.shape[q.type.shape.size() - 2] * work.row);
+    work.rows = heads;
+    work.operands = 3;
+    work.flops_per_element = 0;
+    if (heads < 1 || work.row < 1 || v.type.shape.back() != work.row) why = "values are as long as keys";
+    if (!why.empty()) return std::nullopt;
+    work.m = q.type.elements() / heads;
+    work.n = k.type.elements() / heads;
+    if (work.n > kMostCounted)
+      why = fmt::format("keys of a head have {} words, filters count {}", work.n, kMostCounted);
+    if (has_mask(node) && !mask_of(g, node, work)) why = "its mask hides other than later keys";
+    if (!why.empty()) return std::nullopt;
+    return work;
+  }
+
+  // Streams may be in 16 bits.
+  const Row* choose(const graph::Graph& g, graph::NodeId id, std::string& why) const override {
+    return work_of(g, id, why) ? &library()[0] : nullptr;
+  }
+
+  // ---- footprints
+
+  bool several_rows() const override { return true; }
+
+  Footprint footprint(const Work& work, const Cut& cut) const override {
+    Footprint f;
+    f.in.assign(size_t(work.operands), {.distribution = Distribution::selected});
+    f.by_rows = true;
+    f.feeders = work.operands;
+    f.collectors = 1;
+    f.partial_sums = cut.w > 1;
+    f.out = {{.distribution = Distribution::selected, .turns = true, .down = true}};
+    return f;
+  }
+  int64_t operand_words(const Choice& choice, int k) const override {
+    return choice.work.rows * (k == kQueries ? choice.work.m : choice.work.n);
+  }
+  int64_t turns(const Choice& choice, const Cut& cut, int) const override {
+    return choice.work.rows * cut.h * cut.rounds;
+  }
+
+  std::optional<std::vector<Plan>> plans(const Choice& choice, const Extent& limit, const Extent& forced,
+                                         const Costing& by) const override {
+    const Work& work = choice.work;
+    std::vector<Plan> list;
+    for (const int block : kBlocks) {
+      if (block > kBlocks[0] && block / 2 >= queries(work)) continue;
+      const int64_t blocks = ceil_div(queries(work), block);
+      for (int64_t h = 1; h <= std::min<int64_t>(blocks, limit.height); ++h) {
+        // A shorter block is the only one of its row.
+        if (blocks % h != 0 || (queries(work) % block != 0 && h != blocks)) continue;
+        for (const int w : extents(keys(work), limit.width - work.operands - 1)) {
+          if (forced.width > 0 && (w != forced.width || h != std::max(1, forced.height))) continue;
+          if (const auto p = plan(work, cut_of(work, block, w, int(h)), by.machine)) list.push_back(*p);
+        }
+      }
+    }
+    return list;
+  }
+  Plan plan_by_walk(const Choice& choice, const Cut& cut, const PeRound&, const Costing& by) const override {
+    return *plan(choice.work, cut, by.machine);
+  }
+
+  // Keys and values come first, and stay for all blocks of a head. Blocks of queries wait on the PEs, and one
+  // at the feeder of each row.
+  Skew skew(const Choice& choice, const Plan& plan, const Layout*) const override {
+    const Work& work = choice.work;
+    Skew s = whole_samples(choice, plan, 1);
+    const int64_t rounds = plan.cut.rounds;
+    if (work.rows * rounds == 1) return s;
+    const double from_last_word = plan.latency_cycles - 2 * double(work.n);
+    take_in_parts(s, work.rows * rounds, kWaiting + 1, from_last_word, {rounds, rounds, 1});
+    s.holds[kQueries] = std::min(s.holds[kQueries], s.words[kQueries]);
+    for (const size_t o : {0, 1}) s.holds[o] = s.first[o];
+    return s;
+  }
+
+  // ---- costs of streamed operands
+
+  double words_kept(const Work& work, const Cut& cut) const override {
+    return double(work.row) * (2 * cut.n_slice + cut.m_slice);
+  }
+  void add_memory(const Work& work, const Cut& cut, Memory& memory) const override {
+    const int64_t tile = work.row * cut.m_slice, scores = int64_t(cut.n_slice) * cut.m_slice;
+    add_user(memory, "keys and values", 8 * work.row * cut.n_slice);
+    add_user(memory, "queries", 4 * (1 + kWaiting) * tile);
+    add_user(memory, "scores and powers", 4 * (4 * scores + 2));
+    add_user(memory, "results", 8 * tile);
+    add_user(memory, "maxima, sums and factors", 4 * (13 * cut.m_slice + kPlaceWords + 2));
+  }
+
+  // ---- text
+
+  void fill(const graph::Graph& g, const graph::Group& group, const Machine&, Choice& choice) const override {
+    const graph::Node& node = g.node(group.nodes.front());
+    choice.row = &library()[0];
+    choice.kernel = choice.row->name;
+    choice.operands.clear();
+    for (const size_t k : {1, 2, 0}) choice.operands.push_back(graph::source_of(g, node.inputs[k]));
+    choice.scale = float(ops::attr_real(g.op(group.nodes.front()), node.attrs, "scale"));
+    if (has_mask(node)) choice.hidden_behind = mask_of(g, node, choice.work);
+  }
+
+  std::shared_ptr<const Layout> lay_out(const Choice& choice, const Cut& cut) const override {
+    return std::make_shared<AttentionLayout>(choice.work, cut);
+  }
+
+  void write_roles(const Choice& choice, const Setting& at, InstanceRoles& out) const override {
+    const int64_t block = at.cut.m_slice * choice.work.row;
+    for (int k = 0; k < choice.work.operands; ++k)
+      out.roles.push_back(row_feeders(choice, at, k, kWalkWords, k == kQueries ? block : 0));
+    out.roles.push_back(block_collectors(choice, at, kTurnWords, block));
+    const int h = at.cut.h, last = last_queries(choice.work, at.cut);
+    const int full = last < at.cut.m_slice ? h - 1 : h;
+    for (const Span& s : columns(at.cut)) {
+      const Place p = column_place(s, at.cut);
+      if (full > 0) role(choice, at, s, p, 0, full, at.cut.m_slice, out);
+      if (full < h) role(choice, at, s, p, full, 1, last, out);
+    }
+  }
+
+  std::vector<PackedPart> pack(const Choice& choice, const Cut& cut, const Layout*) const override {
+    std::vector<PackedPart> list;
+    const auto put = [&](const std::string& name, const Rect& rect, auto words_of) {
+      const uint32_t bytes = uint32_t(4 * words_of(0).size());
+      list.push_back({name, rect, bytes, [words_of](size_t pe, std::vector<uint32_t>& words) {
+                        const std::vector<uint32_t> here = words_of(int(pe));
+                        words.insert(words.end(), here.begin(), here.end());
+                      }});
+    };
+    const Work work = choice.work;
+    const auto whole = [words = uint32_t(work.n)](int) {
+      return std::vector<uint32_t>{0, words, 0, 1, 0, 1, 0, 1, 0};
+    };
+    put("walk0", {-1, 0, 1, cut.h}, whole);
+    put("walk1", {-2, 0, 1, cut.h}, whole);
+    put("walk2", {-1 - kQueries, 0, 1, cut.h}, [work, cut](int y) { return walk_of_queries(work, cut, y); });
+    put("turns0", {cut.w, 0, 1, cut.h}, [work, cut](int y) {
+      return std::vector<uint32_t>{uint32_t(queries_of(work, cut, y) * work.row), 1, 0, turn_word(y, cut.h)};
+    });
+    if (choice.hidden_behind)
+      put("place", {0, 0, cut.w, cut.h}, [cut, behind = *choice.hidden_behind](int pe) {
+        const int64_t x = pe % cut.w, y = pe / cut.w;
+        return std::vector<uint32_t>{uint32_t(y * cut.m_slice + behind), uint32_t(cut.h * cut.m_slice),
+                                     uint32_t(x * cut.n_slice)};
+      });
+    return list;
+  }
+  std::vector<Exported> exported(const Choice& choice, const Layout*) const override {
+    std::vector<Exported> list = {{"walk0", true}, {"walk1", true}, {"walk2", true}, {"turns0", true}};
+    if (choice.hidden_behind) list.push_back({"place", true});
+    return list;
+  }
+
+  std::string sharding(const Work& work, const Cut& cut) const override {
+    return fmt::format(
+        "{} of {} queries in blocks of {} on each of {} rows, {} of {} keys on each of {} columns",
+        int64_t(cut.m_slice) * cut.rounds, queries(work), cut.m_slice, cut.h, cut.n_slice, keys(work), cut.w);
+  }
+
+  // ---- bound
+
+  // Two products, and what a softmax takes for each score.
+  int64_t flops(const Work& work) const override {
+    return work.rows * queries(work) * keys(work) * (4 * work.row + int64_t(ops::find_op("softmax")->flops));
+  }
+
+ private:
+  static bool has_mask(const graph::Node& node) { return node.inputs.size() > 3 && node.inputs[3].valid(); }
+  static std::optional<int64_t> mask_of(const graph::Graph& g, const graph::Node& node, const Work& work) {
+    const ops::Tensor* mask = g.constant_of(graph::source_of(g, node.inputs[3]));
+    return mask == nullptr ? std::nullopt : hidden_behind(*mask, queries(work), keys(work));
+  }
+
+  static Cut cut_of(const Work& work, int block, int w, int h) {
+    Cut cut;
+    const int64_t n = ceil_div(keys(work), w);
+    cut.w = int(ceil_div(keys(work), n));
+    cut.h = h;
+    cut.n_slice = int(n);
+    cut.n_last = int(keys(work) - n * (cut.w - 1));
+    cut.m_slice = cut.m_last = block;
+    cut.rounds = int(ceil_div(queries(work), block) / h);
+    return cut;
+  }
+  // Of a block of row y of the rectangle.
+  static int queries_of(const Work& work, const Cut& cut, int y) {
+    return y + 1 < cut.h ? cut.m_slice : last_queries(work, cut);
+  }
+  static int last_queries(const Work& work, const Cut& cut) {
+    return int(queries(work) - int64_t(cut.m_slice) * (int64_t(cut.rounds) * cut.h - 1));
+  }
+  // As row_feeder.csl reads it.
+  static std::vector<uint32_t> walk_of_queries(const Work& work, const Cut& cut, int y) {
+    const auto block = uint32_t(cut.m_slice * work.row);
+    const auto run = uint32_t(queries_of(work, cut, y) * work.row), gap = block * uint32_t(cut.h - 1);
+    const uint32_t before = uint32_t(y) * block;
+    const auto behind = uint32_t(work.m) - before - run - uint32_t(cut.rounds - 1) * (run + gap);
+    return {before, run, behind, uint32_t(cut.rounds), gap, 1, 0, 1, 0};
+  }
+
+  static std::optional<Plan> plan(const Work& work, const Cut& cut, const Machine& m) {
+    if (int64_t(cut.n_slice) * std::max<int64_t>(work.row, cut.m_slice) > kMostInSlice ||
+        int64_t(cut.m_slice) * (work.row + 2) > kMostInSlice)
+      return std::nullopt;
+    Plan plan;
+    plan.cut = cut;
+    work.kind->add_memory(work, cut, plan.memory);
+    add_user(plan.memory, "code", kCodeBytes);
+    finish_memory(plan.memory);
+    // Steps of a block as compiled, and what is not in them: the queries, zeros, calls.
+    const double B = cut.m_slice, S = cut.n_slice, D = double(work.row);
+    const double power = library_row_cost("softmax", m).per_element - 2.5;
+    const double scores = D * (S * (B + 2) + 20) + power * S * B + 1.6 * D * B + 900;
+    const double values = S * (D * (B + 2) + 20) + 0.7 * D * B + 100;
+    const double join = cut.w > 1 ? 3.5 * D * B + (D + 2) * B + 25 * B + 700 : 2 * D * B;
+    const double block = scores + values + join;
+    // How far the last column is behind the first: by joining, and by keys and values that pass one after
+    // another. As many blocks wait, and what comes waits for the last column.
+    const double behind = (cut.w - 1) * std::max(join, cut.rounds > 1 ? 0.0 : 2 * S * D);
+    const double steady = std::max(block, (block + behind + scores) / (1 + kWaiting));
+    const double head =
+        std::max({cut.rounds * steady + 2 * S * D, 2 * double(work.n) + 100, double(work.m) + 100});
+    plan.interval_cycles = double(work.rows) * head;
+    plan.latency_cycles = plan.interval_cycles + 2 * double(work.n) + behind;
+    return plan;
+  }
+
+  static void role(const Choice& choice, const Setting& at, const Span& s, const Place& p, int row, int rows,
+                   int queries, InstanceRoles& out) {
+    const Work& work = choice.work;
+    const Cut& cut = at.cut;
+    Role role;
+    role.name = at.name + column_name(p) + (queries < cut.m_slice ? "_south" : "");
+    role.what = fmt::format("{}: {}", choice.title, work.kind->sharding(work, cut));
+    role.runs = {{at.rect.x + s.first, at.rect.y + row, s.count, s.step, rows}};
+    role.buffers.push_back(
+        {"place", int(kPlaceWords), false, choice.hidden_behind ? at.name + "_place" : "",
+         "the first query and how far behind it keys are seen, queries to the next block, the first key",
+         "i32"});
+    ModuleUse use{"attention_row.csl", "kernel", {}, {}};
+    use.parameters = {{"B", number(cut.m_slice)},
+                      {"D", number(work.row)},
+                      {"S", number(n_here(p, cut))},
+                      {"queries", number(queries)},
+                      {"blocks", number(cut.rounds)},
+                      {"first", flag(p.first)},
+                      {"last", flag(p.last)},
+                      {"half", flag(work.half)},
+                      {"scale", autogen::float_literal(double(choice.scale) * std::numbers::log2e)},
+                      {"causal", flag(choice.hidden_behind.has_value())},
+                      {"place", "&place"}};
+    use.needs = {queue(false, "k", at.in[0]), queue(false, "v", at.in[1]),
+                 queue(false, "q", at.in[kQueries])};
+    if (!p.first) use.needs.push_back(queue(false, "before", at.chain[1 - p.parity]));
+    use.needs.push_back(queue(true, "behind", p.last ? at.gathered[0] : at.chain[p.parity]));
+    add_tasks(use, {"q", "k", "v", "west", "sent", "compute", "start"});
+    role.modules.push_back(use);
+    out.roles.push_back(std::move(role));
+  }
+};
+
+}  // namespace
+
+const Kind* attention_kind() {
+  static const Attention kind;
+  return &kind;
+}
+
+}  // namespace cs::kernels
