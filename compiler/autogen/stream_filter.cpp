@@ -8,8 +8,6 @@ namespace cs::autogen {
 
 namespace {
 
-constexpr int64_t kMostCounted = 65536;  // a counter has 16 bits
-
 // Words from the beginning of one round to that of the next, by loop; behind them that of the whole stream.
 struct Lengths {
   std::vector<int64_t> inside, step;

@@ -11,6 +11,8 @@
 
 namespace cs::autogen {
 
+inline constexpr int64_t kMostCounted = 65536;  // words of a period: a counter has 16 bits
+
 struct StreamFilter {
   uint32_t first = 0;             // the counter as the stream begins
   uint32_t keep = 0, period = 0;  // period 0: no filter

@@ -25,7 +25,6 @@ namespace {
 
 // Queries of a block that are tried; what comes from the west is slow where a PE computes with many.
 constexpr int kBlocks[] = {2, 4, 8, 16};
-constexpr int64_t kMostCounted = 65536;  // words of a filter's period
 constexpr uint32_t kCodeBytes = 4200;    // of all modules together, measured and rounded up
 constexpr int kQueries = 2;              // which operand
 constexpr int kWaiting = 2;              // blocks of queries, as attention_row.csl has it
@@ -111,8 +110,8 @@ class Attention final : public Kind {
     if (!why.empty()) return std::nullopt;
     work.m = q.type.elements() / heads;
     work.n = k.type.elements() / heads;
-    if (work.n > kMostCounted)
-      why = fmt::format("keys of a head have {} words, filters count {}", work.n, kMostCounted);
+    if (work.n > autogen::kMostCounted)
+      why = fmt::format("keys of a head have {} words, filters count {}", work.n, autogen::kMostCounted);
     if (has_mask(node) && !mask_of(g, node, work)) why = "its mask hides other than later keys";
     if (!why.empty()) return std::nullopt;
     return work;
@@ -182,9 +181,6 @@ class Attention final : public Kind {
 
   // ---- costs of streamed operands
 
-  double words_kept(const Work& work, const Cut& cut) const override {
-    return double(work.row) * (2 * cut.n_slice + cut.m_slice);
-  }
   void add_memory(const Work& work, const Cut& cut, Memory& memory) const override {
     const int64_t tile = work.row * cut.m_slice, scores = int64_t(cut.n_slice) * cut.m_slice;
     add_user(memory, "keys and values", 8 * work.row * cut.n_slice);

@@ -43,13 +43,23 @@ void LinkLoads::add(const Flow& f, double wavelets) {
     if (!fabric_.contains({key.x, key.y})) continue;
     const PortSet out = outputs(config);
     for (size_t link = 0; link < kLinks; ++link)
-      if ((out & port_bit(Port(link))) != 0) loads_[kLinks * index({key.x, key.y}) + link] += float(wavelets);
+      if ((out & port_bit(Port(link))) != 0) loads_[kLinks * index({key.x, key.y}) + link] += wavelets;
   }
 }
 
 double LinkLoads::at(Coord from, Port link) const {
   return link == Port::ramp || !fabric_.contains(from) ? 0
-                                                       : double(loads_[kLinks * index(from) + size_t(link)]);
+                                                       : loads_[kLinks * index(from) + size_t(link)];
+}
+
+double LinkLoads::most(const Flow& f) const {
+  double most = 0;
+  for (const auto& [key, config] : f.routers) {
+    const PortSet out = outputs(config);
+    for (size_t link = 0; link < kLinks; ++link)
+      if ((out & port_bit(Port(link))) != 0) most = std::max(most, at({key.x, key.y}, Port(link)));
+  }
+  return most;
 }
 
 bool Avoid::crowded(Coord from, Port link) const {

@@ -15,12 +15,14 @@ class LinkLoads {
   void add(const Flow&, double wavelets);
   // Of the flows that were added; nothing leaves the fabric.
   double at(Coord from, Port link) const;
+  // Of the links that a flow takes, the most.
+  double most(const Flow&) const;
 
  private:
   size_t index(Coord c) const { return size_t(c.y) * size_t(fabric_.width) + size_t(c.x); }
 
   Extent fabric_;
-  std::vector<float> loads_;  // by router, in rows, by port
+  std::vector<double> loads_;  // by router, in rows, by port
 };
 
 // Of a sample: its words, and the control wavelets behind the turns of the PEs that send them.

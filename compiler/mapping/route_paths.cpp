@@ -90,11 +90,6 @@ Port direction(Coord from, Coord to) {
   return to.y > from.y ? Port::south : Port::north;
 }
 
-bool sends(const RouteConfig& config, Port link) {
-  return std::ranges::any_of(config.positions,
-                             [&](const SwitchPosition& p) { return p.valid && (p.tx & port_bit(link)) != 0; });
-}
-
 RouteConfig fixed_route(PortSet rx, PortSet tx) {
   RouteConfig c;
   c.positions[0] = {true, rx, tx};
@@ -129,14 +124,6 @@ void Paths::remove(const Flow& f, double wavelets) {
   loads_.add(f, -wavelets);
   for (const auto& [key, config] : f.routers)
     if (fabric_.contains({key.x, key.y})) --flows_at_[at(key)];
-}
-
-double Paths::worst(const Flow& f) const {
-  double most = 0;
-  for (const auto& [key, config] : f.routers)
-    for (const Port link : {Port::east, Port::south, Port::west, Port::north})
-      if (sends(config, link)) most = std::max(most, loads_.at({key.x, key.y}, link));
-  return most;
 }
 
 std::vector<Avoid> Paths::wishes() const {

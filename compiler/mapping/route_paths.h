@@ -19,8 +19,6 @@ namespace cs::mapping {
 Port direction(Coord from, Coord to);
 RouteConfig fixed_route(PortSet rx, PortSet tx);
 void add_output(RouteConfig&, Port);
-// In some position.
-bool sends(const RouteConfig&, Port);
 // As search_branch, to the core of any PE of the rectangle.
 std::optional<Coord> search_cores(Flow& f, const Rect& target, const Avoid&);
 
@@ -35,11 +33,10 @@ class Paths {
   // As if it had never been added, to find another way.
   void remove(const Flow&, double wavelets);
   // Wavelets of the link of this flow that carries most.
-  double worst(const Flow&) const;
+  double worst(const Flow& f) const { return loads_.most(f); }
   // Whether that is too many, and not of this flow alone, which has so many.
   bool is_crowded(const Flow& f, double wavelets) const {
-    constexpr double kAlone = 1.001;  // loads are sums of floats
-    return worst(f) > std::max(most_wavelets_, kAlone * wavelets);
+    return worst(f) > std::max(most_wavelets_, wavelets);
   }
   // Ways from now on are for so many wavelets of a sample.
   void carry(double wavelets) { wavelets_ = wavelets; }

@@ -12,19 +12,9 @@ namespace {
 using graph::Graph;
 using graph::NodeId;
 
-std::map<std::string, ops::Tensor> inputs_of(const Graph& g) {
-  std::map<std::string, ops::Tensor> in;
-  for (const graph::ValueId v : g.inputs) {
-    ops::Tensor x(g.value(v).type);
-    for (int64_t i = 0; i < x.elements(); ++i) x.set(i, double((7 * i) % 23) / 8 - 1.25);
-    in.emplace(g.value(v).name, std::move(x));
-  }
-  return in;
-}
-
 // So many operators `attention` are found, and values stay.
 const graph::Node* find(Bench& s, size_t count) {
-  const auto before = graph::interpret(s.g, inputs_of(s.g));
+  const auto before = graph::interpret(s.g, graph::inputs_of(s.g));
   s.context.rewrites.attention = true;
   EXPECT_TRUE(s.run(find_attention)) << s.diag.to_string();
   const graph::Node* found = nullptr;
@@ -32,7 +22,7 @@ const graph::Node* find(Bench& s, size_t count) {
   for (const NodeId id : s.g.nodes())
     if (s.g.node(id).op == "attention") found = &s.g.node(id), ++n;
   EXPECT_EQ(n, count);
-  const auto after = graph::interpret(s.g, inputs_of(s.g));
+  const auto after = graph::interpret(s.g, graph::inputs_of(s.g));
   for (const auto& [name, tensor] : before)
     for (int64_t i = 0; i < tensor.elements(); ++i)
       EXPECT_NEAR(tensor.get(i), after.at(name).get(i), 1e-6) << name;

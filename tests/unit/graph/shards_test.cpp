@@ -16,17 +16,6 @@ using graph::NodeId;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// Numbers of both signs, all different.
-std::map<std::string, ops::Tensor> inputs_of(const Graph& g) {
-  std::map<std::string, ops::Tensor> in;
-  for (const graph::ValueId v : g.inputs) {
-    ops::Tensor x(g.value(v).type);
-    for (int64_t i = 0; i < x.elements(); ++i) x.set(i, double((7 * i) % 23) / 8 - 1.25);
-    in.emplace(g.value(v).name, std::move(x));
-  }
-  return in;
-}
-
 size_t count(const Graph& g, const std::string& op) {
   size_t n = 0;
   for (const NodeId id : g.nodes()) n += g.node(id).op == op;
@@ -35,11 +24,11 @@ size_t count(const Graph& g, const std::string& op) {
 
 // Cut into so many; values are those of the whole, to the bit.
 Sharded cut(Bench& s, int64_t shards) {
-  const auto before = graph::interpret(s.g, inputs_of(s.g));
+  const auto before = graph::interpret(s.g, graph::inputs_of(s.g));
   Sharded made;
   EXPECT_TRUE(make_shards(s.g, shards, made, s.diag)) << s.diag.to_string();
   EXPECT_TRUE(graph::verify(s.g, s.diag)) << s.diag.to_string();
-  EXPECT_EQ(graph::interpret(s.g, inputs_of(s.g)), before);
+  EXPECT_EQ(graph::interpret(s.g, graph::inputs_of(s.g)), before);
   return made;
 }
 
@@ -149,11 +138,11 @@ std::string numbers(int count) {
 
 // Like cut(), by the columns of matrices.
 Sharded cut_columns(Bench& s, int64_t columns, ColumnsOf of = ColumnsOf::outputs) {
-  const auto before = graph::interpret(s.g, inputs_of(s.g));
+  const auto before = graph::interpret(s.g, graph::inputs_of(s.g));
   Sharded made;
   EXPECT_TRUE(make_columns(s.g, columns, of, made, s.diag)) << s.diag.to_string();
   EXPECT_TRUE(graph::verify(s.g, s.diag)) << s.diag.to_string();
-  EXPECT_EQ(graph::interpret(s.g, inputs_of(s.g)), before);
+  EXPECT_EQ(graph::interpret(s.g, graph::inputs_of(s.g)), before);
   return made;
 }
 
@@ -192,11 +181,11 @@ TEST(ShardsOfColumns, NeedNotBeEqual) {
 TEST(ShardsOfColumns, StayWhatTheyAreBesideShardsOfTokens) {
   Bench s(logits_of(12));
   const Sharded columns = cut_columns(s, 4);
-  const auto before = graph::interpret(s.g, inputs_of(s.g));
+  const auto before = graph::interpret(s.g, graph::inputs_of(s.g));
   Sharded made;
   ASSERT_TRUE(make_shards(s.g, 2, made, s.diag, columns.nodes)) << s.diag.to_string();
   EXPECT_TRUE(graph::verify(s.g, s.diag)) << s.diag.to_string();
-  EXPECT_EQ(graph::interpret(s.g, inputs_of(s.g)), before);
+  EXPECT_EQ(graph::interpret(s.g, graph::inputs_of(s.g)), before);
   EXPECT_EQ(made.operators, 3u) << "the two products before, and what is between them";
   EXPECT_EQ(made.joined, 1u) << "the operand of the last one";
   EXPECT_EQ(count(s.g, "matmul"), 2u * 2 + 4);
