@@ -1,6 +1,7 @@
 // Contractions: rows × (y[m] = W[m,n] x[n] + b) with a constant matrix. Output rows lie over PE rows, the
 // reduction runs over PE columns; the library's is gemv.csl, its generator autogen/contraction.h.
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -112,15 +113,25 @@ class Contraction final : public Kind {
   // ---- costs
 
   PeCycles pe_cycles(const Work& work, const Cut& cut, const Machine& m) const override {
-    double rows = cut.m_slice + cut.m_slice % 2;
-    double per_column =
-        rows / m.simd("fmacs") + 1 + m.core.load_result_cycles + (m.core.jump_taken_cycles + 5.0) / 8;
-    double cycles = m.core.task_start_cycles + 8 + vector_cycles(rows, m.simd("fmovs"), m) +
-                    m.core.dsr_load_use_cycles + 3 + cut.n_slice * per_column;
-    if (work.bytes) cycles += byte_cycles(cut, rows, m);
-    cycles += cut.w > 1 ? vector_cycles(cut.m_slice, 1, m) : 0;
-    if (work.flops_per_element > 0) cycles += chain_cycles(work.chain, cut.m_slice).alone();
-    return {cycles + vector_cycles(cut.m_slice, 1, m), 0};
+    const double sums = cut.w > 1 ? vector_cycles(cut.m_slice, 1, m) : 0;
+    const double inner = column_cycles(work, cut, cut.n_slice, m) + sums;
+    const double last = column_cycles(work, cut, cut.n_last, m) + sums + epilogue_cycles(work, cut);
+    return {(cut.w > 1 ? std::max(inner, last) : last) + vector_cycles(cut.m_slice, 1, m), 0};
+  }
+
+  // The last column, which has the epilogue, has as many elements fewer as that takes the time of. Equal
+  // slices stay where that gains little: they are as long as the streams of other kernels like them.
+  void balance(const Work& work, const Machine& m, Cut& cut) const override {
+    constexpr double kLeastGain = 0.1;
+    if (cut.w == 1 || work.flops_per_element == 0) return;
+    const double element = element_cycles(cut, m), epilogue = epilogue_cycles(work, cut);
+    const auto n = int64_t(std::ceil((double(work.n) + epilogue / element) / cut.w));
+    const int64_t most = std::min<int64_t>(kMostInSlice, (work.n - 1) / (cut.w - 1));
+    if (most < cut.n_slice) return;
+    Cut other = cut;
+    other.n_slice = int(std::clamp<int64_t>(n, cut.n_slice, most));
+    other.n_last = int(work.n - int64_t(other.n_slice) * (cut.w - 1));
+    if (pe_cycles(work, other, m).alone() <= (1 - kLeastGain) * pe_cycles(work, cut, m).alone()) cut = other;
   }
 
   // The last slice is there, then the PE computes, and rows of PEs send one after the other.
@@ -193,6 +204,22 @@ class Contraction final : public Kind {
     const int fit = std::max(1, kMost / (cut.m_slice + cut.m_slice % 2));
     if (fit > cut.n_slice) return cut.n_slice;
     return fit > kUnrolled ? fit / kUnrolled * kUnrolled : fit;
+  }
+
+  // An element of the operand: its column of the weights.
+  static double element_cycles(const Cut& cut, const Machine& m) {
+    const double rows = cut.m_slice + cut.m_slice % 2;
+    return rows / m.simd("fmacs") + 1 + m.core.load_result_cycles + (m.core.jump_taken_cycles + 5.0) / 8;
+  }
+  // So many of them, from the bias on.
+  static double column_cycles(const Work& work, const Cut& cut, int elements, const Machine& m) {
+    const double rows = cut.m_slice + cut.m_slice % 2;
+    const double cycles = m.core.task_start_cycles + 8 + vector_cycles(rows, m.simd("fmovs"), m) +
+                          m.core.dsr_load_use_cycles + 3 + elements * element_cycles(cut, m);
+    return cycles + (work.bytes ? byte_cycles(cut, rows, m) : 0);
+  }
+  static double epilogue_cycles(const Work& work, const Cut& cut) {
+    return work.flops_per_element > 0 ? chain_cycles(work.chain, cut.m_slice).alone() : 0;
   }
 
   // What byte_columns.csl does beside its multiply-adds, if there are several blocks: two masks and two

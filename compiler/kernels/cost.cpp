@@ -159,8 +159,9 @@ Plan plan_measured(const Work& work, const Cut& cut, const PeRound& pe, const Ma
 }
 
 std::optional<Plan> plan_kernel(const Work& work, int w, int h, const Machine& machine) {
-  const std::optional<Cut> cut = cut_work(work, w, h);
+  std::optional<Cut> cut = cut_work(work, w, h);
   if (!cut) return std::nullopt;
+  work.kind->balance(work, machine, *cut);
   const PeCycles pe = work.kind->pe_cycles(work, *cut, machine);
   const double steady = pe.steady(work.kind->words_kept(work, *cut));
   return plan_measured(work, *cut, {.alone = pe.alone(), .steady = steady}, machine);

@@ -146,6 +146,8 @@ class Kind {
 
   // ---- costs of streamed operands
   virtual PeCycles pe_cycles(const Work&, const Cut&, const Machine&) const { return {}; }
+  // Another cut on the same rectangle, where columns have more to do than their part of the elements.
+  virtual void balance(const Work&, const Machine&, Cut&) const {}
   // Words that a PE keeps of a sample's streams.
   virtual double words_kept(const Work&, const Cut&) const { return 0; }
   // The last row of a sample, from its first word in to its last word out.

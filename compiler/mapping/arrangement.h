@@ -2,7 +2,10 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <vector>
+
+#include "compiler/mapping/shape_curve.h"
 
 namespace cs::mapping {
 
@@ -19,9 +22,11 @@ struct Arrangement {
 // Rows of so many kernels, to and fro, so that neighbours in the order of kernels stay neighbours.
 Arrangement arrange_rows(const std::vector<int>& rows);
 
-// By halves: the first kernels of about half of the area on one side of a box of this shape, the others on the other
-// side, and so on within, each half mirrored so that the order goes on where it left off. Thousands of kernels of
-// different sizes lie close so, each group of neighbours in a box of its own.
-Arrangement arrange_halves(const std::vector<double>& areas, double width, double height);
+// By halves: the first kernels of about half of the area on one side, the others on the other side, and so on within,
+// each half mirrored so that the order goes on where it left off. Whether two halves lie beside or above each other is
+// open until the outlines of all are known, and then chosen for the whole (deferred decisions: Yan and Chu, DeFer, DAC
+// 2008). Thousands of kernels of different sizes lie close so, each group of neighbours in a box of its own. `kernels`:
+// what outlines each can have. Nothing if the box has no room for any arrangement of these halves.
+std::optional<Arrangement> arrange_halves(const std::vector<const ShapeCurve*>& kernels, Outline box);
 
 }  // namespace cs::mapping

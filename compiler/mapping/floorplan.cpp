@@ -257,18 +257,22 @@ std::vector<int> filled_rows(const FloorplanProblem& p, const Levels& levels, in
   return out;
 }
 
-// Least areas of the kernels.
-std::vector<double> areas_of(const FloorplanProblem& p, const Levels& levels) {
-  std::vector<double> areas;
-  for (const int kind : p.kernels) {
-    double least = std::numeric_limits<double>::infinity();
-    for (const Outline& o : levels.curve(kind, levels.cost.size() - 1)) least = std::min(least, double(o.w) * o.h);
-    areas.push_back(std::isfinite(least) ? least : 0);
+// By halves, at the cheapest level at which they have room.
+std::optional<Arrangement> halves(const FloorplanProblem& p, const Levels& levels) {
+  std::optional<Arrangement> best;
+  size_t low = 0, high = levels.cost.size();
+  while (low < high) {
+    const size_t middle = (low + high) / 2;
+    std::vector<const ShapeCurve*> kernels;
+    for (const int kind : p.kernels) kernels.push_back(&levels.curve(kind, middle));
+    auto made = arrange_halves(kernels, {int16_t(p.width), int16_t(p.height)});
+    (made ? high : low) = made ? middle : middle + 1;
+    if (made) best = std::move(made);
   }
-  return areas;
+  return best;
 }
 
-// With the first of these arrangements that has room. With few moves nothing that does not fit becomes smaller.
+// With the first of these arrangements that has room: with few moves nothing becomes smaller.
 void add_start(const FloorplanProblem& p, const Levels& levels, const std::vector<std::vector<int>>& wired,
                const FloorplanOptions& o, int number, std::deque<Annealer>& starts) {
   constexpr int64_t kFewMoves = 100;  // for each kernel
@@ -281,9 +285,11 @@ void add_start(const FloorplanProblem& p, const Levels& levels, const std::vecto
     starts.pop_back();
     return false;
   };
+  const auto halved = must_fit && number % 2 == 0 ? halves(p, levels) : std::nullopt;
+  if (halved && begins(*halved)) return;
   if (begins(arrange_rows(equal_rows(n, rows)))) return;
   const Arrangement filled = arrange_rows(filled_rows(p, levels, p.width * (8 - number % 4) / 8));
-  if (must_fit && (begins(filled) || begins(arrange_halves(areas_of(p, levels), p.width, p.height)))) return;
+  if (must_fit && begins(filled)) return;
   starts.emplace_back(p, levels, wired, filled, limit, seed);
 }
 
@@ -297,6 +303,34 @@ PlacedKernel choose(const std::vector<Alternative>& kind, const Rect& r, bool ma
       best = {r, int(i), !straight};
   }
   return best;
+}
+
+// At the best place that a start found.
+std::optional<std::vector<Rect>> best_rects(const FloorplanProblem& p, const FloorplanOptions& o) {
+  const auto bound = area_bound(p);
+  if (!bound || p.kernels.empty()) return std::nullopt;
+  const Outline limit{int16_t(p.width + p.width / 3), int16_t(p.height + p.height / 3)};
+  const Levels levels(p, cost_levels(p, *bound, o.max_cost), limit);
+  if (levels.cost.empty()) return std::nullopt;
+  std::vector<std::vector<int>> wired(p.kernels.size());
+  for (const Wire& w : p.wires) {
+    if (w.from == kEdge || w.to == kEdge) continue;
+    wired[size_t(w.from)].push_back(w.to);
+    wired[size_t(w.to)].push_back(w.from);
+  }
+  std::deque<Annealer> starts;
+  for (int s = 0; s < o.starts; ++s) add_start(p, levels, wired, o, s, starts);
+  progress::round("map");
+  std::atomic<size_t> made = 0;
+  const size_t all = starts.size() * size_t(o.moves);
+  Workers(o.threads).for_each(starts.size(), [&](size_t i) {
+    starts[i].run(o.moves, [&](size_t moves) { progress::part("map", made += moves, all); });
+  });
+  const auto best = std::min_element(starts.begin(), starts.end(), [](const Annealer& a, const Annealer& b) {
+    return a.best_score() < b.best_score();
+  });
+  if (!std::isfinite(best->best_score())) return std::nullopt;
+  return best->best();
 }
 
 }  // namespace
@@ -329,38 +363,6 @@ std::optional<double> area_bound(const FloorplanProblem& p) {
   }
   return std::nullopt;
 }
-
-namespace {
-
-// At the best place that a start found.
-std::optional<std::vector<Rect>> best_rects(const FloorplanProblem& p, const FloorplanOptions& o) {
-  const auto bound = area_bound(p);
-  if (!bound || p.kernels.empty()) return std::nullopt;
-  const Outline limit{int16_t(p.width + p.width / 3), int16_t(p.height + p.height / 3)};
-  const Levels levels(p, cost_levels(p, *bound, o.max_cost), limit);
-  if (levels.cost.empty()) return std::nullopt;
-  std::vector<std::vector<int>> wired(p.kernels.size());
-  for (const Wire& w : p.wires) {
-    if (w.from == kEdge || w.to == kEdge) continue;
-    wired[size_t(w.from)].push_back(w.to);
-    wired[size_t(w.to)].push_back(w.from);
-  }
-  std::deque<Annealer> starts;
-  for (int s = 0; s < o.starts; ++s) add_start(p, levels, wired, o, s, starts);
-  progress::round("map");
-  std::atomic<size_t> made = 0;
-  const size_t all = starts.size() * size_t(o.moves);
-  Workers(o.threads).for_each(starts.size(), [&](size_t i) {
-    starts[i].run(o.moves, [&](size_t moves) { progress::part("map", made += moves, all); });
-  });
-  const auto best = std::min_element(starts.begin(), starts.end(), [](const Annealer& a, const Annealer& b) {
-    return a.best_score() < b.best_score();
-  });
-  if (!std::isfinite(best->best_score())) return std::nullopt;
-  return best->best();
-}
-
-}  // namespace
 
 std::optional<Floorplan> place_kernels(const FloorplanProblem& p, const FloorplanOptions& o) {
   const auto search = [&] { return best_rects(p, o); };

@@ -10,6 +10,7 @@
 //   3. otherwise the placer looks for the smallest interval at which everything fits the fabric
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <map>
 
@@ -37,6 +38,8 @@ constexpr double kWireShare = 0.2;
 constexpr double kOneSize = 16;  // largest to smallest kernel
 // Width to height of the boxes in which parts that repeat are placed.
 constexpr double kUnitShapes[] = {1, 0.6, 1.7};
+constexpr double kLongest = 4;          // width to height, or height to width, of those that fill the fabric's width
+constexpr double kMoreInUnit = 1.045;   // from one box for a unit to the next: there are four up to kMoreRoom
 
 // How many kernels a sample passes before each instance, on the longest way: a stream that skips some of them
 // is early, so its length matters less.
@@ -187,15 +190,22 @@ class Placer {
     return options;
   }
 
-  // A unit in boxes of a few shapes, then units and other kernels as kernels of one problem.
+  // A unit in boxes of a few shapes, then units and other kernels as kernels of one problem. Where units have the whole
+  // fabric, some boxes are such that they fill its width beside each other.
   std::optional<Floorplan> place_units(double cost, const Extent& room, int attempt) {
-    FloorplanProblem unit = unit_problem(problem_, *repeats_);
+    const FloorplanProblem unit = unit_problem(problem_, *repeats_);
     std::vector<UnitPlan> units;
-    for (const double shape : kUnitShapes) {
-      const Extent box = box_of(unit.kernels, kFirstRoom * std::pow(kMoreRoom, attempt), shape, cost);
-      set_fabric(unit, box);
-      if (const auto plan = place_kernels(unit, options_for(unit, cost)))
-        units.push_back(unit_plan(*plan));
+    const auto add = [&](const auto& box_with) {
+      if (auto placed = place_unit(unit, cost, attempt, box_with)) units.push_back(std::move(*placed));
+    };
+    for (const double shape : kUnitShapes)
+      add([&](double space) { return box_of(unit.kernels, space, shape, cost); });
+    const double area = area_of(unit.kernels, cost);
+    for (int columns = 1; room.width == limit_.width && columns <= int(repeats_->count); ++columns) {
+      const int width = room.width / columns;
+      const double shape = width * width / area;
+      if (shape < 1 / kLongest || shape > kLongest) continue;
+      add([&](double space) { return Extent{width, std::min(limit_.height, int(std::ceil(space * area / width)))}; });
     }
     if (units.empty()) return std::nullopt;
     FloorplanProblem outer = problem_of_units(problem_, *repeats_, units);
@@ -207,6 +217,17 @@ class Placer {
         return with_kernels(*plan, problem_, *repeats_, units);
       if (box.width == limit_.width && box.height == limit_.height) return std::nullopt;
     }
+  }
+
+  // In the smallest of some boxes, with so many times the area of its smallest rectangles.
+  std::optional<UnitPlan> place_unit(FloorplanProblem unit, double cost, int attempt,
+                                     const std::function<Extent(double)>& box_with) const {
+    const double most = kFirstRoom * std::pow(kMoreRoom, attempt + 1);
+    for (double space = kFirstRoom * std::pow(kMoreRoom, attempt); space < most; space *= kMoreInUnit) {
+      set_fabric(unit, box_with(space));
+      if (const auto plan = place_kernels(unit, options_for(unit, cost))) return unit_plan(*plan);
+    }
+    return std::nullopt;
   }
 
   // Of the plans for the rectangle that was chosen.
@@ -278,15 +299,21 @@ class Placer {
     return areas;
   }
 
+  // Of the smallest rectangles of kernels that cost no more than that.
+  double area_of(const std::vector<int>& kernels, double cost) const {
+    double area = 0;
+    const std::vector<int64_t> least = least_areas(cost);
+    for (const int kind : kernels) area += double(least[size_t(kind)]);
+    return area;
+  }
   // About square, with `room` times the area of the smallest rectangles that reach the goal.
   Extent box_of(double room) const { return box_of(problem_.kernels, room, 1, goal_); }
   // Of kernels that cost no more than that, `shape` times as wide as high.
   Extent box_of(const std::vector<int>& kernels, double room, double shape, double cost) const {
-    double area = 0;
+    const double area = room * area_of(kernels, cost);
     int widest = 1, highest = 1;  // the least that every rectangle needs
-    const std::vector<int64_t> least = least_areas(cost);
     std::vector<bool> used(problem_.kinds.size(), false);
-    for (const int kind : kernels) area += room * double(least[size_t(kind)]), used[size_t(kind)] = true;
+    for (const int kind : kernels) used[size_t(kind)] = true;
     for (size_t k = 0; k < problem_.kinds.size(); ++k) {
       if (!used[k]) continue;
       const std::vector<Alternative>& kind = problem_.kinds[k];

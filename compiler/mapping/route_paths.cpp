@@ -122,8 +122,11 @@ void Paths::add(const Flow& f, double wavelets) {
 
 void Paths::remove(const Flow& f, double wavelets) {
   loads_.add(f, -wavelets);
-  for (const auto& [key, config] : f.routers)
-    if (fabric_.contains({key.x, key.y})) --flows_at_[at(key)];
+  for (const auto& [key, config] : f.routers) {
+    if (!fabric_.contains({key.x, key.y})) continue;
+    --flows_at_[at(key)];
+    if (f.color >= 0) colors_at_[at(key)] &= ~(uint32_t(1) << f.color);
+  }
 }
 
 std::vector<Avoid> Paths::wishes() const {
@@ -178,7 +181,18 @@ bool Paths::connect(Flow& f, Coord from, Coord to, Port last, const Avoid& avoid
   return false;
 }
 
+void Paths::begin_rounds() {
+  prices_.emplace(fabric_, most_wavelets_);
+  search_.emplace(fabric_);
+}
+
+bool Paths::to_core_by_price(Flow& f, const Rect& target) const {
+  return search_->to_core(f, target, avoid(calm_), *prices_, loads_, wavelets_) ||
+         search_->to_core(f, target, avoid(most_), *prices_, loads_, wavelets_);
+}
+
 bool Paths::to_pe(Flow& f, Coord from, Coord to) const {
+  if (prices_) return to_core_by_price(f, {to.x, to.y, 1, 1});
   for (const Avoid& avoid : wishes()) {
     if (connect(f, from, to, Port::ramp, avoid)) return true;
     if (search_cores(f, {to.x, to.y, 1, 1}, avoid).has_value()) return true;
@@ -207,6 +221,7 @@ std::optional<Site> Paths::to_some_edge(Flow& f, const std::vector<Site>& sites)
 // To every PE of a row or column: a path to one of them, unless the flow passes one, from there both ways.
 bool Paths::to_line(Flow& f, Coord from, const Rect& line) const {
   if (spread_line(f, line)) return true;
+  if (prices_) return to_core_by_price(f, line) && spread_line(f, line);
   const std::vector<Avoid> list = wishes();
   return std::any_of(list.begin(), list.end(),
                      [&](const Avoid& avoid) { return line_from(f, from, line, avoid); });

@@ -3,15 +3,19 @@
 // In dimension order, x first (y first where x first would meet the flow itself); paths of one flow share
 // their beginning and form a tree. Where links would carry more wavelets than the network has cycles, where
 // many flows pass a router already, and where dimension order does not lead, the shortest branch that goes
-// round (route_search.cpp).
+// round (route_search.cpp). Streams that share links although others are free look for other ways in rounds, in which
+// links have prices (route_priced.h).
 #pragma once
 
 #include <algorithm>
+#include <functional>
+#include <optional>
 #include <vector>
 
 #include "compiler/mapping/host_sites.h"
 #include "compiler/mapping/link_loads.h"
 #include "compiler/mapping/plan.h"
+#include "compiler/mapping/route_priced.h"
 
 namespace cs::mapping {
 
@@ -19,6 +23,20 @@ namespace cs::mapping {
 Port direction(Coord from, Coord to);
 RouteConfig fixed_route(PortSet rx, PortSet tx);
 void add_output(RouteConfig&, Port);
+
+// ---- what searches have in common (route_search.cpp)
+
+// A router that takes from its own core in turns has only a part of the stream, unless nobody behind it adds
+// to it: its outputs lead to the next PE whose turn it is.
+bool has_whole_stream(const Flow& f, RouterKey key, const RouteConfig& config);
+bool may_leave_by(const RouteConfig&, Port link);
+// Steps from there to the rectangle if nothing is in the way.
+int steps_to(const Rect&, Coord);
+Goal core_inside(const Rect&);
+// If the flow passes the goal already, it ends there too.
+std::optional<Coord> end_where_it_passes(Flow&, const Goal&);
+// From the flow to `end`, which it leaves by `last`; `came_by`: the side on which each router of the branch is entered.
+void add_branch(Flow&, Coord end, Port last, const std::function<Port(Coord)>& came_by);
 // As search_branch, to the core of any PE of the rectangle.
 std::optional<Coord> search_cores(Flow& f, const Rect& target, const Avoid&);
 
@@ -40,6 +58,10 @@ class Paths {
   }
   // Ways from now on are for so many wavelets of a sample.
   void carry(double wavelets) { wavelets_ = wavelets; }
+  // From now on ways are the cheapest ones, no longer those in dimension order: rounds in which streams that share
+  // links look for others.
+  void begin_rounds();
+  void end_round(const std::vector<const Flow*>& crowded) { prices_->raise(loads_, crowded); }
   // From now on ways pass only routers where no flow has this color; -1: all.
   void only(int color) { color_ = color; }
   bool free(const Flow&, int color) const;
@@ -56,6 +78,7 @@ class Paths {
 
  private:
   bool connect(Flow&, Coord from, Coord to, Port last, const Avoid&) const;
+  bool to_core_by_price(Flow&, const Rect& target) const;
   bool passes(const Flow&, const std::vector<Coord>& way, const Avoid&) const;
   bool line_from(Flow&, Coord from, const Rect& line, const Avoid&) const;
   Avoid avoid(int most) const {
@@ -75,6 +98,8 @@ class Paths {
   LinkLoads loads_;
   mutable std::vector<uint8_t> seen_;  // by the search that is under way
   double wavelets_ = 0, most_wavelets_;
+  std::optional<LinkPrices> prices_;  // in rounds
+  mutable std::optional<PricedSearch> search_;
 };
 
 }  // namespace cs::mapping

@@ -13,6 +13,8 @@ namespace {
 
 constexpr Port kLinks[] = {Port::east, Port::south, Port::west, Port::north};
 
+}  // namespace
+
 // A router that takes from its own core in turns has only a part of the stream, unless nobody behind it adds
 // to it: its outputs lead to the next PE whose turn it is.
 bool has_whole_stream(const Flow& f, RouterKey key, const RouteConfig& config) {
@@ -40,6 +42,8 @@ int steps_to(const Rect& r, Coord c) {
   const int x = std::max({r.x - c.x, c.x - (r.x + r.w - 1), 0}), y = std::max({r.y - c.y, c.y - (r.y + r.h - 1), 0});
   return x + y;
 }
+
+namespace {
 
 // Breadth first, from all routers of a flow at once. Where the target is known, first without the routers through which
 // every way is longer than a few steps more than the shortest that there could be. What is left out so could not have
@@ -160,41 +164,50 @@ class Search {
 
 // Where the goal is known to be inside a rectangle, that.
 std::optional<Coord> branch(Flow& f, const Goal& goal, const Avoid& avoid, const Rect* target) {
-  for (auto& [key, config] : f.routers) {  // where it passes already
+  if (const auto end = end_where_it_passes(f, goal)) return end;
+  Search search(f, avoid, target);
+  const std::optional<Coord> end = search.run(goal);
+  if (end) add_branch(f, *end, *goal(*end), [&](Coord c) { return search.came_by(c); });
+  return end;
+}
+
+}  // namespace
+
+std::optional<Coord> end_where_it_passes(Flow& f, const Goal& goal) {
+  for (auto& [key, config] : f.routers) {
     const std::optional<Port> last = goal({key.x, key.y});
     if (!last || !has_whole_stream(f, key, config) || !may_leave_by(config, *last)) continue;
     add_output(config, *last);
     return Coord{key.x, key.y};
   }
-  Search search(f, avoid, target);
-  const std::optional<Coord> end = search.run(goal);
-  if (!end) return end;
-  Port out = *goal(*end);
-  for (Coord c = *end;;) {
+  return std::nullopt;
+}
+
+void add_branch(Flow& f, Coord end, Port last, const std::function<Port(Coord)>& came_by) {
+  Port out = last;
+  for (Coord c = end;;) {
     const auto it = f.routers.find({c.y, c.x});
-    if (it != f.routers.end()) {
-      add_output(it->second, out);
-      return end;
-    }
-    const Port from = search.came_by(c);
+    if (it != f.routers.end()) return add_output(it->second, out);
+    const Port from = came_by(c);
     f.routers[{c.y, c.x}] = fixed_route(port_bit(from), port_bit(out));
     out = opposite(from);
     c = neighbour(c, from);
   }
 }
 
-}  // namespace
+Goal core_inside(const Rect& target) {
+  return [target](Coord c) {
+    const bool inside = c.y >= target.y && c.y < target.y + target.h && c.x >= target.x && c.x < target.x + target.w;
+    return inside ? std::optional<Port>(Port::ramp) : std::nullopt;
+  };
+}
 
 std::optional<Coord> search_branch(Flow& f, const Goal& goal, const Avoid& avoid) {
   return branch(f, goal, avoid, nullptr);
 }
 
 std::optional<Coord> search_cores(Flow& f, const Rect& target, const Avoid& avoid) {
-  const auto goal = [&target](Coord c) {
-    const bool inside = c.y >= target.y && c.y < target.y + target.h && c.x >= target.x && c.x < target.x + target.w;
-    return inside ? std::optional<Port>(Port::ramp) : std::nullopt;
-  };
-  return branch(f, goal, avoid, &target);
+  return branch(f, core_inside(target), avoid, &target);
 }
 
 }  // namespace cs::mapping

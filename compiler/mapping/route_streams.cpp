@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <compare>
+#include <map>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -16,7 +18,9 @@ struct Trial {
   std::optional<Site> site;  // if it comes from the host or goes there
 };
 
-constexpr int kRounds = 3;  // in which streams are routed again
+// Rounds in which streams are routed again, and those without a better network behind which they end: fewer where no
+// link takes longer than the slowest kernel.
+constexpr int kRounds = 24, kMostInVain = 6, kMostInVainInPace = 6;
 constexpr double kCarried =
     0.9;  // of the cycles of a sample, the wavelets of a link that several streams share
 
@@ -33,7 +37,8 @@ class Router {
         fabric_(fabric),
         plan_(plan),
         diag_(diag),
-        paths_(fabric, machine.router.colors, kCarried * slowest_interval(parts)),
+        slowest_(slowest_interval(parts)),
+        paths_(fabric, machine.router.colors, kCarried * slowest_),
         sites_(parts, fabric, machine),
         palette_(color_palette(machine)) {
     for (const Flow& f : plan.flows) paths_.add(f, 0);
@@ -44,7 +49,7 @@ class Router {
     for (size_t s = 0; diag_.ok() && s < parts_.streams.size(); ++s) {
       if (!parts_.streams[s].takers.empty()) keep(s, route(parts_.streams[s]));
     }
-    for (int round = 0; diag_.ok() && round < kRounds && relieve(); ++round) {}
+    if (diag_.ok()) negotiate();
     return diag_.ok();
   }
 
@@ -57,6 +62,8 @@ class Router {
       if (!parts_.streams[s].takers.empty()) keep(s, in_some_color(parts_.streams[s]));
       if (!diag_.ok()) return false;
     }
+    in_colors_ = true;
+    negotiate();
     for (size_t p = 0; p < plan_.ports.size(); ++p)
       plan_.ports[p].color = uint8_t(plan_.flows[size_t(plan_.port_flow[p])].color);
     return true;
@@ -87,25 +94,67 @@ class Router {
     sites_.take(*found->site, s.words, input);
   }
 
-  // Streams on links with too many wavelets again, when all others are known: those that came first did not know what
-  // they were in the way of. True if some are better off.
-  bool relieve() {
-    bool any = false;
+  // ---- in rounds
+
+  // Streams on links with too many wavelets look for other ways, round after round, each at the prices that the others
+  // made. What was the best stays: it is no worse than before.
+  void negotiate() {
+    std::vector<size_t> crowded = crowded_streams();
+    if (crowded.empty()) return;
+    Crowding best = crowding_of(crowded);
+    std::map<size_t, Flow> before;  // by stream, of those that went elsewhere since the best
+    paths_.begin_rounds();
+    for (int round = 0, in_vain = 0; round < kRounds && !crowded.empty(); ++round) {
+      for (const size_t s : crowded) route_again(s, before);
+      crowded = crowded_streams();
+      std::vector<const Flow*> flows;
+      for (const size_t s : crowded) flows.push_back(&flow_of(s));
+      paths_.end_round(flows);
+      const Crowding now = crowding_of(crowded);
+      ++in_vain;
+      if (now < best) best = now, in_vain = 0, before.clear();
+      if (in_vain >= (best.worst > slowest_ ? kMostInVain : kMostInVainInPace)) break;
+    }
+    for (auto& [s, flow] : before) flow_of(s) = std::move(flow);
+  }
+
+  Flow& flow_of(size_t stream) { return plan_.flows[size_t(plan_.of_stream[stream])]; }
+  // Between instances; those of the host keep their places at the edge.
+  std::vector<size_t> crowded_streams() {
+    std::vector<size_t> list;
     for (size_t s = 0; s < parts_.streams.size(); ++s) {
       const Stream& stream = parts_.streams[s];
       if (plan_.of_stream[s] < 0 || stream.producer < 0 || !stream.port_out.empty()) continue;
-      Flow& flow = plan_.flows[size_t(plan_.of_stream[s])];
-      const double wavelets = wavelets_of(parts_, stream), before = paths_.worst(flow);
-      if (!paths_.is_crowded(flow, wavelets)) continue;
-      paths_.remove(flow, wavelets);
-      std::optional<Trial> other = route(stream);
-      if (other && paths_.worst(other->flow) + wavelets < before) {
-        flow.routers = std::move(other->flow.routers);
-        any = true;
-      }
-      paths_.add(flow, wavelets);
+      if (paths_.is_crowded(flow_of(s), wavelets_of(parts_, stream))) list.push_back(s);
     }
-    return any;
+    return list;
+  }
+  // Of the links that these streams take: the wavelets of the fullest one, and those of the fullest one of each stream
+  // together.
+  struct Crowding {
+    double worst = 0, all = 0;
+    auto operator<=>(const Crowding&) const = default;
+  };
+  Crowding crowding_of(const std::vector<size_t>& streams) {
+    Crowding c;
+    for (const size_t s : streams) {
+      const double most = paths_.worst(flow_of(s));
+      c.worst = std::max(c.worst, most), c.all += most;
+    }
+    return c;
+  }
+  void route_again(size_t s, std::map<size_t, Flow>& before) {
+    Flow& flow = flow_of(s);
+    const Stream& stream = parts_.streams[s];
+    const double wavelets = wavelets_of(parts_, stream);
+    paths_.remove(flow, wavelets);
+    if (std::optional<Trial> other = in_colors_ ? in_some_color(stream) : route(stream)) {
+      before.try_emplace(s, flow);
+      flow.routers = std::move(other->flow.routers);
+      flow.color = other->flow.color;
+      flow.switches = other->flow.switches;
+    }
+    paths_.add(flow, wavelets);
   }
 
   // ---- with a color
@@ -215,9 +264,11 @@ class Router {
   const Extent fabric_;
   FlowPlan& plan_;
   Diag& diag_;
+  const double slowest_;
   Paths paths_;
   HostSites sites_;
   const Palette palette_;
+  bool in_colors_ = false;
 };
 
 }  // namespace

@@ -74,22 +74,46 @@ TEST(Repeats, AreNotSeenInKernelsThatDiffer) {
   EXPECT_FALSE(find_repeats(p).has_value());
 }
 
+ShapeCurve only(int w, int h) { return {{int16_t(w), int16_t(h)}}; }
+std::vector<const ShapeCurve*> all_of(const std::vector<ShapeCurve>& curves) {
+  std::vector<const ShapeCurve*> list;
+  for (const ShapeCurve& c : curves) list.push_back(&c);
+  return list;
+}
+
 // 14 kernels of 4 x 1 and two of 10 x 10: halves by area put the two on different sides.
 TEST(Arrangement, HalvesByArea) {
-  std::vector<double> areas(16, 4);
-  areas[0] = areas[15] = 100;
-  const Arrangement a = arrange_halves(areas, 20, 10);
-  ASSERT_EQ(a.pairs.size(), 15U);
-  const Arrangement::Pair& root = a.pairs.back();
+  std::vector<ShapeCurve> curves(16, only(4, 1));
+  curves[0] = curves[15] = only(10, 10);
+  const std::optional<Arrangement> a = arrange_halves(all_of(curves), {28, 11});
+  ASSERT_TRUE(a.has_value());
+  ASSERT_EQ(a->pairs.size(), 15U);
+  const Arrangement::Pair& root = a->pairs.back();
   EXPECT_TRUE(root.beside);
   const auto holds = [&](auto&& self, int node, int kernel) -> bool {
     if (node < 16) return node == kernel;
-    const Arrangement::Pair& pair = a.pairs[size_t(node - 16)];
+    const Arrangement::Pair& pair = a->pairs[size_t(node - 16)];
     return self(self, pair.first, kernel) || self(self, pair.second, kernel);
   };
   EXPECT_TRUE(holds(holds, root.first, 0));
   EXPECT_TRUE(holds(holds, root.second, 15));
   EXPECT_FALSE(holds(holds, root.first, 15));
+}
+
+// What is beside what is known when the box is: four of 6 x 2 lie in 6 x 8, in 12 x 4 and in 24 x 2, and 47 PEs are too
+// few. One of 8 x 8 has two of 4 x 1 below it, in 8 x 9, only if those two are a group.
+TEST(Arrangement, HalvesLieAsTheBoxNeedsThem) {
+  const std::vector<ShapeCurve> four(4, only(6, 2));
+  const auto high = arrange_halves(all_of(four), {6, 8}), wide = arrange_halves(all_of(four), {24, 2});
+  ASSERT_TRUE(high && wide);
+  for (const Arrangement::Pair& p : high->pairs) EXPECT_FALSE(p.beside);
+  for (const Arrangement::Pair& p : wide->pairs) EXPECT_TRUE(p.beside);
+  EXPECT_TRUE(arrange_halves(all_of(four), {12, 4}).has_value());
+  EXPECT_FALSE(arrange_halves(all_of(four), {23, 2}).has_value());
+  EXPECT_FALSE(arrange_halves(all_of(four), {5, 100}).has_value());
+  const std::vector<ShapeCurve> three{only(8, 8), only(4, 1), only(4, 1)};
+  EXPECT_TRUE(arrange_halves(all_of(three), {8, 9}).has_value());
+  EXPECT_TRUE(arrange_halves(all_of({only(3, 3)}), {3, 3})->pairs.empty());
 }
 
 TEST(Snake, GoesFromCornerToCornerStepByStep) {

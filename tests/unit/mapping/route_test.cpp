@@ -54,6 +54,37 @@ TEST(Routes, ShareAFullLinkWhereThereIsNoOther) {
   EXPECT_TRUE(paths.to_pe(second, {1, 0}, {3, 0}));
 }
 
+// Two streams share one link, round which a way has two links more. At first that is more than the link costs both of
+// them; since they share it round after round, it costs so much that one of them goes round it.
+TEST(Routes, StreamsThatShareALinkPartInRounds) {
+  const mapping::Extent extent{9, 2};
+  mapping::Paths paths{extent, 24, 100};
+  constexpr double kWavelets = 80;
+  const Coord begin[] = {{0, 0}, {4, 0}}, end[] = {{8, 0}, {5, 0}};
+  std::vector<Flow> flows;
+  for (const size_t i : {0, 1}) {
+    flows.push_back(from(begin[i].x));
+    ASSERT_TRUE((mapping::Paths{extent, 24, 1000}.to_pe(flows[i], begin[i], end[i])));
+    paths.add(flows[i], kWavelets);
+  }
+  ASSERT_TRUE(paths.is_crowded(flows[0], kWavelets));
+  paths.begin_rounds();
+  paths.carry(kWavelets);
+  int rounds = 0;
+  for (; rounds < 5 && paths.is_crowded(flows[0], kWavelets); ++rounds) {
+    for (const size_t i : {0, 1}) {
+      paths.remove(flows[i], kWavelets);
+      flows[i] = from(begin[i].x);
+      ASSERT_TRUE(paths.to_pe(flows[i], begin[i], end[i]));
+      paths.add(flows[i], kWavelets);
+    }
+    paths.end_round({&flows[0], &flows[1]});
+  }
+  EXPECT_GT(rounds, 1);
+  for (const Flow& f : flows) EXPECT_DOUBLE_EQ(paths.worst(f), kWavelets);
+  EXPECT_EQ(flows[0].routers.size() + flows[1].routers.size(), 9U + 2U + 2U);  // the way round has two routers more
+}
+
 TEST(Routes, TheBusiestLinkIsThatOfAllStreamsOverIt) {
   Fabric on;
   Parts parts;

@@ -1,0 +1,105 @@
+// The cheapest branch first: A*, with the steps that are left as the least that they cost.
+#include "compiler/mapping/route_priced.h"
+
+#include <algorithm>
+#include <queue>
+
+#include "compiler/mapping/route_paths.h"
+
+namespace cs::mapping {
+
+namespace {
+
+constexpr size_t kLinks = 4;  // of a router
+constexpr Port kPorts4[] = {Port::east, Port::south, Port::west, Port::north};
+// What a link costs that would carry twice as much as it had better, in links, in the first round, and how
+// much more in each round after it.
+constexpr double kSharing = 10, kMoreEachRound = 1.6, kMostSharing = 200;
+// The same of a link that is as full as it may be: words of several streams wait for each other there.
+constexpr double kUsed = 0.5;
+// The same of what it carried too much before.
+constexpr float kHistory = 4;
+
+struct Open {
+  float all = 0, price = 0;  // with the steps that are left; of the way there
+  Coord at;
+  bool operator>(const Open& o) const { return all > o.all; }
+};
+
+}  // namespace
+
+LinkPrices::LinkPrices(const Extent& fabric, double most_wavelets)
+    : fabric_(fabric),
+      most_wavelets_(most_wavelets),
+      sharing_(kSharing),
+      history_(kLinks * size_t(fabric.width) * size_t(fabric.height), 0) {}
+
+double LinkPrices::price(const LinkLoads& loads, Coord from, Port link, double wavelets) const {
+  const double others = loads.at(from, link);
+  const double over = others > 0 ? std::max(0.0, (others + wavelets) / most_wavelets_ - 1) : 0;
+  const size_t at = kLinks * (size_t(from.y) * size_t(fabric_.width) + size_t(from.x)) + size_t(link);
+  return (1 + double(history_[at])) * (1 + kUsed * others / most_wavelets_ + sharing_ * over);
+}
+
+void LinkPrices::raise(const LinkLoads& loads, const std::vector<const Flow*>& crowded) {
+  for (const Flow* f : crowded) {
+    for (const auto& [key, config] : f->routers) {
+      for (const Port link : kPorts4) {
+        const Coord from{key.x, key.y};
+        if (!fabric_.contains(from) || (config.positions[0].tx & port_bit(link)) == 0) continue;
+        const double over = loads.at(from, link) / most_wavelets_ - 1;
+        float& before =
+            history_[kLinks * (size_t(key.y) * size_t(fabric_.width) + size_t(key.x)) + size_t(link)];
+        if (over > 0) before += kHistory * float(std::min(over, 1.0));
+      }
+    }
+  }
+  sharing_ = std::min(kMostSharing, sharing_ * kMoreEachRound);
+}
+
+PricedSearch::PricedSearch(const Extent& fabric)
+    : fabric_(fabric),
+      met_by_(size_t(fabric.width) * size_t(fabric.height), 0),
+      prices_(met_by_.size(), 0),
+      came_by_(met_by_.size(), Port::ramp) {}
+
+std::optional<Coord> PricedSearch::to_core(Flow& f, const Rect& target, const Avoid& avoid,
+                                           const LinkPrices& prices, const LinkLoads& loads,
+                                           double wavelets) {
+  const Goal goal = core_inside(target);
+  if (const auto end = end_where_it_passes(f, goal)) return end;
+  constexpr float kOwn = -1;
+  ++search_;
+  for (const auto& router : f.routers) {
+    const Coord c{router.first.x, router.first.y};
+    if (fabric_.contains(c)) met_by_[index(c)] = search_, prices_[index(c)] = kOwn;
+  }
+  std::priority_queue<Open, std::vector<Open>, std::greater<>> open;
+  const auto enter = [&](Coord from, Port link, float before) {
+    const Coord c = neighbour(from, link);
+    if (avoid.blocks(c)) return;
+    const size_t at = index(c);
+    const float price = before + float(prices.price(loads, from, link, wavelets));
+    if (met_by_[at] == search_ && prices_[at] <= price) return;
+    met_by_[at] = search_, prices_[at] = price, came_by_[at] = opposite(link);
+    open.push({price + float(steps_to(target, c)), price, c});
+  };
+  for (const auto& [key, config] : f.routers) {
+    if (!has_whole_stream(f, key, config)) continue;
+    for (const Port link : kPorts4)
+      if (may_leave_by(config, link)) enter({key.x, key.y}, link, 0);
+  }
+  while (!open.empty()) {
+    const Open next = open.top();
+    open.pop();
+    if (next.price > prices_[index(next.at)]) continue;  // a cheaper way there was found since
+    if (goal(next.at)) {
+      add_branch(f, next.at, Port::ramp, [&](Coord c) { return came_by_[index(c)]; });
+      return next.at;
+    }
+    for (const Port link : kPorts4) enter(next.at, link, next.price);
+  }
+  return std::nullopt;
+}
+
+}  // namespace cs::mapping
