@@ -8,6 +8,7 @@
 
 #include "compiler/graph/fold.h"
 #include "compiler/kernels/byte_weights.h"
+#include "compiler/mapping/place_network.h"
 #include "tests/unit/mapping/harness.h"
 
 namespace cs {
@@ -50,8 +51,29 @@ const Shape kShapes[] = {
     {1, 3, 4, 1, 1, ""},         {1, 20, 10, 1, 1, "relu"}, {1, 7, 5, 2, 1, ""},
     {1, 7, 5, 3, 1, "relu"},     {1, 9, 6, 3, 3, ""},       {1, 10, 7, 4, 2, "leaky_relu"},
     {1, 33, 7, 5, 4, "sigmoid"}, {4, 12, 6, 3, 2, "relu"},  {2, 70, 3, 1, 1, "leaky_relu"},
-    {1, 12, 9, 1, 3, ""},
+    {1, 12, 9, 1, 3, ""},        {2, 64, 16, 4, 1, "sigmoid"},
 };
+
+// 16 elements for each of four PEs in a row, of which the last one has the epilogue of all 16 outputs: where that takes
+// long it has fewer of them, never none.
+TEST(LastColumn, HasFewerElementsWhereItsEpilogueTakesLong) {
+  const auto cut_with = [](const char* activation) {
+    GemmCase c{1, 64, 16, activation, Origin::handwritten, {}, {}};
+    const graph::Graph g = test::gemm_graph(c);
+    mapping::MapOptions options;
+    options.force_width = 4;
+    options.force_height = 1;
+    Diag diag;
+    const auto mapped = mapping::map_graph(g, test::machine("wse2"), options, diag);
+    EXPECT_TRUE(mapped) << diag.to_string();
+    return mapped ? mapped->placed->parts.instances.front().plan.cut : kernels::Cut{};
+  };
+  EXPECT_EQ(cut_with("").n_slice, 16);
+  const kernels::Cut cut = cut_with("sigmoid");
+  EXPECT_GT(cut.n_slice, 16);
+  EXPECT_GE(cut.n_last, 1);
+  EXPECT_EQ(3 * cut.n_slice + cut.n_last, 64);
+}
 
 std::string case_name(const testing::TestParamInfo<Contraction::ParamType>& info) {
   const auto& [s, origin, arch] = info.param;
