@@ -59,7 +59,7 @@ TEST(Routes, ShareAFullLinkWhereThereIsNoOther) {
 TEST(Routes, StreamsThatShareALinkPartInRounds) {
   const mapping::Extent extent{9, 2};
   mapping::Paths paths{extent, 24, 100};
-  constexpr double kWavelets = 80;
+  constexpr double kWavelets = 51;
   const Coord begin[] = {{0, 0}, {4, 0}}, end[] = {{8, 0}, {5, 0}};
   std::vector<Flow> flows;
   for (const size_t i : {0, 1}) {
@@ -71,7 +71,7 @@ TEST(Routes, StreamsThatShareALinkPartInRounds) {
   paths.begin_rounds();
   paths.carry(kWavelets);
   int rounds = 0;
-  for (; rounds < 5 && paths.is_crowded(flows[0], kWavelets); ++rounds) {
+  for (; rounds < 20 && paths.is_crowded(flows[0], kWavelets); ++rounds) {
     for (const size_t i : {0, 1}) {
       paths.remove(flows[i], kWavelets);
       flows[i] = from(begin[i].x);
