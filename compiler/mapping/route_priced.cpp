@@ -30,7 +30,7 @@ struct Open {
 
 LinkPrices::LinkPrices(const Extent& fabric, double most_wavelets)
     : fabric_(fabric),
-      most_wavelets_(most_wavelets),
+      most_wavelets_(std::max(1.0, most_wavelets)),
       sharing_(kSharing),
       history_(kLinks * size_t(fabric.width) * size_t(fabric.height), 0) {}
 
