@@ -33,7 +33,8 @@ class Walker {
         registers_(tile),
         datapath_(machine),
         events_(tile, machine, options.function.empty()),
-        ways_(tile, machine) {
+        ways_(tile, machine),
+        widths_(machine) {
     walked_.code.resize(tile.code.size());
     for (size_t i = 0; i < tile.tasks.size(); ++i)
       tasks_.push_back({tile.tasks[i].name, tile.tasks[i].entry});
@@ -56,6 +57,8 @@ class Walker {
     walked_.rounds = 0;
     for (const WalkedTask& t : walked_.tasks) walked_.rounds = std::gcd(walked_.rounds, t.times);
     if (!walked_.repeats || walked_.rounds == 0) walked_.rounds = 1;
+    walked_.asked = state_.asked();
+    walked_.asked.place = asked_place_;
     return std::move(walked_);
   }
 
@@ -222,7 +225,7 @@ class Walker {
     WalkDsr& d = registers_.at(inst.args[0]);
     const auto base = state_.read(inst.args[1], 2);
     d.known = base.has_value();
-    d.dsd = state_.descriptor((base.value_or(0) + uint32_t(inst.args[2].value)) & 0xFFFF, d.known);
+    d.dsd = state_.load_descriptor((base.value_or(0) + uint32_t(inst.args[2].value)) & 0xFFFF, d.known);
     d.known = d.known && base;
     d.config = isa::decode_config(inst.args[3].value);
     d.ready = t + WalkCycle(std::max(1, core_.dsr_load_use_cycles));
@@ -231,7 +234,7 @@ class Walker {
   }
 
   void vector(const isa::Inst& inst, WalkCycle t, uint32_t at, WalkedInstruction& count) {
-    const WalkVector v = walk_vector(inst, registers_, tile_, machine_, main_priority_);
+    const WalkVector v = walk_vector(inst, registers_, tile_, machine_, widths_, main_priority_);
     count.marked = count.marked || !v.known;
     WalkOp op;
     while (datapath_.busy(v.thread)) {
@@ -294,6 +297,7 @@ class Walker {
   void read_config(const isa::Inst& inst, WalkCycle t) {
     const auto reg = state_.read(inst.args[1], 2);
     WalkState::Value v;
+    asked_place_ = asked_place_ || reg == uint32_t(isa::ConfigReg::coord_x) || reg == uint32_t(isa::ConfigReg::coord_y);
     if (reg == uint32_t(isa::ConfigReg::coord_x)) v = uint32_t(options_.at.x);
     if (reg == uint32_t(isa::ConfigReg::coord_y)) v = uint32_t(options_.at.y);
     if (reg == uint32_t(isa::ConfigReg::test)) v = 1;
@@ -369,6 +373,7 @@ class Walker {
   WalkDatapath datapath_;
   WalkEvents events_;
   const WalkWays ways_;
+  const SimdWidths widths_;
   Walked walked_;
   std::vector<WalkedTask> tasks_;
   std::array<WalkCycle, kRegisters> register_ready_{};
@@ -378,7 +383,7 @@ class Walker {
   uint32_t pc_ = 0;
   size_t task_ = 0;
   int ended_thread_ = -1, main_priority_ = 0;
-  bool running_ = false;
+  bool running_ = false, asked_place_ = false;
 };
 
 }  // namespace

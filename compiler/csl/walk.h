@@ -9,6 +9,7 @@
 //   walk_state    registers and memory, each value known or not
 //   walk_thread   vector operations of all threads, who share the datapath
 //   walk          the main thread: issue, tasks, and the period after which a PE does the same again
+//   walk_alike    one walk for all programs of which it asks the same
 //
 // A condition that depends on data cannot be known. Such an instruction is marked: of two ways the dearer one
 // is gone (walk_ways.h), a loop goes round as often as WalkOptions::trips says, else once.
@@ -53,6 +54,11 @@ struct WalkedTask {
   uint64_t cycles = 0;    // from its first instruction to behind its last one
   uint64_t datapath = 0;  // of these: cycles in which its own vectors have the datapath
 };
+// What a walk has asked of memory as it was at cycle 0, or may have been: addresses of bytes, and of descriptors.
+struct WalkAsked {
+  std::vector<uint32_t> bytes, descriptors;
+  bool place = false;  // of the PE
+};
 struct Walked {
   std::vector<WalkedInstruction> code;  // by instruction, within the window
   std::vector<WalkedTask> tasks;        // those that ran
@@ -64,6 +70,7 @@ struct Walked {
   uint64_t rounds = 1;
   bool repeats = false;  // the window is a period: what follows is the same again
   bool ended = true;     // not given up
+  WalkAsked asked;
   double per_round() const { return double(cycles) / double(rounds); }
   // Some instruction in the window was a guess.
   bool guessed() const;

@@ -32,7 +32,7 @@ bool is_integer(const isa::Row& row) {
 }  // namespace
 
 WalkState::WalkState(const TileProgram& tile, const Machine& machine, const WalkOptions& options)
-    : bytes_(kBytes, 0), known_(kBytes, 1), is_touched_(kBytes, 0) {
+    : bytes_(kBytes, 0), known_(kBytes, 1), is_touched_(kBytes, 0), asked_(kBytes, 0) {
   const auto put = [&](uint32_t address, const std::vector<uint8_t>& data) {
     for (size_t i = 0; i < data.size() && address + i < kBytes; ++i) bytes_[address + i] = data[i];
   };
@@ -73,7 +73,12 @@ void WalkState::write(const isa::Operand& o, Value v) {
   }
 }
 
-WalkState::Value WalkState::load(uint32_t address, int bytes) const {
+WalkState::Value WalkState::load(uint32_t address, int bytes) {
+  for (int k = 0; k < bytes; ++k) asked_[(address + uint32_t(k)) & (kBytes - 1)] |= Asked::byte;
+  return look(address, bytes);
+}
+
+WalkState::Value WalkState::look(uint32_t address, int bytes) const {
   uint32_t v = 0;
   for (int k = 0; k < bytes; ++k) {
     const uint32_t at = (address + uint32_t(k)) & (kBytes - 1);
@@ -98,11 +103,25 @@ void WalkState::forget(uint32_t address, uint32_t bytes) {
   for (uint32_t k = 0; k < std::min(bytes, kBytes); ++k) known_[(address + k) & (kBytes - 1)] = 0;
 }
 
+WalkAsked WalkState::asked() const {
+  WalkAsked all;
+  for (uint32_t at = 0; at < kBytes; ++at) {
+    if ((asked_[at] & Asked::byte) != 0) all.bytes.push_back(at);
+    if ((asked_[at] & Asked::descriptor_begins) != 0) all.descriptors.push_back(at);
+  }
+  return all;
+}
+
+isa::Dsd WalkState::load_descriptor(uint32_t address, bool& known) {
+  asked_[address & (kBytes - 1)] |= Asked::descriptor_begins;
+  return descriptor(address, known);
+}
+
 isa::Dsd WalkState::descriptor(uint32_t address, bool& known) const {
   std::array<uint16_t, isa::kDsdWords> words{};
   std::array<bool, isa::kDsdWords> have{};
   for (size_t k = 0; k < words.size(); ++k) {
-    const Value v = load(address + uint32_t(2 * k), 2);
+    const Value v = look(address + uint32_t(2 * k), 2);
     have[k] = v.has_value();
     words[k] = uint16_t(v.value_or(0));
   }

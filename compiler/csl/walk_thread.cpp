@@ -68,10 +68,10 @@ bool reduces(const Operands& o) {
   return o.dsr[0] == nullptr && o.count >= 3 && o.dsr[1] == nullptr && o.dsr[2];
 }
 
-void set_group(const isa::Inst& inst, const Operands& o, const Machine& m, WalkVector& v) {
+void set_group(const isa::Inst& inst, const Operands& o, const Machine& m, const SimdWidths& widths, WalkVector& v) {
   const Machine::Core& core = m.core;
   const isa::Row& row = isa::row(inst.op);
-  int group = m.simd(std::string(row.mnemonic)), read = 0;
+  int group = widths.of(inst.op), read = 0;
   bool fabric = false, packed = false, wide = true;
   for (size_t k = 0; k < o.count; ++k) {
     if (k > 0 && o.in_memory(k)) read += o.bytes[k];
@@ -203,8 +203,12 @@ uint64_t WalkRegisters::signature() const {
 
 // ---- operations
 
-WalkVector walk_vector(const isa::Inst& inst, WalkRegisters& registers, const TileProgram& tile,
-                       const Machine& m, int main_priority) {
+SimdWidths::SimdWidths(const Machine& machine) {
+  for (size_t op = 0; op < of_.size(); ++op) of_[op] = machine.simd(std::string(isa::row(isa::Op(op)).mnemonic));
+}
+
+WalkVector walk_vector(const isa::Inst& inst, WalkRegisters& registers, const TileProgram& tile, const Machine& m,
+                       const SimdWidths& widths, int main_priority) {
   WalkVector v;
   const Operands o = operands_of(inst, registers);
   bool first = true;
@@ -216,7 +220,7 @@ WalkVector walk_vector(const isa::Inst& inst, WalkRegisters& registers, const Ti
   }
   v.elements = elements_of(o);
   v.color = color_of(o, tile);
-  set_group(inst, o, m, v);
+  set_group(inst, o, m, widths, v);
   v.thread = v.config.async ? microthread_of(o, v, tile, m) : kWalkMain;
   constexpr int kMainRank = 3;  // between low and medium
   v.rank = v.config.async ? rank_of(o, v, tile) : kMainRank + main_priority;

@@ -55,8 +55,18 @@ class WalkRegisters {
   std::array<std::array<WalkDsr, 64>, 3> files_;
 };
 
+// Machine::simd by instruction, whose name is looked up once.
+class SimdWidths {
+ public:
+  explicit SimdWidths(const Machine&);
+  int of(isa::Op op) const { return of_[size_t(op)]; }
+
+ private:
+  std::array<int, size_t(isa::Op::count)> of_{};
+};
+
 // By docs/timing.md §6; `main_priority` is that of the main thread's register.
-WalkVector walk_vector(const isa::Inst&, WalkRegisters&, const TileProgram&, const Machine&,
+WalkVector walk_vector(const isa::Inst&, WalkRegisters&, const TileProgram&, const Machine&, const SimdWidths&,
                        int main_priority);
 // What is in memory where it writes is not known any more; descriptors that walk on do so.
 void walk_effects(const isa::Inst&, const WalkVector&, WalkRegisters&, WalkState&);

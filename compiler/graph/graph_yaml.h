@@ -51,6 +51,8 @@ struct GraphText {
 };
 // `weights_file` is the name written under `weights:`.
 GraphText graph_text(const Graph&, const std::string& weights_file, const PlanHeader& = {});
+// Its text alone; a graph's weights may be gigabytes.
+std::string graph_yaml(const Graph&, const std::string& weights_file, const PlanHeader& = {});
 // `weights` are the bytes of the file that `weights:` names (read_weights_name); `given` are numbers instead
 // of those under `values:`.
 std::optional<Graph> graph_from_yaml(const YamlDoc& doc, const std::vector<uint8_t>& weights, Diag&,

@@ -59,23 +59,34 @@ std::string node_line(const Graph& g, const Node& n) {
   return s + "}\n";
 }
 
-// Small tensors are written in the text, others lie in the file of weights.
-std::string elements_or_offset(const ops::Tensor& t, std::vector<uint8_t>& weights) {
-  if (!fits_inline(t)) {
-    weights.resize((weights.size() + 15) / 16 * 16);
-    const std::string offset = fmt::format("offset: {}", weights.size());
-    weights.insert(weights.end(), t.bytes.begin(), t.bytes.end());
+// The file of weights, or where tensors would lie in it.
+class WeightsFile {
+ public:
+  explicit WeightsFile(std::vector<uint8_t>* bytes) : bytes_(bytes) {}
+  size_t size() const { return size_; }
+  size_t add(const ops::Tensor& t) {
+    const size_t offset = (size_ + 15) / 16 * 16;
+    size_ = offset + t.bytes.size();
+    if (bytes_ == nullptr) return offset;
+    bytes_->resize(offset);
+    bytes_->insert(bytes_->end(), t.bytes.begin(), t.bytes.end());
     return offset;
   }
+
+ private:
+  std::vector<uint8_t>* bytes_;
+  size_t size_ = 0;
+};
+
+// Small tensors are written in the text, others lie in the file of weights.
+std::string elements_or_offset(const ops::Tensor& t, WeightsFile& weights) {
+  if (!fits_inline(t)) return fmt::format("offset: {}", weights.add(t));
   std::string elements;
   for (int64_t k = 0; k < t.elements(); ++k) elements += (k == 0 ? "" : ", ") + element(t, k);
   return "value: [" + elements + "]";
 }
 
-}  // namespace
-
-GraphText graph_text(const Graph& g, const std::string& weights_file, const PlanHeader& plan) {
-  GraphText out;
+std::string yaml_of(const Graph& g, const std::string& weights_file, const PlanHeader& plan, WeightsFile weights) {
   std::string constants;
   for (size_t i = 0; i < g.value_slots(); ++i) {
     const Value& v = g.value({int32_t(i)});
@@ -85,46 +96,58 @@ GraphText graph_text(const Graph& g, const std::string& weights_file, const Plan
     if (v.sample_dim >= 0) constants += fmt::format("sample_dim: {}, ", v.sample_dim);
     if (v.quantised) constants += "quantised: true, ";
     if (v.is_static) constants += "static: true, ";
-    constants += elements_or_offset(t, out.weights) + "}\n";
+    constants += elements_or_offset(t, weights) + "}\n";
   }
   std::string training;
   if (!g.states.empty()) training += "states:\n";
   for (const State& s : g.states)
     training += fmt::format("  - {{name: {}, purpose: {}, input: {}, output: {}, {}}}\n", yaml_quote(s.name),
                             yaml_quote(s.purpose), yaml_quote(s.input), yaml_quote(s.output),
-                            elements_or_offset(*s.initial, out.weights));
+                            elements_or_offset(*s.initial, weights));
   if (!g.scalars.empty()) training += "scalars:\n";
   for (const HostScalar& s : g.scalars) training += fmt::format("  - {}\n", scalar_text(s));
-  out.yaml = "graph: " + yaml_quote(g.name) + "\n";
+  std::string out = "graph: " + yaml_quote(g.name) + "\n";
   if (!plan.after.empty())
-    out.yaml += fmt::format("plan: {{policy: {}, after: {}{}{}{}}}\n", yaml_quote(plan.policy), yaml_quote(plan.after),
-                            plan.form.empty() ? "" : ", form: " + yaml_quote(plan.form),
-                            plan.copies == 1 ? "" : fmt::format(", copies: {}", plan.copies),
-                            plan.pace == 0 ? "" : fmt::format(", pace: {}", plan.pace));
-  if (!out.weights.empty()) out.yaml += "weights: " + yaml_quote(weights_file) + "\n";
-  out.yaml += g.inputs.empty() ? "inputs: []\n" : "inputs:\n";
+    out += fmt::format("plan: {{policy: {}, after: {}{}{}{}}}\n", yaml_quote(plan.policy), yaml_quote(plan.after),
+                       plan.form.empty() ? "" : ", form: " + yaml_quote(plan.form),
+                       plan.copies == 1 ? "" : fmt::format(", copies: {}", plan.copies),
+                       plan.pace == 0 ? "" : fmt::format(", pace: {}", plan.pace));
+  if (weights.size() > 0) out += "weights: " + yaml_quote(weights_file) + "\n";
+  out += g.inputs.empty() ? "inputs: []\n" : "inputs:\n";
   for (ValueId id : g.inputs) {
     const Value& v = g.value(id);
-    out.yaml += fmt::format("  - {{name: {}, {}", yaml_quote(v.name), type_key(v));
-    if (v.sample_dim != -1) out.yaml += fmt::format(", sample_dim: {}", v.sample_dim);
-    if (v.is_static) out.yaml += ", static: true";
-    if (v.assume_aligned) out.yaml += fmt::format(", assume_aligned: {}", *v.assume_aligned);
-    if (!v.clone_unaligned) out.yaml += ", clone_unaligned: false";
-    out.yaml += "}\n";
+    out += fmt::format("  - {{name: {}, {}", yaml_quote(v.name), type_key(v));
+    if (v.sample_dim != -1) out += fmt::format(", sample_dim: {}", v.sample_dim);
+    if (v.is_static) out += ", static: true";
+    if (v.assume_aligned) out += fmt::format(", assume_aligned: {}", *v.assume_aligned);
+    if (!v.clone_unaligned) out += ", clone_unaligned: false";
+    out += "}\n";
   }
-  if (!constants.empty()) out.yaml += "constants:\n" + constants;
-  out.yaml += training;
+  if (!constants.empty()) out += "constants:\n" + constants;
+  out += training;
   std::vector<NodeId> nodes = g.nodes();
-  out.yaml += nodes.empty() ? "nodes: []\n" : "nodes:\n";
-  for (NodeId id : nodes) out.yaml += node_line(g, g.node(id));
-  out.yaml += g.outputs.empty() ? "outputs: []\n" : "outputs:\n";
+  out += nodes.empty() ? "nodes: []\n" : "nodes:\n";
+  for (NodeId id : nodes) out += node_line(g, g.node(id));
+  out += g.outputs.empty() ? "outputs: []\n" : "outputs:\n";
   for (ValueId id : g.outputs) {
     const Value& v = g.value(id);
-    out.yaml += fmt::format("  - {{name: {}", yaml_quote(v.name));
-    if (v.sample_dim >= 0) out.yaml += fmt::format(", sample_dim: {}", v.sample_dim);
-    out.yaml += "}\n";
+    out += fmt::format("  - {{name: {}", yaml_quote(v.name));
+    if (v.sample_dim >= 0) out += fmt::format(", sample_dim: {}", v.sample_dim);
+    out += "}\n";
   }
   return out;
+}
+
+}  // namespace
+
+GraphText graph_text(const Graph& g, const std::string& weights_file, const PlanHeader& plan) {
+  GraphText out;
+  out.yaml = yaml_of(g, weights_file, plan, WeightsFile(&out.weights));
+  return out;
+}
+
+std::string graph_yaml(const Graph& g, const std::string& weights_file, const PlanHeader& plan) {
+  return yaml_of(g, weights_file, plan, WeightsFile(nullptr));
 }
 
 }  // namespace cs::graph

@@ -154,14 +154,14 @@ Graph copy_alone(const Graph& g, const std::vector<NodeId>& nodes, const std::st
 
 std::string kernel_text(const Graph& g, const std::vector<NodeId>& nodes) {
   const Graph copy = Copier(g, nodes, {}).without_names().run("");
-  bool indices = false;
+  std::string indices;
   for (NodeId id : copy.nodes())
-    for (ValueId v : copy.node(id).inputs)
-      indices = indices ||
-                (v.valid() && copy.value(v).is_constant() && !data_type_is_float(copy.value(v).type.dtype));
-  const graph::GraphText text = graph::graph_text(copy, "");
-  const std::string_view bytes(reinterpret_cast<const char*>(text.weights.data()), text.weights.size());
-  return (indices ? hash_text(bytes) : "") + "\n" + text.yaml;
+    for (ValueId v : copy.node(id).inputs) {
+      if (!v.valid() || !copy.value(v).is_constant() || data_type_is_float(copy.value(v).type.dtype)) continue;
+      const std::vector<uint8_t>& bytes = copy.constant_of(v)->bytes;
+      indices += hash_text({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    }
+  return indices + "\n" + graph::graph_yaml(copy, "");
 }
 
 std::optional<Mapped> map_inside(const Graph& g, const Rect& rect, const Machine& machine, MapOptions options,

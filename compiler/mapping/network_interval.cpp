@@ -123,6 +123,10 @@ class Events {
   double on_the_way(const Stream& stream, const Taker& t) const {
     return walked_ && placed_ && stream.producer >= 0 ? way_of(stream, t) * machine_.router.lane_depth_wavelets : 0;
   }
+  // Words that wait in front of a PE, whichever queue they take.
+  double in_front() const {
+    return std::ranges::min(machine_.queues.input_words) + machine_.router.lane_depth_wavelets;
+  }
   // From the first word of a stream to its last one, as the sender sees it.
   double leaving(const Stream& stream, const Taker& t, double taking) const {
     const auto words = double(std::max<int64_t>(1, stream.words));
@@ -137,7 +141,7 @@ class Events {
       Way w = ways_[s];
       if (found != slack.end() && found->second != 0)
         w = found->second == kSentAgain ? sent(stream.words) : buffered(w, stream.words, found->second);
-      takes_[size_t(t.instance)][size_t(t.operand)] = {w, hops(stream, t)};
+      takes_[size_t(t.instance)][size_t(t.operand)] = {w, hops(stream, t), on_the_way(stream, t)};
       // A taker that takes slowly could have the words from a buffer that took them at once.
       const double cycles = taking(t);
       const bool slow = cycles > double(stream.words);
@@ -240,7 +244,8 @@ class Events {
   }
   // Of operands of which PEs keep parts: the first PE has its words when the first ones of the streams have
   // come, the last one when the last ones have. Each has room for those of the next sample when it has
-  // computed, one that sends before it asks when it has sent. Returns the event at which the first PE begins.
+  // computed, one that sends before it asks when it has sent; before that for what queues hold, on the way and in front
+  // of the PE, which of a short part is all. Returns the event at which the first PE begins.
   size_t kept(int i, size_t last) {
     const Skew& k = skews_[size_t(i)];
     const size_t first = event(i);
@@ -259,13 +264,14 @@ class Events {
       else
         after(last, t.way.last, t.hops, 0);
       const std::pair<int, int> wait{i, int(o)};
-      const double again = k.sends_first ? k.again + own_share(i) : k.again;
+      const bool in_queue = longest <= in_front();
+      const double again = in_queue ? 0 : k.sends_first ? k.again + own_share(i) : k.again;
       const double rest = words - double(part.behind) + longest;  // from the last PE's first word on
-      after(t.way.first, first, again - t.hops - double(part.first), 1, wait);
-      if (k.sends_first)
-        after(t.way.last, out.last, rest - t.hops, 1, wait);
+      after(t.way.last, first, again - t.hops + words - double(part.first) - t.held, 1, wait);
+      if (k.sends_first && !in_queue)
+        after(t.way.last, out.last, rest - t.hops - t.held, 1, wait);
       else
-        after(t.way.last, last, again + rest - t.hops, 1, wait);
+        after(t.way.last, last, again + rest - t.hops - t.held, 1, wait);
     }
     return first;
   }
@@ -364,7 +370,7 @@ class Events {
 
   struct Taken {
     Way way;
-    double hops = 0;
+    double hops = 0, held = 0;  // words on the way of a stream that has stopped
   };
 
   const Parts& parts_;

@@ -3,7 +3,7 @@
 #include <map>
 #include <optional>
 
-#include "compiler/csl/walk.h"
+#include "compiler/csl/walk_alike.h"
 #include "compiler/mapping/place_network.h"
 #include "runtime/support/parallel.h"
 
@@ -91,12 +91,13 @@ Walks walk_kernels(const Mapped& mapped, const Program& program, const TilesByRo
   const std::vector<uint8_t> weights =
       mapped.weights.size() <= kMostWeights ? mapped.weights.bytes() : std::vector<uint8_t>();
   const std::vector<std::pair<uint32_t, Coord>> list(walks.first.begin(), walks.first.end());
+  csl::AlikeWalks alike(machine);
   std::vector<std::optional<Round>> made(list.size());
   Workers(threads).for_each(list.size(), [&](size_t i) {
     const TileProgram& tile = program.tiles[list[i].first];
     csl::WalkOptions options = csl::walk_options(program, tile, list[i].second, weights);
     options.most_instructions = kMostInstructions;
-    made[i] = round_of(csl::walk_tile(tile, machine, options));
+    made[i] = round_of(*alike.walk(tile, options));
   });
   for (size_t i = 0; i < list.size(); ++i)
     if (made[i]) walks.rounds.emplace(list[i].first, *made[i]);

@@ -102,7 +102,7 @@ bool is_optional_pass(std::string_view name) { return is_pass(name) && kPasses[i
 bool run_passes(graph::Graph& g, PassContext& context, const PipelineOptions& options,
                 std::vector<PassRecord>& records) {
   bool compare = !options.dump_after.empty();
-  std::string before = compare ? graph::graph_text(g, "").yaml : "";
+  std::string before = compare ? graph::graph_yaml(g, "") : "";
   const size_t first = first_pass(options, context.diag);
   if (!context.diag.ok()) return false;
   for (size_t i = first; i < std::size(kPasses); ++i) {
@@ -118,7 +118,7 @@ bool run_passes(graph::Graph& g, PassContext& context, const PipelineOptions& op
     if (pass.run == map_to_fabric && context.mapped) record.steps = context.mapped->seconds;
     record.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     if (compare) {
-      std::string after = graph::graph_text(g, "").yaml;
+      std::string after = graph::graph_yaml(g, "");
       record.changed = after != before;
       before = std::move(after);
     }

@@ -62,25 +62,10 @@ Widths widths(Op op) {
   }
 }
 
-}  // namespace
-
-const Row& row(Op op) { return kTable[size_t(op)]; }
-const std::array<Row, size_t(Op::count)>& table() { return kTable; }
-
-std::optional<Op> op_from_mnemonic(std::string_view mnemonic) {
-  const auto& ops = sorted_ops();
-  auto it = std::lower_bound(ops.begin(), ops.end(), mnemonic,
-                             [](Op op, std::string_view name) { return row(op).mnemonic < name; });
-  if (it == ops.end() || row(*it).mnemonic != mnemonic) return std::nullopt;
-  return *it;
-}
-
-int bytes(Op op, Arch arch) { return arch == Arch::wse2 ? row(op).bytes_wse2 : row(op).bytes_wse3; }
-
-int operand_bytes(Op op, int index) {
+uint8_t bytes_by_form(Op op, size_t index) {
   const std::string_view form = row(op).form;
-  if (index < 0 || size_t(index) >= form.size()) return 0;
-  switch (form[size_t(index)]) {
+  if (index >= form.size()) return 0;
+  switch (form[index]) {
     case 'R':
     case 'r':
       return 2;
@@ -98,6 +83,32 @@ int operand_bytes(Op op, int index) {
     default:
       return 0;
   }
+}
+
+}  // namespace
+
+const Row& row(Op op) { return kTable[size_t(op)]; }
+const std::array<Row, size_t(Op::count)>& table() { return kTable; }
+
+std::optional<Op> op_from_mnemonic(std::string_view mnemonic) {
+  const auto& ops = sorted_ops();
+  auto it = std::lower_bound(ops.begin(), ops.end(), mnemonic,
+                             [](Op op, std::string_view name) { return row(op).mnemonic < name; });
+  if (it == ops.end() || row(*it).mnemonic != mnemonic) return std::nullopt;
+  return *it;
+}
+
+int bytes(Op op, Arch arch) { return arch == Arch::wse2 ? row(op).bytes_wse2 : row(op).bytes_wse3; }
+
+int operand_bytes(Op op, int index) {
+  using Bytes = std::array<uint8_t, 4>;
+  static const auto bytes = [] {
+    std::array<Bytes, kTable.size()> all{};
+    for (size_t i = 0; i < all.size(); ++i)
+      for (size_t k = 0; k < all[i].size(); ++k) all[i][k] = bytes_by_form(Op(i), k);
+    return all;
+  }();
+  return index < 0 || size_t(index) >= Bytes{}.size() ? 0 : bytes[size_t(op)][size_t(index)];
 }
 
 bool has_vector_form(Op op) { return row(op).form.starts_with('V'); }

@@ -71,7 +71,7 @@ std::vector<Way> ways_of(const CompileOptions& options, Diag& diag) {
     const Way way{fusion, bytes};
     const auto g = frontend::load_model(options.input, {options.dims, with(options, way).set_config}, ignored);
     if (!g) return;
-    std::string text = graph::graph_text(*g, "weights.bin").yaml;
+    std::string text = graph::graph_yaml(*g, "weights.bin");
     if (std::find(seen.begin(), seen.end(), text) != seen.end()) return;
     seen.push_back(std::move(text));
     list.push_back(way);

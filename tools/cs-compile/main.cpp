@@ -74,7 +74,7 @@ bool emit_graph(const api::Compiled& c, const Flags& f, cli::Reply& reply, Diag&
   if (f.emit == "dot") return put(graph::graph_dot(*c.graph), f.output, reply, diag);
   const graph::PlanHeader plan = f.emit == "graph" ? graph::PlanHeader{} : c.plan;
   if (!f.output.empty()) return api::write_graph(*c.graph, plan, f.output, diag);
-  reply.text(graph::graph_text(*c.graph, "weights.bin", plan).yaml);
+  reply.text(graph::graph_yaml(*c.graph, "weights.bin", plan));
   return true;
 }
 

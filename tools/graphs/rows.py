@@ -333,13 +333,13 @@ def sources(b):
         "Shape": [("Shape", [x], [n[0]], {}), ("Gather", [n[0], b.ints(-1, ())], [n[2]], {}), to_float(n[2], n[1])],
         "NonZero": [("NonZero", [b.constant(np.ones(last))], [n[0]], {}), ("Squeeze", [n[0], b.ints([0])], [n[2]], {}), to_float(n[2], n[1])],
         "Unique": [("Unique", [b.constant(np.arange(last)[::-1] % 7)], [n[0], "", n[2]], {}), to_float(n[2], n[1])],
-        "EyeLike": [("EyeLike", [b.constant(np.zeros((last, last)))], [n[1]], {"k": b.integer(-1, 1)})],
+        "EyeLike": [("EyeLike", [b.constant(np.zeros((last, last)), v.kind)], [n[1]], {"k": b.integer(-1, 1)})],
     }
     form = b.choice(forms)
     if form == "EyeLike" and last > 24:
         return None
     scaled = b.name("s")
-    nodes = forms[form] + [("Mul", [n[1], b.constant(np.float64(0.1))], [scaled], {}),
+    nodes = forms[form] + [("Mul", [n[1], b.constant(np.float64(0.1), v.kind)], [scaled], {}),
                            ("MatMul" if form == "EyeLike" else "Add", [x, scaled], [n[3]], {})]
     return b.take(nodes, [n[3]])
 
