@@ -12,6 +12,9 @@ namespace {
 constexpr int kUnrollAll = 32;  // shorter reductions have no loop at all
 constexpr int kUnroll = 8;
 
+// Of W and x.
+const char* element(const ContractionSpec& spec) { return spec.native ? "f16" : "f32"; }
+
 ExpressionResult epilogue_code(const ContractionSpec& spec, const Machine& machine) {
   if (!spec.epilogue || !spec.last) return {};
   ExpressionTarget target;
@@ -25,7 +28,8 @@ ExpressionResult epilogue_code(const ContractionSpec& spec, const Machine& machi
 }
 
 std::string parameters(const ContractionSpec& spec) {
-  std::string out = spec.bytes ? "param y: [*]f32;\nparam multiply;\nparam prepare;\n" : "param w: [*]f32;\n";
+  std::string out = spec.bytes ? "param y: [*]f32;\nparam multiply;\nparam prepare;\n"
+                               : fmt::format("param w: [*]{};\n", element(spec));
   out +=
       "param x_color: color;\nparam x_queue: input_queue;\n"
       "param east_color: color;\nparam east_queue: output_queue;\n"
@@ -44,13 +48,13 @@ std::string parameters(const ContractionSpec& spec) {
 
 std::string data(const ContractionSpec& spec) {
   std::string out = fmt::format(
-      "var xa = @zeros([{0}]f32);\n"
-      "var xb = @zeros([{0}]f32);\n"
+      "var xa = @zeros([{0}]{1});\n"
+      "var xb = @zeros([{0}]{1});\n"
       "const xa_dsd = @get_dsd(mem1d_dsd, .{{ .tensor_access = |i|{{{0}}} -> xa[i] }});\n"
       "const xb_dsd = @get_dsd(mem1d_dsd, .{{ .tensor_access = |i|{{{0}}} -> xb[i] }});\n"
       "const x_in = @get_dsd(fabin_dsd, .{{ .extent = {0}, .fabric_color = x_color, .input_queue = x_queue "
       "}});\n",
-      spec.n);
+      spec.n, element(spec));
   // W starts 4 bytes beyond a multiple of 8, y at one: the two are read in the same cycle without a bank
   // conflict.
   if (spec.bytes) {
@@ -60,11 +64,11 @@ std::string data(const ContractionSpec& spec) {
         spec.m, spec.m_padded);
   } else {
     out += fmt::format(
-        "const w_column = @get_dsd(mem1d_dsd, .{{ .base_address = w, .offset = 1, .extent = {1} }});\n"
+        "const w_column = @get_dsd(mem1d_dsd, .{{ .base_address = w, .offset = {2}, .extent = {1} }});\n"
         "var y: [{1}]f32 align(8) = @zeros([{1}]f32);\n"
         "const y_all = @get_dsd(mem1d_dsd, .{{ .tensor_access = |i|{{{1}}} -> y[i] }});\n"
         "const y_dsd = @get_dsd(mem1d_dsd, .{{ .tensor_access = |i|{{{0}}} -> y[i] }});\n",
-        spec.m, spec.m_padded);
+        spec.m, spec.m_padded, spec.native ? 2 : 1);
   }
   if (spec.first) {
     out += fmt::format("const b_dsd = @get_dsd(mem1d_dsd, .{{ .base_address = b, .extent = {} }});\n",
@@ -93,8 +97,9 @@ std::string data(const ContractionSpec& spec) {
 
 // Reduction over this PE's columns: the descriptor of W advances by itself.
 std::string multiply(const ContractionSpec& spec) {
-  std::string out =
-      "fn multiply(x: [*]f32) void {\n"
+  const char* add = spec.native ? "@fmachs" : "@fmacs";
+  std::string out = fmt::format("fn multiply(x: [*]{}) void {{\n", element(spec));
+  out +=
       "  @load_to_dsr(y_dest, y_all);\n"
       "  @load_to_dsr(y_src, y_all);\n"
       "  @load_to_dsr(w_src, w_column, .{ .save_address = true });\n";
@@ -103,11 +108,11 @@ std::string multiply(const ContractionSpec& spec) {
     rest = spec.n / kUnroll * kUnroll;
     out += fmt::format("  var j: u16 = 0;\n  while (j < {}) : (j += {}) {{\n", rest, kUnroll);
     for (int k = 0; k < kUnroll; ++k) {
-      out += fmt::format("    @fmacs(y_dest, y_src, w_src, x[j + {}]);\n", k);
+      out += fmt::format("    {}(y_dest, y_src, w_src, x[j + {}]);\n", add, k);
     }
     out += "  }\n";
   }
-  for (int k = rest; k < spec.n; ++k) out += fmt::format("  @fmacs(y_dest, y_src, w_src, x[{}]);\n", k);
+  for (int k = rest; k < spec.n; ++k) out += fmt::format("  {}(y_dest, y_src, w_src, x[{}]);\n", add, k);
   return out + "}\n\n";
 }
 
@@ -116,11 +121,12 @@ std::string compute(const ContractionSpec& spec, const ExpressionResult& epilogu
       "fn receive(into: mem1d_dsd) void {{\n"
       "  @{}(into, x_in, .{{ .async = true, .activate = compute_id }});\n"
       "}}\n\n",
-      spec.half ? "fh2s" : "fmovs");
+      spec.native ? "fmovh" : spec.half ? "fh2s" : "fmovs");
   out +=
       "var in_a: bool = true;\n\n"
-      "task compute() void {\n"
-      "  var x: [*]f32 = &xa;\n"
+      "task compute() void {\n";
+  out += fmt::format("  var x: [*]{} = &xa;\n", element(spec));
+  out +=
       "  if (in_a) {\n"
       "    receive(xb_dsd);\n"
       "  } else {\n"

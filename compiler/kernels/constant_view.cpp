@@ -1,6 +1,8 @@
 // Elements of shared constants.
 #include "compiler/kernels/constant_view.h"
 
+#include <cstring>
+
 #include "runtime/support/diag.h"
 
 namespace cs::kernels {
@@ -46,6 +48,14 @@ void ConstantView::append_floats(int64_t at, int64_t count, int64_t step, std::v
   const size_t before = words.size();
   words.resize(before + size_t(count));
   copy(at, count, step, reinterpret_cast<float*>(words.data() + before));
+}
+
+void ConstantView::append_halves(int64_t at, int64_t count, int64_t step, std::vector<uint16_t>& halves) const {
+  CS_CHECK(data_type_bytes(tensor_->type.dtype) == 2 && factor_ == 1, "elements of another size");
+  for (int64_t k = 0; k < count; ++k) {
+    halves.emplace_back();
+    std::memcpy(&halves.back(), tensor_->bytes.data() + 2 * index(at + k * step), 2);
+  }
 }
 
 void ConstantView::append_words(int64_t at, int64_t count, std::vector<uint32_t>& words) const {

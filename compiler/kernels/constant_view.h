@@ -27,6 +27,8 @@ class ConstantView {
   std::vector<float> floats() const;
   // The same as the words of PEs.
   void append_floats(int64_t at, int64_t count, int64_t step, std::vector<uint32_t>& words) const;
+  // Elements of 16 bits as they are.
+  void append_halves(int64_t at, int64_t count, int64_t step, std::vector<uint16_t>& halves) const;
   // As PEs hold the elements of its own type: integers in 32 bits, everything else as f32.
   void append_words(int64_t at, int64_t count, std::vector<uint32_t>& words) const;
 

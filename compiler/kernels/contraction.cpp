@@ -72,6 +72,8 @@ class Contraction final : public Kind {
     work.flops_per_element = 0;
     if (!bias_fits(g, node, work.m, why)) return std::nullopt;
     work.bytes = w.quantised && byte_scales(weights_of(g, node, work).floats(), work.m, work.n).has_value();
+    work.native = !work.bytes && data_type_bytes(y.type.dtype) == 2 && x.type.dtype == y.type.dtype &&
+                  w.type.dtype == y.type.dtype && (node.op != "gemm" || ops::attr_real(op, node.attrs, "alpha") == 1);
     return work;
   }
 
@@ -124,7 +126,7 @@ class Contraction final : public Kind {
   void balance(const Work& work, const Machine& m, Cut& cut) const override {
     constexpr double kLeastGain = 0.1;
     if (cut.w == 1 || work.flops_per_element == 0) return;
-    const double element = element_cycles(cut, m), epilogue = epilogue_cycles(work, cut);
+    const double element = element_cycles(work, cut, m), epilogue = epilogue_cycles(work, cut);
     const auto n = int64_t(std::ceil((double(work.n) + epilogue / element) / cut.w));
     const int64_t most = std::min<int64_t>(kMostInSlice, (work.n - 1) / (cut.w - 1));
     if (most < cut.n_slice) return;
@@ -141,13 +143,13 @@ class Contraction final : public Kind {
   }
 
   void add_memory(const Work& work, const Cut& cut, Memory& memory) const override {
-    const int64_t padded = cut.m_slice + cut.m_slice % 2;
-    add_user(memory, "weights", (work.bytes ? 1 : 4) * padded * cut.n_slice);
+    const int64_t padded = column_rows(work, cut.m_slice);
+    add_user(memory, "weights", (work.bytes ? 1 : work.native ? 2 : 4) * padded * cut.n_slice);
     if (work.bytes) {
       add_user(memory, "weights as floats", 8 * padded * columns_at_a_time(cut));
       add_user(memory, "scales and sums", 8 * padded);
     }
-    add_user(memory, "input buffers", 8 * int64_t(cut.n_slice));
+    add_user(memory, "input buffers", (work.native ? 4 : 8) * int64_t(cut.n_slice));
     add_user(memory, "output and bias", 4 * (2 * padded + 1));
     add_user(memory, "epilogue",
              4 * (work.constants * (cut.m_slice + 1) + chain_words(work.chain, cut.m_slice)) *
@@ -162,7 +164,7 @@ class Contraction final : public Kind {
     ConstantView weights = weights_of(g, node, choice.work);
     if (choice.work.bytes)
       choice.constants.push_back({"s", *byte_scales(weights.floats(), choice.work.m, choice.work.n)});
-    choice.constants.push_back({"w", std::move(weights), choice.work.bytes});
+    choice.constants.push_back({"w", std::move(weights), choice.work.bytes || choice.work.native});
     choice.constants.push_back({"b", bias_of(g, node, choice.work.m)});
     const bool library_kernel = node.assignment.origin == Origin::handwritten;
     if (library_kernel) choice.row = &library()[choice.work.rows > 1 ? 1 : 0];
@@ -194,7 +196,7 @@ class Contraction final : public Kind {
     return work.rows * work.m * (2 * work.n) + int64_t(double(work.rows * work.m) * work.flops_per_element);
   }
   double constant_words(const Work& work) const override {
-    return double(work.n) * double(work.m) / (work.bytes ? 4 : 1);
+    return double(work.n) * double(work.m) / (work.bytes ? 4 : work.native ? 2 : 1);
   }
 
  private:
@@ -207,15 +209,16 @@ class Contraction final : public Kind {
   }
 
   // An element of the operand: its column of the weights.
-  static double element_cycles(const Cut& cut, const Machine& m) {
-    const double rows = cut.m_slice + cut.m_slice % 2;
-    return rows / m.simd("fmacs") + 1 + m.core.load_result_cycles + (m.core.jump_taken_cycles + 5.0) / 8;
+  static double element_cycles(const Work& work, const Cut& cut, const Machine& m) {
+    const double rows = column_rows(work, cut.m_slice);
+    const double add = rows / rate(work.native ? "fmachs" : "fmacs", 2, m);
+    return add + 1 + m.core.load_result_cycles + (m.core.jump_taken_cycles + 5.0) / 8;
   }
   // So many of them, from the bias on.
   static double column_cycles(const Work& work, const Cut& cut, int elements, const Machine& m) {
-    const double rows = cut.m_slice + cut.m_slice % 2;
+    const double rows = column_rows(work, cut.m_slice);
     const double cycles = m.core.task_start_cycles + 8 + vector_cycles(rows, m.simd("fmovs"), m) +
-                          m.core.dsr_load_use_cycles + 3 + elements * element_cycles(cut, m);
+                          m.core.dsr_load_use_cycles + 3 + elements * element_cycles(work, cut, m);
     return cycles + (work.bytes ? byte_cycles(cut, rows, m) : 0);
   }
   static double epilogue_cycles(const Work& work, const Cut& cut) {

@@ -53,16 +53,20 @@ class Maker {
     role(p, s, row, rows, name);
   }
 
+  std::string weights() const { return choice_.work.native ? "@ptrcast([*]f16, &w)" : "&w"; }
   std::string sharding() const { return choice_.work.kind->sharding(choice_.work, cut_); }
 
   void role(const Place& p, const Span& s, int row, int rows, const std::string& suffix) {
-    int n = n_here(p, cut_), m = p.last_row ? cut_.m_last : cut_.m_slice, padded = m + m % 2;
+    int n = n_here(p, cut_), m = p.last_row ? cut_.m_last : cut_.m_slice, padded = column_rows(choice_.work, m);
     Role role;
     role.name = at_.name + suffix;
     role.what = fmt::format("{}: {}; here {} outputs from {} inputs", choice_.title, sharding(), m, n);
     role.runs = {{at_.rect.x + s.first, at_.rect.y + row, s.count, s.step, rows}};
     if (choice_.work.bytes) {
       bytes(role, padded, n);
+    } else if (choice_.work.native) {
+      role.buffers.push_back({"w", padded / 2 * n + 1, true, at_.name + "_w",
+                              "weights of 16 bits, column by column, behind two unused ones", "i32"});
     } else {
       role.buffers.push_back({"w", padded * n + 1, true, at_.name + "_w",
                               "weights, column by column, behind one unused element"});
@@ -93,8 +97,9 @@ class Maker {
   }
 
   void library(const Place& p, Role& role, int m, int padded, int n) {
-    role.buffers.push_back({"x0", n, false, "", "input, two halves"});
-    role.buffers.push_back({"x1", n, false, "", ""});
+    const std::string x = choice_.work.native ? "f16" : "f32";
+    role.buffers.push_back({"x0", n, false, "", "input, two halves", x});
+    role.buffers.push_back({"x1", n, false, "", "", x});
     if (!choice_.work.bytes) role.buffers.push_back({"y", padded, true, "", "output"});
     bool control_needed = p.turn >= 0 && p.turns > 1;
     ModuleUse use{std::string(choice_.row->file), "kernel", {}, {}};
@@ -104,7 +109,8 @@ class Maker {
                       {"first", flag(p.first)},
                       {"last", flag(p.last)},
                       {"half", flag(choice_.work.half)},
-                      {"w", choice_.work.bytes ? "&y" : "&w"},
+                      {"native", flag(choice_.work.native)},
+                      {"w", choice_.work.bytes ? "&y" : weights()},
                       {"b", p.first ? "&b" : "&y"},
                       {"x0", "&x0"},
                       {"x1", "&x1"},
@@ -140,7 +146,7 @@ class Maker {
   }
 
   void generated(const Place& p, Role& role, int m, int padded, int n) {
-    ModuleUse use{role.name + "_kernel.csl", "kernel", {{"w", "&w"}}, {}};
+    ModuleUse use{role.name + "_kernel.csl", "kernel", {{"w", weights()}}, {}};
     if (choice_.work.bytes)
       use.parameters = {{"y", "&y"}, {"multiply", "bytes.multiply"}, {"prepare", "bytes.prepare"}};
     if (p.first) use.parameters.push_back({"b", "&b"});
@@ -154,6 +160,7 @@ class Maker {
     spec.last = p.last;
     spec.send_control = p.turn >= 0 && p.turns > 1;
     spec.half = choice_.work.half;
+    spec.native = choice_.work.native;
     spec.bytes = choice_.work.bytes;
     spec.epilogue = choice_.expr;
     spec.constants = choice_.expr_constants;
@@ -174,13 +181,30 @@ class Maker {
 class PeWords {
  public:
   PeWords(const PackedConstant& c, const Work& work, const Cut& cut, const CutPart& p)
-      : values_(c.values), n_(work.n), m_slice_(cut.m_slice), n_slice_(cut.n_slice), p_(p) {}
+      : values_(c.values),
+        n_(work.n),
+        m_slice_(cut.m_slice),
+        n_slice_(cut.n_slice),
+        padded_(column_rows(work, p.m)),
+        p_(p) {}
 
   void matrix(size_t pe, std::vector<uint32_t>& words) const {
     words.push_back(0);
     for (int j = 0; j < p_.n; ++j) {
       values_.append_floats(first_row(pe) * n_ + first_column(pe) + j, p_.m, n_, words);
-      words.resize(words.size() + size_t(p_.m % 2));
+      words.resize(words.size() + size_t(padded_ - p_.m));
+    }
+  }
+
+  void halves(size_t pe, std::vector<uint32_t>& words) const {
+    words.push_back(0);
+    std::vector<uint16_t> column;
+    for (int j = 0; j < p_.n; ++j) {
+      column.clear();
+      values_.append_halves(first_row(pe) * n_ + first_column(pe) + j, p_.m, n_, column);
+      column.resize(size_t(padded_));
+      for (size_t i = 0; i < column.size(); i += 2)
+        words.push_back(uint32_t(column[i]) | uint32_t(column[i + 1]) << 16);
     }
   }
 
@@ -192,9 +216,9 @@ class PeWords {
       values_.copy(first_row(pe) * n_ + first_column(pe) + j, p_.m, n_, column.data());
       for (int i = 0; i < p_.m; ++i)
         bytes.push_back(uint8_t(byte_of(column[size_t(i)], scales[size_t(first_row(pe) + i)]) + kZero));
-      bytes.resize(bytes.size() + size_t(p_.m % 2), kZero);
+      bytes.resize(bytes.size() + size_t(padded_ - p_.m), kZero);
     }
-    bytes.resize(size_t(4 * byte_words(p_.m + p_.m % 2, p_.n)));
+    bytes.resize(size_t(4 * byte_words(padded_, p_.n)));
     for (size_t i = 0; i < bytes.size(); i += 4)
       words.push_back(uint32_t(bytes[i]) | uint32_t(bytes[i + 1]) << 8 | uint32_t(bytes[i + 2]) << 16 |
                       uint32_t(bytes[i + 3]) << 24);
@@ -211,7 +235,7 @@ class PeWords {
 
   const ConstantView values_;
   const int64_t n_;
-  const int m_slice_, n_slice_;
+  const int m_slice_, n_slice_, padded_;
   const CutPart p_;
 };
 
@@ -227,6 +251,13 @@ class Packer {
     }
   }
 
+  void matrix_of_halves(const PackedConstant& c) {
+    for (const CutPart& p : parts_of(cut_)) {
+      add(c, p, 4 * (int64_t(padded(p)) / 2 * p.n + 1),
+          [w = PeWords(c, work_, cut_, p)](size_t pe, auto& words) { w.halves(pe, words); });
+    }
+  }
+
   void matrix_of_bytes(const PackedConstant& c, const std::vector<float>& scales) {
     for (const CutPart& p : parts_of(cut_)) {
       add(c, p, 4 * byte_words(padded(p), p.n),
@@ -238,9 +269,9 @@ class Packer {
   void per_output(const PackedConstant& c, std::optional<int> column) {
     for (CutPart p : parts_of(cut_)) {
       if (column && !in_column(p, *column)) continue;
-      add(c, p, 4 * padded(p), [w = PeWords(c, work_, cut_, p), p](size_t pe, auto& words) {
+      add(c, p, 4 * padded(p), [w = PeWords(c, work_, cut_, p), rest = padded(p) - p.m](size_t pe, auto& words) {
         w.per_output(pe, words);
-        words.resize(words.size() + size_t(p.m % 2));
+        words.resize(words.size() + size_t(rest));
       });
     }
   }
@@ -257,7 +288,7 @@ class Packer {
   }
 
  private:
-  static int padded(const CutPart& p) { return p.m + p.m % 2; }
+  int padded(const CutPart& p) const { return column_rows(work_, p.m); }
   // Takes away the others.
   static bool in_column(CutPart& p, int column) {
     if (column < p.column || column >= p.column + p.columns) return false;
@@ -288,6 +319,8 @@ std::vector<PackedPart> pack_contraction(const Choice& choice, const Cut& cut) {
   for (const PackedConstant& c : choice.constants) {
     if (c.name == "w" && choice.work.bytes) {
       packer.matrix_of_bytes(c, scales);
+    } else if (c.name == "w" && choice.work.native) {
+      packer.matrix_of_halves(c);
     } else if (c.name == "w") {
       packer.matrix(c);
     } else if (c.name == "s") {

@@ -90,7 +90,7 @@ std::optional<ProductDescription> describe_product(const Choice& choice, const C
   d.blocking = kernels::blocking(choice, cut);
   work.resident ? resident_layouts(choice, cut, d) : streamed_layouts(choice, cut, d);
   d.x_type = d.y_type = work.half ? "f16" : "f32";
-  d.w_type = work.bytes ? "i8" : "f32";
+  d.w_type = work.bytes ? "i8" : work.native ? "f16" : "f32";
   d.sum_type = "f32";
   if (choice.expr) d.epilogue = ops::prune(*choice.expr);
   return d;

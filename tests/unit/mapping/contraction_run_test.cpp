@@ -88,6 +88,17 @@ INSTANTIATE_TEST_SUITE_P(Shapes, Contraction,
                                           testing::Values("wse2", "wse3")),
                          case_name);
 
+// Of the PE with the most weights that are no f32: bytes.
+uint32_t most_weights(const graph::Graph& g, const Machine& machine, const mapping::MapOptions& options) {
+  Diag diag;
+  const std::optional<mapping::Mapped> mapped = mapping::map_graph(g, machine, options, diag);
+  EXPECT_TRUE(mapped) << diag.to_string();
+  uint32_t most = 0;
+  for (const Constant& k : mapped ? mapped->host.constants : std::vector<Constant>())
+    if (k.symbol == "w_i32") most = std::max(most, k.bytes_per_pe);
+  return most;
+}
+
 // Streams of 16 bits: what arrives is exact in f32, what leaves is the f32 result rounded to nearest.
 class HalfContraction : public testing::TestWithParam<std::tuple<Shape, Origin, DataType, const char*>> {};
 
@@ -112,6 +123,9 @@ TEST_P(HalfContraction, RoundsNothingButTheResult) {
     EXPECT_NEAR(y[i], expected[i], half_unit * std::abs(expected[i]) + 3e-6) << "element " << i;
     EXPECT_EQ(y[i], test::number_of(test::word_of(y[i], type), type)) << "not a number of the stream's type";
   }
+  // Two bytes for each weight, columns of whole times four rows, behind a word.
+  const int rows = (shape.m + shape.h - 1) / shape.h, columns = (shape.n + shape.w - 1) / shape.w;
+  EXPECT_EQ(most_weights(g, test::machine(arch), options), uint32_t(2 * ((rows + 3) / 4 * 4) * columns + 4));
 }
 
 INSTANTIATE_TEST_SUITE_P(Streams, HalfContraction,
@@ -175,14 +189,8 @@ TEST_P(ByteContraction, KeepsOneBytePerWeight) {
     EXPECT_NEAR(y[e], sum + double(c.b[i]), 2e-6 * c.n) << "element " << e;
   }
   // Of every PE: a byte for each of its weights, an even number of rows, whole words.
-  Diag diag;
-  const std::optional<mapping::Mapped> mapped = mapping::map_graph(g, machine, options, diag);
-  ASSERT_TRUE(mapped);
   const int rows = (c.m + shape.h - 1) / shape.h, columns = (c.n + shape.w - 1) / shape.w;
-  uint32_t most = 0;
-  for (const Constant& k : mapped->host.constants)
-    if (k.symbol == "w_i32") most = std::max(most, k.bytes_per_pe);
-  EXPECT_EQ(most, uint32_t(((rows + rows % 2) * columns + 3) / 4 * 4));
+  EXPECT_EQ(most_weights(g, machine, options), uint32_t(((rows + rows % 2) * columns + 3) / 4 * 4));
 }
 
 // More columns than a block (32 of 8 rows, 8 of 28), a rest of them, and rows of zeros that pad.
