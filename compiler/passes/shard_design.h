@@ -24,16 +24,8 @@ struct Design {
   double saved = 0;                    // words that no single stream carries any more
 };
 
-// Where shard k of an extent begins. Shards are equal, or some are a unit longer than others: up to 8 elements where
-// that is little beside them, since kernels that give PEs equally many rows find few numbers of PEs for 341 of them and
-// many for 336 and 344.
-inline int64_t begin_of(int64_t extent, int64_t shards, int64_t k) {
-  constexpr int64_t kMostTogether = 8, kLittle = 32;
-  int64_t unit = 1;
-  const auto fits = [&](int64_t u) { return extent % u == 0 && u * kLittle * shards <= extent; };
-  while (extent % shards != 0 && unit < kMostTogether && fits(2 * unit)) unit *= 2;
-  return extent / unit * k / shards * unit;
-}
+// Where shard k of an extent begins. Shards are equal, or some are one longer than others.
+inline int64_t begin_of(int64_t extent, int64_t shards, int64_t k) { return extent * k / shards; }
 inline int64_t extent_of(int64_t extent, int64_t shards, int64_t k) {
   return begin_of(extent, shards, k + 1) - begin_of(extent, shards, k);
 }

@@ -5,7 +5,6 @@
 
 #include "compiler/graph/sample.h"
 #include "compiler/graph/graph_yaml.h"
-#include "compiler/passes/shard_design.h"
 #include "tests/unit/graph/interpret.h"
 #include "tests/unit/graph/pass_bench.h"
 
@@ -296,19 +295,6 @@ TEST(SharesOfResults, AreProvedByLoops) {
   EXPECT_EQ((*kept)[0].dim, 1);
   EXPECT_EQ((*kept)[0].type.shape, (ops::Shape{1, 2, 4}));
   EXPECT_FALSE(graph::results_of_shares(s.g, id, std::span(&features, 1)).has_value());
-}
-
-TEST(Shards, UnequalOnesAreWholeTimesEightWhereThatIsLittle) {
-  const auto begins = [](int64_t extent, int64_t shards) {
-    std::vector<int64_t> list;
-    for (int64_t k = 0; k <= shards; ++k) list.push_back(begin_of(extent, shards, k));
-    return list;
-  };
-  EXPECT_THAT(begins(1024, 4), ElementsAre(0, 256, 512, 768, 1024));
-  EXPECT_THAT(begins(1024, 3), ElementsAre(0, 336, 680, 1024));
-  EXPECT_THAT(begins(1020, 7), ElementsAre(0, 144, 288, 436, 580, 728, 872, 1020));  // times 4
-  EXPECT_THAT(begins(100, 3), ElementsAre(0, 33, 66, 100));
-  EXPECT_THAT(begins(2, 3), ElementsAre(0, 0, 1, 2));
 }
 
 }  // namespace
