@@ -196,7 +196,7 @@ class Contraction final : public Kind {
     return work.rows * work.m * (2 * work.n) + int64_t(double(work.rows * work.m) * work.flops_per_element);
   }
   double constant_words(const Work& work) const override {
-    return double(work.n) * double(work.m) / (work.bytes ? 4 : work.native ? 2 : 1);
+    return double(work.n) * double(work.m) / (work.bytes ? 4 : 1);
   }
 
  private:

@@ -109,7 +109,6 @@ class Maker {
                       {"first", flag(p.first)},
                       {"last", flag(p.last)},
                       {"half", flag(choice_.work.half)},
-                      {"native", flag(choice_.work.native)},
                       {"w", choice_.work.bytes ? "&y" : weights()},
                       {"b", p.first ? "&b" : "&y"},
                       {"x0", "&x0"},
@@ -117,6 +116,7 @@ class Maker {
                       {"y", "&y"},
                       {"send_control", flag(control_needed)},
                       {"control", control_needed ? control(p) : "0"}};
+    if (choice_.work.native) use.parameters.push_back({"native", "true"});
     const bool epilogue = p.last && choice_.expr.has_value();
     role.needs_no_epilogue = !epilogue;
     if (choice_.work.bytes) {

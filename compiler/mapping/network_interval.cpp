@@ -264,14 +264,14 @@ class Events {
       else
         after(last, t.way.last, t.hops, 0);
       const std::pair<int, int> wait{i, int(o)};
-      const bool in_queue = longest <= in_front();
-      const double again = in_queue ? 0 : k.sends_first ? k.again + own_share(i) : k.again;
+      const double own = k.sends_first ? k.again + own_share(i) : k.again, again = longest <= in_front() ? 0 : own;
       const double rest = words - double(part.behind) + longest;  // from the last PE's first word on
-      after(t.way.last, first, again - t.hops + words - double(part.first) - t.held, 1, wait);
-      if (k.sends_first && !in_queue)
-        after(t.way.last, out.last, rest - t.hops - t.held, 1, wait);
+      after(t.way.first, first, again - t.hops - double(part.first) - t.held, 1, wait);
+      if (again == 0) after(first, first, own, 1);
+      if (k.sends_first)
+        again == 0 ? after(last, out.last, 0, 1) : after(t.way.last, out.last, rest - t.hops - t.held, 1, wait);
       else
-        after(t.way.last, last, again + rest - t.hops - t.held, 1, wait);
+        after(t.way.last, last, own + rest - t.hops - t.held, 1, wait);
     }
     return first;
   }

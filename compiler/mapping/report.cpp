@@ -30,6 +30,9 @@ std::vector<std::set<int>> colors_of(const Parts& parts, const FlowPlan& plan) {
   return colors;
 }
 
+// Of the numbers that its PEs compute with.
+int element_bytes(const Instance& inst) { return inst.work.native ? 2 : 4; }
+
 KernelRow kernel_row(const Instance& inst, const Machine& machine) {
   KernelRow row;
   row.name = inst.name;
@@ -40,7 +43,7 @@ KernelRow kernel_row(const Instance& inst, const Machine& machine) {
   row.reason = inst.reason;
   row.rect = inst.rect;
   row.flops = inst.work.flops();
-  row.ideal_cycles = kernels::ideal_cycles(inst.work, 4, inst.rect.w, inst.rect.h, machine);
+  row.ideal_cycles = kernels::ideal_cycles(inst.work, element_bytes(inst), inst.rect.w, inst.rect.h, machine);
   row.estimated_cycles = inst.plan.latency_cycles;
   row.bytes_per_pe = inst.plan.memory.total;
   return row;
@@ -112,7 +115,8 @@ void fill_reports(const Parts& parts, const FlowPlan& plan, const Extent& fabric
     mapped.host.kernels.push_back(row);
     mapped.placement.push_back({inst.name, inst.kernel, "kernel", inst.rect, inst.plan.interval_cycles,
                                 inst.plan.memory.total,
-                                kernels::ideal_bound(inst.work, 4, inst.rect.w, inst.rect.h, machine)});
+                                kernels::ideal_bound(inst.work, element_bytes(inst), inst.rect.w, inst.rect.h,
+                                                     machine)});
     for (int k = 0; k < inst.feeders(); ++k)
       mapped.placement.push_back(
           {inst.name + "_feeder", "feeder", "feeder", inst.feeders_of(k), inst.plan.interval_cycles, 0, {}});
