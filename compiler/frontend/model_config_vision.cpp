@@ -1,4 +1,5 @@
 // Networks over feature vectors and pictures: multilayer perceptron, a LeNet-like CNN, a small ResNet.
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -52,6 +53,32 @@ ValueId activation(NetBuilder& b, const std::string& name, ValueId v) {
   return b.nonlinearity("model.nonlinearity", b.config.text("model.nonlinearity", "relu"), name, v);
 }
 
+// The part of a block that is added to its operand: two convolutions of 3 x 3, or, with `expansion`, one between
+// two of 1 x 1 that make the channels fewer and more again.
+ValueId residual(NetBuilder& b, const std::string& name, ValueId v, int64_t filters, int64_t expansion,
+                 int64_t stride) {
+  if (expansion == 0) {
+    v = activation(b, name + "_act1", conv_norm(b, name + "_conv1", v, filters, 3, stride));
+    return conv_norm(b, name + "_conv2", v, filters, 3, 1);
+  }
+  v = activation(b, name + "_act1", conv_norm(b, name + "_conv1", v, filters, 1, 1));
+  v = activation(b, name + "_act2", conv_norm(b, name + "_conv2", v, filters, 3, stride));
+  return conv_norm(b, name + "_conv3", v, filters * expansion, 1, 1);
+}
+
+// What stands before the first stage.
+ValueId stem(NetBuilder& b, int64_t filters) {
+  ModelConfig& c = b.config;
+  const int64_t kernel = c.extent("model.stem_kernel", 3), stride = c.extent("model.stem_stride", 1);
+  const ValueId x = picture(b, {32, 32, 3});
+  if (!c.ok()) return x;
+  const ValueId v = activation(b, "stem_act", conv_norm(b, "stem", x, filters, kernel, stride));
+  if (!c.has("model.stem_pool")) return v;
+  const int64_t pool = c.extent("model.stem_pool"), pad = pool / 2;
+  return b.op("max_pool", "stem_pool", {v},
+              {{"kernel_shape", Ints{pool, pool}}, {"strides", Ints{2, 2}}, {"pads", Ints{pad, pad, pad, pad}}});
+}
+
 }  // namespace
 
 void build_mlp(NetBuilder& b) {
@@ -88,26 +115,26 @@ void build_lenet(NetBuilder& b) {
   b.set_output(b.linear("classifier", v, classes), "logits");
 }
 
-// Stages of two-conv blocks; the first block of every stage but the first halves the picture.
+// Stages of blocks; the first block of every stage but the first halves the picture.
 void build_resnet(NetBuilder& b) {
   ModelConfig& c = b.config;
   const Ints filters = c.extents("model.filters", {16, 32, 64});
   const Ints blocks = c.extents("model.blocks_per_stage", Ints(filters.size(), 1));
   const int64_t classes = c.extent("model.num_classes", 10);
+  const int64_t expansion = c.has("model.expansion") ? c.extent("model.expansion") : 0;
   if (blocks.size() != filters.size())
     c.error("model.blocks_per_stage",
             fmt::format("has {} stages, model.filters {}", blocks.size(), filters.size()));
   if (!c.ok()) return;
-  ValueId v = activation(b, "stem_act", conv_norm(b, "stem", picture(b, {32, 32, 3}), filters[0], 3, 1));
+  ValueId v = stem(b, filters[0]);
   for (size_t s = 0; s < filters.size() && c.ok(); ++s)
     for (int64_t k = 0; k < blocks[s] && c.ok(); ++k) {
       const std::string name = fmt::format("stage{}_block{}", s, k);
-      const int64_t stride = s > 0 && k == 0 ? 2 : 1;
-      ValueId y = activation(b, name + "_act1", conv_norm(b, name + "_conv1", v, filters[s], 3, stride));
-      y = conv_norm(b, name + "_conv2", y, filters[s], 3, 1);
-      const bool same = stride == 1 && b.shape(v)[1] == filters[s];
-      const ValueId skip = same ? v : conv_norm(b, name + "_skip", v, filters[s], 1, stride);
-      v = activation(b, name + "_act2", b.add(name + "_sum", y, skip));
+      const int64_t stride = s > 0 && k == 0 ? 2 : 1, channels = filters[s] * std::max<int64_t>(1, expansion);
+      const ValueId y = residual(b, name, v, filters[s], expansion, stride);
+      const bool same = stride == 1 && b.shape(v)[1] == channels;
+      const ValueId skip = same ? v : conv_norm(b, name + "_skip", v, channels, 1, stride);
+      v = activation(b, name + (expansion > 0 ? "_act3" : "_act2"), b.add(name + "_sum", y, skip));
     }
   v = b.op("reduce_mean", "pool", {v}, {{"axes", Ints{2, 3}}, {"keepdims", int64_t(0)}});
   b.set_output(b.linear("classifier", v, classes), "logits");

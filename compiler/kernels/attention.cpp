@@ -24,7 +24,8 @@ namespace cs::kernels {
 namespace {
 
 // Queries of a block that are tried; what comes from the west is slow where a PE computes with many.
-constexpr int kBlocks[] = {2, 4, 8, 16};
+constexpr int kBlocks[] = {2, 4, 8, 16, 32};
+constexpr int kMostOfFloats = 16;  // where products are of f32
 constexpr uint32_t kCodeBytes = 4200;    // of all modules together, measured and rounded up
 constexpr int kQueries = 2;              // which operand
 constexpr int kWaiting = 2;              // blocks of queries, as attention_row.csl has it
@@ -112,6 +113,9 @@ class Attention final : public Kind {
     work.n = k.type.elements() / heads;
     if (work.n > autogen::kMostCounted)
       why = fmt::format("keys of a head have {} words, filters count {}", work.n, autogen::kMostCounted);
+    // A largest score is that of the largest product.
+    work.native = data_type_bytes(q.type.dtype) == 2 && k.type.dtype == q.type.dtype && v.type.dtype == q.type.dtype &&
+                  ops::attr_real(g.op(id), node.attrs, "scale") > 0;
     if (has_mask(node) && !mask_of(g, node, work)) why = "its mask hides other than later keys";
     if (!why.empty()) return std::nullopt;
     return work;
@@ -148,6 +152,7 @@ class Attention final : public Kind {
     const Work& work = choice.work;
     std::vector<Plan> list;
     for (const int block : kBlocks) {
+      if (block > kMostOfFloats && !work.native) continue;
       if (block > kBlocks[0] && block / 2 >= queries(work)) continue;
       const int64_t blocks = ceil_div(queries(work), block);
       for (int64_t h = 1; h <= std::min<int64_t>(blocks, limit.height); ++h) {
@@ -183,11 +188,12 @@ class Attention final : public Kind {
 
   void add_memory(const Work& work, const Cut& cut, Memory& memory) const override {
     const int64_t tile = work.row * cut.m_slice, scores = int64_t(cut.n_slice) * cut.m_slice;
-    add_user(memory, "keys and values", 8 * work.row * cut.n_slice);
-    add_user(memory, "queries", 4 * (1 + kWaiting) * tile);
-    add_user(memory, "scores and powers", 4 * (4 * scores + 2));
+    const int64_t element = work.native ? 2 : 4;
+    add_user(memory, "keys and values", 2 * element * work.row * cut.n_slice);
+    add_user(memory, "queries", element * (1 + kWaiting) * tile);
+    add_user(memory, "scores and powers", 4 * (4 * scores + 2) + (work.native ? 2 * scores : 0));
     add_user(memory, "results", 8 * tile);
-    add_user(memory, "maxima, sums and factors", 4 * (13 * cut.m_slice + kPlaceWords + 2));
+    add_user(memory, "maxima, sums and factors", 4 * ((work.native ? 14 : 13) * cut.m_slice + kPlaceWords + 2));
   }
 
   // ---- text
@@ -311,9 +317,10 @@ class Attention final : public Kind {
     finish_memory(plan.memory);
     // Steps of a block as compiled, and what is not in them: the queries, zeros, calls.
     const double B = cut.m_slice, S = cut.n_slice, D = double(work.row);
-    const double power = library_row_cost("softmax", m).per_element - 2.5;
-    const double scores = D * (S * (B + 2) + 20) + power * S * B + 1.6 * D * B + 900;
-    const double values = S * (D * (B + 2) + 20) + 0.7 * D * B + 100;
+    const double power = library_row_cost("softmax", m).per_element - 2.5 + (work.native ? 1.5 : 0);
+    const double add = B / rate(work.native ? "fmachs" : "fmacs", 2, m) + 2;
+    const double scores = D * (S * add + 20) + power * S * B + 1.6 * D * B + 900;
+    const double values = S * (D * add + 20) + 0.7 * D * B + 100;
     const double join = cut.w > 1 ? 3.5 * D * B + (D + 2) * B + 25 * B + 700 : 2 * D * B;
     const double block = scores + values + join;
     // How far the last column is behind the first: by joining, and by keys and values that pass one after
@@ -348,6 +355,7 @@ class Attention final : public Kind {
                       {"first", flag(p.first)},
                       {"last", flag(p.last)},
                       {"half", flag(work.half)},
+                      {"native", flag(work.native)},
                       {"scale", autogen::float_literal(double(choice.scale) * std::numbers::log2e)},
                       {"causal", flag(choice.hidden_behind.has_value())},
                       {"place", "&place"}};

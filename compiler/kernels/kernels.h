@@ -139,7 +139,7 @@ struct Work {
   bool weights = false;     // a product on the PEs: its matrix is constant
   std::shared_ptr<const autogen::Region> loops = {};  // of a region on the PEs, which is sized by its code
   bool bytes = false;    // contraction: weights are steps of a scale per output and take a byte each
-  // Contraction: weights and vectors are of 16 bits on the PEs as they are in the model; products and sums are f32.
+  // Contraction, attention: operands and weights have 16 bits on the PEs as in the model; products, sums are f32.
   bool native = false;
   bool operator==(const Work&) const = default;
   int64_t words_in() const { return rows * n * operands; }

@@ -7,9 +7,6 @@ namespace cs::mapping {
 
 namespace {
 
-constexpr size_t kLinks = 4;  // of a router
-static_assert(size_t(Port::ramp) == kLinks, "the ramp comes behind the links");
-
 PortSet outputs(const RouteConfig& config) {
   PortSet all = 0;
   for (const SwitchPosition& p : config.positions)
@@ -36,27 +33,22 @@ double wavelets_of(const Parts& parts, const Stream& s) {
 }
 
 LinkLoads::LinkLoads(const Extent& fabric)
-    : fabric_(fabric), loads_(kLinks * size_t(fabric.width) * size_t(fabric.height), 0) {}
+    : fabric_(fabric), loads_(kRouterLinks * size_t(fabric.width) * size_t(fabric.height), 0) {}
 
 void LinkLoads::add(const Flow& f, double wavelets) {
   for (const auto& [key, config] : f.routers) {
     if (!fabric_.contains({key.x, key.y})) continue;
     const PortSet out = outputs(config);
-    for (size_t link = 0; link < kLinks; ++link)
-      if ((out & port_bit(Port(link))) != 0) loads_[kLinks * index({key.x, key.y}) + link] += wavelets;
+    for (size_t link = 0; link < kRouterLinks; ++link)
+      if ((out & port_bit(Port(link))) != 0) loads_[kRouterLinks * index({key.x, key.y}) + link] += wavelets;
   }
-}
-
-double LinkLoads::at(Coord from, Port link) const {
-  return link == Port::ramp || !fabric_.contains(from) ? 0
-                                                       : loads_[kLinks * index(from) + size_t(link)];
 }
 
 double LinkLoads::most(const Flow& f) const {
   double most = 0;
   for (const auto& [key, config] : f.routers) {
     const PortSet out = outputs(config);
-    for (size_t link = 0; link < kLinks; ++link)
+    for (size_t link = 0; link < kRouterLinks; ++link)
       if ((out & port_bit(Port(link))) != 0) most = std::max(most, at({key.x, key.y}, Port(link)));
   }
   return most;
@@ -76,7 +68,7 @@ BusiestLink busiest_link(const Parts& parts, const FlowPlan& plan, const Extent&
   Port by = Port::ramp;
   for (const Flow& f : plan.flows) {
     for (const auto& [key, config] : f.routers) {
-      for (size_t link = 0; link < kLinks; ++link) {
+      for (size_t link = 0; link < kRouterLinks; ++link) {
         const double wavelets = loads.at({key.x, key.y}, Port(link));
         if (wavelets > most.wavelets) most.wavelets = wavelets, at = {key.x, key.y}, by = Port(link);
       }

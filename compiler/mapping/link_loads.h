@@ -9,12 +9,17 @@
 
 namespace cs::mapping {
 
+inline constexpr size_t kRouterLinks = 4;
+static_assert(size_t(Port::ramp) == kRouterLinks, "the ramp comes behind the links");
+
 class LinkLoads {
  public:
   explicit LinkLoads(const Extent& fabric);
   void add(const Flow&, double wavelets);
-  // Of the flows that were added; nothing leaves the fabric.
-  double at(Coord from, Port link) const;
+  // Of the flows that were added; nothing leaves the fabric. Asked for every link that a search looks at.
+  double at(Coord from, Port link) const {
+    return link == Port::ramp || !fabric_.contains(from) ? 0 : loads_[kRouterLinks * index(from) + size_t(link)];
+  }
   // Of the links that a flow takes, the most.
   double most(const Flow&) const;
 

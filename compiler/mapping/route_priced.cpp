@@ -10,7 +10,6 @@ namespace cs::mapping {
 
 namespace {
 
-constexpr size_t kLinks = 4;  // of a router
 constexpr Port kPorts4[] = {Port::east, Port::south, Port::west, Port::north};
 // What a link costs that would carry twice as much as it had better, in links, in the first round, and how
 // much more in each round after it.
@@ -32,12 +31,13 @@ LinkPrices::LinkPrices(const Extent& fabric, double most_wavelets)
     : fabric_(fabric),
       most_wavelets_(std::max(1.0, most_wavelets)),
       sharing_(kSharing),
-      history_(kLinks * size_t(fabric.width) * size_t(fabric.height), 0) {}
+      history_(kRouterLinks * size_t(fabric.width) * size_t(fabric.height), 0) {}
 
 double LinkPrices::price(const LinkLoads& loads, Coord from, Port link, double wavelets) const {
   const double others = loads.at(from, link);
-  const double over = others > 0 ? std::max(0.0, (others + wavelets) / most_wavelets_ - 1) : 0;
-  const size_t at = kLinks * (size_t(from.y) * size_t(fabric_.width) + size_t(from.x)) + size_t(link);
+  const size_t at = kRouterLinks * (size_t(from.y) * size_t(fabric_.width) + size_t(from.x)) + size_t(link);
+  if (others == 0) return 1 + double(history_[at]);
+  const double over = std::max(0.0, (others + wavelets) / most_wavelets_ - 1);
   return (1 + double(history_[at])) * (1 + kUsed * others / most_wavelets_ + sharing_ * over);
 }
 
@@ -49,7 +49,7 @@ void LinkPrices::raise(const LinkLoads& loads, const std::vector<const Flow*>& c
         if (!fabric_.contains(from) || (config.positions[0].tx & port_bit(link)) == 0) continue;
         const double over = loads.at(from, link) / most_wavelets_ - 1;
         float& before =
-            history_[kLinks * (size_t(key.y) * size_t(fabric_.width) + size_t(key.x)) + size_t(link)];
+            history_[kRouterLinks * (size_t(key.y) * size_t(fabric_.width) + size_t(key.x)) + size_t(link)];
         if (over > 0) before += kHistory * float(std::min(over, 1.0));
       }
     }
@@ -58,10 +58,7 @@ void LinkPrices::raise(const LinkLoads& loads, const std::vector<const Flow*>& c
 }
 
 PricedSearch::PricedSearch(const Extent& fabric)
-    : fabric_(fabric),
-      met_by_(size_t(fabric.width) * size_t(fabric.height), 0),
-      prices_(met_by_.size(), 0),
-      came_by_(met_by_.size(), Port::ramp) {}
+    : fabric_(fabric), met_(size_t(fabric.width) * size_t(fabric.height)) {}
 
 std::optional<Coord> PricedSearch::to_core(Flow& f, const Rect& target, const Avoid& avoid,
                                            const LinkPrices& prices, const LinkLoads& loads,
@@ -72,16 +69,16 @@ std::optional<Coord> PricedSearch::to_core(Flow& f, const Rect& target, const Av
   ++search_;
   for (const auto& router : f.routers) {
     const Coord c{router.first.x, router.first.y};
-    if (fabric_.contains(c)) met_by_[index(c)] = search_, prices_[index(c)] = kOwn;
+    if (fabric_.contains(c)) met_[index(c)] = {search_, kOwn, Port::ramp};
   }
   std::priority_queue<Open, std::vector<Open>, std::greater<>> open;
   const auto enter = [&](Coord from, Port link, float before) {
     const Coord c = neighbour(from, link);
     if (avoid.blocks(c)) return;
-    const size_t at = index(c);
+    Met& met = met_[index(c)];
     const float price = before + float(prices.price(loads, from, link, wavelets));
-    if (met_by_[at] == search_ && prices_[at] <= price) return;
-    met_by_[at] = search_, prices_[at] = price, came_by_[at] = opposite(link);
+    if (met.search == search_ && met.price <= price) return;
+    met = {search_, price, opposite(link)};
     open.push({price + float(steps_to(target, c)), price, c});
   };
   for (const auto& [key, config] : f.routers) {
@@ -92,9 +89,9 @@ std::optional<Coord> PricedSearch::to_core(Flow& f, const Rect& target, const Av
   while (!open.empty()) {
     const Open next = open.top();
     open.pop();
-    if (next.price > prices_[index(next.at)]) continue;  // a cheaper way there was found since
+    if (next.price > met_[index(next.at)].price) continue;  // a cheaper way there was found since
     if (goal(next.at)) {
-      add_branch(f, next.at, Port::ramp, [&](Coord c) { return came_by_[index(c)]; });
+      add_branch(f, next.at, Port::ramp, [&](Coord c) { return met_[index(c)].came_by; });
       return next.at;
     }
     for (const Port link : kPorts4) enter(next.at, link, next.price);

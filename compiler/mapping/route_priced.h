@@ -41,10 +41,12 @@ class PricedSearch {
 
   Extent fabric_;
   uint32_t search_ = 0;
-  std::vector<uint32_t>
-      met_by_;  // by router, in rows: the last search that met it; the others are of that search
-  std::vector<float> prices_;  // of the cheapest way there that is known; less than 0: the flow's own router
-  std::vector<Port> came_by_;  // the side on which that enters
+  struct Met {
+    uint32_t search = 0;  // the last one that met it; the others are of that search
+    float price = 0;      // of the cheapest way there that is known; less than 0: the flow's own router
+    Port came_by = Port::ramp;  // the side on which that enters
+  };
+  std::vector<Met> met_;  // by router, in rows
 };
 
 }  // namespace cs::mapping

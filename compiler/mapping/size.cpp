@@ -19,14 +19,32 @@ namespace {
 
 constexpr int64_t kMaxRelayWords = 16384;  // what one vector instruction passes on
 
-// A row for every PE, and again until the sample is done: PEs need memory for no more.
+// A row for every PE, and again until the sample is done: PEs need memory for no more. Or a few rows, of which the
+// last PE has fewer, where no number of PEs near to that divides the rows: 341 rows are 31 times 11, and 11 are 2 for
+// each of five PEs and 1 for the sixth. A PE sends what it has when all of that is done.
 void add_rounds(const kernels::Work& work, int max_w, const Machine& machine, std::vector<SizedPlan>& list) {
+  constexpr int64_t kMostRows = 4;  // of a PE
+  constexpr double kNear = 1.5;
   const int64_t rows = work.n / work.row;
-  for (int64_t w = 1; w <= max_w && w < rows; ++w) {
-    if (rows % w != 0) continue;
-    const int64_t rounds = rows / w;
-    if (const auto plan = kernels::plan_kernel(work.in_rounds(rounds), int(w), 1, machine))
-      list.push_back({*plan, rounds});
+  std::vector<int64_t> divisors;  // but for the rows themselves
+  for (int64_t d = 1; d * d <= rows; ++d) {
+    if (rows % d != 0) continue;
+    if (d < rows) divisors.push_back(d);
+    if (d > 1 && d * d < rows) divisors.push_back(rows / d);
+  }
+  std::ranges::sort(divisors);
+  const auto add = [&](int64_t at_once, int64_t w) {
+    if (w > max_w) return;
+    if (const auto plan = kernels::plan_kernel(work.in_rounds(rows / at_once), int(w), 1, machine))
+      list.push_back({*plan, rows / at_once});
+  };
+  for (const int64_t d : divisors) add(d, d);
+  for (const int64_t d : divisors) {
+    for (int64_t each = 2; each <= kMostRows; ++each) {
+      const int64_t w = (d + each - 1) / each;
+      const auto near = [&](int64_t other) { return other >= w && double(other) <= kNear * double(w); };
+      if (w > 1 && std::ranges::none_of(divisors, near)) add(d, w);
+    }
   }
 }
 

@@ -11,15 +11,17 @@ std::vector<Skew> skews_of(const Parts& parts) {
     if (s.producer >= 0) passed[size_t(s.producer)] = s.words;
   }
   std::vector<Skew> list;
+  list.reserve(parts.instances.size());
   for (size_t i = 0; i < parts.instances.size(); ++i) {
-    Instance inst;
-    const bool passes = parts.instances[i].work.kind->passes_any();
-    if (passes) {
-      inst.work = parts.instances[i].work;
-      inst.work.n = inst.work.m = passed[i];
-      inst.slack = parts.instances[i].slack;
+    if (!parts.instances[i].work.kind->passes_any()) {
+      list.push_back(skew_of(parts.instances[i]));
+      continue;
     }
-    list.push_back(skew_of(passes ? inst : parts.instances[i]));
+    Instance inst;
+    inst.work = parts.instances[i].work;
+    inst.work.n = inst.work.m = passed[i];
+    inst.slack = parts.instances[i].slack;
+    list.push_back(skew_of(inst));
   }
   return list;
 }

@@ -54,17 +54,18 @@ auto takes_at(const std::pair<int, int>& at) {
   return [at](const Taker& t) { return t.instance == at.first && t.operand == at.second; };
 }
 
-size_t stream_to(const Parts& parts, const std::pair<int, int>& at) {
-  const auto feeds = [&](const Stream& s) {
-    return std::any_of(s.takers.begin(), s.takers.end(), takes_at(at));
-  };
-  return size_t(std::find_if(parts.streams.begin(), parts.streams.end(), feeds) - parts.streams.begin());
+// Which stream comes to an operand of an instance.
+std::map<std::pair<int, int>, size_t> streams_to(const Parts& parts) {
+  std::map<std::pair<int, int>, size_t> list;
+  for (size_t s = 0; s < parts.streams.size(); ++s)
+    for (const Taker& t : parts.streams[s].takers) list.emplace(std::pair(t.instance, t.operand), s);
+  return list;
 }
 
 class Slackener {
  public:
   Slackener(const Parts& parts, const Machine& machine, Slack needed)
-      : parts_(parts), machine_(machine), slack_(std::move(needed)) {
+      : parts_(parts), machine_(machine), stream_to_(streams_to(parts)), slack_(std::move(needed)) {
     double area = 0;
     for (const Instance& inst : parts.instances) area += double(inst.plan.cut.w) * inst.plan.cut.h;
     room_ = pes() + std::max(kFewPes, int64_t(area * kShare));
@@ -82,10 +83,11 @@ class Slackener {
   }
 
  private:
-  int64_t words(const std::pair<int, int>& at) const { return parts_.streams[stream_to(parts_, at)].words; }
+  const Stream& stream_to(const std::pair<int, int>& at) const { return parts_.streams[stream_to_.at(at)]; }
+  int64_t words(const std::pair<int, int>& at) const { return stream_to(at).words; }
   // The host sends it to several takers, and a buffer would be at work for half of the interval.
   bool better_sent_again(const std::pair<int, int>& at, double slowest) const {
-    const Stream& s = parts_.streams[stream_to(parts_, at)];
+    const Stream& s = stream_to(at);
     return !s.port_in.empty() && s.takers.size() > 1 && 2 * double(s.words) >= slowest;
   }
 
@@ -132,6 +134,7 @@ class Slackener {
 
   const Parts& parts_;
   const Machine& machine_;
+  const std::map<std::pair<int, int>, size_t> stream_to_;
   int64_t room_ = 0;  // PEs
   Slack slack_;
   std::set<std::pair<int, int>> useless_;
@@ -208,10 +211,11 @@ Slack least_slack(const Parts& parts, const PlanLists& plans, const Machine& mac
 
 void add_slack(Parts& parts, PlanLists& plans, const Slack& slack, const Machine& machine, int widest) {
   std::map<std::pair<int64_t, int64_t>, PlanList> known;  // of buffers, by words of a sample and of all
+  const auto stream_to = streams_to(parts);  // buffers change where one of them comes from, and no other
   for (const auto& entry : slack) {
     const std::pair<int, int>& at = entry.first;
     const int64_t samples = entry.second;
-    size_t s = stream_to(parts, at);
+    size_t s = stream_to.at(at);
     const std::string name = parts.instances[size_t(at.first)].name;
     if (samples == kSentAgain) {
       // The last of its takers keeps the first port.

@@ -266,10 +266,23 @@ TEST(ModelConfigMlp, SeedsDecideTheWeights) {
   EXPECT_NEAR(sum / double(first("5").elements()), 0.125, 0.03);
 }
 
-// LeNet-5 of 28 x 28 has 61,706 parameters, ResNet-20 0.27 million.
+// LeNet-5 of 28 x 28 has 61,706 parameters, ResNet-20 0.27 million, ResNet-50 25,557,032 and, for each of
+// 26,560 channels, a mean and a variance.
 TEST(ModelConfigVision, WeightsAreCounted) {
   EXPECT_EQ(weights(loaded("lenet.yaml")), 61706);
   EXPECT_EQ((weights(loaded("resnet.yaml")) + 5000) / 10000, 27);
+  EXPECT_EQ(weights(loaded("resnet50.yaml")), 25557032 + 2 * 26560);
+}
+
+// 224 x 224 pixels: the stem and its pooling halve them, and each stage but the first.
+TEST(ModelConfigVision, BottlenecksMakeChannelsFewerAndMoreAgain) {
+  const graph::Graph g = loaded("resnet50.yaml");
+  const auto shape = [&](const char* node) { return g.value(g.node(*g.find_node(node)).outputs[0]).type.shape; };
+  EXPECT_EQ(shape("stem_pool"), (ops::Shape{1, 64, 56, 56}));
+  EXPECT_EQ(shape("stage0_block0_act1"), (ops::Shape{1, 64, 56, 56}));
+  EXPECT_EQ(shape("stage0_block0_act3"), (ops::Shape{1, 256, 56, 56}));
+  EXPECT_EQ(shape("stage3_block0_act1"), (ops::Shape{1, 512, 14, 14}));
+  EXPECT_EQ(shape("stage3_block2_act3"), (ops::Shape{1, 2048, 7, 7}));
 }
 
 TEST(ModelConfigVision, AResidualBlockKeepsWhatPassesItsSkip) {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "compiler/mapping/route_paths.h"
+#include "compiler/mapping/route_priced.h"
 
 namespace cs::test {
 namespace {
@@ -83,6 +84,21 @@ TEST(Routes, StreamsThatShareALinkPartInRounds) {
   EXPECT_GT(rounds, 1);
   for (const Flow& f : flows) EXPECT_DOUBLE_EQ(paths.worst(f), kWavelets);
   EXPECT_EQ(flows[0].routers.size() + flows[1].routers.size(), 9U + 2U + 2U);  // the way round has two routers more
+}
+
+// A wall of 150 full routers between two neighbours, whose end is far away.
+TEST(Routes, ASearchAtPricesGoesAsFarAsItHasTo) {
+  const mapping::Extent extent{300, 200};
+  std::vector<int> flows_at(size_t(extent.width) * size_t(extent.height), 0);
+  constexpr int kWall = 101, kHigh = 150;
+  for (int y = 0; y < kHigh; ++y) flows_at[size_t(y) * size_t(extent.width) + kWall] = 1;
+  const mapping::Avoid avoid{extent, &flows_at, 1};
+  mapping::PricedSearch search(extent);
+  Flow f = from(kWall - 1);
+  ASSERT_TRUE(search.to_core(f, {kWall + 1, 0, 1, 1}, avoid, mapping::LinkPrices(extent, 100),
+                             mapping::LinkLoads(extent), 10));
+  EXPECT_EQ(f.routers.count({kHigh, kWall}), 1U);
+  EXPECT_EQ(f.routers.size(), size_t(2 * kHigh + 3));
 }
 
 TEST(Routes, TheBusiestLinkIsThatOfAllStreamsOverIt) {

@@ -121,6 +121,30 @@ TEST(RowsInRounds, AreWhatTheirDefinitionSays) {
     }
 }
 
+// 22 rows, of which a PE has room for three (1,600 bytes each in two buffers beside what is counted above): 11 at a
+// time are 3, 3, 3 and 2 on four PEs, and a PE has six in all; equally many for each would be 11 on two PEs.
+TEST(RowsInRounds, TheLastPeMayHaveFewer) {
+  constexpr int kMany = 22, kLength = 200;
+  const std::vector<float> x = test::numbers(size_t(kSamples * kMany * kLength), 2);
+  const auto run = [&](int fabric_width) {
+    graph::Graph g;
+    g.name = "rows";
+    const ValueId in = g.add_input("x", {DataType::f32, {1, kMany, kLength}}, 0);
+    g.set_output(test::add_op(g, "op", "softmax", {in}, {1, kMany, kLength}, Origin::handwritten));
+    Machine small = test::machine("wse2");
+    small.core.memory_bytes = 12500;
+    mapping::MapOptions options;
+    options.fabric_width = fabric_width;
+    options.fabric_height = 3;
+    return test::run_graph(g, small, options, {{"x", x}}, kSamples);
+  };
+  const test::RunResult one = run(3), several = run(7);
+  ASSERT_TRUE(one.ok && several.ok) << one.message << several.message;
+  EXPECT_EQ(one.outputs.at("op_out"), several.outputs.at("op_out"));
+  const auto interval = [](const test::RunResult& r) { return double(r.sample_ends[3] - r.sample_ends[2]); };
+  EXPECT_GT(interval(one), 3 * interval(several));
+}
+
 // From one sample to the next on WSE-2, five rows: for every element a cycle for the maximum and for the way
 // out, two for the exponent, half of one for the difference and for the sum (two elements per cycle); 2^t is
 // 1.75 for the exponent's parts and 7.25 for the polynomial and the power (exp2.csl), one of whose 16-bit operations
