@@ -1,4 +1,4 @@
-// Networks over feature vectors and pictures: multilayer perceptron, a LeNet-like CNN, a small ResNet.
+// Networks over feature vectors and pictures: multilayer perceptron, a LeNet-like CNN, ResNets.
 #include <algorithm>
 #include <cmath>
 
