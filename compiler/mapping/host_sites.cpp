@@ -18,6 +18,7 @@ HostSites::HostSites(const Parts& parts, const Extent& fabric, const Machine& ma
       ports_per_edge_(machine.host.host_ports / band_.copies),
       colors_(machine.router.colors),
       goal_{goal_of(parts, false), goal_of(parts, true)},
+      used_(at(Port::ramp, 0, false)),
       waits_{std::ranges::any_of(parts.streams, [](const Stream& s) { return !s.port_out.empty(); }),
              std::ranges::any_of(parts.streams, [](const Stream& s) { return !s.port_in.empty(); })} {}
 
@@ -40,11 +41,6 @@ double HostSites::goal_of(const Parts& parts, bool input) const {
   return std::max({slowest, parts.host.roof.host, kUneven * all / std::max(1, ports)});
 }
 
-HostSites::Use HostSites::use(const Site& s, bool input) const {
-  const auto it = used_.find({s.side, s.position, input});
-  return it == used_.end() ? Use{} : it->second;
-}
-
 bool HostSites::has_port(Port edge, bool input) const {
   int free = int(band_.edges.size()) * ports_per_edge_;
   for (const auto& [unused, taken] : ports_) free -= taken;
@@ -60,13 +56,13 @@ std::vector<Site> HostSites::list(Coord near, int64_t words, bool input) const {
   };
   std::vector<Ranked> ranked;
   const auto consider = [&](Port side, int position, Coord pe) {
-    const Site site{side, position, pe};
-    const Use mine = use(site, input), other = use(site, !input);
+    const Use& mine = used_[at(side, position, input)];
+    const Use& other = used_[at(side, position, !input)];
     if (mine.streams == 0 && !has_port(side, input)) return;
     if (mine.streams + other.streams >= colors_) return;
     const double late = mine.streams == 0 ? 0 : std::max(0.0, double(mine.words + words) - goal_[input ? 1 : 0]);
     const int way = std::abs(pe.x - near.x) + std::abs(pe.y - near.y);
-    ranked.push_back({late, way + kHopsToBeAlone * (mine.streams + other.streams), site});
+    ranked.push_back({late, way + kHopsToBeAlone * (mine.streams + other.streams), {side, position, pe}});
   };
   for (int x = 0; x < fabric_.width; ++x) {
     if (has(Port::north)) consider(Port::north, x, {x, 0});
@@ -85,7 +81,7 @@ std::vector<Site> HostSites::list(Coord near, int64_t words, bool input) const {
 }
 
 void HostSites::take(const Site& s, int64_t words, bool input) {
-  Use& u = used_[{s.side, s.position, input}];
+  Use& u = used_[at(s.side, s.position, input)];
   if (u.streams++ == 0) ++ports_[s.side];
   waits_[input ? 1 : 0] = false;
   u.words += words;

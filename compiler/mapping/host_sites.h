@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
-#include <tuple>
 #include <vector>
 
 #include "compiler/mapping/plan.h"
@@ -26,14 +25,17 @@ class HostSites {
   // the goal before one where it is not, then near ones, of which one without other streams is worth some hops.
   std::vector<Site> list(Coord near, int64_t words, bool input) const;
   void take(const Site&, int64_t words, bool input);
+  double anyway() const { return std::max(goal_[0], goal_[1]); }  // cycles that every sample takes, whatever the ways
 
  private:
-  using Place = std::tuple<Port, int, bool>;  // side, position, input
   struct Use {
     int streams = 0;
     int64_t words = 0;
   };
-  Use use(const Site& s, bool input) const;
+  // Index of what crosses at a place of the edge in a direction.
+  size_t at(Port side, int position, bool input) const {
+    return (size_t(side) * size_t(std::max(fabric_.width, fabric_.height)) + size_t(position)) * 2 + size_t(input);
+  }
   // May a stream have a port of its own there? The last one is for the other direction as long as that has none.
   bool has_port(Port edge, bool input) const;
   double goal_of(const Parts&, bool input) const;
@@ -45,7 +47,7 @@ class HostSites {
   Band band_;
   int ports_per_edge_, colors_;
   double goal_[2];  // cycles per sample that no port should take longer than; of outputs, of inputs
-  std::map<Place, Use> used_;
+  std::vector<Use> used_;
   std::map<Port, int> ports_;   // taken
   bool waits_[2];               // outputs, inputs: there are some, and none has a port yet
 };

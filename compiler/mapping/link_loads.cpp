@@ -54,11 +54,6 @@ double LinkLoads::most(const Flow& f) const {
   return most;
 }
 
-bool Avoid::crowded(Coord from, Port link) const {
-  const double others = loads != nullptr ? loads->at(from, link) : 0;
-  return others > 0 && others + wavelets > most_wavelets;
-}
-
 BusiestLink busiest_link(const Parts& parts, const FlowPlan& plan, const Extent& fabric) {
   LinkLoads loads(fabric);
   for (const Flow& f : plan.flows)

@@ -2,6 +2,7 @@
 // their colors are.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,13 @@ class LinkLoads {
   Extent fabric_;
   std::vector<double> loads_;  // by router, in rows, by port
 };
+
+inline bool Avoid::crowded(Coord from, Port link) const {
+  const double others = loads != nullptr ? loads->at(from, link) : 0;
+  if (others <= 0 || others + wavelets <= most_wavelets) return false;
+  least_refused = std::min(least_refused, others + wavelets);
+  return true;
+}
 
 // Of a sample: its words, and the control wavelets behind the turns of the PEs that send them.
 double wavelets_of(const Parts&, const Stream&);

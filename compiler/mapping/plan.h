@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <initializer_list>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -121,7 +122,9 @@ struct Avoid {
   const LinkLoads* loads = nullptr;  // null: as many as there are
   double wavelets = 0, most_wavelets = 0;  // of the flow, and of a link
   std::vector<uint8_t>* seen = nullptr;  // by router, what search_branch notes and takes away; null: a list of its own
-  bool crowded(Coord from, Port link) const;
+  // Wavelets that the emptiest of the links would have had that were found to be crowded.
+  mutable double least_refused = std::numeric_limits<double>::infinity();
+  bool crowded(Coord from, Port link) const;  // link_loads.h
   bool blocks(Coord c) const {
     if (!fabric.contains(c)) return true;
     const size_t at = size_t(c.y) * size_t(fabric.width) + size_t(c.x);

@@ -2,6 +2,7 @@
 #include "compiler/mapping/route_paths.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "runtime/machine/field_widths.h"
 
@@ -15,7 +16,9 @@ static_assert(widths::kColors <= 32, "colors are bits of a word");
 constexpr double kMore[] = {1, 2, 3};
 
 std::vector<Coord> path(Coord from, Coord to, bool x_first) {
-  std::vector<Coord> list{from};
+  std::vector<Coord> list;
+  list.reserve(size_t(std::abs(to.x - from.x) + std::abs(to.y - from.y) + 1));
+  list.push_back(from);
   auto walk_x = [&] {
     while (list.back().x != to.x) {
       Coord c = list.back();
@@ -129,17 +132,30 @@ void Paths::remove(const Flow& f, double wavelets) {
   }
 }
 
+Avoid Paths::within(double more) const {
+  Avoid a = avoid(calm_);
+  a.loads = &loads_, a.wavelets = wavelets_, a.most_wavelets = more * most_wavelets_;
+  return a;
+}
+
 std::vector<Avoid> Paths::wishes() const {
   std::vector<Avoid> list;
-  for (const double more : kMore) {
-    list.push_back(avoid(calm_));
-    list.back().loads = &loads_;
-    list.back().wavelets = wavelets_;
-    list.back().most_wavelets = more * most_wavelets_;
-  }
+  for (const double more : kMore) list.push_back(within(more));
   list.push_back(avoid(calm_));
   list.push_back(avoid(most_));
   return list;
+}
+
+bool Paths::as_wished(const std::function<bool(const Avoid&)>& attempt) const {
+  const std::vector<Avoid> list = wishes();
+  const Avoid* before = nullptr;
+  for (const Avoid& a : list) {
+    const double most = a.loads != nullptr ? a.most_wavelets : std::numeric_limits<double>::max();
+    if (before != nullptr && a.most == before->most && most < before->least_refused) continue;
+    if (attempt(a)) return true;
+    before = &a;
+  }
+  return false;
 }
 
 bool Paths::free(const Flow& f, int color) const {
@@ -174,6 +190,7 @@ bool Paths::passes(const Flow& f, const std::vector<Coord>& way, const Avoid& av
 }
 
 bool Paths::connect(Flow& f, Coord from, Coord to, Port last, const Avoid& avoid) const {
+  if (avoid.blocks(to) && !f.routers.contains({to.y, to.x})) return false;
   for (const bool x_first : {true, false}) {
     const std::vector<Coord> way = path(from, to, x_first);
     if (passes(f, way, avoid) && extend(f, way, last)) return true;
@@ -193,15 +210,13 @@ bool Paths::to_core_by_price(Flow& f, const Rect& target) const {
 
 bool Paths::to_pe(Flow& f, Coord from, Coord to) const {
   if (prices_) return to_core_by_price(f, {to.x, to.y, 1, 1});
-  for (const Avoid& avoid : wishes()) {
-    if (connect(f, from, to, Port::ramp, avoid)) return true;
-    if (search_cores(f, {to.x, to.y, 1, 1}, avoid).has_value()) return true;
-  }
-  return false;
+  return as_wished([&](const Avoid& avoid) {
+    return connect(f, from, to, Port::ramp, avoid) || search_cores(f, {to.x, to.y, 1, 1}, avoid).has_value();
+  });
 }
 
 bool Paths::to_edge(Flow& f, Coord from, const Site& site) const {
-  return connect(f, from, site.pe, site.side, wishes()[0]) ||
+  return connect(f, from, site.pe, site.side, within(kMore[0])) ||
          connect(f, from, site.pe, site.side, avoid(calm_));
 }
 
@@ -212,19 +227,16 @@ std::optional<Site> Paths::to_some_edge(Flow& f, const std::vector<Site>& sites)
     const auto it = at.find({c.y, c.x});
     return it == at.end() ? std::nullopt : std::optional<Port>(it->second->side);
   };
-  for (const Avoid& avoid : wishes()) {
-    if (const auto end = search_branch(f, found, avoid)) return *at.at({end->y, end->x});
-  }
-  return std::nullopt;
+  std::optional<Coord> end;
+  as_wished([&](const Avoid& avoid) { return (end = search_branch(f, found, avoid)).has_value(); });
+  return end ? std::optional(*at.at({end->y, end->x})) : std::nullopt;
 }
 
 // To every PE of a row or column: a path to one of them, unless the flow passes one, from there both ways.
 bool Paths::to_line(Flow& f, Coord from, const Rect& line) const {
   if (spread_line(f, line)) return true;
   if (prices_) return to_core_by_price(f, line) && spread_line(f, line);
-  const std::vector<Avoid> list = wishes();
-  return std::any_of(list.begin(), list.end(),
-                     [&](const Avoid& avoid) { return line_from(f, from, line, avoid); });
+  return as_wished([&](const Avoid& avoid) { return line_from(f, from, line, avoid); });
 }
 
 bool Paths::line_from(Flow& f, Coord from, const Rect& line, const Avoid& avoid) const {

@@ -86,8 +86,11 @@ class Paths {
     a.seen = &seen_;
     return a;
   }
+  Avoid within(double more) const;  // routers with many flows, links with so many times the wavelets
   // What to avoid, from the most to the least.
   std::vector<Avoid> wishes() const;
+  // The first of them with which this succeeds. Not tried where all that was in the way still is.
+  bool as_wished(const std::function<bool(const Avoid&)>&) const;
   size_t at(RouterKey k) const { return size_t(k.y) * size_t(fabric_.width) + size_t(k.x); }
 
   Extent fabric_;

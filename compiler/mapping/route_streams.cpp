@@ -24,12 +24,6 @@ constexpr int kRounds = 24, kMostInVain = 6, kMostInVainInPace = 6;
 constexpr double kCarried =
     0.9;  // of the cycles of a sample, the wavelets of a link that several streams share
 
-double slowest_interval(const Parts& parts) {
-  double slowest = 0;
-  for (const Instance& i : parts.instances) slowest = std::max(slowest, i.plan.interval_cycles);
-  return slowest;
-}
-
 class Router {
  public:
   Router(const Parts& parts, const Extent& fabric, const Machine& machine, FlowPlan& plan, Diag& diag)
@@ -37,9 +31,8 @@ class Router {
         fabric_(fabric),
         plan_(plan),
         diag_(diag),
-        slowest_(slowest_interval(parts)),
-        paths_(fabric, machine.router.colors, kCarried * slowest_),
         sites_(parts, fabric, machine),
+        paths_(fabric, machine.router.colors, kCarried * sites_.anyway()),
         palette_(color_palette(machine)) {
     for (const Flow& f : plan.flows) paths_.add(f, 0);
     plan.of_stream.assign(parts.streams.size(), -1);
@@ -113,7 +106,7 @@ class Router {
       const Crowding now = crowding_of(crowded);
       ++in_vain;
       if (now < best) best = now, in_vain = 0, before.clear();
-      if (in_vain >= (best.worst > slowest_ ? kMostInVain : kMostInVainInPace)) break;
+      if (in_vain >= (best.worst > sites_.anyway() ? kMostInVain : kMostInVainInPace)) break;
     }
     for (auto& [s, flow] : before) flow_of(s) = std::move(flow);
   }
@@ -264,9 +257,8 @@ class Router {
   const Extent fabric_;
   FlowPlan& plan_;
   Diag& diag_;
-  const double slowest_;
-  Paths paths_;
   HostSites sites_;
+  Paths paths_;
   const Palette palette_;
   bool in_colors_ = false;
 };
