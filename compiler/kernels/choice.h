@@ -82,6 +82,10 @@ class Layout {
   virtual ~Layout() = default;
   // What of an operand's stream the router of a PE rejects; of a row's feeder, x is -1.
   virtual StreamFilter filter(size_t operand, int x, int y) const = 0;
+  // Rows can take their parts of the operands one operand after the other: words of a run of such a part, 0 if they
+  // cannot. And they can send theirs of the result behind the last one.
+  virtual int64_t turn_words(size_t /*operand*/) const { return 0; }
+  virtual bool sends_behind() const { return false; }
 };
 
 // An array of PEs below the instance's name, of i32 or f32.
@@ -103,6 +107,9 @@ struct Setting {
   // Of a rectangle in rows with collectors: colours to them, by result; and those on which all results leave.
   std::vector<int> gathered = {}, leaving = {};
   const Layout* layout = nullptr;
+  // Where rows take operands in turn: in which order, and colours from each one's feeders to the next one's; if results
+  // are sent behind them, of the last one to the collectors, and from these to the first one's.
+  std::vector<int> operand_turns = {}, gates = {};
   int back = 0;  // partial sums from the last column to the first one
 };
 

@@ -17,7 +17,8 @@ using autogen::Runs;
 using autogen::Turns;
 using autogen::Walk;
 
-constexpr size_t kWalkLoops = 3;  // of row_feeder.csl
+// Of row_feeder.csl: loops, and where the words of a run and the numbers of the loops are.
+constexpr size_t kWalkLoops = 3, kWalkRun = 1, kWalkBefore = 3;
 constexpr size_t kFilters =
     3;  // operands of a PE that are filtered: routers have at least four, one for the host
 
@@ -31,6 +32,10 @@ class LayOut {
   RegionLayout run() {
     for (int y = 0; y < made_.h; ++y) row(y);
     made_.in_order = r_.result_buffer.size() == 1 && in_order(parts_);
+    if (made_.in_rows() && takes_in_turn()) {
+      for (size_t k = 0; k < r_.operands.size(); ++k) made_.turns.push_back(longest_run(k));
+      made_.one_turn = made_.in_order && one_turn();
+    }
     return std::move(made_);
   }
 
@@ -56,6 +61,34 @@ class LayOut {
     if (!made_.in_rows()) return;
     feeder(streams);
     collector(y);
+  }
+
+  // Several operands, of which every row has equally many runs.
+  bool takes_in_turn() const {
+    for (size_t k = 0; k < r_.operands.size(); ++k)
+      if (r_.stays_for(k) > 1) return false;
+    return r_.operands.size() > 1 && std::ranges::all_of(made_.feeders, [](const StreamWords& row) {
+             return std::ranges::all_of(row, [&](const std::vector<uint32_t>& walk) {
+               return walk[kWalkRun] > 0 && runs_of_walk(walk) == runs_of_walk(row.front());
+             });
+           });
+  }
+  static int64_t runs_of_walk(const std::vector<uint32_t>& walk) {
+    int64_t runs = 1;
+    for (size_t k = 0; k < kWalkLoops; ++k) runs *= walk[kWalkBefore + 2 * k];
+    return runs;
+  }
+  int64_t longest_run(size_t operand) const {
+    uint32_t most = 0;
+    for (const StreamWords& row : made_.feeders) most = std::max(most, row[operand][kWalkRun]);
+    return most;
+  }
+  // A turn of each row for every sample, of one result.
+  bool one_turn() const {
+    int64_t sent = 0;
+    for (const StreamWords& row : made_.collectors) sent += int64_t(row[0][0]) * row[0][1];
+    return r_.result_buffer.size() == 1 && sent == r_.elements(r_.result_buffer.front()) &&
+           runs_of_walk(made_.feeders.front().front()) == 1;
   }
 
   // Where the words are that a PE keeps and sends.

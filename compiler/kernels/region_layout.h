@@ -30,7 +30,11 @@ struct RegionLayout : Layout {
   std::vector<KeptPart> kept;                                      // by operand, of all PEs
   bool in_order =
       true;  // PEs send their results in the order in which their parts of the operands come, each once
+  std::vector<int64_t> turns;  // turn_words(), by operand; none: 0
+  bool one_turn = false;       // sends_behind()
   bool in_rows() const { return h > 1; }
+  int64_t turn_words(size_t operand) const override { return turns.empty() ? 0 : turns[operand]; }
+  bool sends_behind() const override { return one_turn; }
   const RegionPe& pe(int x, int y) const { return pes[size_t(y) * size_t(w) + size_t(x)]; }
   StreamFilter filter(size_t operand, int x, int y) const override {
     return x < 0 ? feeder_filters[size_t(y)][operand] : pe(x, y).filters[operand];

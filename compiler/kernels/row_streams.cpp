@@ -1,6 +1,8 @@
 // See row_streams.h.
 #include "compiler/kernels/row_streams.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "compiler/kernels/role_parts.h"
@@ -28,6 +30,25 @@ void add_stream(const Setting& at, Role& role, const char* file, const char* dat
   role.modules.push_back(use);
 }
 
+// Begins behind another stream, and tells the next one.
+void add_gated(int color, ModuleUse& use) {
+  use.parameters.push_back({"gated", flag(true)});
+  use.needs.push_back(queue(false, "before", color));
+}
+void add_gates(const Setting& at, int k, ModuleUse& use) {
+  const auto turn = std::ranges::find(at.operand_turns, k);
+  if (turn == at.operand_turns.end()) return;
+  const size_t place = size_t(turn - at.operand_turns.begin());
+  if (place < at.gates.size()) {
+    use.parameters.push_back({"gates", flag(true)});
+    use.needs.push_back(queue(true, "after", at.gates[place]));
+  }
+  if (place > 0) return add_gated(at.gates[place - 1], use);
+  if (at.gates.size() < at.operand_turns.size()) return;
+  add_gated(at.gates.back(), use);
+  use.parameters.push_back({"ahead", "1"});
+}
+
 }  // namespace
 
 Role row_feeders(const Choice& choice, const Setting& at, int k, int words, int64_t kept) {
@@ -36,6 +57,7 @@ Role row_feeders(const Choice& choice, const Setting& at, int k, int words, int6
              at.arriving[size_t(k)], at.in[size_t(k)]);
   ModuleUse& use = feeder.modules.back();
   use.needs.push_back(task("start"));
+  if (kept == 0) add_gates(at, k, use);
   if (kept > 0) {
     use.needs.push_back(task("sent"));
     use.parameters.push_back({"kept", number(kept)});
@@ -49,6 +71,10 @@ Role row_collectors(const Choice& choice, const Setting& at, const std::vector<i
     add_stream(at, collector, "row_collector.csl", "turns", j, words[j], at.gathered[j], at.leaving[j]);
     collector.modules.back().parameters.push_back({"thread", std::to_string(j)});
     collector.modules.back().parameters.push_back({"alone", flag(words.size() == 1)});
+    if (at.gates.empty() || at.gates.size() < at.operand_turns.size()) continue;
+    ModuleUse& use = collector.modules.back();
+    add_gated(at.gates[at.operand_turns.size() - 1], use);
+    use.needs.push_back(queue(true, "after", at.gates.back()));
   }
   return collector;
 }

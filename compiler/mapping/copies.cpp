@@ -76,7 +76,7 @@ class Copier {
     inst.repeats = repeats;
     inst.rect = moved(inst.rect, by_);
     parts_.instances.push_back(std::move(inst));
-    for (std::vector<int>* list : {&flows.scatter, &flows.gather})
+    for (std::vector<int>* list : {&flows.scatter, &flows.gather, &flows.gates})
       for (int& f : *list) f = later(f, flow_);
     for (int& f : flows.chain) f = later(f, flow_);
     flows.back = later(flows.back, flow_);

@@ -22,15 +22,14 @@ HostSites::HostSites(const Parts& parts, const Extent& fabric, const Machine& ma
       waits_{std::ranges::any_of(parts.streams, [](const Stream& s) { return !s.port_out.empty(); }),
              std::ranges::any_of(parts.streams, [](const Stream& s) { return !s.port_in.empty(); })} {}
 
-// What a sample takes anyway: of the slowest kernel, of the network behind the ports, or of all ports if the
+// What a sample takes anyway: of the slowest kernel or stream, of the network behind the ports, or of all ports if the
 // streams could nearly be spread evenly.
-double HostSites::goal_of(const Parts& parts, bool input) const {
+double HostSites::goal_of(const Parts& parts, bool input) {
   constexpr double kUneven = 1.25;
-  double slowest = 0, all = 0;
-  for (const Instance& inst : parts.instances) slowest = std::max(slowest, inst.plan.interval_cycles);
+  double longest = 0, all = 0;
   for (const Stream& s : parts.streams) {
     if ((input ? s.port_in : s.port_out).empty()) continue;
-    slowest = std::max(slowest, double(s.words));
+    longest = std::max(longest, double(s.words));
     all += double(s.words);
   }
   int ports = 0;
@@ -38,7 +37,10 @@ double HostSites::goal_of(const Parts& parts, bool input) const {
     const bool across = edge == Port::north || edge == Port::south;
     ports += std::min(across ? fabric_.width : fabric_.height, ports_per_edge_);
   }
-  return std::max({slowest, parts.host.roof.host, kUneven * all / std::max(1, ports)});
+  double cycles = std::max(parts.host.roof.host, kUneven * all / std::max(1, ports));
+  for (const Instance& inst : parts.instances) cycles = std::max(cycles, inst.plan.interval_cycles);
+  anyway_ = std::max(anyway_, cycles);
+  return std::max(longest, cycles);
 }
 
 bool HostSites::has_port(Port edge, bool input) const {

@@ -25,7 +25,8 @@ class HostSites {
   // the goal before one where it is not, then near ones, of which one without other streams is worth some hops.
   std::vector<Site> list(Coord near, int64_t words, bool input) const;
   void take(const Site&, int64_t words, bool input);
-  double anyway() const { return std::max(goal_[0], goal_[1]); }  // cycles that every sample takes, whatever the ways
+  // Cycles that every sample takes, whatever the ways.
+  double anyway() const { return anyway_; }
 
  private:
   struct Use {
@@ -38,7 +39,7 @@ class HostSites {
   }
   // May a stream have a port of its own there? The last one is for the other direction as long as that has none.
   bool has_port(Port edge, bool input) const;
-  double goal_of(const Parts&, bool input) const;
+  double goal_of(const Parts&, bool input);
 
   // A strip of the fabric for one of several copies has one or two edges, and its part of their ports.
   bool has(Port edge) const { return std::ranges::find(band_.edges, edge) != band_.edges.end(); }
@@ -46,6 +47,7 @@ class HostSites {
   Extent fabric_;
   Band band_;
   int ports_per_edge_, colors_;
+  double anyway_ = 0;
   double goal_[2];  // cycles per sample that no port should take longer than; of outputs, of inputs
   std::vector<Use> used_;
   std::map<Port, int> ports_;   // taken

@@ -5,8 +5,7 @@
 #include <cstdlib>
 #include <numeric>
 
-#include "compiler/algo/coloring.h"
-#include "compiler/algo/cycle_ratio.h"
+#include "compiler/mapping/event_graph.h"
 
 namespace cs::mapping {
 
@@ -14,7 +13,7 @@ namespace {
 
 constexpr double kHopsUnplaced = 8;  // of a stream between neighbours
 
-class Events {
+class Events : EventGraph {
  public:
   Events(const Parts& parts, const Slack& slack, const Machine& machine, bool placed, double late, PlansBy plans)
       : parts_(parts), machine_(machine), placed_(placed), walked_(plans == PlansBy::walks), skews_(skews_of(parts)) {
@@ -40,45 +39,12 @@ class Events {
       if (cycles > n.slowest) n.slowest = cycles, n.slowest_instance = int(i);
     }
     n.cycles = n.slowest;
-    const auto found = algo::maximum_cycle_ratio(vertices_, edges_);
-    if (!found || found->ratio <= n.slowest) return n;
-    n.cycles = found->ratio;
-    for (size_t e : found->edges) {
-      n.circle += edges_[e].delay;
-      n.samples += edges_[e].tokens;
-      if (wait_of_[e].first >= 0) n.waits.push_back(wait_of_[e]);
-      if (instance_of_[edges_[e].to] >= 0) n.instances.push_back(instance_of_[edges_[e].to]);
-    }
+    add_slowest_circle(n);
     return n;
   }
 
  private:
-  struct Way {  // a stream, or a part of it in front of or behind a buffer
-    size_t first = 0, last = 0;
-  };
-
-  size_t event(int instance) {
-    instance_of_.push_back(instance);
-    return vertices_++;
-  }
-  Way way() {
-    const size_t first = event(-1);
-    return {first, event(-1)};
-  }
-  void after(size_t to, size_t from, double delay, int tokens, std::pair<int, int> wait = {-1, -1}) {
-    edges_.push_back({from, to, delay, tokens});
-    wait_of_.push_back(wait);
-  }
-
   // ---- streams
-
-  // Of so many words, one a cycle, sample after sample.
-  Way sent(int64_t words) {
-    const Way w = way();
-    after(w.last, w.first, double(words), 0);
-    after(w.first, w.last, 0, 1);
-    return w;
-  }
 
   void made_by(size_t s) {
     const Stream& stream = parts_.streams[s];
@@ -241,6 +207,23 @@ class Events {
       results(i, begin);
     }
     sending(i, begin);
+    turns(i);
+  }
+  // A row takes a run of an operand when that of the one before has passed. If it sends when the last one has, it takes
+  // the next sample behind that.
+  void turns(int i) {
+    const Instance& inst = parts_.instances[size_t(i)];
+    const std::vector<int>& order = inst.operand_turns;
+    const auto taken = [&](size_t k) -> const Taken& { return takes_[size_t(i)][size_t(order[k])]; };
+    const auto run = [&](size_t k) { return double(inst.layout->turn_words(size_t(order[k]))); };
+    for (size_t k = 0; k + 1 < order.size(); ++k)
+      after(taken(k + 1).way.first, taken(k).way.first, taken(k).hops + run(k) - taken(k + 1).hops, 0);
+    if (order.empty() || inst.gates() < order.size()) return;
+    const size_t out = sends_[size_t(i)].front().first, last = order.size() - 1;
+    after(out, taken(last).way.first, taken(last).hops + run(last), sends_before_[size_t(i)]);
+    if (!walked_ || skews_[size_t(i)].kept.empty()) return;  // by formulas results leave behind all operands
+    after(taken(0).way.first, out, double(sent_words_[size_t(i)].front()) / inst.rect.h - taken(0).hops,
+          1 - sends_before_[size_t(i)]);
   }
   // Of operands of which PEs keep parts: the first PE has its words when the first ones of the streams have
   // come, the last one when the last ones have. Each has room for those of the next sample when it has
@@ -268,8 +251,10 @@ class Events {
       const double rest = words - double(part.behind) + longest;  // from the last PE's first word on
       after(t.way.first, first, again - t.hops - double(part.first) - t.held, 1, wait);
       if (again == 0) after(first, first, own, 1);
-      if (k.sends_first)
-        again == 0 ? after(last, out.last, 0, 1) : after(t.way.last, out.last, rest - t.hops - t.held, 1, wait);
+      if (k.sends_first && again == 0)
+        after(last, out.last, 0, 1);
+      else if (k.sends_first)
+        after(t.way.last, out.last, rest - t.hops - t.held, 1, wait);
       else
         after(t.way.last, last, own + rest - t.hops - t.held, 1, wait);
     }
@@ -352,22 +337,6 @@ class Events {
     }
   }
 
-  // No event waits for itself within a sample.
-  bool live() const {
-    std::vector<algo::Edge> same;
-    for (const algo::TimedEdge& e : edges_) {
-      if (e.tokens == 0) same.push_back({e.from, e.to});
-      if (e.tokens == 0 && e.from == e.to) return false;
-    }
-    const std::vector<int> component = algo::strong_components(vertices_, same);
-    std::vector<bool> seen(vertices_, false);
-    for (int c : component) {
-      if (seen[size_t(c)]) return false;
-      seen[size_t(c)] = true;
-    }
-    return true;
-  }
-
   struct Taken {
     Way way;
     double hops = 0, held = 0;  // words on the way of a stream that has stopped
@@ -376,10 +345,6 @@ class Events {
   const Parts& parts_;
   const Machine& machine_;
   bool placed_, walked_;
-  size_t vertices_ = 0;
-  std::vector<int> instance_of_;  // by event
-  std::vector<algo::TimedEdge> edges_;
-  std::vector<std::pair<int, int>> wait_of_;  // by edge
   std::vector<Skew> skews_;
   std::vector<Way> ways_;                     // by stream
   std::vector<std::vector<Taken>> takes_;     // by instance, by operand

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "compiler/mapping/operand_turns.h"
 #include "compiler/mapping/slack.h"
 #include "compiler/mapping/strips.h"
 
@@ -82,6 +83,7 @@ bool place_and_route(Parts& parts, const PlanLists& plans, const MapOptions& opt
     Extent used;
     if (!place_instances(placed, plans, limit, attempt, options, used, figures)) continue;
     lay_out_all(placed);
+    choose_operand_turns(placed, machine);
     add_relays(placed);
     fabric = has_extent(options) ? limit : used;
     last = {};

@@ -99,6 +99,7 @@ struct Flow {  // wavelets of one color, from one source to all its sinks
 struct InstanceFlows {
   std::vector<int> scatter;  // feeder to columns, by operand; empty if the stream arrives directly
   std::vector<int> gather;   // rows of PEs to their collectors, by result
+  std::vector<int> gates;    // from the feeders of an operand to those of the next one, or the collectors, by turn
   int chain[2] = {-1, -1};   // partial sums, by parity of the western one of two columns
   int back = -1;             // from the last column to the first one
 };

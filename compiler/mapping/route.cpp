@@ -108,6 +108,7 @@ class Inside {
         }
       }
     }
+    for (size_t turn = 0; turn < inst.gates(); ++turn) flows.gates.push_back(gate(inst, turn));
     for (size_t j = 0; j < inst.results.size(); ++j) {
       flows.gather.push_back(add_flow(fmt::format("{} results {}", inst.name, j)));
       Flow& f = flow(flows.gather.back());
@@ -117,6 +118,25 @@ class Inside {
         f.routers[{y, inst.rect.x + inst.rect.w}] = fixed_route(bit(Port::west), bit(Port::ramp));
       }
     }
+  }
+
+  // On each row from the feeder whose turn it was to the one whose turn it is; the collector comes behind the last one
+  // and before the first one.
+  int gate(const Instance& inst, size_t turn) {
+    const int f = add_flow(fmt::format("{} gate {}", inst.name, turn));
+    const auto column = [&](size_t k) {
+      const size_t operands = inst.operand_turns.size();
+      return k == operands ? inst.rect.x + inst.rect.w : inst.entry(inst.operand_turns[k % (operands + 1)]).x;
+    };
+    const int from = column(turn), to = column(turn + 1);
+    const Port way = to > from ? Port::east : Port::west;
+    for (int y = inst.rect.y; y < inst.rect.y + inst.rect.h; ++y)
+      for (int x = from;; x += to > from ? 1 : -1) {
+        flow(f).routers[{y, x}] =
+            fixed_route(bit(x == from ? Port::ramp : opposite(way)), bit(x == to ? Port::ramp : way));
+        if (x == to) break;
+      }
+    return f;
   }
 
   // From a PE to the next one.

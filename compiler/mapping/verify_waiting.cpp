@@ -80,7 +80,7 @@ class Waiting {
   int64_t room_of(const Taker& t) {
     const size_t i = size_t(t.instance);
     const Skew& k = skews_[i];
-    const int64_t words = k.words[size_t(t.operand)];
+    const int64_t words = std::min(k.words[size_t(t.operand)], room_of_turn(i, t.operand));
     if (k.whole) return words;
     int64_t done = parts_taken(i, t.operand);
     for (int r : results_[i]) {
@@ -93,6 +93,16 @@ class Waiting {
   }
 
  private:
+  // Words of an operand that rows take when what came of the one before it has passed: not counted before it has passed
+  // all rows.
+  int64_t room_of_turn(size_t i, int operand) const {
+    const std::vector<int>& turns = parts_.instances[i].operand_turns;
+    const auto turn = std::ranges::find(turns, operand);
+    if (turn == turns.end() || turn == turns.begin()) return kUnlimited;
+    const Skew& k = skews_[i];
+    const size_t before = size_t(*(turn - 1)), s = size_t(operands_[i][before]);
+    return sent_[s] / std::max<int64_t>(1, k.first[before]) * k.first[size_t(operand)];
+  }
   // The same share of another number of words or parts, rounded down.
   static int64_t scaled(int64_t value, int64_t of, int64_t to) { return value >= of ? to : value * to / of; }
   // Parts in which an instance takes its sample: those of its finest operand.
