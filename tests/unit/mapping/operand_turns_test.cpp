@@ -18,6 +18,7 @@ constexpr int64_t kPart = 256, kWords = kRows * kPart;
 struct InTurn : kernels::Layout {
   kernels::StreamFilter filter(size_t, int, int) const override { return {}; }
   int64_t turn_words(size_t) const override { return kPart; }
+  bool sends_behind() const override { return true; }
 };
 
 // A kernel that takes whole samples, an interval of 1,500 cycles: 3 x 1,024 words on the links of its rows take longer.
