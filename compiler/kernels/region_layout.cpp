@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "compiler/autogen/region_module.h"
+#include "compiler/kernels/region_turns.h"
 #include "compiler/kernels/roles.h"
 
 namespace cs::kernels {
@@ -36,6 +37,7 @@ class LayOut {
       for (size_t k = 0; k < r_.operands.size(); ++k) made_.turns.push_back(longest_run(k));
       made_.one_turn = made_.in_order && one_turn();
     }
+    if (made_.in_rows()) made_.block = held_block(r_, cut_);
     return std::move(made_);
   }
 

@@ -32,6 +32,7 @@ struct RegionLayout : Layout {
       true;  // PEs send their results in the order in which their parts of the operands come, each once
   std::vector<int64_t> turns;  // turn_words(), by operand; none: 0
   bool one_turn = false;       // sends_behind()
+  int64_t block = 0;           // words of a turn that collectors hold (block_collector.csl); 0: words pass
   bool in_rows() const { return h > 1; }
   int64_t turn_words(size_t operand) const override { return turns.empty() ? 0 : turns[operand]; }
   bool sends_behind() const override { return one_turn; }

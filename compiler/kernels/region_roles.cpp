@@ -28,7 +28,9 @@ class Maker {
       made_.roles.push_back(row_feeders(choice_, at_, int(i), int(layout_.feeders[0][i].size())));
     std::vector<int> words;
     for (const std::vector<uint32_t>& turns : layout_.collectors[0]) words.push_back(int(turns.size()));
-    made_.roles.push_back(row_collectors(choice_, at_, words));
+    const bool held = layout_.block > 0 && at_.gates.empty();
+    made_.roles.push_back(held ? block_collectors(choice_, at_, words.front(), layout_.block, true)
+                               : row_collectors(choice_, at_, words));
   }
 
  private:

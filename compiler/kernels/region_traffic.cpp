@@ -12,6 +12,7 @@
 #include "compiler/autogen/stream_filter.h"
 #include "compiler/kernels/region_coming.h"
 #include "compiler/kernels/region_places.h"
+#include "compiler/kernels/region_turns.h"
 
 namespace cs::kernels {
 
@@ -187,17 +188,6 @@ double share_of_starts(const RegionCut& cut, size_t operand, Kept& kept) {
   const auto near = [](int64_t x, int64_t y) { return double(y - x) < kRunCycles; };
   starts.erase(std::unique(starts.begin(), starts.end(), near), starts.end());
   return lines == 0 ? 0 : double(starts.size()) / lines;
-}
-
-// Turns of all rows, in which their collectors send results on.
-double collector_turns(const Region& r, const RegionCut& cut) {
-  double all = 0;
-  for (int b : r.result_buffer) {
-    autogen::Turns t;
-    if (cut.h() > 1 && turns_of(r.elements(b), cut, true, 0, 0, t) && t.words > 0)
-      all += double(r.elements(b)) / double(t.words);
-  }
-  return all;
 }
 
 // Runs of a row's part of an operand that its feeder sees.
@@ -387,7 +377,7 @@ RegionPlan plan_cut(const Region& r, const RegionCut& cut, StatementCosts& costs
   // that bring it its part of the operands.
   const double shared = std::min(b.span + stops, out) / cut.h() * (1 - 1 / double(cut.w()));
   RegionPlan p = plan_with(r, cut, b, coming_to(cut), stops, kShared * shared, collector_turns(r, cut),
-                           measured != nullptr ? kTurnReady : kTurnCycles);
+                           turn_cycles(r, cut, measured != nullptr ? kTurnReady : kTurnCycles));
   const double links = out / cut.h() + words_of(r, row) + b.runs_out * cut.w();
   p.plan.interval_cycles = std::max({p.plan.interval_cycles, links, feeder_cycles(runs)});
   if (measured != nullptr) p.plan.computing_cycles = b.compute;

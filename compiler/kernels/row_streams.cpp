@@ -79,10 +79,11 @@ Role row_collectors(const Choice& choice, const Setting& at, const std::vector<i
   return collector;
 }
 
-Role block_collectors(const Choice& choice, const Setting& at, int words, int64_t kept) {
+Role block_collectors(const Choice& choice, const Setting& at, int words, int64_t kept, bool several_turns) {
   Role collector = column(choice, at, "collector", at.rect.x + at.rect.w);
   add_stream(at, collector, "block_collector.csl", "turns", 0, words, at.gathered[0], at.leaving[0]);
   collector.modules.back().parameters.push_back({"kept", number(kept)});
+  if (several_turns) collector.modules.back().parameters.push_back({"several", flag(true)});
   return collector;
 }
 

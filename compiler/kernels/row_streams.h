@@ -16,6 +16,6 @@ Role row_feeders(const Choice&, const Setting&, int k, int words, int64_t kept =
 Role row_collectors(const Choice&, const Setting&, const std::vector<int>& words);
 // Those of an only result that comes in blocks of at most `kept` words, each with room for one
 // (block_collector.csl).
-Role block_collectors(const Choice&, const Setting&, int words, int64_t kept);
+Role block_collectors(const Choice&, const Setting&, int words, int64_t kept, bool several_turns = false);
 
 }  // namespace cs::kernels
