@@ -85,7 +85,8 @@ TEST_F(PoliciesOfASuite, ADearerHostCostsDisabledAlone) {
 TEST_F(PoliciesOfASuite, ARowOfOneSampleRunsAsManyAsItsIntervalNeeds) {
   const ChildResult r = run("cs-regress", {suite(""), "--policies", "-j", "1", "--json"});
   ASSERT_THAT(r.exit_code, ::testing::AnyOf(0, 4)) << r.err;
-  for (const auto& row : nlohmann::json::parse(r.out).at("rows")) EXPECT_EQ(row.at("quantity"), "interval");
+  const nlohmann::json report = nlohmann::json::parse(r.out);
+  for (const auto& row : report.at("rows")) EXPECT_EQ(row.at("quantity"), "interval");
 }
 
 TEST_F(PoliciesOfASuite, HasNoTable) {
