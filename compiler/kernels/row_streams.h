@@ -15,7 +15,7 @@ Role row_feeders(const Choice&, const Setting&, int k, int words, int64_t kept =
 // The collectors, with an array "turns<j>" of so many words for each result (row_collector.csl).
 Role row_collectors(const Choice&, const Setting&, const std::vector<int>& words);
 // Those of an only result that comes in blocks of at most `kept` words, each with room for one
-// (block_collector.csl).
+// (block_collector.csl); `several_turns`: of a visit, else it has one.
 Role block_collectors(const Choice&, const Setting&, int words, int64_t kept, bool several_turns = false);
 
 }  // namespace cs::kernels

@@ -54,8 +54,9 @@ TEST_P(HeldTurns, BringAWordACycle) {
     EXPECT_LE(r.sample_ends[s] - r.sample_ends[s - 1], most) << "sample " << s;
 }
 
-// Turns of three words of each of 32, 48 and 64 PEs are held: where they pass, control wavelets take 20 to 51
-// cycles beyond the words. Those of nine words of 16 PEs pass, and of two rows nothing is held.
+// Turns of three words of each of 32, 48 and 64 PEs are held: where they pass, control wavelets take 20 cycles
+// of 32 PEs beyond the words, and more of the others. Those of nine words of 16 PEs pass, and of two rows
+// nothing is held.
 INSTANTIATE_TEST_SUITE_P(Sizes, HeldTurns,
                          testing::Combine(testing::Values("wse2", "wse3"),
                                           testing::Values(Rectangle{48, 4, 3}, Rectangle{64, 3, 3},
