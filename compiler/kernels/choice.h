@@ -107,6 +107,8 @@ struct Setting {
   // Of a rectangle in rows with collectors: colours to them, by result; and those on which all results leave.
   std::vector<int> gathered = {}, leaving = {};
   const Layout* layout = nullptr;
+  // Feeders of rows have room for what their row gets of an operand (Layout::turn_words), and send it when it is there.
+  bool operands_held = false;
   // Where rows take operands in turn: in which order, and colours from each one's feeders to the next one's; if results
   // are sent behind them, of the last one to the collectors, and from these to the first one's.
   std::vector<int> operand_turns = {}, gates = {};

@@ -19,7 +19,9 @@ using autogen::Turns;
 using autogen::Walk;
 
 // Of row_feeder.csl: loops, and where the words of a run and the numbers of the loops are.
-constexpr size_t kWalkLoops = 3, kWalkRun = 1, kWalkBefore = 3;
+constexpr size_t kWalkLoops = 3, kWalkFirst = 0, kWalkRun = 1, kWalkBefore = 3;
+// Of row_collector.csl.
+constexpr size_t kTurnWords = 0, kTurnsOfVisit = 1;
 constexpr size_t kFilters =
     3;  // operands of a PE that are filtered: routers have at least four, one for the host
 
@@ -35,7 +37,7 @@ class LayOut {
     made_.in_order = r_.result_buffer.size() == 1 && in_order(parts_);
     if (made_.in_rows() && takes_in_turn()) {
       for (size_t k = 0; k < r_.operands.size(); ++k) made_.turns.push_back(longest_run(k));
-      made_.one_turn = made_.in_order && one_turn();
+      made_.one_turn = one_turn();
     }
     if (made_.in_rows()) made_.block = held_block(r_, cut_);
     return std::move(made_);
@@ -85,12 +87,19 @@ class LayOut {
     for (const StreamWords& row : made_.feeders) most = std::max(most, row[operand][kWalkRun]);
     return most;
   }
-  // A turn of each row for every sample, of one result.
+  // A run of each operand and a turn of the only result for each row and sample, in the order of rows.
   bool one_turn() const {
+    if (r_.result_buffer.size() != 1 || runs_of_walk(made_.feeders.front().front()) != 1) return false;
     int64_t sent = 0;
-    for (const StreamWords& row : made_.collectors) sent += int64_t(row[0][0]) * row[0][1];
-    return r_.result_buffer.size() == 1 && sent == r_.elements(r_.result_buffer.front()) &&
-           runs_of_walk(made_.feeders.front().front()) == 1;
+    for (const StreamWords& row : made_.collectors) {
+      if (row[0][kTurnsOfVisit] != 1) return false;
+      sent += row[0][kTurnWords];
+    }
+    if (sent != r_.elements(r_.result_buffer.front())) return false;
+    for (size_t y = 1; y < made_.feeders.size(); ++y)
+      for (size_t k = 0; k < r_.operands.size(); ++k)
+        if (made_.feeders[y][k][kWalkFirst] < made_.feeders[y - 1][k][kWalkFirst]) return false;
+    return true;
   }
 
   // Where the words are that a PE keeps and sends.
@@ -202,7 +211,7 @@ class LayOut {
     for (size_t i = 0; i < streams.size(); ++i) {
       Walk walk;
       walk_of(streams[i], autogen::interval(0, r_.elements(r_.operand_buffer[i]) - 1), walk);
-      filters.push_back(filter(i, walk));
+      filters.push_back(autogen::filter_walk(walk));  // only one operand comes to a feeder
       std::vector<uint32_t> words = {uint32_t(walk.before), uint32_t(walk.run), uint32_t(walk.after)};
       for (size_t k = 0; k < kWalkLoops; ++k) {
         Walk::Loop loop = k < walk.loops.size() ? walk.loops[k] : Walk::Loop{};

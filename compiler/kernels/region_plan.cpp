@@ -28,10 +28,11 @@ bool fits(const RegionPlan& p, const Machine& machine) {
   return p.plan.memory.total > 0 && p.plan.memory.total <= uint32_t(machine.core.memory_bytes);
 }
 
-// By so much is `a` better: bytes until it fits, then cycles.
+// By so much is `a` better: bytes until it fits, of equal ones cycles, then cycles.
 double gain(const RegionPlan& a, const RegionPlan& b, const Costing& by) {
   if (fits(a, by.machine) != fits(b, by.machine)) return fits(a, by.machine) ? 1e9 : 0;
-  if (fits(a, by.machine)) return b.plan.interval_cycles / a.plan.interval_cycles;
+  if (fits(a, by.machine) || a.plan.memory.total == b.plan.memory.total)
+    return b.plan.interval_cycles / a.plan.interval_cycles;
   return double(b.plan.memory.total) / double(a.plan.memory.total);
 }
 bool better(const RegionPlan& a, const std::optional<RegionPlan>& b, const Costing& by) {

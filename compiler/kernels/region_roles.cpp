@@ -25,7 +25,8 @@ class Maker {
     for (size_t k = 0; k < layout_.kinds.size(); ++k) kernel(k, layout_.in_rows() ? at_.gathered : at_.leaving);
     if (!layout_.in_rows()) return;
     for (size_t i = 0; i < at_.arriving.size(); ++i)
-      made_.roles.push_back(row_feeders(choice_, at_, int(i), int(layout_.feeders[0][i].size())));
+      made_.roles.push_back(row_feeders(choice_, at_, int(i), int(layout_.feeders[0][i].size()),
+                                        at_.operands_held ? layout_.turn_words(i) : 0));
     std::vector<int> words;
     for (const std::vector<uint32_t>& turns : layout_.collectors[0]) words.push_back(int(turns.size()));
     const bool held = layout_.block > 0 && at_.gates.empty();

@@ -257,6 +257,17 @@ double feeder_cycles(const std::vector<double>& runs) {
   return runs.empty() ? 0 : kFeederCycles * (*std::max_element(runs.begin(), runs.end()) - 1);
 }
 
+// Of several long operands rows take one run each in turn (mapping/operand_turns.h). Several runs that come to
+// a row in step share its links, and all rows wait.
+double in_step(const Region& r, const RegionCut& cut, const std::vector<double>& runs) {
+  constexpr double kShortestPart = 256;  // of a row
+  if (r.operands.size() < 2 || std::ranges::all_of(runs, [](double n) { return n == 1; })) return 0;
+  double all = 0;
+  for (size_t k = 0; k < r.operands.size(); all += r.words_a_round(k++))
+    if (r.stays_for(k) > 1 || r.words_a_round(k) < kShortestPart * cut.h()) return 0;
+  return all;
+}
+
 }  // namespace
 
 RowStreams row_streams(const Region& r, const RegionCut& cut) {
@@ -379,7 +390,8 @@ RegionPlan plan_cut(const Region& r, const RegionCut& cut, StatementCosts& costs
   RegionPlan p = plan_with(r, cut, b, coming_to(cut), stops, kShared * shared, collector_turns(r, cut),
                            turn_cycles(r, cut, measured != nullptr ? kTurnReady : kTurnCycles));
   const double links = out / cut.h() + words_of(r, row) + b.runs_out * cut.w();
-  p.plan.interval_cycles = std::max({p.plan.interval_cycles, links, feeder_cycles(runs)});
+  p.plan.interval_cycles =
+      std::max({p.plan.interval_cycles, links, feeder_cycles(runs), in_step(r, cut, runs)});
   if (measured != nullptr) p.plan.computing_cycles = b.compute;
   return p;
 }

@@ -16,6 +16,7 @@ kernels::Setting setting_of(const Instance& inst, const InstanceFlows& flows,
   at.layout = inst.layout.get();
   for (int flow : flows.gather) at.gathered.push_back(color(plan, flow));
   for (int flow : flows.gates) at.gates.push_back(color(plan, flow));
+  at.operands_held = inst.operands_held;
   at.operand_turns = inst.operand_turns;
   for (size_t k = 0; k < flows.scatter.size(); ++k) at.in[k] = color(plan, flows.scatter[k]);
   for (int parity : {0, 1}) at.chain[parity] = color(plan, flows.chain[parity]);

@@ -34,10 +34,12 @@ struct Instance : kernels::Choice {
   // Filled by sizing and placing.
   kernels::Plan plan;
   Rect rect;  // the kernel's PEs; feeders lie west of it
+  bool operands_held = false;      // by feeders, what a row gets of each, until it has come
   std::vector<int> operand_turns;  // in which rows take their parts of the operands; none: as they come
+  bool result_in_turn = false;     // behind the last operand, in front of the next sample's first one
   // Words that are sent on each row so that one begins behind the other: in a circle if the result is one of them.
   size_t gates() const {
-    return operand_turns.empty() ? 0 : layout->sends_behind() ? operand_turns.size() + 1 : operand_turns.size() - 1;
+    return operand_turns.empty() ? 0 : result_in_turn ? operand_turns.size() + 1 : operand_turns.size() - 1;
   }
   // What stands on and beside the rectangle if the work is cut like this, and as it is cut.
   kernels::Footprint footprint(const kernels::Cut& c) const { return work.kind->footprint(work, c); }

@@ -201,7 +201,7 @@ class Events : EventGraph {
       else
         after(t.way.first, begin, k.again - t.hops, 1, {i, int(o)});
     }
-    if (parts && k.in_order) {
+    if (parts && (k.in_order || rows_in_circle(i))) {
       in_turn(i, first, begin);
     } else {
       results(i, begin);
@@ -218,12 +218,11 @@ class Events : EventGraph {
     const auto run = [&](size_t k) { return double(inst.layout->turn_words(size_t(order[k]))); };
     for (size_t k = 0; k + 1 < order.size(); ++k)
       after(taken(k + 1).way.first, taken(k).way.first, taken(k).hops + run(k) - taken(k + 1).hops, 0);
-    if (order.empty() || inst.gates() < order.size()) return;
+    if (!rows_in_circle(i)) return;
     const size_t out = sends_[size_t(i)].front().first, last = order.size() - 1;
     after(out, taken(last).way.first, taken(last).hops + run(last), sends_before_[size_t(i)]);
     if (!walked_ || skews_[size_t(i)].kept.empty()) return;  // by formulas results leave behind all operands
-    after(taken(0).way.first, out, double(sent_words_[size_t(i)].front()) / inst.rect.h - taken(0).hops,
-          1 - sends_before_[size_t(i)]);
+    after(taken(0).way.first, out, row_share(i) - taken(0).hops, 1 - sends_before_[size_t(i)]);
   }
   // Of operands of which PEs keep parts: the first PE has its words when the first ones of the streams have
   // come, the last one when the last ones have. Each has room for those of the next sample when it has
@@ -267,7 +266,7 @@ class Events : EventGraph {
     const int before = sends_before_[size_t(i)];
     after(out.first, first, k.until_first, before);
     after(out.last, first, k.until_last, before);
-    after(out.last, last, k.until_first + own_share(i), before);
+    after(out.last, last, k.until_first + (rows_in_circle(i) ? row_share(i) : own_share(i)), before);
   }
   // One after the other, each as fast as the kernel alone sends them all.
   void results(int i, size_t begin) {
@@ -305,6 +304,16 @@ class Events : EventGraph {
     }
   }
 
+  // Each row sends behind the last operand's part of it, and takes the first one of the next sample behind
+  // that.
+  bool rows_in_circle(int i) const {
+    const Instance& inst = parts_.instances[size_t(i)];
+    return !inst.operand_turns.empty() && inst.gates() > inst.operand_turns.size();
+  }
+  // Words that a row sends of its only result.
+  double row_share(int i) const {
+    return double(sent_words_[size_t(i)].front()) / parts_.instances[size_t(i)].rect.h;
+  }
   // Words that a PE sends of all results.
   double own_share(int i) const {
     const std::vector<int64_t>& words = sent_words_[size_t(i)];

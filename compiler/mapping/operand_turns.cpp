@@ -1,4 +1,4 @@
-// Operands by when they come, and what is taken back.
+// Operands that feeders hold, those that rows take by when they come, and what is taken back.
 #include "compiler/mapping/operand_turns.h"
 
 #include <algorithm>
@@ -6,6 +6,7 @@
 
 #include "compiler/mapping/network_interval.h"
 #include "compiler/mapping/plan.h"
+#include "compiler/mapping/skew.h"
 
 namespace cs::mapping {
 
@@ -63,83 +64,128 @@ class Arrivals {
   std::vector<std::vector<int>> streams_;  // by instance, by operand
 };
 
-// Words of a sample that pass the links of its rows.
-double words_of(const Instance& inst) {
-  double words = double(inst.work.rows * inst.work.m);
+// Words of a sample that pass the links of its rows: of operands, which take as many cycles if all of them come to one
+// row after the other, and of the result.
+double operand_words(const Instance& inst) {
+  double words = 0;
   for (int k = 0; k < inst.work.operands; ++k) words += double(inst.work.kind->operand_words(inst, k));
   return words;
 }
+double words_of(const Instance& inst) { return operand_words(inst) + double(inst.work.rows * inst.work.m); }
 
 // A turn takes some 20 cycles from one feeder to the next, and where rows have one part of a sample its words are later
-// by that part: worth it for long runs of long parts, and where there are rows for all of them at a time.
+// by that part: worth it for long runs of long parts, one for each row.
 bool is_worth_it(const Instance& inst, double slowest) {
   constexpr int64_t kShortestRun = 64;
   constexpr double kShortestPart = 256;
-  for (int k = 0; k < inst.work.operands; ++k)
-    if (inst.layout->turn_words(size_t(k)) < kShortestRun) return false;
-  // Of rows with several runs two layers of GPT-2 took 250,000 cycles a sample instead of 147,000 to 164,000.
-  if (!inst.layout->sends_behind() || inst.work.operands + 1 > inst.rect.h) return false;
-  const double words = words_of(inst);
-  return words > slowest && words >= kShortestPart * inst.rect.h * (inst.work.operands + 1);
+  for (int k = 0; k < inst.work.operands; ++k) {
+    const int64_t run = inst.layout->turn_words(size_t(k));
+    if (run < kShortestRun || run * inst.rect.h < inst.work.kind->operand_words(inst, k)) return false;
+  }
+  return operand_words(inst) > slowest &&
+         words_of(inst) >= kShortestPart * inst.rect.h * (inst.work.operands + 1);
 }
 
-// Takes back the turns of those of these instances that have some.
-bool take_back(Parts& parts, const std::vector<int>& instances) {
-  bool any = false;
-  for (const int i : instances) {
-    std::vector<int>& turns = parts.instances[size_t(i)].operand_turns;
-    any = any || !turns.empty();
-    turns.clear();
-  }
-  return any;
-}
-void take_all_back(Parts& parts) {
-  for (Instance& inst : parts.instances) inst.operand_turns.clear();
+// From the first word of a row's part of an operand until its part of the result has left, one stream after the other.
+double round_of_row(const Instance& inst) { return words_of(inst) / inst.rect.h + skew_of(inst).until_first; }
+
+// A feeder has room for what its row gets of an operand, and the row is done before the next sample's part comes, first
+// into the feeder.
+bool feeders_hold(const Instance& inst, double slowest, const Machine& machine) {
+  constexpr int64_t kCode = 2048, kWordBytes = 4;
+  int64_t longest = 0;
+  for (int k = 0; k < inst.work.operands; ++k) longest = std::max(longest, inst.layout->turn_words(size_t(k)));
+  return longest * kWordBytes + kCode <= machine.core.memory_bytes && double(longest) + round_of_row(inst) <= slowest;
 }
 
-// Until the network cannot stop.
-void go_on(Parts& parts) {
-  while (true) {
-    std::vector<int> stuck;
-    for (const Stuck& s : stuck_operands(parts)) stuck.push_back(s.taker.instance);
-    if (stuck.empty()) return;
-    if (!take_back(parts, stuck)) return take_all_back(parts);
-  }
+// A row that takes no operand of the next sample before its part of the result has left waits while its PEs compute.
+// Nobody waits for that for long where it is done about when the slowest kernel is.
+bool sends_in_turn(const Instance& inst, double slowest) {
+  constexpr double kHeldUp = 1.1;
+  return inst.layout->sends_behind() && round_of_row(inst) <= kHeldUp * slowest;
 }
 
-// Until it is as fast as without turns.
-void keep_interval(Parts& parts, double without, const Machine& machine) {
-  constexpr double kEqual = 1 + 1e-9;
-  while (true) {
-    const auto now = network_interval(parts, {}, machine, true);
-    if (now && now->cycles <= without * kEqual) return;
-    if (!now || !take_back(parts, now->instances)) return take_all_back(parts);
+class OperandTurns {
+ public:
+  OperandTurns(Parts& parts, const Machine& machine) : parts_(parts), machine_(machine) {
+    for (const Instance& inst : parts.instances) slowest_ = std::max(slowest_, inst.plan.interval_cycles);
   }
-}
+
+  // A part that is held is later by the time until all of it is there, as long as one of two operands takes in turn.
+  // Of more operands that is little, and the row needs no time between one and the next.
+  void run() {
+    constexpr int kFewOperands = 2;
+    std::vector<int> in_turn;
+    for (size_t i = 0; i < parts_.instances.size(); ++i) {
+      Instance& inst = parts_.instances[i];
+      hold(inst, false);
+      if (inst.work.operands < 2 || !inst.layout || !is_worth_it(inst, slowest_)) continue;
+      inst.result_in_turn = sends_in_turn(inst, slowest_);
+      const bool turns = inst.result_in_turn && inst.work.operands <= kFewOperands;
+      if (!turns) hold(inst, feeders_hold(inst, slowest_, machine_));
+      if (!inst.operands_held) in_turn.push_back(int(i));
+    }
+    if (in_turn.empty()) return;
+    const auto without = network_interval(parts_, {}, machine_, true);
+    if (!without || !stuck_operands(parts_).empty()) return;
+    Arrivals arrivals(parts_);
+    for (const int i : in_turn) {
+      std::vector<int>& turns = parts_.instances[size_t(i)].operand_turns;
+      turns.resize(size_t(parts_.instances[size_t(i)].work.operands));
+      std::iota(turns.begin(), turns.end(), 0);
+      std::ranges::stable_sort(turns, {}, [&](int k) { return arrivals.of(i, k); });
+    }
+    go_on();
+    keep_interval(without->cycles);
+  }
+
+ private:
+  static void hold(Instance& inst, bool held) {
+    inst.operand_turns.clear();
+    inst.operands_held = held;
+  }
+  // Takes back the turns of those of these instances that have some: their feeders hold operands, if they can.
+  bool take_back(const std::vector<int>& instances) {
+    bool any = false;
+    for (const int i : instances) {
+      Instance& inst = parts_.instances[size_t(i)];
+      if (inst.operand_turns.empty()) continue;
+      any = true;
+      hold(inst, feeders_hold(inst, slowest_, machine_));
+    }
+    return any;
+  }
+  void take_all_back() {
+    std::vector<int> all(parts_.instances.size());
+    std::iota(all.begin(), all.end(), 0);
+    take_back(all);
+  }
+  // Until the network cannot stop.
+  void go_on() {
+    while (true) {
+      std::vector<int> stuck;
+      for (const Stuck& s : stuck_operands(parts_)) stuck.push_back(s.taker.instance);
+      if (stuck.empty()) return;
+      if (!take_back(stuck)) return take_all_back();
+    }
+  }
+  // Until it is as fast as without turns.
+  void keep_interval(double without) {
+    constexpr double kEqual = 1 + 1e-9;
+    while (true) {
+      const auto now = network_interval(parts_, {}, machine_, true);
+      if (now && now->cycles <= without * kEqual) return;
+      if (!now || !take_back(now->instances)) return take_all_back();
+    }
+  }
+
+  Parts& parts_;
+  const Machine& machine_;
+  double slowest_ = 0;
+};
 
 }  // namespace
 
-void choose_operand_turns(Parts& parts, const Machine& machine) {
-  take_all_back(parts);
-  double slowest = 0;
-  for (const Instance& inst : parts.instances) slowest = std::max(slowest, inst.plan.interval_cycles);
-  std::vector<int> worth_it;
-  for (size_t i = 0; i < parts.instances.size(); ++i) {
-    const Instance& inst = parts.instances[i];
-    if (inst.work.operands > 1 && inst.layout && is_worth_it(inst, slowest)) worth_it.push_back(int(i));
-  }
-  if (worth_it.empty()) return;
-  const auto without = network_interval(parts, {}, machine, true);
-  if (!without || !stuck_operands(parts).empty()) return;
-  Arrivals arrivals(parts);
-  for (const int i : worth_it) {
-    std::vector<int>& turns = parts.instances[size_t(i)].operand_turns;
-    turns.resize(size_t(parts.instances[size_t(i)].work.operands));
-    std::iota(turns.begin(), turns.end(), 0);
-    std::ranges::stable_sort(turns, {}, [&](int k) { return arrivals.of(i, k); });
-  }
-  go_on(parts);
-  keep_interval(parts, without->cycles, machine);
-}
+void choose_operand_turns(Parts& parts, const Machine& machine) { OperandTurns(parts, machine).run(); }
 
 }  // namespace cs::mapping

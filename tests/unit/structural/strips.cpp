@@ -83,14 +83,15 @@ All run(const Experiment& e, const EngineOptions& options) {
 
 }  // namespace
 
-void lead_ranks(const Experiment& e, int ranks, EngineOptions options, int engines,
+void lead_ranks(const Experiment& e, int ranks, const EngineOptions& options, int engines,
                 const std::function<void(EngineOptions)>& lead) {
   run_as_ranks(
       ranks,
       [&](Ranks& r) {
-        options.ranks = &r;
+        EngineOptions its = options;  // followers read it meanwhile
+        its.ranks = &r;
         for (int i = 0; i < engines; ++i) {
-          lead(options);
+          lead(its);
           end_followers(r);
         }
       },

@@ -13,7 +13,7 @@ namespace cs::sim::test {
 std::string difference_in_strips(const Experiment&, int ranks, int block_width, int block_height, int threads = 1);
 
 // `lead` gets options with which its engines are followed by those of the other ranks, one after the other.
-void lead_ranks(const Experiment&, int ranks, EngineOptions, int engines,
+void lead_ranks(const Experiment&, int ranks, const EngineOptions&, int engines,
                 const std::function<void(EngineOptions)>& lead);
 
 }  // namespace cs::sim::test
