@@ -304,11 +304,10 @@ class Events : EventGraph {
     }
   }
 
-  // Each row sends behind the last operand's part of it, and takes the first one of the next sample behind
-  // that.
+  // Rows send behind the last operand's part, and take the first one of the next sample behind that.
   bool rows_in_circle(int i) const {
     const Instance& inst = parts_.instances[size_t(i)];
-    return !inst.operand_turns.empty() && inst.gates() > inst.operand_turns.size();
+    return inst.gates() > inst.operand_turns.size();
   }
   // Words that a row sends of its only result.
   double row_share(int i) const {
