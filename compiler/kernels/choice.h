@@ -73,6 +73,10 @@ int64_t slack_words_per_pe(const Machine&);
 std::vector<Plan> slack_plans(const Choice&, int64_t words, const Machine&);  // the first one: a row
 
 using autogen::StreamFilter;
+// Words that a row gets of an operand, on the average, from which on it is worth it that operands agree about its links
+// (mapping/operand_turns.h).
+inline constexpr double kShortestPart = 256;
+
 // What PEs of a rectangle have that is not the same for all of a role; its kind knows more of it.
 class Layout {
  public:

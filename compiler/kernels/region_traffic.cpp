@@ -260,7 +260,6 @@ double feeder_cycles(const std::vector<double>& runs) {
 // Of several long operands rows take one run each in turn (mapping/operand_turns.h). Several runs that come to
 // a row in step share its links, and all rows wait.
 double in_step(const Region& r, const RegionCut& cut, const std::vector<double>& runs) {
-  constexpr double kShortestPart = 256;  // of a row
   if (r.operands.size() < 2 || std::ranges::all_of(runs, [](double n) { return n == 1; })) return 0;
   double all = 0;
   for (size_t k = 0; k < r.operands.size(); all += r.words_a_round(k++))

@@ -77,13 +77,12 @@ double words_of(const Instance& inst) { return operand_words(inst) + double(inst
 // by that part: worth it for long runs of long parts, one for each row.
 bool is_worth_it(const Instance& inst, double slowest) {
   constexpr int64_t kShortestRun = 64;
-  constexpr double kShortestPart = 256;
   for (int k = 0; k < inst.work.operands; ++k) {
     const int64_t run = inst.layout->turn_words(size_t(k));
     if (run < kShortestRun || run * inst.rect.h < inst.work.kind->operand_words(inst, k)) return false;
   }
   return operand_words(inst) > slowest &&
-         words_of(inst) >= kShortestPart * inst.rect.h * (inst.work.operands + 1);
+         words_of(inst) >= kernels::kShortestPart * inst.rect.h * (inst.work.operands + 1);
 }
 
 // From the first word of a row's part of an operand until its part of the result has left, one stream after the other.
