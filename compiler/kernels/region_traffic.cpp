@@ -10,6 +10,7 @@
 #include "compiler/autogen/region_estimate.h"
 #include "compiler/autogen/region_module.h"
 #include "compiler/autogen/stream_filter.h"
+#include "compiler/kernels/choice.h"
 #include "compiler/kernels/region_coming.h"
 #include "compiler/kernels/region_places.h"
 #include "compiler/kernels/region_turns.h"
