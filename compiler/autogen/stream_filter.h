@@ -20,8 +20,9 @@ struct StreamFilter {
 };
 
 // The filter that leaves the fewest gaps: a gap costs a core some 80 cycles, a word that it passes over one.
-// `walk` becomes that of what the filter lets through. None if no loop of the walk, nor the stream as a
-// whole, has a period that the stream is a multiple of: the counter goes on from one sample to the next.
+// `walk` becomes that of what the filter lets through. The counter goes on from one sample to the next, so the
+// stream is a multiple of the period: that of a loop of the walk, the stream as a whole, or an equal part of one
+// that is longer than a counter counts. None if there is no such period.
 StreamFilter filter_walk(Walk& walk);
 
 }  // namespace cs::autogen

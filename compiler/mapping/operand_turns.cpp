@@ -88,13 +88,28 @@ bool is_worth_it(const Instance& inst, double slowest) {
 // From the first word of a row's part of an operand until its part of the result has left, one stream after the other.
 double round_of_row(const Instance& inst) { return words_of(inst) / inst.rect.h + skew_of(inst).until_first; }
 
-// A feeder has room for what its row gets of an operand, and the row is done before the next sample's part comes, first
-// into the feeder.
+// Cycles from the first word of a row's part of an operand until its feeder has sent all of it, beside the other
+// operands on the row's links. While words for other rows pass, those that no filter takes out, it sends nothing.
+double until_sent(const Instance& inst, int operand) {
+  const int64_t words = inst.work.kind->operand_words(inst, operand);
+  const int64_t run = inst.layout->turn_words(size_t(operand));
+  const kernels::StreamFilter f = inst.layout->filter(size_t(operand), -1, 0);
+  double cycles = double(run) + operand_words(inst) / inst.rect.h;
+  if (!f.used()) return cycles + double(words - run);
+  for (int64_t at = f.period; at < words && double(at) < cycles; at += f.period) cycles += f.keep;
+  return cycles;
+}
+
+// A feeder has room for what its row gets of an operand, and it has sent that, and the row is done, before the next
+// sample's part comes, first into the feeder.
 bool feeders_hold(const Instance& inst, double slowest, const Machine& machine) {
   constexpr int64_t kCode = 2048, kWordBytes = 4;
-  int64_t longest = 0;
-  for (int k = 0; k < inst.work.operands; ++k) longest = std::max(longest, inst.layout->turn_words(size_t(k)));
-  return longest * kWordBytes + kCode <= machine.core.memory_bytes && double(longest) + round_of_row(inst) <= slowest;
+  for (int k = 0; k < inst.work.operands; ++k) {
+    const int64_t run = inst.layout->turn_words(size_t(k));
+    const double cycles = std::max(double(run) + round_of_row(inst), until_sent(inst, k));
+    if (run * kWordBytes + kCode > machine.core.memory_bytes || cycles > slowest) return false;
+  }
+  return true;
 }
 
 // A row that takes no operand of the next sample before its part of the result has left waits while its PEs compute.

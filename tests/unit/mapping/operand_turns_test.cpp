@@ -19,11 +19,12 @@ constexpr int64_t kPart = 256, kWords = kRows * kPart;
 
 struct InTurn : kernels::Layout {
   explicit InTurn(int64_t run_words, bool sends = true) : run(run_words), behind(sends) {}
-  kernels::StreamFilter filter(size_t, int, int) const override { return {}; }
+  kernels::StreamFilter filter(size_t, int, int) const override { return filter_of_feeders; }
   int64_t turn_words(size_t) const override { return run; }
   bool sends_behind() const override { return behind; }
   int64_t run;
   bool behind;
+  kernels::StreamFilter filter_of_feeders{0, uint32_t(kPart), uint32_t(kWords)};
 };
 
 // A kernel that takes whole samples, an interval of 1,500 cycles: 3 x 1,024 words on the links of its rows
@@ -124,6 +125,24 @@ TEST(OperandTurns, FeedersHoldMoreThanTwoOperands) {
   EXPECT_EQ(join.gates(), 0U);
 }
 
+// A row's feeder takes 256 words and sends them beside 256 of the other operand, until cycle 768. Behind a filter that
+// counts half of the stream, of which 512 words pass, it sends nothing in 512 cycles more, without a filter in 768.
+TEST(OperandTurns, FeedersHoldOperandsWhereWordsForOthersLeaveTimeToSend) {
+  using Filter = kernels::StreamFilter;
+  for (const auto& [filter, cycles] : {std::pair{Filter{0, 512, 512}, 1280}, std::pair{Filter{}, 1536}})
+    for (const int slowest : {cycles - 1, cycles}) {
+      Parts parts = late_and_early();
+      const Instance& join = join_of(parts, 4, false);
+      parts.instances[1].plan.latency_cycles = 2 * kWords;  // computes in no time: the row is done in cycle 1,024
+      const auto layout = std::make_shared<InTurn>(kPart, false);
+      layout->filter_of_feeders = filter;
+      parts.instances[1].layout = layout;
+      for (Instance& inst : parts.instances) inst.plan.interval_cycles = slowest;
+      mapping::choose_operand_turns(parts, machine("wse2"));
+      EXPECT_EQ(join.operands_held, slowest == cycles) << cycles;
+    }
+}
+
 TEST(OperandTurns, FeedersHoldWhatTheyHaveRoomFor) {
   for (const int bytes : {2048 + 4 * int(kPart) - 1, 2048 + 4 * int(kPart)}) {
     Parts parts = late_and_early();
@@ -198,6 +217,36 @@ TEST(OperandTurns, BringAWordACycleFromTheFirstSampleOn) {
         EXPECT_LE(r.sample_ends[s] - r.sample_ends[s - 1], elements + unsigned(height) * beyond)
             << name << ", " << shape[0] << " lines, sample " << s;
     }
+}
+
+// 86 lines of 768 words are 66,048, and a filter counts 65,536: of each half of the stream as many words pass a row's
+// feeder as the row has, of one half another row's. Three operands come to 6 rows, a word a cycle.
+TEST(OperandTurns, HeldOperandsLongerThanFiltersCountComeAWordACycle) {
+  graph::Graph g;
+  g.name = "held";
+  const ops::Shape shape{86, 768};
+  const ops::TensorType type{DataType::f32, shape};
+  const graph::ValueId x = g.add_input("x", type), y = g.add_input("y", type), z = g.add_input("z", type);
+  const graph::ValueId some = add_op(g, "some", "add", {x, y}, shape, Origin::autogen);
+  const graph::ValueId sum = add_op(g, "sum", "add", {some, z}, shape, Origin::autogen);
+  for (const graph::ValueId v : {some, sum}) {
+    graph::Assignment& assignment = g.node(g.value(v).producer).assignment;
+    assignment.kernel = graph::KernelId("dtg-region");
+    assignment.group = "sums";
+  }
+  g.set_output(sum);
+  mapping::MapOptions options;
+  options.force_width = options.force_height = 6;
+  const unsigned elements = unsigned(shape[0] * shape[1]);
+  constexpr int kSamples = 4;
+  std::map<std::string, std::vector<float>> inputs;
+  for (const char* name : {"x", "y", "z"}) inputs[name] = numbers(elements * kSamples, unsigned(inputs.size() + 1));
+  const RunResult r = run_graph(g, machine("wse2"), options, inputs, kSamples);
+  ASSERT_TRUE(r.ok) << r.message;
+  const std::vector<float>& out = r.outputs.begin()->second;
+  ASSERT_EQ(out.size(), inputs["x"].size());
+  for (size_t i = 0; i < out.size(); ++i) EXPECT_EQ(out[i], inputs["x"][i] + inputs["y"][i] + inputs["z"][i]);
+  for (size_t s = 1; s < kSamples; ++s) EXPECT_LE(r.sample_ends[s] - r.sample_ends[s - 1], elements + 6 * 20) << s;
 }
 
 }  // namespace

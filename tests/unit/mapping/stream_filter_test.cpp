@@ -98,10 +98,29 @@ TEST(StreamFilter, WhatPassesIsWhatIsKept) {
   EXPECT_EQ(expect_same({1, 3, 5, {{2, 1}, {4, 6}}}).period, 13u);
 }
 
+TEST(StreamFilter, EqualPartsOfAStreamThatACounterCannotCount) {
+  // 86 rows of 768 words are 66,048, on 6 rows of PEs 11,008 for each: of each half 11,008 pass.
+  Walk w{22016, 11008, 33024, {}}, filtered = w;
+  const StreamFilter f = autogen::filter_walk(filtered);
+  EXPECT_EQ(f.period, 33024u);
+  EXPECT_EQ(f.keep, 11008u);
+  EXPECT_EQ(filtered.before, 0);
+  EXPECT_EQ(filtered.run, 11008);
+  EXPECT_EQ(filtered.after, 11008);
+  expect_same(w);
+  EXPECT_EQ(expect_same({0, 11008, 55040, {}}).period, 33024u);
+  EXPECT_EQ(expect_same({55040, 11008, 0, {}}).period, 33024u);
+  EXPECT_EQ(expect_same({22010, 11007, 33031, {}}).period, 33024u);   // over the border of two halves
+  EXPECT_EQ(expect_same({100, 20, 65416, {}}).period, 65536u);        // as many as a counter counts
+  EXPECT_EQ(expect_same({7, 5, 131051, {{3, 9}}}).period, 43697u);   // two parts of 131,091 words are not equal
+}
+
 TEST(StreamFilter, NoneWithoutAPeriod) {
   EXPECT_FALSE(expect_same({0, 24, 0, {}}).used());      // everything is kept
   EXPECT_FALSE(expect_same({24, 0, 0, {}}).used());      // nothing is
   EXPECT_FALSE(expect_same({0, 70000, 10, {}}).used());  // a counter has 16 bits
+  EXPECT_FALSE(expect_same({10, 40000, 30000, {}}).used());  // over half of what two periods have
+  EXPECT_FALSE(expect_same({0, 20, 65517, {}}).used());      // 65,537 is a prime
   EXPECT_EQ(expect_same({2, 3, 1, {{3, 4}}}).period,
             20u);  // 7 does not divide 20: all three runs are one window
 }
