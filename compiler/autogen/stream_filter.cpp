@@ -40,11 +40,12 @@ bool is_period(const Lengths& l, size_t level) {
                      [&](int64_t step) { return step % period == 0; });
 }
 
-// The longest period that a counter counts and of which the stream is a multiple, if what is kept lies within one; 0:
-// none. Of each of the others as many words pass, which are not kept.
+// Words of the stream, or of the longest equal part of it that a counter counts, if what is kept lies within one; 0:
+// none. Of each other part as many words pass, which are not kept.
 int64_t part_of_stream(const Lengths& l) {
+  constexpr int64_t kMostParts = 1024;  // PEs by the thousand ask, of streams of millions of words
   const int64_t words = l.step.back(), kept = l.inside.back();
-  for (int64_t parts = (words + kMostCounted - 1) / kMostCounted; parts > 1 && parts * kept < words; ++parts)
+  for (int64_t parts = (words + kMostCounted - 1) / kMostCounted; parts <= kMostParts && parts * kept < words; ++parts)
     if (words % parts == 0) return words / parts;
   return 0;
 }
@@ -73,15 +74,9 @@ StreamFilter filter_walk(Walk& walk) {
   if (walk.run == 0) return {};
   const Lengths l = lengths_of(walk);
   size_t level = 0;
-  while (level < l.step.size() && !is_period(l, level)) ++level;
-  int64_t period = 0;
-  if (level < l.step.size()) {
-    period = l.step[level];
-  } else {
-    level = walk.loops.size();
-    period = part_of_stream(l);
-    if (period == 0) return {};
-  }
+  while (level < walk.loops.size() && !is_period(l, level)) ++level;
+  const int64_t period = level < walk.loops.size() ? l.step[level] : part_of_stream(l);
+  if (period == 0) return {};
   StreamFilter f{0, uint32_t(l.inside[level]), uint32_t(period)};
   f.first = uint32_t((f.period - walk.before % f.period) % f.period);
   walk = passed_walk(walk, l, f, level);

@@ -104,9 +104,10 @@ double until_sent(const Instance& inst, int operand) {
 // sample's part comes, first into the feeder.
 bool feeders_hold(const Instance& inst, double slowest, const Machine& machine) {
   constexpr int64_t kCode = 2048, kWordBytes = 4;
+  const double round = round_of_row(inst);
   for (int k = 0; k < inst.work.operands; ++k) {
     const int64_t run = inst.layout->turn_words(size_t(k));
-    const double cycles = std::max(double(run) + round_of_row(inst), until_sent(inst, k));
+    const double cycles = std::max(double(run) + round, until_sent(inst, k));
     if (run * kWordBytes + kCode > machine.core.memory_bytes || cycles > slowest) return false;
   }
   return true;
