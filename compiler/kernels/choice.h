@@ -90,6 +90,8 @@ class Layout {
   // cannot. And they can send theirs of the result behind the last one.
   virtual int64_t turn_words(size_t /*operand*/) const { return 0; }
   virtual bool sends_behind() const { return false; }
+  // What its feeder sends a row of an operand; of rows that have feeders.
+  virtual int64_t row_words(size_t /*operand*/, int /*y*/) const { return 0; }
 };
 
 // An array of PEs below the instance's name, of i32 or f32.

@@ -25,6 +25,12 @@ constexpr size_t kTurnWords = 0, kTurnsOfVisit = 1;
 constexpr size_t kFilters =
     3;  // operands of a PE that are filtered: routers have at least four, one for the host
 
+int64_t runs_of_walk(const std::vector<uint32_t>& walk) {
+  int64_t runs = 1;
+  for (size_t k = 0; k < kWalkLoops; ++k) runs *= walk[kWalkBefore + 2 * k];
+  return runs;
+}
+
 class LayOut {
  public:
   LayOut(const Region& r, const RegionCut& cut) : r_(r), cut_(cut) {
@@ -76,11 +82,6 @@ class LayOut {
                return walk[kWalkRun] > 0 && runs_of_walk(walk) == runs_of_walk(row.front());
              });
            });
-  }
-  static int64_t runs_of_walk(const std::vector<uint32_t>& walk) {
-    int64_t runs = 1;
-    for (size_t k = 0; k < kWalkLoops; ++k) runs *= walk[kWalkBefore + 2 * k];
-    return runs;
   }
   int64_t longest_run(size_t operand) const {
     uint32_t most = 0;
@@ -244,6 +245,11 @@ class LayOut {
 };
 
 }  // namespace
+
+int64_t RegionLayout::row_words(size_t operand, int y) const {
+  const std::vector<uint32_t>& walk = feeders[size_t(y)][operand];
+  return walk[kWalkRun] * runs_of_walk(walk);
+}
 
 RegionLayout lay_out(const Region& r, const RegionCut& cut) { return LayOut(r, cut).run(); }
 

@@ -36,6 +36,7 @@ struct RegionLayout : Layout {
   bool in_rows() const { return h > 1; }
   int64_t turn_words(size_t operand) const override { return turns.empty() ? 0 : turns[operand]; }
   bool sends_behind() const override { return one_turn; }
+  int64_t row_words(size_t operand, int y) const override;
   const RegionPe& pe(int x, int y) const { return pes[size_t(y) * size_t(w) + size_t(x)]; }
   StreamFilter filter(size_t operand, int x, int y) const override {
     return x < 0 ? feeder_filters[size_t(y)][operand] : pe(x, y).filters[operand];

@@ -54,6 +54,13 @@ struct Instance : kernels::Choice {
   bool in_turns(const kernels::Cut& c) const { return footprint(c).out.front().turns; }
   bool in_turns() const { return in_turns(plan.cut); }
   Coord exit() const { return {rect.x + rect.w - 1 + collectors(), rect.y + rect.h - 1}; }
+  // The PEs that send a result, one after the other as far as the exit; that one alone if it is not sent in turns.
+  Rect senders() const {
+    const Coord last = exit();
+    if (!in_turns()) return {last.x, last.y, 1, 1};
+    if (footprint().out.front().down) return {last.x, last.y - (rect.h - 1), 1, rect.h};
+    return {last.x - (rect.w - 1), last.y, rect.w, 1};
+  }
   // Where operand k's stream has to arrive.
   Coord entry(int operand) const { return {rect.x - (feeders() > 0 ? 1 + operand : 0), rect.y}; }
   // Its PEs listen to all words of operand k, which pass these: a column of feeders has one stream, so that the

@@ -27,20 +27,27 @@ int64_t turns_of_sample(const Instance& inst, int result) {
 
 }  // namespace
 
-double wavelets_of(const Parts& parts, const Stream& s) {
-  const int64_t turns = s.producer < 0 ? 0 : turns_of_sample(parts.instances[size_t(s.producer)], s.result);
-  return double(s.words + std::min(turns, s.words));
+Wavelets wavelets_of(const Parts& parts, const Stream& s) {
+  if (s.producer < 0) return double(s.words);
+  const Instance& producer = parts.instances[size_t(s.producer)];
+  const int64_t turns = turns_of_sample(producer, s.result);
+  return {double(s.words + std::min(turns, s.words)), producer.senders()};
 }
 
 LinkLoads::LinkLoads(const Extent& fabric)
     : fabric_(fabric), loads_(kRouterLinks * size_t(fabric.width) * size_t(fabric.height), 0) {}
 
-void LinkLoads::add(const Flow& f, double wavelets) {
+void LinkLoads::add(const Flow& f, const Wavelets& wavelets) {
+  add(f, [&wavelets](Coord from, Port) { return wavelets.from(from); });
+}
+
+void LinkLoads::add(const Flow& f, const std::function<double(Coord, Port)>& wavelets) {
   for (const auto& [key, config] : f.routers) {
     if (!fabric_.contains({key.x, key.y})) continue;
     const PortSet out = outputs(config);
     for (size_t link = 0; link < kRouterLinks; ++link)
-      if ((out & port_bit(Port(link))) != 0) loads_[kRouterLinks * index({key.x, key.y}) + link] += wavelets;
+      if ((out & port_bit(Port(link))) != 0)
+        loads_[kRouterLinks * index({key.x, key.y}) + link] += wavelets({key.x, key.y}, Port(link));
   }
 }
 
@@ -55,22 +62,25 @@ double LinkLoads::most(const Flow& f) const {
 }
 
 BusiestLink busiest_link(const Parts& parts, const FlowPlan& plan, const Extent& fabric) {
-  LinkLoads loads(fabric);
+  LinkLoads loads = inside_loads(parts, plan, fabric);
   for (const Flow& f : plan.flows)
     if (f.stream >= 0) loads.add(f, wavelets_of(parts, parts.streams[size_t(f.stream)]));
   BusiestLink most;
   Coord at;
   Port by = Port::ramp;
   for (const Flow& f : plan.flows) {
+    if (f.stream < 0) continue;
     for (const auto& [key, config] : f.routers) {
+      const PortSet out = outputs(config);
       for (size_t link = 0; link < kRouterLinks; ++link) {
         const double wavelets = loads.at({key.x, key.y}, Port(link));
-        if (wavelets > most.wavelets) most.wavelets = wavelets, at = {key.x, key.y}, by = Port(link);
+        if ((out & port_bit(Port(link))) != 0 && wavelets > most.wavelets)
+          most.wavelets = wavelets, at = {key.x, key.y}, by = Port(link);
       }
     }
   }
   for (const Flow& f : plan.flows)
-    if (f.stream >= 0 && by != Port::ramp && takes(f, at, by)) most.streams.push_back(f.name);
+    if (by != Port::ramp && takes(f, at, by)) most.flows.push_back(f.name);
   return most;
 }
 

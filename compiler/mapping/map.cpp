@@ -30,7 +30,7 @@ NetworkEstimate estimate_network(const Placed& placed, const Machine& machine, P
   if (link.wavelets > e.interval_cycles) {
     e.interval_cycles = link.wavelets;
     e.circle.clear();
-    e.link = link.streams;
+    e.link = link.flows;
   }
   return e;
 }

@@ -236,11 +236,9 @@ class Filters {
 }  // namespace
 
 void set_turns(const Instance& inst, Flow& f) {
-  const bool down = inst.footprint().out.front().down;
-  const Coord exit = inst.exit();
-  const int count = !inst.in_turns() ? 1 : down ? inst.rect.h : inst.rect.w;
-  const Coord first = down ? Coord{exit.x, exit.y - (count - 1)} : Coord{exit.x - (count - 1), exit.y};
-  turns(f, first, down ? Port::south : Port::east, count);
+  const Rect senders = inst.senders();
+  turns(f, {senders.x, senders.y}, inst.footprint().out.front().down ? Port::south : Port::east,
+        senders.w * senders.h);
 }
 
 bool route_flows(const Parts& parts, const Extent& fabric, const Machine& machine, FlowPlan& plan,

@@ -114,7 +114,7 @@ Paths::Paths(const Extent& fabric, int most, double most_wavelets)
       loads_(fabric),
       most_wavelets_(most_wavelets) {}
 
-void Paths::add(const Flow& f, double wavelets) {
+void Paths::add(const Flow& f, const Wavelets& wavelets) {
   loads_.add(f, wavelets);
   for (const auto& [key, config] : f.routers) {
     if (!fabric_.contains({key.x, key.y})) continue;
@@ -123,7 +123,7 @@ void Paths::add(const Flow& f, double wavelets) {
   }
 }
 
-void Paths::remove(const Flow& f, double wavelets) {
+void Paths::remove(const Flow& f, const Wavelets& wavelets) {
   loads_.add(f, -wavelets);
   for (const auto& [key, config] : f.routers) {
     if (!fabric_.contains({key.x, key.y})) continue;

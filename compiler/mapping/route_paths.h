@@ -45,11 +45,13 @@ class Paths {
   // No router is passed by more than `most` flows, if possible by half as many; if possible no link carries
   // more than `most_wavelets` of several streams.
   Paths(const Extent& fabric, int most, double most_wavelets);
+  // Before any stream: what links carry without them.
+  void begin_with(LinkLoads loads) { loads_ = std::move(loads); }
   // The flow is complete: others go round the routers that many have passed, and round links with many
   // wavelets.
-  void add(const Flow&, double wavelets);
+  void add(const Flow&, const Wavelets&);
   // As if it had never been added, to find another way.
-  void remove(const Flow&, double wavelets);
+  void remove(const Flow&, const Wavelets&);
   // Wavelets of the link of this flow that carries most.
   double worst(const Flow& f) const { return loads_.most(f); }
   // Whether that is too many, and not of this flow alone, which has so many.

@@ -34,6 +34,7 @@ class Router {
         sites_(parts, fabric, machine),
         paths_(fabric, machine.router.colors, kCarried * sites_.anyway()),
         palette_(color_palette(machine)) {
+    paths_.begin_with(inside_loads(parts, plan, fabric));
     for (const Flow& f : plan.flows) paths_.add(f, 0);
     plan.of_stream.assign(parts.streams.size(), -1);
   }
@@ -118,7 +119,7 @@ class Router {
     for (size_t s = 0; s < parts_.streams.size(); ++s) {
       const Stream& stream = parts_.streams[s];
       if (plan_.of_stream[s] < 0 || stream.producer < 0 || !stream.port_out.empty()) continue;
-      if (paths_.is_crowded(flow_of(s), wavelets_of(parts_, stream))) list.push_back(s);
+      if (paths_.is_crowded(flow_of(s), wavelets_of(parts_, stream).all)) list.push_back(s);
     }
     return list;
   }
@@ -139,7 +140,7 @@ class Router {
   void route_again(size_t s, std::map<size_t, Flow>& before) {
     Flow& flow = flow_of(s);
     const Stream& stream = parts_.streams[s];
-    const double wavelets = wavelets_of(parts_, stream);
+    const Wavelets wavelets = wavelets_of(parts_, stream);
     paths_.remove(flow, wavelets);
     if (std::optional<Trial> other = in_colors_ ? in_some_color(stream) : route(stream)) {
       before.try_emplace(s, flow);
@@ -185,7 +186,7 @@ class Router {
   // ---- ways
 
   std::optional<Trial> route(const Stream& s) {
-    paths_.carry(wavelets_of(parts_, s));
+    paths_.carry(wavelets_of(parts_, s).all);
     return s.producer >= 0 ? from_instance(s) : from_host(s);
   }
 

@@ -198,6 +198,7 @@ TEST(RegionLayout, EdgesWithEquallyManyWordsAreDifferentPrograms) {
   };
   EXPECT_EQ(extents(2 * 3 + 1),
             (std::vector<int64_t>{34, 33}));  // PE (1, 2): columns 63 to 95 of rows 31 to 64
+  for (int y = 0; y < 3; ++y) EXPECT_EQ(l.row_words(0, y), (y == 1 ? 34 : 33) * 96) << y;  // columns of all rows
   EXPECT_EQ(extents(1 * 3 + 2),
             (std::vector<int64_t>{33, 34}));  // PE (2, 1): columns 31 to 64 of rows 63 to 95
 }

@@ -113,7 +113,7 @@ TEST(Routes, TheBusiestLinkIsThatOfAllStreamsOverIt) {
   for (int s : {0, 1}) plan.flows[size_t(s)].stream = s, plan.flows[size_t(s)].name = s == 0 ? "a" : "b";
   const mapping::BusiestLink link = busiest_link(parts, plan, on.extent);
   EXPECT_DOUBLE_EQ(link.wavelets, 130);
-  EXPECT_EQ(link.streams, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(link.flows, (std::vector<std::string>{"a", "b"}));
 }
 
 // Two rows of a product whose results leave four PEs, four words each: behind each of the eight turns goes a
@@ -129,9 +129,9 @@ TEST(Routes, CarryTheControlWaveletsBehindTurns) {
   parts.instances = {product};
   mapping::Stream s;
   s.words = 32;
-  EXPECT_DOUBLE_EQ(wavelets_of(parts, s), 32);  // the host's
+  EXPECT_DOUBLE_EQ(wavelets_of(parts, s).all, 32);  // the host's
   s.producer = 0;
-  EXPECT_DOUBLE_EQ(wavelets_of(parts, s), 32 + 8);
+  EXPECT_DOUBLE_EQ(wavelets_of(parts, s).all, 32 + 8);
 }
 
 }  // namespace
