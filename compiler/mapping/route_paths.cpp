@@ -204,8 +204,8 @@ void Paths::begin_rounds() {
 }
 
 bool Paths::to_core_by_price(Flow& f, const Rect& target) const {
-  return search_->to_core(f, target, avoid(calm_), *prices_, loads_, wavelets_) ||
-         search_->to_core(f, target, avoid(most_), *prices_, loads_, wavelets_);
+  const PricedSearch::Task task{f, target, *prices_, loads_, wavelets_};
+  return search_->to_core(task, avoid(calm_), avoid(most_), effort_ == Effort::any).has_value();
 }
 
 bool Paths::to_pe(Flow& f, Coord from, Coord to) const {

@@ -64,8 +64,10 @@ class Paths {
   // links look for others.
   void begin_rounds();
   void end_round(const std::vector<const Flow*>& crowded) { prices_->raise(loads_, crowded); }
-  // From now on ways pass only routers where no flow has this color; -1: all.
-  void only(int color) { color_ = color; }
+  // From now on ways pass only routers where no flow has this color; -1: all. In rounds with little effort only those that
+  // are found among a few thousand routers: most colors have none or a long one.
+  enum class Effort : uint8_t { little, any };
+  void only(int color, Effort effort = Effort::any) { color_ = color, effort_ = effort; }
   bool free(const Flow&, int color) const;
   bool full(Coord c) const { return avoid(most_).blocks(c); }
   // Of every router, in rows: whether any way leads from there to a PE of the rectangle.
@@ -98,6 +100,7 @@ class Paths {
   Extent fabric_;
   int calm_, most_;
   int color_ = -1;
+  Effort effort_ = Effort::any;
   std::vector<int> flows_at_;  // by router, in rows
   std::vector<uint32_t> colors_at_;
   LinkLoads loads_;

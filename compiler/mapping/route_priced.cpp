@@ -18,6 +18,8 @@ constexpr double kSharing = 10, kMoreEachRound = 1.6, kMostSharing = 200;
 constexpr double kUsed = 0.5;
 // The same of what it carried too much before.
 constexpr float kHistory = 4;
+// What a router costs, in links, that half as many flows pass as there are colors.
+constexpr float kBusy = 20;
 
 struct Open {
   float all = 0, price = 0;  // with the steps that are left; of the way there
@@ -58,45 +60,73 @@ void LinkPrices::raise(const LinkLoads& loads, const std::vector<const Flow*>& c
 }
 
 PricedSearch::PricedSearch(const Extent& fabric)
-    : fabric_(fabric), met_(size_t(fabric.width) * size_t(fabric.height)) {}
+    : fabric_(fabric), met_(size_t(fabric.width) * size_t(fabric.height)), leads_(met_.size()) {}
 
-std::optional<Coord> PricedSearch::to_core(Flow& f, const Rect& target, const Avoid& avoid,
-                                           const LinkPrices& prices, const LinkLoads& loads,
-                                           double wavelets) {
-  const Goal goal = core_inside(target);
-  if (const auto end = end_where_it_passes(f, goal)) return end;
+std::optional<Coord> PricedSearch::to_core(const Task& task, const Avoid& calm, const Avoid& full, bool must) {
+  if (const auto end = end_where_it_passes(task.flow, core_inside(task.target))) return end;
+  Found found = search(task, calm);
+  if (!found.end && !found.gave_up) found = search(task, full);
+  if (found.gave_up) found = search(task, calm, full, kEager, 4 * kPatience);
+  if (found.gave_up && must && !is_enclosed(task, full)) found = search(task, calm, full, 2 * kEager, met_.size());
+  if (found.end)
+    add_branch(task.flow, *found.end, Port::ramp, [&](Coord c) { return met_[index(c)].came_by; });
+  return found.end;
+}
+
+PricedSearch::Found PricedSearch::search(const Task& t, const Avoid& calm, const Avoid& full, float eager,
+                                         size_t patience) {
   constexpr float kOwn = -1;
   ++search_;
-  for (const auto& router : f.routers) {
+  for (const auto& router : t.flow.routers) {
     const Coord c{router.first.x, router.first.y};
     if (fabric_.contains(c)) met_[index(c)] = {search_, kOwn, Port::ramp};
   }
   std::priority_queue<Open, std::vector<Open>, std::greater<>> open;
   const auto enter = [&](Coord from, Port link, float before) {
     const Coord c = neighbour(from, link);
-    if (avoid.blocks(c)) return;
+    if (full.blocks(c)) return;
     Met& met = met_[index(c)];
-    const float price = before + float(prices.price(loads, from, link, wavelets));
+    if (met.search == search_ && met.done) return;
+    const float price =
+        before + float(t.prices.price(t.loads, from, link, t.wavelets)) + (calm.blocks(c) ? kBusy : 0);
     if (met.search == search_ && met.price <= price) return;
     met = {search_, price, opposite(link)};
-    open.push({price + float(steps_to(target, c)), price, c});
+    open.push({price + eager * float(steps_to(t.target, c)), price, c});
   };
-  for (const auto& [key, config] : f.routers) {
-    if (!has_whole_stream(f, key, config)) continue;
+  for (const auto& [key, config] : t.flow.routers) {
+    if (!has_whole_stream(t.flow, key, config)) continue;
     for (const Port link : kPorts4)
       if (may_leave_by(config, link)) enter({key.x, key.y}, link, 0);
   }
-  while (!open.empty()) {
+  const Goal goal = core_inside(t.target);
+  for (size_t seen = 0; !open.empty(); ++seen) {
     const Open next = open.top();
     open.pop();
-    if (next.price > met_[index(next.at)].price) continue;  // a cheaper way there was found since
-    if (goal(next.at)) {
-      add_branch(f, next.at, Port::ramp, [&](Coord c) { return met_[index(c)].came_by; });
-      return next.at;
-    }
+    Met& met = met_[index(next.at)];
+    if (met.done || next.price > met.price) continue;  // a cheaper way there was found since
+    if (goal(next.at)) return {next.at};
+    if (seen > patience) return {{}, true};
+    met.done = true;
     for (const Port link : kPorts4) enter(next.at, link, next.price);
   }
-  return std::nullopt;
+  return {};
+}
+
+bool PricedSearch::is_enclosed(const Task& t, const Avoid& avoid) {
+  std::vector<Coord> list;
+  bool reached = false;
+  const auto enter = [&](Coord c) {
+    if (!fabric_.contains(c)) return;
+    reached = reached || (met_[index(c)].search == search_ && met_[index(c)].price < 0);
+    if (avoid.blocks(c) || leads_[index(c)] == search_) return;
+    leads_[index(c)] = search_;
+    list.push_back(c);
+  };
+  for (int y = t.target.y; y < t.target.bottom(); ++y)
+    for (int x = t.target.x; x < t.target.right(); ++x) enter({x, y});
+  for (size_t i = 0; i < list.size() && !reached; ++i)
+    for (const Port link : kPorts4) enter(neighbour(list[i], link));
+  return !reached;
 }
 
 }  // namespace cs::mapping

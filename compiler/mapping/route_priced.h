@@ -31,12 +31,34 @@ class LinkPrices {
 // Keeps what it needs for every router from one search to the next.
 class PricedSearch {
  public:
+  struct Task {
+    Flow& flow;
+    const Rect& target;
+    const LinkPrices& prices;
+    const LinkLoads& loads;
+    double wavelets = 0;
+  };
   explicit PricedSearch(const Extent& fabric);
-  // As search_cores, but by the cheapest branch for so many wavelets.
-  std::optional<Coord> to_core(Flow& f, const Rect& target, const Avoid&, const LinkPrices&, const LinkLoads&,
-                               double wavelets);
+  // As search_cores, but by the cheapest branch for so many wavelets: round routers that are not calm if there is a way,
+  // else round full ones. One that is not found among kPatience routers passes others than calm ones where that is much
+  // shorter, and may cost more than the cheapest one, which is found after all those round it where most links are used:
+  // kEager times as much, and if that takes long too, which is done only if it `must` be, twice that.
+  std::optional<Coord> to_core(const Task&, const Avoid& calm, const Avoid& full, bool must);
 
  private:
+  static constexpr size_t kPatience = 1000;
+  static constexpr float kEager = 1.5;
+  struct Found {
+    std::optional<Coord> end;
+    bool gave_up = false;  // after so many routers
+  };
+  // The cheapest way, if it is found among few routers.
+  Found search(const Task& t, const Avoid& avoid) { return search(t, avoid, avoid, 1, kPatience); }
+  // Routers that are not `calm` cost more; the steps that are left count `eager` times.
+  Found search(const Task&, const Avoid& calm, const Avoid& full, float eager, size_t patience);
+  // No way leads to the target, as is often so for a color. Looks at all routers from where there is one, each in a small
+  // part of the time that a search takes.
+  bool is_enclosed(const Task&, const Avoid&);
   size_t index(Coord c) const { return size_t(c.y) * size_t(fabric_.width) + size_t(c.x); }
 
   Extent fabric_;
@@ -45,8 +67,10 @@ class PricedSearch {
     uint32_t search = 0;  // the last one that met it; the others are of that search
     float price = 0;      // of the cheapest way there that is known; less than 0: the flow's own router
     Port came_by = Port::ramp;  // the side on which that enters
+    bool done = false;          // its neighbours were met
   };
-  std::vector<Met> met_;  // by router, in rows
+  std::vector<Met> met_;         // by router, in rows
+  std::vector<uint32_t> leads_;  // the last search in which a way from there was seen to lead to the target
 };
 
 }  // namespace cs::mapping

@@ -155,14 +155,18 @@ class Router {
 
   // The usual way if a color is free on it, else the shortest one of all colors.
   std::optional<Trial> in_some_color(const Stream& s) {
-    constexpr double kGoodEnough = 1.25;
     std::optional<Trial> best = route(s);
     const size_t usual = best ? best->flow.routers.size() : 0;
     if (best && give_color(best->flow)) return best;
-    best.reset();
+    best = in_best_color(s, usual, Paths::Effort::little);
+    return best ? best : in_best_color(s, usual, Paths::Effort::any);
+  }
+  std::optional<Trial> in_best_color(const Stream& s, size_t usual, Paths::Effort effort) {
+    constexpr double kGoodEnough = 1.25;
+    std::optional<Trial> best;
     for (size_t k = 0; k < (in_turns(s) ? palette_.switchable : palette_.colors.size()); ++k) {
       const int color = palette_.colors[k];
-      paths_.only(color);
+      paths_.only(color, effort);
       std::optional<Trial> trial = route(s);
       paths_.only(-1);
       if (!trial || !paths_.free(trial->flow, color)) continue;

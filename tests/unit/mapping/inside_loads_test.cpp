@@ -67,8 +67,8 @@ TEST(InsideLoads, AStreamGoesRoundWhatABufferHandsOn) {
   EXPECT_DOUBLE_EQ(busiest_link(parts, plan, kFabric).wavelets, double(kWords));
 }
 
-// A product of one row of five PEs, 1,000 words to each of which 200 go: each router keeps its part and passes the rest,
-// and partial sums of all results go from PE to PE. Its only exit is the last PE.
+// A product of two rows of five PEs and 1,000 words, of which 200 go to each column: a router of the first row keeps its
+// part and passes the rest, and partial sums go from PE to PE.
 TEST(InsideLoads, ColumnsTakeTheirPartsOneAfterTheOther) {
   Parts parts;
   Instance product = instance("product", kernels::contraction_kind(), {3, 1, 5, 2});

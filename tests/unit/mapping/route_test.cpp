@@ -95,8 +95,11 @@ TEST(Routes, ASearchAtPricesGoesAsFarAsItHasTo) {
   const mapping::Avoid avoid{extent, &flows_at, 1};
   mapping::PricedSearch search(extent);
   Flow f = from(kWall - 1);
-  ASSERT_TRUE(search.to_core(f, {kWall + 1, 0, 1, 1}, avoid, mapping::LinkPrices(extent, 100),
-                             mapping::LinkLoads(extent), 10));
+  const mapping::LinkPrices prices(extent, 100);
+  const mapping::LinkLoads loads(extent);
+  const Rect target{kWall + 1, 0, 1, 1};
+  EXPECT_FALSE(search.to_core({f, target, prices, loads, 10}, avoid, avoid, false));  // not with little effort
+  ASSERT_TRUE(search.to_core({f, target, prices, loads, 10}, avoid, avoid, true));
   EXPECT_EQ(f.routers.count({kHigh, kWall}), 1U);
   EXPECT_EQ(f.routers.size(), size_t(2 * kHigh + 3));
 }
