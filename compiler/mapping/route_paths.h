@@ -64,8 +64,8 @@ class Paths {
   // links look for others.
   void begin_rounds();
   void end_round(const std::vector<const Flow*>& crowded) { prices_->raise(loads_, crowded); }
-  // From now on ways pass only routers where no flow has this color; -1: all. In rounds with little effort only those that
-  // are found among a few thousand routers: most colors have none or a long one.
+  // From now on ways pass only routers where no flow has this color; -1: all. In rounds with little effort only those
+  // that are found among a few thousand routers: most colors have none or a long one.
   enum class Effort : uint8_t { little, any };
   void only(int color, Effort effort = Effort::any) { color_ = color, effort_ = effort; }
   bool free(const Flow&, int color) const;

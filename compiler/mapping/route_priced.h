@@ -39,10 +39,10 @@ class PricedSearch {
     double wavelets = 0;
   };
   explicit PricedSearch(const Extent& fabric);
-  // As search_cores, but by the cheapest branch for so many wavelets: round routers that are not calm if there is a way,
-  // else round full ones. One that is not found among kPatience routers passes others than calm ones where that is much
-  // shorter, and may cost more than the cheapest one, which is found after all those round it where most links are used:
-  // kEager times as much, and if that takes long too, which is done only if it `must` be, twice that.
+  // As search_cores, but by the cheapest branch for so many wavelets: round routers that are not calm if there is a
+  // way, else round full ones. One that is not found among kPatience routers passes others than calm ones where that is
+  // much shorter, and may cost more than the cheapest one, which is found after all those round it where most links are
+  // used: kEager times as much, and if that takes long too, which is done only if it `must` be, twice that.
   std::optional<Coord> to_core(const Task&, const Avoid& calm, const Avoid& full, bool must);
 
  private:
@@ -56,8 +56,8 @@ class PricedSearch {
   Found search(const Task& t, const Avoid& avoid) { return search(t, avoid, avoid, 1, kPatience); }
   // Routers that are not `calm` cost more; the steps that are left count `eager` times.
   Found search(const Task&, const Avoid& calm, const Avoid& full, float eager, size_t patience);
-  // No way leads to the target, as is often so for a color. Looks at all routers from where there is one, each in a small
-  // part of the time that a search takes.
+  // No way leads to the target, as is often so for a color. Looks at all routers from where there is one, each in a
+  // small part of the time that a search takes.
   bool is_enclosed(const Task&, const Avoid&);
   size_t index(Coord c) const { return size_t(c.y) * size_t(fabric_.width) + size_t(c.x); }
 

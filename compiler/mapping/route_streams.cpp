@@ -99,6 +99,7 @@ class Router {
     std::map<size_t, Flow> before;  // by stream, of those that went elsewhere since the best
     paths_.begin_rounds();
     for (int round = 0, in_vain = 0; round < kRounds && !crowded.empty(); ++round) {
+      long_ways_ = in_vain > 0;
       for (const size_t s : crowded) route_again(s, before);
       crowded = crowded_streams();
       std::vector<const Flow*> flows;
@@ -159,7 +160,7 @@ class Router {
     const size_t usual = best ? best->flow.routers.size() : 0;
     if (best && give_color(best->flow)) return best;
     best = in_best_color(s, usual, Paths::Effort::little);
-    return best ? best : in_best_color(s, usual, Paths::Effort::any);
+    return best || !long_ways_ ? best : in_best_color(s, usual, Paths::Effort::any);
   }
   std::optional<Trial> in_best_color(const Stream& s, size_t usual, Paths::Effort effort) {
     constexpr double kGoodEnough = 1.25;
@@ -264,6 +265,7 @@ class Router {
   Diag& diag_;
   HostSites sites_;
   Paths paths_;
+  bool long_ways_ = true;  // whether a stream that has no way in a color looks for one as far as it may be
   const Palette palette_;
   bool in_colors_ = false;
 };

@@ -67,8 +67,8 @@ TEST(InsideLoads, AStreamGoesRoundWhatABufferHandsOn) {
   EXPECT_DOUBLE_EQ(busiest_link(parts, plan, kFabric).wavelets, double(kWords));
 }
 
-// A product of two rows of five PEs and 1,000 words, of which 200 go to each column: a router of the first row keeps its
-// part and passes the rest, and partial sums go from PE to PE.
+// A product of two rows of five PEs and 1,000 words, of which 200 go to each column: a router of the first row keeps
+// its part and passes the rest, and partial sums go from PE to PE.
 TEST(InsideLoads, ColumnsTakeTheirPartsOneAfterTheOther) {
   Parts parts;
   Instance product = instance("product", kernels::contraction_kind(), {3, 1, 5, 2});
