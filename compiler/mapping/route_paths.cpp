@@ -17,7 +17,7 @@ constexpr double kMore[] = {1, 2, 3};
 
 std::vector<Coord> path(Coord from, Coord to, bool x_first) {
   std::vector<Coord> list;
-  list.reserve(size_t(std::abs(to.x - from.x) + std::abs(to.y - from.y) + 1));
+  list.reserve(size_t(std::abs(to.x - from.x)) + size_t(std::abs(to.y - from.y)) + 1);
   list.push_back(from);
   auto walk_x = [&] {
     while (list.back().x != to.x) {

@@ -1,4 +1,5 @@
-// The cheapest branch first: A*, with the steps that are left as the least that they cost.
+// The cheapest branch first: A*, with the steps that are left as the least that they cost. Where that takes long they
+// count more, for a way that may cost more.
 #include "compiler/mapping/route_priced.h"
 
 #include <algorithm>
