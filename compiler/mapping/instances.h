@@ -57,8 +57,9 @@ struct Instance : kernels::Choice {
   // The PEs that send a result, one after the other as far as the exit; that one alone if it is not sent in turns.
   Rect senders() const {
     const Coord last = exit();
-    if (!in_turns()) return {last.x, last.y, 1, 1};
-    if (footprint().out.front().down) return {last.x, last.y - (rect.h - 1), 1, rect.h};
+    const kernels::Footprint footprint = this->footprint();
+    if (!footprint.out.front().turns) return {last.x, last.y, 1, 1};
+    if (footprint.out.front().down) return {last.x, last.y - (rect.h - 1), 1, rect.h};
     return {last.x - (rect.w - 1), last.y, rect.w, 1};
   }
   // Where operand k's stream has to arrive.

@@ -63,6 +63,7 @@ class Paths {
   // From now on ways are the cheapest ones, no longer those in dimension order: rounds in which streams that share
   // links look for others.
   void begin_rounds();
+  bool in_rounds() const { return prices_.has_value(); }
   void end_round(const std::vector<const Flow*>& crowded) { prices_->raise(loads_, crowded); }
   // From now on ways pass only routers where no flow has this color; -1: all. In rounds with little effort only those
   // that are found among a few thousand routers: most colors have none or a long one.

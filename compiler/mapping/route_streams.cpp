@@ -160,7 +160,7 @@ class Router {
     const size_t usual = best ? best->flow.routers.size() : 0;
     if (best && give_color(best->flow)) return best;
     best = in_best_color(s, usual, Paths::Effort::little);
-    return best || !long_ways_ ? best : in_best_color(s, usual, Paths::Effort::any);
+    return best || !paths_.in_rounds() || !long_ways_ ? best : in_best_color(s, usual, Paths::Effort::any);
   }
   std::optional<Trial> in_best_color(const Stream& s, size_t usual, Paths::Effort effort) {
     constexpr double kGoodEnough = 1.25;
