@@ -15,14 +15,17 @@ namespace cs::algo {
 
 namespace {
 
-using Undirected = boost::adjacency_list<boost::setS, boost::vecS, boost::undirectedS>;
+using Undirected = boost::adjacency_list<boost::vecS, boost::vecS, boost::undirectedS>;
 
+// Without loops, every edge once.
 Undirected undirected(size_t vertices, const std::vector<Edge>& edges) {
-  Undirected graph(vertices);
-  for (const Edge& e : edges) {
-    if (e.first != e.second) boost::add_edge(e.first, e.second, graph);
-  }
-  return graph;
+  std::vector<Edge> list;
+  list.reserve(edges.size());
+  for (const Edge& e : edges)
+    if (e.first != e.second) list.emplace_back(std::minmax(e.first, e.second));
+  std::ranges::sort(list);
+  list.erase(std::unique(list.begin(), list.end()), list.end());
+  return Undirected(list.begin(), list.end(), vertices);
 }
 
 // Greedily, in this order.

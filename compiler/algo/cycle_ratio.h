@@ -20,7 +20,8 @@ struct CycleRatio {
 };
 
 // Nothing if there is no cycle. Every cycle must have a token (see strong_components for those that have
-// none).
+// none). What another cycle may take beyond the one found: so many cycles for each of its edges.
+inline constexpr double kCycleRatioNear = 0.005;
 std::optional<CycleRatio> maximum_cycle_ratio(size_t vertices, const std::vector<TimedEdge>&);
 
 }  // namespace cs::algo

@@ -115,6 +115,7 @@ Paths::Paths(const Extent& fabric, int most, double most_wavelets)
       most_wavelets_(most_wavelets) {}
 
 void Paths::add(const Flow& f, const Wavelets& wavelets) {
+  ++added_;
   loads_.add(f, wavelets);
   for (const auto& [key, config] : f.routers) {
     if (!fabric_.contains({key.x, key.y})) continue;
@@ -198,7 +199,17 @@ bool Paths::connect(Flow& f, Coord from, Coord to, Port last, const Avoid& avoid
   return false;
 }
 
+// Searches in vain flood all that there is, in color after color, and stream after stream finds the same walls.
+bool Paths::to_core(Flow& f, const Rect& target, const Avoid& avoid) const {
+  Known& known = regions_[{color_, avoid.most}];
+  if (known.regions && known.regions->part(f, target)) return false;
+  if (search_cores(f, target, avoid)) return true;
+  if (!known.regions || known.added != added_) known.regions.emplace(avoid), known.added = added_;
+  return false;
+}
+
 void Paths::begin_rounds() {
+  regions_.clear();
   prices_.emplace(fabric_, most_wavelets_);
   search_.emplace(fabric_);
 }
@@ -211,7 +222,7 @@ bool Paths::to_core_by_price(Flow& f, const Rect& target) const {
 bool Paths::to_pe(Flow& f, Coord from, Coord to) const {
   if (prices_) return to_core_by_price(f, {to.x, to.y, 1, 1});
   return as_wished([&](const Avoid& avoid) {
-    return connect(f, from, to, Port::ramp, avoid) || search_cores(f, {to.x, to.y, 1, 1}, avoid).has_value();
+    return connect(f, from, to, Port::ramp, avoid) || to_core(f, {to.x, to.y, 1, 1}, avoid);
   });
 }
 
@@ -251,7 +262,7 @@ bool Paths::line_from(Flow& f, Coord from, const Rect& line, const Avoid& avoid)
       return true;
     }
   }
-  return search_cores(f, line, avoid).has_value() && spread_line(f, line);
+  return to_core(f, line, avoid) && spread_line(f, line);
 }
 
 }  // namespace cs::mapping

@@ -9,13 +9,16 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "compiler/mapping/host_sites.h"
 #include "compiler/mapping/link_loads.h"
 #include "compiler/mapping/plan.h"
 #include "compiler/mapping/route_priced.h"
+#include "compiler/mapping/route_regions.h"
 
 namespace cs::mapping {
 
@@ -85,6 +88,7 @@ class Paths {
   bool connect(Flow&, Coord from, Coord to, Port last, const Avoid&) const;
   bool to_core_by_price(Flow&, const Rect& target) const;
   bool passes(const Flow&, const std::vector<Coord>& way, const Avoid&) const;
+  bool to_core(Flow&, const Rect& target, const Avoid&) const;
   bool line_from(Flow&, Coord from, const Rect& line, const Avoid&) const;
   Avoid avoid(int most) const {
     Avoid a{fabric_, &flows_at_, most, &colors_at_, color_};
@@ -102,9 +106,17 @@ class Paths {
   int calm_, most_;
   int color_ = -1;
   Effort effort_ = Effort::any;
+  struct Known {
+    std::optional<Regions> regions;
+    int added = 0;  // flows when they were found
+  };
+
   std::vector<int> flows_at_;  // by router, in rows
   std::vector<uint32_t> colors_at_;
   LinkLoads loads_;
+  int added_ = 0;  // flows
+  // Before rounds, in which flows leave their ways: by color and by how many flows a router may have.
+  mutable std::map<std::pair<int, int>, Known> regions_;
   mutable std::vector<uint8_t> seen_;  // by the search that is under way
   double wavelets_ = 0, most_wavelets_;
   std::optional<LinkPrices> prices_;  // in rounds

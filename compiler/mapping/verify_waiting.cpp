@@ -6,6 +6,7 @@
 // all streams arrive, the network is as empty as before and can do the same for ever; if not, it stops,
 // whatever the cycles of its kernels are.
 #include <algorithm>
+#include <deque>
 #include <limits>
 
 #include <fmt/format.h>
@@ -17,12 +18,13 @@ namespace cs::mapping {
 
 namespace {
 
-constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max() / 4;
+constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max() / 4, kUnknown = -1;
 
 class Waiting {
  public:
   explicit Waiting(const Parts& parts)
-      : parts_(parts), sent_(parts.streams.size(), 0), skews_(skews_of(parts)) {
+      : parts_(parts), sent_(parts.streams.size(), 0), room_(sent_.size(), kUnknown), has_turn_(sent_.size(), false),
+        skews_(skews_of(parts)) {
     for (const Instance& inst : parts.instances) {
       operands_.emplace_back(size_t(inst.work.operands), -1);
       results_.emplace_back(std::max<size_t>(1, inst.results.size()), -1);
@@ -36,17 +38,17 @@ class Waiting {
     }
   }
 
-  // Until nothing moves any more. Room only grows, so what it was at the beginning of a round is there in any case.
+  // Until nothing moves any more. Words and room only grow, so the order in which streams have their turn makes no
+  // difference: those have one whose producer has made more, or for which there may be more room.
   void run() {
-    for (bool moved = true; moved;) {
-      moved = false;
-      room_.assign(sent_.size(), -1);
-      for (size_t s = 0; s < sent_.size(); ++s) {
-        const int64_t words = std::min({parts_.streams[s].words, made(s), room(int(s))});
-        if (words <= sent_[s]) continue;
-        sent_[s] = words;
-        moved = true;
-      }
+    for (size_t s = 0; s < sent_.size(); ++s) give_turn(s);
+    for (; !turns_.empty(); turns_.pop_front()) {
+      const size_t s = turns_.front();
+      has_turn_[s] = false;
+      const int64_t words = std::min({parts_.streams[s].words, made(s), room(int(s))});
+      if (words <= sent_[s]) continue;
+      sent_[s] = words;
+      moved(s);
     }
   }
 
@@ -69,8 +71,7 @@ class Waiting {
   }
   // Words that all takers of a stream would take now.
   int64_t room(int s) {
-    int64_t& known = room_[size_t(s)];
-    if (known >= 0) return known;
+    if (room_[size_t(s)] != kUnknown) return room_[size_t(s)];
     int64_t least = kUnlimited;
     for (const Taker& t : parts_.streams[size_t(s)].takers) {
       if (t.instance >= 0) least = std::min(least, room_of(t));
@@ -93,6 +94,40 @@ class Waiting {
   }
 
  private:
+  void give_turn(size_t s) {
+    if (has_turn_[s]) return;
+    has_turn_[s] = true;
+    turns_.push_back(s);
+  }
+  // Behind words of a stream others may move: the results of those that took them and the results beside it, and what
+  // else the takers wait for.
+  void moved(size_t s) {
+    const Stream& stream = parts_.streams[s];
+    if (stream.producer >= 0) give_turns(results_[size_t(stream.producer)]);
+    for (const Taker& t : stream.takers) {
+      if (t.instance < 0) continue;
+      give_turns(results_[size_t(t.instance)]);
+      const std::vector<int>& operands = operands_[size_t(t.instance)];
+      for (size_t o = 0; o < operands.size(); ++o)
+        if (int(o) != t.operand && operands[o] >= 0) has_more_room(size_t(operands[o]));
+    }
+  }
+  void give_turns(const std::vector<int>& streams) {
+    for (int s : streams)
+      if (s >= 0) give_turn(size_t(s));
+  }
+  // It, and what comes to its producer, which takes no more than it can send. Where the room is unknown already, all
+  // that depends on it is.
+  void has_more_room(size_t s) {
+    if (room_[s] == kUnknown) return;
+    room_[s] = kUnknown;
+    give_turn(s);
+    const int producer = parts_.streams[s].producer;
+    if (producer < 0 || skews_[size_t(producer)].whole) return;
+    for (int operand : operands_[size_t(producer)])
+      if (operand >= 0) has_more_room(size_t(operand));
+  }
+
   // Words of an operand that rows take when what came of the one before it has passed: not counted before it has passed
   // all rows.
   int64_t room_of_turn(size_t i, int operand) const {
@@ -128,7 +163,9 @@ class Waiting {
   }
 
   const Parts& parts_;
-  std::vector<int64_t> sent_, room_;
+  std::vector<int64_t> sent_, room_;  // by stream
+  std::vector<bool> has_turn_;        // the same
+  std::deque<size_t> turns_;          // streams
   std::vector<Skew> skews_;
   std::vector<std::vector<int>> operands_, results_;  // streams, by instance
 };

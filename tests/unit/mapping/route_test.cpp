@@ -104,6 +104,47 @@ TEST(Routes, ASearchAtPricesGoesAsFarAsItHasTo) {
   EXPECT_EQ(f.routers.size(), size_t(2 * kHigh + 3));
 }
 
+// A wall of full routers parts the fabric; a gap in it joins both sides. What the flow itself passes is no wall to it.
+TEST(Routes, RegionsArePartedByWalls) {
+  const mapping::Extent extent{9, 5};
+  std::vector<int> flows_at(size_t(extent.width) * size_t(extent.height), 0);
+  for (int y = 0; y < extent.height; ++y) flows_at[size_t(y * extent.width + 4)] = 1;
+  const mapping::Avoid avoid{extent, &flows_at, 1};
+  const Flow f = from(1);
+  EXPECT_TRUE(mapping::Regions(avoid).part(f, {6, 2, 1, 1}));
+  EXPECT_TRUE(mapping::Regions(avoid).part(f, {4, 0, 3, 1}));
+  EXPECT_FALSE(mapping::Regions(avoid).part(f, {3, 2, 3, 1}));
+  EXPECT_FALSE(mapping::Regions(avoid).part(from(4), {6, 2, 1, 1}));
+  flows_at[size_t(3 * extent.width + 4)] = 0;
+  EXPECT_FALSE(mapping::Regions(avoid).part(f, {6, 2, 1, 1}));
+  // Two arms that meet in the last row are one region; a bay without a way out is none.
+  flows_at.assign(flows_at.size(), 0);
+  for (int y = 0; y < 4; ++y) flows_at[size_t(y * extent.width + 4)] = 1;
+  flows_at[size_t(1 * extent.width + 7)] = flows_at[size_t(0 * extent.width + 6)] = flows_at[8] = 1;
+  EXPECT_FALSE(mapping::Regions(avoid).part(f, {5, 0, 1, 1}));
+  EXPECT_TRUE(mapping::Regions(avoid).part(f, {7, 0, 1, 1}));
+}
+
+// Where a color was searched in vain it is not again, until rounds begin, in which flows leave their ways.
+TEST(Routes, WallsOfAColorStay) {
+  const mapping::Extent extent{9, 1};
+  mapping::Paths paths{extent, 24, 1000};
+  Flow wall = from(4);
+  wall.color = 3;
+  paths.add(wall, 10.0);
+  for (const int color : {3, 3, 5, -1}) {
+    paths.only(color);
+    Flow f = from(1);
+    EXPECT_EQ(paths.to_pe(f, {1, 0}, {7, 0}), color != 3);
+    EXPECT_EQ(f.routers.size(), color != 3 ? 7U : 1U);
+  }
+  paths.begin_rounds();
+  paths.remove(wall, 10.0);
+  paths.only(3);
+  Flow f = from(1);
+  EXPECT_TRUE(paths.to_pe(f, {1, 0}, {7, 0}));
+}
+
 TEST(Routes, TheBusiestLinkIsThatOfAllStreamsOverIt) {
   Fabric on;
   Parts parts;
