@@ -45,11 +45,13 @@ class Fuser {
 
   void run() {
     for (const NodeId id : g_.topological()) order_.emplace(id, order_.size());
+    across_.assign(order_.size(), 0);
     for (const graph::Group& group : graph::groups(g_)) {
       int number = int(members_.size());
       members_.push_back(group.nodes);
       for (NodeId id : group.nodes) group_of_[id] = number;
       span_.push_back(span_of(group.nodes));
+      lies_across(span_.back(), 1);
       leave_the_row(group.nodes);
     }
     slowest_ = costs_.slowest(g_);
@@ -150,10 +152,11 @@ class Fuser {
     return span;
   }
 
-  // Does a path lead from group `from` to group `to` over another group? To a group that ends before `from` begins
-  // none does.
+  // Does a path lead from group `from` to group `to` over another group? None leads to a group that ends before a place
+  // in the order that no group lies across, if `from` lies behind that place.
   bool leaves_and_returns(int from, int to) const {
-    const size_t begin = span_[size_t(from)].first;
+    size_t begin = span_[size_t(from)].first;
+    while (across_[begin] > 0) --begin;
     const auto is_before = [&](int number) { return span_[size_t(number)].last < begin; };
     std::set<int> seen = producer_groups(to);
     seen.erase(from);
@@ -169,6 +172,10 @@ class Fuser {
       }
     }
     return false;
+  }
+  // One group more, or less, that lies across the places within its span.
+  void lies_across(const Span& span, int more) {
+    for (size_t place = span.first + 1; place <= span.last; ++place) across_[place] += more;
   }
 
   // Into the group of one producer after another, as long as one takes what has come together.
@@ -223,8 +230,10 @@ class Fuser {
                   {"one region", one, ""}, good);
       if (!good) return false;
     }
+    for (const int apart : {to, group_of_.at(nodes.front())}) lies_across(span_[size_t(apart)], -1);
     members_[size_t(to)] = std::move(joined);
     span_[size_t(to)] = span_of(members_[size_t(to)]);
+    lies_across(span_[size_t(to)], 1);
     for (NodeId id : members_[size_t(to)]) {
       graph::Assignment& a = g_.node(id).assignment;
       if (kernels::from_loops(g_, id)) continue;
@@ -311,6 +320,7 @@ class Fuser {
   std::map<NodeId, int> group_of_;
   std::map<NodeId, size_t> order_;  // place in the topological order
   std::vector<Span> span_;          // by group
+  std::vector<int> across_;         // by place in the order: groups with nodes before it and at it or behind it
   const autogen::HeldStreams held_;
   // Groups that took an elementwise kernel of the library, which could as well stand between them and what
   // comes next. A
