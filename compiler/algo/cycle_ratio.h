@@ -19,9 +19,10 @@ struct CycleRatio {
   std::vector<size_t> edges;  // of the cycle, in order
 };
 
-// Nothing if there is no cycle. Every cycle must have a token (see strong_components for those that have
-// none). What another cycle may take beyond the one found: so many cycles for each of its edges.
+// What another cycle may take beyond the one that is found, for each of its edges.
 inline constexpr double kCycleRatioNear = 0.005;
+
+// Nothing if there is no cycle. Every cycle must have a token (see strong_components for those that have none).
 std::optional<CycleRatio> maximum_cycle_ratio(size_t vertices, const std::vector<TimedEdge>&);
 
 }  // namespace cs::algo
