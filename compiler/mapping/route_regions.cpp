@@ -2,7 +2,6 @@
 #include "compiler/mapping/route_regions.h"
 
 #include <algorithm>
-#include <numeric>
 
 namespace cs::mapping {
 
