@@ -22,8 +22,6 @@ using autogen::Walk;
 constexpr size_t kWalkLoops = 3, kWalkFirst = 0, kWalkRun = 1, kWalkBefore = 3;
 // Of row_collector.csl.
 constexpr size_t kTurnWords = 0, kTurnsOfVisit = 1;
-constexpr size_t kFilters =
-    3;  // operands of a PE that are filtered: routers have at least four, one for the host
 
 int64_t runs_of_walk(const std::vector<uint32_t>& walk) {
   int64_t runs = 1;
@@ -62,7 +60,7 @@ class LayOut {
       for (size_t i = 0; i < streams.size(); ++i) {
         share.walks.emplace_back();
         walk(share, i, streams[i], share.walks.back());
-        p.filters.push_back(filter(i, share.walks.back()));
+        p.filters.push_back(filter_operand(i, share.walks.back()));
         keep(share, i, streams[i]);
       }
       parts_.push_back(part(share));
@@ -160,10 +158,6 @@ class LayOut {
     return together;
   }
 
-  static autogen::StreamFilter filter(size_t i, Walk& walk) {
-    return i < kFilters ? autogen::filter_walk(walk) : autogen::StreamFilter{};
-  }
-
   // What a filter does not reject in front of a PE's own words, or behind them, the PE lets pass: it waits for that
   // too.
   void keep(const RegionShare& share, size_t i, const Runs& stream) {
@@ -249,6 +243,11 @@ class LayOut {
 int64_t RegionLayout::row_words(size_t operand, int y) const {
   const std::vector<uint32_t>& walk = feeders[size_t(y)][operand];
   return walk[kWalkRun] * runs_of_walk(walk);
+}
+
+autogen::StreamFilter filter_operand(size_t operand, autogen::Walk& walk) {
+  constexpr size_t kFilters = 3;  // routers have at least four, one is for the host
+  return operand < kFilters ? autogen::filter_walk(walk) : autogen::StreamFilter{};
 }
 
 RegionLayout lay_out(const Region& r, const RegionCut& cut) { return LayOut(r, cut).run(); }

@@ -12,6 +12,7 @@
 #include "compiler/autogen/stream_filter.h"
 #include "compiler/kernels/choice.h"
 #include "compiler/kernels/region_coming.h"
+#include "compiler/kernels/region_layout.h"
 #include "compiler/kernels/region_places.h"
 #include "compiler/kernels/region_turns.h"
 
@@ -39,7 +40,6 @@ constexpr double kOperandCycles = 92;  // of a PE that asks for an operand in st
 constexpr double kStepsOverhead = 40,
                  kStepOverhead = 20;  // of that, what passes while it computes; of each of them
 constexpr int64_t kQueued = 4;        // words on their way to a PE that does not take them yet
-constexpr size_t kFilters = 3;        // operands of a PE that are filtered
 
 // What the busiest PE takes and holds.
 struct Busiest {
@@ -72,7 +72,7 @@ Walk kept_walk(const Region& r, const RegionShare& share, size_t operand, const 
   const int64_t first = share.stored[size_t(b)].first();
   if (!walk_of(first, moves, passing, walk))  // then the row passes all that lies between
     walk_of(first, moves, autogen::interval(passing.first(), passing.last()), walk);
-  if (operand < kFilters) autogen::filter_walk(walk);
+  filter_operand(operand, walk);
   return walk;
 }
 
@@ -195,7 +195,7 @@ double share_of_starts(const RegionCut& cut, size_t operand, Kept& kept) {
 double runs_of_row(const Region& r, size_t operand, const Runs& stream) {
   Walk walk;
   walk_of(stream, autogen::interval(0, r.elements(r.operand_buffer[operand]) - 1), walk);
-  if (operand < kFilters) autogen::filter_walk(walk);
+  autogen::filter_walk(walk);  // only one operand comes to a feeder
   return runs_of_walk(walk);
 }
 

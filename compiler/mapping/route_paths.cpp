@@ -164,23 +164,6 @@ bool Paths::free(const Flow& f, int color) const {
                       [&](const auto& router) { return colors_at_[at(router.first)] >> color & 1; });
 }
 
-std::vector<bool> Paths::leading_to(const Rect& target) const {
-  const Avoid all = avoid(most_);
-  std::vector<bool> leads(flows_at_.size());
-  std::vector<Coord> list;
-  const auto enter = [&](Coord c) {
-    if (all.blocks(c) || leads[at({c.y, c.x})]) return;
-    leads[at({c.y, c.x})] = true;
-    list.push_back(c);
-  };
-  for (int y = target.y; y < target.y + target.h; ++y)
-    for (int x = target.x; x < target.x + target.w; ++x) enter({x, y});
-  for (size_t i = 0; i < list.size(); ++i)
-    for (const Port link : {Port::east, Port::south, Port::west, Port::north})
-      enter(neighbour(list[i], link));
-  return leads;
-}
-
 bool Paths::passes(const Flow& f, const std::vector<Coord>& way, const Avoid& avoid) const {
   for (size_t i = 0; i < way.size(); ++i) {
     const bool shared = f.routers.count({way[i].y, way[i].x}) > 0;

@@ -74,8 +74,8 @@ class Paths {
   void only(int color, Effort effort = Effort::any) { color_ = color, effort_ = effort; }
   bool free(const Flow&, int color) const;
   bool full(Coord c) const { return avoid(most_).blocks(c); }
-  // Of every router, in rows: whether any way leads from there to a PE of the rectangle.
-  std::vector<bool> leading_to(const Rect&) const;
+  // Between which routers there is any way.
+  Regions regions() const { return Regions(avoid(most_)); }
 
   bool to_pe(Flow&, Coord from, Coord to) const;
   bool to_line(Flow&, Coord from, const Rect& line) const;

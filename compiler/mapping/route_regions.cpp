@@ -60,4 +60,13 @@ bool Regions::part(const Flow& f, const Rect& target) const {
   return true;
 }
 
+bool Regions::join(Coord c, const Rect& target) const {
+  const uint32_t region = of(c);
+  if (region == 0) return false;
+  for (int y = target.y; y < target.y + target.h; ++y)
+    for (int x = target.x; x < target.x + target.w; ++x)
+      if (of({x, y}) == region) return true;
+  return false;
+}
+
 }  // namespace cs::mapping

@@ -15,6 +15,8 @@ class Regions {
   explicit Regions(const Avoid&);
   // No branch leads from the flow to any router of the rectangle.
   bool part(const Flow&, const Rect& target) const;
+  // The router is of a region of which some router of the rectangle is.
+  bool join(Coord, const Rect& target) const;
 
  private:
   uint32_t of(Coord c) const {  // 0: of none

@@ -204,17 +204,16 @@ class Router {
     });
   }
 
-  // For each taker, the routers from which any way leads to it.
-  std::vector<std::vector<bool>> leading_to_takers(const Stream& s) const {
-    std::vector<std::vector<bool>> leading;
-    for (const Taker& t : s.takers) {
-      if (t.instance < 0) continue;
-      const Instance& taker = parts_.instances[size_t(t.instance)];
-      const Coord entry = taker.entry(t.operand);
-      leading.push_back(
-          paths_.leading_to(taker.has_line(t.operand) ? taker.line(t.operand) : Rect{entry.x, entry.y, 1, 1}));
-    }
-    return leading;
+  static Rect target(const Instance& taker, size_t operand) {
+    if (taker.has_line(operand)) return taker.line(operand);
+    const Coord entry = taker.entry(operand);
+    return {entry.x, entry.y, 1, 1};
+  }
+
+  bool lead_to_takers(const Regions& regions, Coord from, const Stream& s) const {
+    return std::ranges::all_of(s.takers, [&](const Taker& t) {
+      return t.instance < 0 || regions.join(from, target(parts_.instances[size_t(t.instance)], t.operand));
+    });
   }
 
   std::optional<Trial> from_instance(const Stream& s) const {
@@ -241,20 +240,17 @@ class Router {
   std::optional<Trial> from_host(const Stream& s) const {
     const Taker& first = s.takers.front();
     const Coord entry = parts_.instances[size_t(first.instance)].entry(first.operand);
-    std::vector<std::vector<bool>>
-        leading;  // known when the best site has no way: most of the others have none
+    std::optional<Regions> regions;  // known when the best site has no way: most of the others have none
     for (const Site& site : sites_.list(entry, s.words, true)) {
       if (paths_.full(site.pe)) continue;
-      const size_t at = size_t(site.pe.y) * size_t(fabric_.width) + size_t(site.pe.x);
-      if (!std::all_of(leading.begin(), leading.end(), [&](const auto& leads) { return leads[at]; }))
-        continue;
+      if (regions && !lead_to_takers(*regions, site.pe, s)) continue;
       Trial t;
       t.flow.routers = {{RouterKey{site.pe.y, site.pe.x}, fixed_route(port_bit(site.side), 0)}};
       if (to_instances(s, t.flow, site.pe)) {
         t.site = site;
         return t;
       }
-      if (leading.empty()) leading = leading_to_takers(s);
+      if (!regions) regions.emplace(paths_.regions());
     }
     return std::nullopt;
   }

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "compiler/graph/sample.h"
+#include "compiler/passes/shard_sums.h"
 
 namespace cs::passes {
 
@@ -62,7 +63,7 @@ class Designer {
       if (auto cut = decide(id)) {
         for (size_t k = 0; k < cut->results.size(); ++k) {
           const ValueId v = g_.node(id).outputs[k];
-          if (cut->added) {
+          if (!cut->joined_by.empty()) {
             saved_[id] -= words(v);
             continue;
           }
@@ -71,6 +72,7 @@ class Designer {
           saved_[id] += words(v) * double(shards_ - 1) / double(shards_);
         }
         pay(id, *cut);
+        if (!cut->windows.empty()) saved_[id] -= halo_words(id, *cut);
         design_.cuts.emplace(id, std::move(*cut));
       } else {
         pay(id, {std::vector<int>(g_.node(id).inputs.size(), -1), {}});
@@ -92,7 +94,7 @@ class Designer {
   };
 
   double words(ValueId v) const { return double(g_.value(v).type.elements()); }
-  int made_along(ValueId v) const {
+  int made_along(ValueId v) const {  // -1: it is whole, or absent
     const auto it = design_.dims.find(v);
     return it == design_.dims.end() ? -1 : it->second;
   }
@@ -188,36 +190,33 @@ class Designer {
     for (const Way& way : ways(n)) {
       if (!follows(n, way.dims)) continue;
       if (auto results = results_of(id, way.dims)) return Cut{way.dims, std::move(*results)};
+      if (auto cut = cut_windows(id, way.dims)) return cut;
     }
-    return rule_.columns == ColumnsOf::sums ? cut_sum(id) : std::nullopt;
+    const int dim = made_along(n.inputs[0]);
+    if (dim < 0) return std::nullopt;
+    if (!rule_.columns.has_value()) return reduction_of_parts(g_, id, dim, shards_);
+    const bool sums =
+        rule_.columns == ColumnsOf::sums && (n.inputs.size() < 3 || made_along(n.inputs[2]) < 0);
+    return sums ? product_of_parts(g_, id, dim, shards_) : std::nullopt;
   }
 
-  // A product of something in parts with rows of a constant matrix: what both are cut along is gone from the result, so
-  // it is added up. A third operand is added to the whole.
-  std::optional<Cut> cut_sum(NodeId id) const {
-    const Node& n = g_.node(id);
-    if (g_.op(id).kind != ops::OpKind::contraction || n.inputs.size() < 2) return std::nullopt;
-    const int dim = made_along(n.inputs[0]);
-    if (dim < 0 || !g_.value(n.inputs[1]).is_constant()) return std::nullopt;
-    if (n.inputs.size() > 2 && n.inputs[2].valid() && made_along(n.inputs[2]) >= 0) return std::nullopt;
-    ops::TensorType part = g_.value(n.inputs[0]).type;
-    const int64_t extent = part.shape[size_t(dim)];
-    part.shape[size_t(dim)] = extent_of(extent, shards_, 0);
-    for (const int d : dims_of(n.inputs[1])) {
-      ops::TensorType rows = g_.value(n.inputs[1]).type;
-      if (rows.shape[size_t(d)] != extent) continue;
-      rows.shape[size_t(d)] = part.shape[size_t(dim)];
-      std::vector<ops::TensorType> results;
-      std::string why;
-      const ops::TensorType* types[] = {&part, &rows};
-      if (!ops::infer_types(g_.op(id), n.attrs, types, results, why) ||
-          !(results[0] == g_.value(n.outputs[0]).type))
-        continue;
-      Cut cut{std::vector<int>(n.inputs.size(), -1), {-1}, true};
-      cut.operands[0] = dim, cut.operands[1] = d;
-      return cut;
-    }
-    return std::nullopt;
+  // Windows that slide over what is cut: each part of the result needs some of its neighbours' parts, too.
+  std::optional<Cut> cut_windows(NodeId id, const std::vector<int>& dims) const {
+    const auto whole = [](int dim) { return dim < 0; };
+    if (rule_.columns.has_value() || whole(dims[0]) || !std::all_of(dims.begin() + 1, dims.end(), whole))
+      return std::nullopt;
+    auto shares = window_shares(g_, id, dims[0], shards_);
+    if (!shares) return std::nullopt;
+    return Cut{.operands = dims, .results = {dims[0]}, .windows = std::move(*shares)};
+  }
+
+  // By which the longest part of the operand is longer than without its neighbours' parts.
+  double halo_words(NodeId id, const Cut& cut) const {
+    const ValueId v = g_.node(id).inputs[0];
+    const double extent = double(g_.value(v).type.shape[size_t(cut.operands[0])]);
+    double longest = 0;
+    for (const WindowShare& share : cut.windows) longest = std::max(longest, double(share.end - share.begin));
+    return words(v) * std::max(0.0, longest / extent - 1 / double(shards_));
   }
 
   // A view costs nothing, so it does not cut what is whole but for the host.
@@ -323,10 +322,11 @@ class Designer {
       for (size_t i = 0; i < n.inputs.size(); ++i)
         if (const ValueId v = n.inputs[i]; v.valid() && cut.operands[i] < 0 && !g_.value(v).is_constant())
           note(whole, id, v);
-      if (cut.added) added.insert(set_of(id));
+      const bool joined = !cut.joined_by.empty();
+      if (joined) added.insert(set_of(id));
       for (const ValueId v : n.outputs) {
-        note(cut.added ? whole : parts, id, v);
-        if (cut.added) continue;
+        note(joined ? whole : parts, id, v);
+        if (joined) continue;
         if (g_.value(v).is_output) given.insert(set_of(id));
       }
     }

@@ -4,9 +4,11 @@
 
 #include <map>
 #include <set>
+#include <string_view>
 #include <vector>
 
 #include "compiler/graph/graph.h"
+#include "compiler/passes/shard_windows.h"
 #include "compiler/passes/shards.h"
 
 namespace cs::passes {
@@ -14,7 +16,8 @@ namespace cs::passes {
 // How operands and results of a node are cut; -1: they are whole.
 struct Cut {
   std::vector<int> operands, results;
-  bool added = false;  // the result is the sum of what the parts give
+  std::string_view joined_by;        // operator that joins what the parts give; empty: the result is in parts
+  std::vector<WindowShare> windows;  // what part k of the result reads of operand 0; none: part k of it
 };
 
 // What the operators of a graph do under one rule.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -13,6 +14,7 @@
 #include "compiler/passes/passes.h"
 #include "compiler/passes/pick_parts.h"
 #include "compiler/passes/shard_design.h"
+#include "compiler/passes/shard_windows.h"
 
 namespace cs::passes {
 
@@ -22,8 +24,6 @@ using graph::Graph;
 using graph::Node;
 using graph::NodeId;
 using graph::ValueId;
-
-constexpr size_t kMostJoined = 8;  // streams that one kernel joins
 
 class Maker {
  public:
@@ -50,11 +50,12 @@ class Maker {
     std::vector<std::vector<ValueId>> operands;
     const std::vector<ValueId> inputs = g_.node(id).inputs, results = g_.node(id).outputs;
     for (size_t i = 0; i < inputs.size(); ++i) {
-      operands.push_back(cut.operands[i] < 0 ? std::vector<ValueId>(size_t(shards_), whole(inputs[i]))
-                                             : parts(inputs[i], cut.operands[i]));
+      operands.push_back(i == 0 && !cut.windows.empty() ? with_halos(inputs[0], cut.operands[0], cut.windows)
+                         : cut.operands[i] < 0 ? std::vector<ValueId>(size_t(shards_), whole(inputs[i]))
+                                               : parts(inputs[i], cut.operands[i]));
       if (inputs[i].valid() && !operands.back()[0].valid()) return false;
     }
-    std::vector<ValueId> sums;
+    std::vector<ValueId> joined;
     for (int64_t k = 0; k < shards_; ++k) {
       Node n = g_.node(id);
       n.name = name(n.name, k);
@@ -62,28 +63,44 @@ class Maker {
       for (const auto& operand : operands) n.inputs.push_back(operand[size_t(k)]);
       if (g_.op(id).kind == ops::OpKind::view)
         make_reshape(n, g_.value(results[0]).type.shape, cut.results[0], k);
+      if (!cut.windows.empty()) slide_over_share(g_, id, n, cut.operands[0], cut.windows[size_t(k)]);
       const NodeId part = g_.add_node(std::move(n));
       made_.nodes.insert(part);
       for (const ValueId v : results) {
         const ValueId made = g_.add_result(part, name(g_.value(v).name, k));
-        (cut.added ? sums : parts_[v]).push_back(made);
+        (cut.joined_by.empty() ? parts_[v] : joined).push_back(made);
       }
-      if (cut.added && k > 0 && g_.node(part).inputs.size() > 2) g_.set_input_of(part, 2, {});
+      if (!cut.joined_by.empty() && k > 0 && g_.node(part).inputs.size() > 2) g_.set_input_of(part, 2, {});
       if (!graph::infer_node(g_, part, diag_)) return false;
+      const bool mean = !joined.empty() && g_.node(id).op == "reduce_mean";
+      if (mean && !weigh(joined.back(), inputs[0], cut.operands[0], k)) return false;
     }
-    return !cut.added || give_sum(results[0], std::move(sums));
+    return cut.joined_by.empty() || join(results[0], std::move(joined), std::string(cut.joined_by));
   }
 
-  // Neighbours first, so that no way from a part to the sum is longer than it needs to be.
-  bool give_sum(ValueId v, std::vector<ValueId> sums) {
-    const std::string name = g_.value(v).name + "_sum";
+  // The mean of a part counts as much as the part has of all elements.
+  bool weigh(ValueId& mean, ValueId of, int dim, int64_t k) {
+    const int64_t extent = g_.value(of).type.shape[size_t(dim)];
+    ops::Tensor weight(ops::TensorType{g_.value(mean).type.dtype, {}});
+    weight.set(0, double(extent_of(extent, shards_, k)) / double(extent));
+    Node n;
+    n.op = "mul", n.name = g_.fresh_name(g_.value(mean).name + "_weighed");
+    n.inputs = {mean, g_.add_constant(g_.fresh_name(n.name + "_weight"), std::move(weight))};
+    mean = graph::add_typed(g_, std::move(n), diag_);
+    if (mean.valid()) made_.nodes.insert(g_.value(mean).producer);
+    return mean.valid();
+  }
+
+  // Neighbours first, so that no way from a part to the whole is longer than it needs to be.
+  bool join(ValueId v, std::vector<ValueId> sums, const std::string& op) {
+    const std::string name = g_.value(v).name + "_" + op;
     while (sums.size() > 1) {
       std::vector<ValueId> fewer;
       for (size_t k = 0; k < sums.size(); k += 2) {
         fewer.push_back(sums[k]);
         if (k + 1 == sums.size()) continue;
         Node n;
-        n.op = "add", n.name = g_.fresh_name(name), n.inputs = {sums[k], sums[k + 1]};
+        n.op = op, n.name = g_.fresh_name(name), n.inputs = {sums[k], sums[k + 1]};
         fewer.back() = graph::add_typed(g_, std::move(n), diag_);
         if (!fewer.back().valid()) return false;
         made_.nodes.insert(g_.value(fewer.back()).producer);
@@ -159,6 +176,38 @@ class Maker {
     return made;
   }
 
+  // What windows read of a value in parts, once for all nodes that read the same.
+  std::vector<ValueId> with_halos(ValueId v, int dim, const std::vector<WindowShare>& shares) {
+    const std::vector<ValueId> own = parts(v, dim);
+    if (!own[0].valid()) return own;
+    std::vector<ValueId> made;
+    for (const WindowShare& share : shares) {
+      ValueId& all = halos_[{v, dim, share.begin, share.end}];
+      if (!all.valid()) all = between(v, own, dim, share.begin, share.end);
+      made.push_back(all);
+      if (!all.valid()) return {{}};
+    }
+    return made;
+  }
+
+  ValueId between(ValueId v, const std::vector<ValueId>& own, int dim, int64_t begin, int64_t end) {
+    const int64_t extent = g_.value(v).type.shape[size_t(dim)];
+    const std::string name = g_.value(v).name + "_halo";
+    std::vector<ValueId> pieces;
+    for (int64_t k = 0; k < shards_; ++k) {
+      const int64_t first = begin_of(extent, shards_, k), last = begin_of(extent, shards_, k + 1);
+      const int64_t from = std::max(begin, first) - first, to = std::min(end, last) - first;
+      if (from >= to) continue;
+      pieces.push_back(to - from == last - first ? own[size_t(k)]
+                                                 : graph::add_share(g_, own[size_t(k)], dim, from, to, name,
+                                                                    "rows of a neighbour", diag_));
+      if (!pieces.back().valid()) return {};
+    }
+    return pieces.size() == 1
+               ? pieces[0]
+               : graph::add_concat(g_, std::move(pieces), dim, name, "what windows read", diag_);
+  }
+
   // Tables of a vocabulary have 100 MB and more: block by block.
   static ops::Tensor part_of(const ops::Tensor& all, int dim, int64_t begin, int64_t end) {
     ops::TensorType type = all.type;
@@ -201,6 +250,8 @@ class Maker {
   Diag& diag_;
   std::map<ValueId, std::vector<ValueId>> parts_;                   // of what is made in parts
   std::map<std::pair<ValueId, int>, std::vector<ValueId>> slices_;  // of what is whole, along a dimension
+  std::map<std::tuple<ValueId, int, int64_t, int64_t>, ValueId>
+      halos_;                                                       // of a value, along a dimension: from, to
   std::map<ValueId, ValueId> whole_;                                // put together again
 };
 

@@ -55,6 +55,19 @@ TEST_F(Shards, AutoTakesThoseThatAreFasterAndNoneWhereNoneAre) {
   EXPECT_THAT(compile(of("lstm", "model.onnx"), {"--shards", "auto"}), Not(HasSubstr("shards")));
 }
 
+// Rows of pictures, with those of their neighbours: convolutions with strides and groups, pools, a mean of all rows.
+TEST_F(Shards, OfPicturesAreRightAndFaster) {
+  for (const std::string machine : {"wse2", "wse3"}) {
+    compile(of("shufflenet", "model.onnx"), {"-m", machine});
+    const double whole = interval("shufflenet");
+    EXPECT_THAT(compile(of("shufflenet", "model.onnx"), {"-m", machine, "--shards", "4"}),
+                HasSubstr("a sample in 4 shards"));
+    const double parts = interval("shufflenet");
+    EXPECT_GT(parts, 0);
+    EXPECT_LT(parts, 0.7 * whole) << machine;
+  }
+}
+
 // Logits by the columns of their matrix, beside parts of the tokens, on both machines.
 TEST_F(Shards, OfColumnsAreRight) {
   for (const std::string machine : {"wse2", "wse3"})
