@@ -5,10 +5,12 @@
 //
 // A value travels as one stream, a word per cycle, so what a network takes for a sample is at least the words of
 // its largest value. Operators that compute parts of their results from parts of their operands (tokens of a
-// sequence, rows of a batch, elements of a vector) are there once for each part, with streams of their own; what
-// others need whole is put together before them. Inputs and outputs cross the edge in pieces (pieces.h).
+// sequence, rows of a batch or a picture, elements of a vector) are there once for each part, with streams of their
+// own; what others need whole is put together before them. Inputs and outputs cross the edge in pieces
+// (graph/pieces.h).
 //
-// That parts are independent is proved by an operator's loops (graph/sample.h), as it is of samples.
+// That parts are independent is proved by an operator's loops (graph/sample.h), as it is of samples. Windows read some
+// of their neighbours' parts (shard_windows.h), and of reductions along what is cut parts are joined (shard_sums.h).
 #pragma once
 
 #include <cstdint>

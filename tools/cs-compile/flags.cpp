@@ -72,8 +72,9 @@ void model_flags(CLI::App& app, Flags& f, api::CompileOptions& o) {
       ->check(CLI::IsMember({"logits", "last", "masked", "argmax"}))
       ->default_str("runconfig.result of the model, else logits");
   app.add_option("--shards", o.rewrites.shards,
-                 "Compute one sample in so many parts beside each other (tokens of a sequence, rows, elements), with "
-                 "streams of their own, where operators allow that. auto: as many as are faster by estimate")
+                 "Compute one sample in so many parts beside each other (tokens of a sequence, rows of a picture, "
+                 "elements), with streams of their own, where operators allow that. auto: as many as are "
+                 "faster by estimate")
       ->transform(cli::shards_of_text)
       ->option_text(fmt::format("N in [1 - {}] | auto", passes::kMostShards))
       ->default_str("1")
