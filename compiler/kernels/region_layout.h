@@ -45,7 +45,7 @@ struct RegionLayout : Layout {
 
 RegionLayout lay_out(const autogen::Region&, const autogen::RegionCut&);
 
-// The filter of an operand, by its number, in front of a PE: `walk` becomes that of what it lets
+// The filter of an operand, by its number, in front of what takes it: `walk` becomes that of what it lets
 // through. None beyond the filters of a router.
 autogen::StreamFilter filter_operand(size_t operand, autogen::Walk& walk);
 

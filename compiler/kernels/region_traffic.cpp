@@ -195,7 +195,7 @@ double share_of_starts(const RegionCut& cut, size_t operand, Kept& kept) {
 double runs_of_row(const Region& r, size_t operand, const Runs& stream) {
   Walk walk;
   walk_of(stream, autogen::interval(0, r.elements(r.operand_buffer[operand]) - 1), walk);
-  autogen::filter_walk(walk);  // only one operand comes to a feeder
+  filter_operand(operand, walk);
   return runs_of_walk(walk);
 }
 
