@@ -36,6 +36,8 @@ std::optional<Cut> reduction_of_parts(const Graph& g, NodeId id, int dim, int64_
   const Node& n = g.node(id);
   const auto joins = std::ranges::find(kJoins, n.op, [](const auto& join) { return join.first; });
   if (joins == std::end(kJoins)) return std::nullopt;
+  // The mean of a part is weighed by its share of the elements, which whole numbers cannot say.
+  if (n.op == "reduce_mean" && !data_type_is_float(g.value(n.inputs[0]).type.dtype)) return std::nullopt;
   const TensorType part = first_part(g.value(n.inputs[0]).type, dim, shards);
   std::vector<const TensorType*> types(n.inputs.size(), nullptr);
   types[0] = &part;

@@ -8,7 +8,7 @@
 
 namespace cs::passes {
 
-// A reduction along this dimension of operand 0.
+// A reduction along this dimension of operand 0; not the mean of whole numbers.
 std::optional<Cut> reduction_of_parts(const graph::Graph&, graph::NodeId, int dim, int64_t shards);
 
 // A product with rows of a constant matrix: what both are cut along is gone from the result, so it is added

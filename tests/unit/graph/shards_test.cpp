@@ -5,8 +5,7 @@
 
 #include "compiler/graph/sample.h"
 #include "compiler/graph/graph_yaml.h"
-#include "tests/unit/graph/interpret.h"
-#include "tests/unit/graph/pass_bench.h"
+#include "tests/unit/graph/shards_bench.h"
 
 namespace cs::passes {
 namespace {
@@ -16,26 +15,6 @@ using graph::NodeId;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-size_t count(const Graph& g, const std::string& op) {
-  size_t n = 0;
-  for (const NodeId id : g.nodes()) n += g.node(id).op == op;
-  return n;
-}
-
-// Cut into so many; values are those of the whole, to the bit.
-Sharded cut(Bench& s, int64_t shards) {
-  const auto before = graph::interpret(s.g, graph::inputs_of(s.g));
-  Sharded made;
-  EXPECT_TRUE(make_shards(s.g, shards, made, s.diag)) << s.diag.to_string();
-  EXPECT_TRUE(graph::verify(s.g, s.diag)) << s.diag.to_string();
-  EXPECT_EQ(graph::interpret(s.g, graph::inputs_of(s.g)), before);
-  return made;
-}
-
-std::string graph_of(const std::string& input, const std::string& nodes, const std::string& constants = "") {
-  return "inputs:\n" + input + (constants.empty() ? "" : "constants:\n" + constants) + "nodes:\n" + nodes +
-         "outputs: [y]\n";
-}
 const char* kTokens = "  - {name: x, type: \"f32[1, 8, 4]\", sample_dim: 0}\n";
 
 TEST(Shards, ElementwiseOperatorsAreCutAndGivenInPieces) {
@@ -129,13 +108,6 @@ TEST(Shards, NothingToCutLeavesTheGraphAsItIs) {
   EXPECT_EQ(graph::graph_text(s.g, "").yaml, before);
 }
 
-// The values of 1, 2, 3 … as a YAML list.
-std::string numbers(int count) {
-  std::string v;
-  for (int i = 0; i < count; ++i) v += (i > 0 ? ", " : "") + std::to_string(i % 7 - 3);
-  return "[" + v + "]";
-}
-
 // Like cut(), by the columns of matrices.
 Sharded cut_columns(Bench& s, int64_t columns, ColumnsOf of = ColumnsOf::outputs) {
   const auto before = graph::interpret(s.g, graph::inputs_of(s.g));
@@ -151,11 +123,11 @@ std::string logits_of(int vocabulary) {
                   "  - {name: h, op: matmul, inputs: [x, w]}\n  - {name: g, op: tanh, inputs: [h]}\n"
                   "  - {name: k, op: matmul, inputs: [g, v]}\n  - {name: l, op: matmul, inputs: [k, u]}\n"
                   "  - {name: y, op: add, inputs: [l, b]}\n",
-                  "  - {name: w, type: \"f32[4, 16]\", value: " + numbers(64) + "}\n" +
-                      "  - {name: v, type: \"f32[16, 4]\", value: " + numbers(64) + "}\n" +
+                  "  - {name: w, type: \"f32[4, 16]\", value: " + list_of(64) + "}\n" +
+                      "  - {name: v, type: \"f32[16, 4]\", value: " + list_of(64) + "}\n" +
                       "  - {name: u, type: \"f32[4, " + std::to_string(vocabulary) + "]\", value: " +
-                      numbers(4 * vocabulary) + "}\n  - {name: b, type: \"f32[" + std::to_string(vocabulary) +
-                      "]\", value: " + numbers(vocabulary) + "}\n");
+                      list_of(4 * vocabulary) + "}\n  - {name: b, type: \"f32[" + std::to_string(vocabulary) +
+                      "]\", value: " + list_of(vocabulary) + "}\n");
 }
 
 // What gives the output, with the bias behind it; not the layer in between, whose columns the next one adds up.
@@ -204,7 +176,7 @@ TEST(ShardsOfColumns, AreHeadsOfAttention) {
              ", op: reshape, inputs: [p" + v + "], attrs: {shape: [1, 8, 2, 2]}}\n  - {name: " + v +
              ", op: transpose, inputs: [r" + v +
              "], attrs: {perm: [0, 2, " + (v == "k" ? "3, 1" : "1, 3") + "]}}\n";
-    constants += "  - {name: w" + v + ", type: \"f32[4, 4]\", value: " + numbers(16) + "}\n";
+    constants += "  - {name: w" + v + ", type: \"f32[4, 4]\", value: " + list_of(16) + "}\n";
   }
   Bench s(graph_of(kTokens,
                    nodes +
@@ -229,7 +201,7 @@ TEST(ShardsOfColumns, AreNotOfWhatIsNeededWhole) {
   Bench s(graph_of(kTokens,
                    "  - {name: l, op: matmul, inputs: [x, u]}\n"
                    "  - {name: y, op: softmax, inputs: [l], attrs: {axis: -1}}\n",
-                   "  - {name: u, type: \"f32[4, 12]\", value: " + numbers(48) + "}\n"));
+                   "  - {name: u, type: \"f32[4, 12]\", value: " + list_of(48) + "}\n"));
   EXPECT_EQ(cut_columns(s, 2).operators, 0u);
 }
 
@@ -240,9 +212,9 @@ std::string layer_of(int inside, const std::string& more = "",
   return graph_of(kTokens,
                   "  - {name: h, op: matmul, inputs: [x, w]}\n  - {name: g, op: add, inputs: [h, b]}\n"
                   "  - {name: s, op: neg, inputs: [g]}\n" + product + more,
-                  "  - {name: w, type: \"f32[4, " + n + "]\", value: " + numbers(4 * inside) +
-                      "}\n  - {name: b, type: \"f32[" + n + "]\", value: " + numbers(inside) +
-                      "}\n  - {name: v, type: \"f32[" + n + ", 4]\", value: " + numbers(4 * inside) + "}\n");
+                  "  - {name: w, type: \"f32[4, " + n + "]\", value: " + list_of(4 * inside) +
+                      "}\n  - {name: b, type: \"f32[" + n + "]\", value: " + list_of(inside) +
+                      "}\n  - {name: v, type: \"f32[" + n + ", 4]\", value: " + list_of(4 * inside) + "}\n");
 }
 
 // The columns of the one product and the rows of the other; what is between them is nowhere whole.
@@ -279,104 +251,11 @@ TEST(ShardsOfColumns, AddTheBiasOfASumOnce) {
   Bench s(graph_of("  - {name: x, type: \"f32[1, 4]\", sample_dim: 0}\n",
                    "  - {name: h, op: gemm, inputs: [x, w, b]}\n  - {name: s, op: neg, inputs: [h]}\n"
                    "  - {name: y, op: gemm, inputs: [s, w, c], attrs: {trans_b: 1}}\n",
-                   "  - {name: w, type: \"f32[4, 12]\", value: " + numbers(48) +
-                       "}\n  - {name: b, type: \"f32[12]\", value: " + numbers(12) +
-                       "}\n  - {name: c, type: \"f32[4]\", value: " + numbers(4) + "}\n"));
+                   "  - {name: w, type: \"f32[4, 12]\", value: " + list_of(48) +
+                       "}\n  - {name: b, type: \"f32[12]\", value: " + list_of(12) +
+                       "}\n  - {name: c, type: \"f32[4]\", value: " + list_of(4) + "}\n"));
   EXPECT_EQ(cut_columns(s, 3, ColumnsOf::sums).operators, 3u);
   EXPECT_EQ(count(s.g, "gemm"), 6u);
-}
-
-// A picture of two channels and so many rows of five, through windows.
-std::string windows_of(int rows, const std::string& node) {
-  return graph_of("  - {name: x, type: \"f32[1, 2, " + std::to_string(rows) + ", 5]\", sample_dim: 0}\n",
-                  "  - {name: y, " + node + "}\n",
-                  "  - {name: w, type: \"f32[2, 2, 3, 3]\", value: " + numbers(36) +
-                      "}\n  - {name: d, type: \"f32[2, 1, 3, 3]\", value: " + numbers(18) +
-                      "}\n  - {name: p, type: \"f32[3, 2, 1, 1]\", value: " + numbers(6) +
-                      "}\n  - {name: b, type: \"f32[2]\", value: [1, -2]}\n");
-}
-std::vector<int64_t> rows_of(const Graph& g, const std::string& op) {
-  std::vector<int64_t> rows;
-  for (const NodeId id : g.nodes())
-    if (g.node(id).op == op) rows.push_back(g.value(g.node(id).inputs[0]).type.shape[2]);
-  return rows;
-}
-
-// Rows of a part, and one of each neighbour's.
-TEST(ShardsOfWindows, ReadRowsOfTheirNeighbours) {
-  Bench s(windows_of(12, "op: conv, inputs: [x, w, b], attrs: {pads: [1, 1, 1, 1]}"));
-  EXPECT_EQ(cut(s, 3).operators, 1u);
-  EXPECT_THAT(rows_of(s.g, "conv"), ElementsAre(5, 6, 5));
-  EXPECT_EQ(count(s.g, "concat"), 4u) << "three with a halo, and the output";
-}
-
-// Strides, dilations, padding by a rule, groups, unequal parts, and pools: the values are those of the whole.
-TEST(ShardsOfWindows, OfAnyFormGiveTheValuesOfTheWhole) {
-  for (const std::string node : {
-           "op: conv, inputs: [x, w], attrs: {pads: [1, 1, 1, 1], strides: [2, 2]}",
-           "op: conv, inputs: [x, p], attrs: {strides: [3, 1]}",
-           "op: conv, inputs: [x, w], attrs: {pads: [2, 0, 2, 0], dilations: [2, 1]}",
-           "op: conv, inputs: [x, w], attrs: {auto_pad: SAME_UPPER, strides: [2, 1]}",
-           "op: conv, inputs: [x, w], attrs: {auto_pad: SAME_LOWER, strides: [2, 1]}",
-           "op: conv, inputs: [x, d, b], attrs: {group: 2, pads: [0, 1, 2, 1]}",
-           "op: conv, inputs: [x, p], attrs: {strides: [2, 2]}",
-           "op: max_pool, inputs: [x], attrs: {kernel_shape: [3, 2], strides: [2, 1], pads: [1, 0, 1, 1]}",
-           "op: max_pool, inputs: [x], attrs: {kernel_shape: [2, 2], strides: [2, 2]}",
-           "op: average_pool, inputs: [x], attrs: {kernel_shape: [3, 3], pads: [1, 1, 1, 1]}",
-           "op: average_pool, inputs: [x], attrs: {kernel_shape: [3, 3], pads: [1, 1, 1, 1], "
-           "count_include_pad: 1}",
-           "op: lp_pool, inputs: [x], attrs: {kernel_shape: [3, 3], pads: [1, 1, 1, 1]}",
-       })
-    for (const int rows : {12, 13})
-      for (const int64_t shards : {2, 3}) {
-        Bench s(windows_of(rows, node));
-        EXPECT_EQ(cut(s, shards).operators, 1u) << node << ", " << rows << " rows in " << shards;
-      }
-}
-
-// As in a block of a residual network: between windows that are cut alike nothing is put together.
-TEST(ShardsOfWindows, FollowEachOther) {
-  Bench s(
-      graph_of("  - {name: x, type: \"f32[1, 2, 12, 5]\", sample_dim: 0}\n",
-               "  - {name: a, op: conv, inputs: [x, w], attrs: {pads: [1, 1, 1, 1]}}\n"
-               "  - {name: r, op: relu, inputs: [a]}\n"
-               "  - {name: c, op: conv, inputs: [r, w], attrs: {pads: [1, 1, 1, 1]}}\n"
-               "  - {name: m, op: add, inputs: [c, x]}\n"
-               "  - {name: y, op: max_pool, inputs: [m], attrs: {kernel_shape: [2, 1], strides: [2, 1]}}\n",
-               "  - {name: w, type: \"f32[2, 2, 3, 3]\", value: " + numbers(36) + "}\n"));
-  const Sharded made = cut(s, 4);
-  EXPECT_EQ(made.operators, 5u);
-  EXPECT_EQ(made.joined, 1u) << "the output";
-  EXPECT_THAT(rows_of(s.g, "add"), ElementsAre(3, 3, 3, 3));
-}
-
-// What is reduced along the rows is reduced in parts, which are joined: no part is put together.
-TEST(Shards, ReductionsOfPartsAreJoined) {
-  for (const std::string op : {"reduce_sum", "reduce_mean", "reduce_max", "reduce_min"})
-    for (const int rows : {8, 10}) {
-      Bench s(graph_of("  - {name: x, type: \"f32[1, 2, " + std::to_string(rows) + ", 8]\", sample_dim: 0}\n",
-                       "  - {name: a, op: relu, inputs: [x]}\n"
-                       "  - {name: y, op: " +
-                           op + ", inputs: [a], attrs: {axes: [2, 3], keepdims: 1}}\n"));
-      const auto before = graph::interpret(s.g, graph::inputs_of(s.g));
-      Sharded made;
-      ASSERT_TRUE(make_shards(s.g, 4, made, s.diag)) << s.diag.to_string();
-      EXPECT_TRUE(graph::verify(s.g, s.diag)) << s.diag.to_string();
-      EXPECT_EQ(made.operators, 2u);
-      EXPECT_EQ(made.joined, 0u);
-      const auto after = graph::interpret(s.g, graph::inputs_of(s.g));
-      for (const auto& [name, want] : before)
-        for (int64_t i = 0; i < want.elements(); ++i)
-          EXPECT_NEAR(after.at(name).get(i), want.get(i), 1e-6) << op;
-    }
-}
-
-// A number of windows that is rounded up: the last one counts fewer elements, which padding would change.
-TEST(ShardsOfWindows, ThatReachBehindThePaddingStayWhole) {
-  Bench s(windows_of(12,
-                     "op: average_pool, inputs: [x], attrs: {kernel_shape: [3, 2], strides: [2, 2], "
-                     "ceil_mode: 1, count_include_pad: 1}"));
-  EXPECT_EQ(cut(s, 3).operators, 0u);
 }
 
 TEST(SharesOfResults, AreProvedByLoops) {
