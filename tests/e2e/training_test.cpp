@@ -102,14 +102,18 @@ class Training : public Scratch {
   }
 };
 
-TEST_F(Training, FiveStepsOfEveryNetworkAreThoseOfPyTorch) {
-  for (const char* model : {"mlp", "lenet", "gpt"}) {
-    SCOPED_TRACE(model);
-    compile(model);
-    train(model, 5, file(std::string(model) + ".start.npz"), path("state.npz"));
-    expect_as_pytorch(model, 5, 1e-5);
-  }
+// A network each, so that each has the time that a test may take.
+class TrainingOf : public Training, public ::testing::WithParamInterface<const char*> {};
+
+TEST_P(TrainingOf, FiveStepsAreThoseOfPyTorch) {
+  const std::string model = GetParam();
+  compile(model);
+  train(model, 5, file(model + ".start.npz"), path("state.npz"));
+  expect_as_pytorch(model, 5, 1e-5);
 }
+
+INSTANTIATE_TEST_SUITE_P(Networks, TrainingOf, ::testing::Values("mlp", "lenet", "gpt"),
+                         [](const auto& test) { return std::string(test.param); });
 
 TEST_F(Training, APerceptronLearnsDigitsInTwoHundredSteps) {
   compile("mlp");
