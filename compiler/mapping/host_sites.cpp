@@ -50,6 +50,11 @@ bool HostSites::has_port(Port edge, bool input) const {
   return (here == ports_.end() || here->second < ports_per_edge_) && free > (waits_[input ? 0 : 1] ? 1 : 0);
 }
 
+double HostSites::late(const Site& s, int64_t words, bool input) const {
+  const Use& use = used_[at(s.side, s.position, input)];
+  return use.streams == 0 ? 0 : std::max(0.0, double(use.words + words) - goal_[input ? 1 : 0]);
+}
+
 std::vector<Site> HostSites::list(Coord near, int64_t words, bool input) const {
   struct Ranked {
     double late = 0;
@@ -62,9 +67,10 @@ std::vector<Site> HostSites::list(Coord near, int64_t words, bool input) const {
     const Use& other = used_[at(side, position, !input)];
     if (mine.streams == 0 && !has_port(side, input)) return;
     if (mine.streams + other.streams >= colors_) return;
-    const double late = mine.streams == 0 ? 0 : std::max(0.0, double(mine.words + words) - goal_[input ? 1 : 0]);
     const int way = std::abs(pe.x - near.x) + std::abs(pe.y - near.y);
-    ranked.push_back({late, way + kHopsToBeAlone * (mine.streams + other.streams), {side, position, pe}});
+    const Site site{side, position, pe};
+    ranked.push_back(
+        {late(site, words, input), way + kHopsToBeAlone * (mine.streams + other.streams), site});
   };
   for (int x = 0; x < fabric_.width; ++x) {
     if (has(Port::north)) consider(Port::north, x, {x, 0});

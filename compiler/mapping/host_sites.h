@@ -24,6 +24,8 @@ class HostSites {
   // The sites that a stream of so many words can use, the best first: none where a port would be slower than
   // the goal before one where it is not, then near ones, of which one without other streams is worth some hops.
   std::vector<Site> list(Coord near, int64_t words, bool input) const;
+  // Whether a port there would not be slower than the goal, were so many words of another stream to cross there.
+  bool in_time(const Site& s, int64_t words, bool input) const { return late(s, words, input) == 0; }
   void take(const Site&, int64_t words, bool input);
   // Cycles that every sample takes, whatever the ways.
   double anyway() const { return anyway_; }
@@ -40,6 +42,7 @@ class HostSites {
   // May a stream have a port of its own there? The last one is for the other direction as long as that has none.
   bool has_port(Port edge, bool input) const;
   double goal_of(const Parts&, bool input);
+  double late(const Site&, int64_t words, bool input) const;  // cycles
 
   // A strip of the fabric for one of several copies has one or two edges, and its part of their ports.
   bool has(Port edge) const { return std::ranges::find(band_.edges, edge) != band_.edges.end(); }

@@ -56,7 +56,8 @@ double LinkLoads::most(const Flow& f) const {
   for (const auto& [key, config] : f.routers) {
     const PortSet out = outputs(config);
     for (size_t link = 0; link < kRouterLinks; ++link)
-      if ((out & port_bit(Port(link))) != 0) most = std::max(most, at({key.x, key.y}, Port(link)));
+      if ((out & port_bit(Port(link))) != 0 && fabric_.contains(neighbour({key.x, key.y}, Port(link))))
+        most = std::max(most, at({key.x, key.y}, Port(link)));
   }
   return most;
 }

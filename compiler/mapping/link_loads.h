@@ -42,7 +42,7 @@ class LinkLoads {
   double at(Coord from, Port link) const {
     return link == Port::ramp || !fabric_.contains(from) ? 0 : loads_[kRouterLinks * index(from) + size_t(link)];
   }
-  // Of the links that a flow takes, the most.
+  // Of the links between PEs that a flow takes, the most.
   double most(const Flow&) const;
 
  private:

@@ -17,6 +17,9 @@ constexpr int kAttempts = 4;   // to place on each of them
 constexpr size_t kNamed = 3;   // kernels that need most
 
 constexpr double kFilled = 0.8;  // of a fabric, by rectangles for which a placement is found
+// Of what the kernels need, in those that take another form before the network is compiled again: not one kernel for
+// each time.
+constexpr double kAtOnce = 1.0 / 16;
 
 int64_t area(const Extent& e) { return int64_t(e.width) * e.height; }
 
@@ -136,8 +139,9 @@ std::vector<Misfit> too_large_together(const Parts& parts, const PlanLists& plan
   std::stable_sort(kernels.begin(), kernels.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });
   std::vector<Misfit> list;
+  const double room = std::min(kFilled * double(area(limit)), (1 - kAtOnce) * double(together));
   for (const auto& [pes, i] : kernels) {
-    if (double(rest) <= kFilled * double(area(limit)) && !list.empty()) break;
+    if (double(rest) <= room && !list.empty()) break;
     const Instance& inst = parts.instances[i];
     list.push_back({inst.name, inst.node_names,
                     fmt::format("the kernels need at least {} PEs together, the fabric has {}; this one {}",

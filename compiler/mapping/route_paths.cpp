@@ -15,25 +15,18 @@ static_assert(widths::kColors <= 32, "colors are bits of a word");
 // Times the wavelets that a link had better carry: where no way has less, two streams share a link before three do.
 constexpr double kMore[] = {1, 2, 3};
 
+// Behind `at` on the path in dimension order.
+Coord step(Coord at, Coord to, bool x_first) {
+  const bool along_x = x_first ? at.x != to.x : at.y == to.y;
+  if (along_x) return {at.x + (to.x > at.x ? 1 : -1), at.y};
+  return {at.x, at.y + (to.y > at.y ? 1 : -1)};
+}
+
 std::vector<Coord> path(Coord from, Coord to, bool x_first) {
   std::vector<Coord> list;
   list.reserve(size_t(std::abs(to.x - from.x)) + size_t(std::abs(to.y - from.y)) + 1);
   list.push_back(from);
-  auto walk_x = [&] {
-    while (list.back().x != to.x) {
-      Coord c = list.back();
-      list.push_back({c.x + (to.x > c.x ? 1 : -1), c.y});
-    }
-  };
-  auto walk_y = [&] {
-    while (list.back().y != to.y) {
-      Coord c = list.back();
-      list.push_back({c.x, c.y + (to.y > c.y ? 1 : -1)});
-    }
-  };
-  if (x_first) walk_x();
-  walk_y();
-  walk_x();
+  while (list.back() != to) list.push_back(step(list.back(), to, x_first));
   return list;
 }
 
@@ -164,20 +157,21 @@ bool Paths::free(const Flow& f, int color) const {
                       [&](const auto& router) { return colors_at_[at(router.first)] >> color & 1; });
 }
 
-bool Paths::passes(const Flow& f, const std::vector<Coord>& way, const Avoid& avoid) const {
-  for (size_t i = 0; i < way.size(); ++i) {
-    const bool shared = f.routers.count({way[i].y, way[i].x}) > 0;
-    if (!shared && avoid.blocks(way[i])) return false;
-    if (i > 0 && !shared && avoid.crowded(way[i - 1], direction(way[i - 1], way[i]))) return false;
+// The path is not made for that: most end at one of their first routers.
+bool Paths::passes(const Flow& f, Coord from, Coord to, bool x_first, const Avoid& avoid) const {
+  Coord before = from;
+  for (Coord c = from;; before = c, c = step(c, to, x_first)) {
+    const bool shared = f.routers.count({c.y, c.x}) > 0;
+    if (!shared && avoid.blocks(c)) return false;
+    if (c != from && !shared && avoid.crowded(before, direction(before, c))) return false;
+    if (c == to) return true;
   }
-  return true;
 }
 
 bool Paths::connect(Flow& f, Coord from, Coord to, Port last, const Avoid& avoid) const {
   if (avoid.blocks(to) && !f.routers.contains({to.y, to.x})) return false;
   for (const bool x_first : {true, false}) {
-    const std::vector<Coord> way = path(from, to, x_first);
-    if (passes(f, way, avoid) && extend(f, way, last)) return true;
+    if (passes(f, from, to, x_first, avoid) && extend(f, path(from, to, x_first), last)) return true;
   }
   return false;
 }
@@ -197,13 +191,13 @@ void Paths::begin_rounds() {
   search_.emplace(fabric_);
 }
 
-bool Paths::to_core_by_price(Flow& f, const Rect& target) const {
-  const PricedSearch::Task task{f, target, *prices_, loads_, wavelets_};
-  return search_->to_core(task, avoid(calm_), avoid(most_), effort_ == Effort::any).has_value();
+bool Paths::by_price(Flow& f, const Rect& target, Port last) const {
+  const PricedSearch::Task task{f, target, last, *prices_, loads_, wavelets_};
+  return search_->to_target(task, avoid(calm_), avoid(most_), effort_ == Effort::any).has_value();
 }
 
 bool Paths::to_pe(Flow& f, Coord from, Coord to) const {
-  if (prices_) return to_core_by_price(f, {to.x, to.y, 1, 1});
+  if (prices_) return by_price(f, {to.x, to.y, 1, 1}, Port::ramp);
   return as_wished([&](const Avoid& avoid) {
     return connect(f, from, to, Port::ramp, avoid) || to_core(f, {to.x, to.y, 1, 1}, avoid);
   });
@@ -212,6 +206,10 @@ bool Paths::to_pe(Flow& f, Coord from, Coord to) const {
 bool Paths::to_edge(Flow& f, Coord from, const Site& site) const {
   return connect(f, from, site.pe, site.side, within(kMore[0])) ||
          connect(f, from, site.pe, site.side, avoid(calm_));
+}
+
+bool Paths::to_site(Flow& f, const Site& site) const {
+  return by_price(f, {site.pe.x, site.pe.y, 1, 1}, site.side);
 }
 
 std::optional<Site> Paths::to_some_edge(Flow& f, const std::vector<Site>& sites) const {
@@ -229,7 +227,7 @@ std::optional<Site> Paths::to_some_edge(Flow& f, const std::vector<Site>& sites)
 // To every PE of a row or column: a path to one of them, unless the flow passes one, from there both ways.
 bool Paths::to_line(Flow& f, Coord from, const Rect& line) const {
   if (spread_line(f, line)) return true;
-  if (prices_) return to_core_by_price(f, line) && spread_line(f, line);
+  if (prices_) return by_price(f, line, Port::ramp) && spread_line(f, line);
   return as_wished([&](const Avoid& avoid) { return line_from(f, from, line, avoid); });
 }
 
@@ -237,10 +235,10 @@ bool Paths::line_from(Flow& f, Coord from, const Rect& line, const Avoid& avoid)
   const int length = line.w * line.h;
   for (const int first : {0, length - 1, length / 2}) {
     for (const bool x_first : {true, false}) {
-      const std::vector<Coord> way = path(from, on_line(line, first), x_first);
-      if (!passes(f, way, avoid)) continue;
+      const Coord to = on_line(line, first);
+      if (!passes(f, from, to, x_first, avoid)) continue;
       Flow trial = f;
-      if (!extend(trial, way, Port::ramp) || !spread_line(trial, line)) continue;
+      if (!extend(trial, path(from, to, x_first), Port::ramp) || !spread_line(trial, line)) continue;
       f = std::move(trial);
       return true;
     }

@@ -35,7 +35,8 @@ bool has_whole_stream(const Flow& f, RouterKey key, const RouteConfig& config);
 bool may_leave_by(const RouteConfig&, Port link);
 // Steps from there to the rectangle if nothing is in the way.
 int steps_to(const Rect&, Coord);
-Goal core_inside(const Rect&);
+// At any PE of the rectangle, which the flow leaves by `last`.
+Goal inside(const Rect&, Port last);
 // If the flow passes the goal already, it ends there too.
 std::optional<Coord> end_where_it_passes(Flow&, const Goal&);
 // From the flow to `end`, which it leaves by `last`; `came_by`: the side on which each router of the branch is entered.
@@ -81,13 +82,15 @@ class Paths {
   bool to_line(Flow&, Coord from, const Rect& line) const;
   // In dimension order, where few flows are.
   bool to_edge(Flow&, Coord from, const Site&) const;
+  // In rounds, by the cheapest way.
+  bool to_site(Flow&, const Site&) const;
   // Round whatever is in the way, to the nearest of these sites.
   std::optional<Site> to_some_edge(Flow&, const std::vector<Site>&) const;
 
  private:
   bool connect(Flow&, Coord from, Coord to, Port last, const Avoid&) const;
-  bool to_core_by_price(Flow&, const Rect& target) const;
-  bool passes(const Flow&, const std::vector<Coord>& way, const Avoid&) const;
+  bool by_price(Flow&, const Rect& target, Port last) const;
+  bool passes(const Flow&, Coord from, Coord to, bool x_first, const Avoid&) const;
   bool to_core(Flow&, const Rect& target, const Avoid&) const;
   bool line_from(Flow&, Coord from, const Rect& line, const Avoid&) const;
   Avoid avoid(int most) const {

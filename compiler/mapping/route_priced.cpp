@@ -63,14 +63,14 @@ void LinkPrices::raise(const LinkLoads& loads, const std::vector<const Flow*>& c
 PricedSearch::PricedSearch(const Extent& fabric)
     : fabric_(fabric), met_(size_t(fabric.width) * size_t(fabric.height)), leads_(met_.size()) {}
 
-std::optional<Coord> PricedSearch::to_core(const Task& task, const Avoid& calm, const Avoid& full, bool must) {
-  if (const auto end = end_where_it_passes(task.flow, core_inside(task.target))) return end;
+std::optional<Coord> PricedSearch::to_target(const Task& task, const Avoid& calm, const Avoid& full, bool must) {
+  if (const auto end = end_where_it_passes(task.flow, inside(task.target, task.last))) return end;
   Found found = search(task, calm);
   if (!found.end && !found.gave_up) found = search(task, full);
   if (found.gave_up) found = search(task, calm, full, kEager, 4 * kPatience);
   if (found.gave_up && must && !is_enclosed(task, full)) found = search(task, calm, full, 2 * kEager, met_.size());
   if (found.end)
-    add_branch(task.flow, *found.end, Port::ramp, [&](Coord c) { return met_[index(c)].came_by; });
+    add_branch(task.flow, *found.end, task.last, [&](Coord c) { return met_[index(c)].came_by; });
   return found.end;
 }
 
@@ -99,7 +99,7 @@ PricedSearch::Found PricedSearch::search(const Task& t, const Avoid& calm, const
     for (const Port link : kPorts4)
       if (may_leave_by(config, link)) enter({key.x, key.y}, link, 0);
   }
-  const Goal goal = core_inside(t.target);
+  const Goal goal = inside(t.target, t.last);
   for (size_t seen = 0; !open.empty(); ++seen) {
     const Open next = open.top();
     open.pop();

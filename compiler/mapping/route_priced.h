@@ -34,16 +34,18 @@ class PricedSearch {
   struct Task {
     Flow& flow;
     const Rect& target;
+    Port last;  // by which the flow leaves the PE of the target where it ends
     const LinkPrices& prices;
     const LinkLoads& loads;
     double wavelets = 0;
   };
   explicit PricedSearch(const Extent& fabric);
-  // As search_cores, but by the cheapest branch for so many wavelets: round routers that are not calm if there is a
-  // way, else round full ones. One that is not found among kPatience routers passes others than calm ones where that is
-  // much shorter, and may cost more than the cheapest one, which is found after all those round it where most links are
-  // used: kEager times as much, and if that takes long too, which is done only if it `must` be, twice that.
-  std::optional<Coord> to_core(const Task&, const Avoid& calm, const Avoid& full, bool must);
+  // As search_branch to a PE of the target, but by the cheapest branch for so many wavelets: round routers that are not
+  // calm if there is a way, else round full ones. One that is not found among kPatience routers passes others than calm
+  // ones where that is much shorter, and may cost more than the cheapest one, which is found after all those round it
+  // where most links are used: kEager times as much, and if that takes long too, which is done only if it `must` be,
+  // twice that.
+  std::optional<Coord> to_target(const Task&, const Avoid& calm, const Avoid& full, bool must);
 
  private:
   static constexpr size_t kPatience = 1000;

@@ -195,10 +195,10 @@ void add_branch(Flow& f, Coord end, Port last, const std::function<Port(Coord)>&
   }
 }
 
-Goal core_inside(const Rect& target) {
-  return [target](Coord c) {
+Goal inside(const Rect& target, Port last) {
+  return [target, last](Coord c) {
     const bool inside = c.y >= target.y && c.y < target.y + target.h && c.x >= target.x && c.x < target.x + target.w;
-    return inside ? std::optional<Port>(Port::ramp) : std::nullopt;
+    return inside ? std::optional<Port>(last) : std::nullopt;
   };
 }
 
@@ -207,7 +207,7 @@ std::optional<Coord> search_branch(Flow& f, const Goal& goal, const Avoid& avoid
 }
 
 std::optional<Coord> search_cores(Flow& f, const Rect& target, const Avoid& avoid) {
-  return branch(f, core_inside(target), avoid, &target);
+  return branch(f, inside(target, Port::ramp), avoid, &target);
 }
 
 }  // namespace cs::mapping

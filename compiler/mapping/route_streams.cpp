@@ -16,11 +16,12 @@ namespace {
 struct Trial {
   Flow flow;
   std::optional<Site> site;  // if it comes from the host or goes there
+  bool late = false;         // the port there becomes slower than the network is anyway
 };
 
-// Rounds in which streams are routed again, and those without a better network behind which they end: fewer where no
-// link takes longer than the slowest kernel.
-constexpr int kRounds = 24, kMostInVain = 6, kMostInVainInPace = 6;
+// Rounds in which streams are routed again, and those without a better network behind which they end.
+constexpr int kRounds = 24, kMostInVain[] = {2, 5};  // of all of them, of those on the fullest links
+constexpr double kFullest = 0.9;  // of the wavelets of the fullest link
 constexpr double kCarried =
     0.9;  // of the cycles of a sample, the wavelets of a link that several streams share
 
@@ -86,40 +87,64 @@ class Router {
     plan_.ports.push_back({input ? s.port_in : s.port_out, input, found->site->side, found->site->position, 0});
     plan_.port_flow.push_back(f);
     sites_.take(*found->site, s.words, input);
+    site_of_.emplace(index, *found->site);
   }
 
   // ---- in rounds
 
   // Streams on links with too many wavelets look for other ways, round after round, each at the prices that the others
-  // made. What was the best stays: it is no worse than before.
+  // made; those of the host keep their places at the edge. First all of them; when that is no help any more, those on
+  // the fullest links alone, so that the others do not take what they find. What was the best stays: it is no worse
+  // than before.
   void negotiate() {
+    if (crowded_streams().empty()) return;
+    paths_.begin_rounds();
+    for (const Who who : {Who::all, Who::fullest}) rounds(who);
+  }
+  enum class Who : uint8_t { all, fullest };
+  void rounds(Who who) {
     std::vector<size_t> crowded = crowded_streams();
-    if (crowded.empty()) return;
     Crowding best = crowding_of(crowded);
     std::map<size_t, Flow> before;  // by stream, of those that went elsewhere since the best
-    paths_.begin_rounds();
-    for (int round = 0, in_vain = 0; round < kRounds && !crowded.empty(); ++round) {
-      long_ways_ = in_vain > 0;
-      for (const size_t s : crowded) route_again(s, before);
+    const int most_in_vain = kMostInVain[size_t(who)];
+    for (int round = 0, in_vain = 0; round < kRounds && in_vain < most_in_vain && !crowded.empty(); ++round) {
+      const std::vector<size_t> moving = who == Who::all ? crowded : on_fullest_links(crowded);
+      if (moving.empty()) break;
+      long_ways_ = who == Who::fullest || in_vain > 0;
+      for (const size_t s : moving) route_again(s, before);
       crowded = crowded_streams();
       std::vector<const Flow*> flows;
       for (const size_t s : crowded) flows.push_back(&flow_of(s));
       paths_.end_round(flows);
       const Crowding now = crowding_of(crowded);
       ++in_vain;
-      if (now < best) best = now, in_vain = 0, before.clear();
-      if (in_vain >= (best.worst > sites_.anyway() ? kMostInVain : kMostInVainInPace)) break;
+      if (who == Who::all ? now.all < best.all : now < best) best = now, in_vain = 0, before.clear();
     }
-    for (auto& [s, flow] : before) flow_of(s) = std::move(flow);
+    go_back(std::move(before));
+  }
+  void go_back(std::map<size_t, Flow> before) {
+    const auto wavelets = [&](size_t s) { return wavelets_of(parts_, parts_.streams[s]); };
+    for (const auto& [s, flow] : before) paths_.remove(flow_of(s), wavelets(s));
+    for (auto& [s, flow] : before) {
+      paths_.add(flow, wavelets(s));
+      flow_of(s) = std::move(flow);
+    }
+  }
+  // None where no link takes longer than the slowest kernel.
+  std::vector<size_t> on_fullest_links(const std::vector<size_t>& crowded) {
+    const double least = std::max(sites_.anyway(), kFullest * crowding_of(crowded).worst);
+    std::vector<size_t> list;
+    std::ranges::copy_if(crowded, std::back_inserter(list),
+                         [&](size_t s) { return paths_.worst(flow_of(s)) > least; });
+    return list;
   }
 
   Flow& flow_of(size_t stream) { return plan_.flows[size_t(plan_.of_stream[stream])]; }
-  // Between instances; those of the host keep their places at the edge.
   std::vector<size_t> crowded_streams() {
     std::vector<size_t> list;
     for (size_t s = 0; s < parts_.streams.size(); ++s) {
       const Stream& stream = parts_.streams[s];
-      if (plan_.of_stream[s] < 0 || stream.producer < 0 || !stream.port_out.empty()) continue;
+      if (plan_.of_stream[s] < 0) continue;
       if (paths_.is_crowded(flow_of(s), wavelets_of(parts_, stream).all)) list.push_back(s);
     }
     return list;
@@ -158,23 +183,25 @@ class Router {
   std::optional<Trial> in_some_color(const Stream& s) {
     std::optional<Trial> best = route(s);
     const size_t usual = best ? best->flow.routers.size() : 0;
-    if (best && give_color(best->flow)) return best;
+    if (best && !best->late && give_color(best->flow)) return best;
     best = in_best_color(s, usual, Paths::Effort::little);
     return best || !paths_.in_rounds() || !long_ways_ ? best : in_best_color(s, usual, Paths::Effort::any);
   }
   std::optional<Trial> in_best_color(const Stream& s, size_t usual, Paths::Effort effort) {
     constexpr double kGoodEnough = 1.25;
     std::optional<Trial> best;
+    const auto worse = [&best](const Trial& t) {
+      return best && std::pair(best->late, best->flow.routers.size()) <= std::pair(t.late, t.flow.routers.size());
+    };
     for (size_t k = 0; k < (in_turns(s) ? palette_.switchable : palette_.colors.size()); ++k) {
       const int color = palette_.colors[k];
       paths_.only(color, effort);
       std::optional<Trial> trial = route(s);
       paths_.only(-1);
-      if (!trial || !paths_.free(trial->flow, color)) continue;
-      if (best && best->flow.routers.size() <= trial->flow.routers.size()) continue;
+      if (!trial || !paths_.free(trial->flow, color) || worse(*trial)) continue;
       best = std::move(trial);
       best->flow.color = color;
-      if (double(best->flow.routers.size()) <= kGoodEnough * double(usual)) break;
+      if (!best->late && double(best->flow.routers.size()) <= kGoodEnough * double(usual)) break;
     }
     return best;
   }
@@ -225,31 +252,48 @@ class Router {
     return t;
   }
 
-  // The best site that has a way in dimension order, else the nearest one that any way leads to.
+  // The best site that has a way in dimension order, else the nearest one that any way leads to: first of those that
+  // make nothing slower, then of all.
   bool to_host(const Stream& s, Trial& t, Coord exit) const {
-    const std::vector<Site> sites = sites_.list(exit, s.words, false);
+    if (paths_.in_rounds()) return paths_.to_site(t.flow, *(t.site = site_of(s)));
+    std::vector<Site> sites = sites_.list(exit, s.words, false);
+    const auto first_late =
+        std::ranges::find_if(sites, [&](const Site& site) { return !sites_.in_time(site, s.words, false); });
+    const std::vector<Site> late(first_late, sites.end());
+    sites.erase(first_late, sites.end());
+    if (to_one_of(sites, t, exit)) return true;
+    t.late = true;
+    return to_one_of(late, t, exit);
+  }
+  bool to_one_of(const std::vector<Site>& sites, Trial& t, Coord exit) const {
     for (const Site& site : sites) {
       if (!paths_.to_edge(t.flow, exit, site)) continue;
       t.site = site;
       return true;
     }
-    t.site = paths_.to_some_edge(t.flow, sites);
+    if (!sites.empty()) t.site = paths_.to_some_edge(t.flow, sites);
     return t.site.has_value();
   }
 
+  const Site& site_of(const Stream& s) const { return site_of_.at(size_t(&s - parts_.streams.data())); }
+
+  std::optional<Trial> from_site(const Stream& s, const Site& site) const {
+    if (paths_.full(site.pe)) return std::nullopt;
+    Trial t;
+    t.flow.routers = {{RouterKey{site.pe.y, site.pe.x}, fixed_route(port_bit(site.side), 0)}};
+    if (!to_instances(s, t.flow, site.pe)) return std::nullopt;
+    t.site = site;
+    return t;
+  }
+
   std::optional<Trial> from_host(const Stream& s) const {
+    if (paths_.in_rounds()) return from_site(s, site_of(s));
     const Taker& first = s.takers.front();
     const Coord entry = parts_.instances[size_t(first.instance)].entry(first.operand);
     std::optional<Regions> regions;  // known when the best site has no way: most of the others have none
     for (const Site& site : sites_.list(entry, s.words, true)) {
-      if (paths_.full(site.pe)) continue;
-      if (regions && !lead_to_takers(*regions, site.pe, s)) continue;
-      Trial t;
-      t.flow.routers = {{RouterKey{site.pe.y, site.pe.x}, fixed_route(port_bit(site.side), 0)}};
-      if (to_instances(s, t.flow, site.pe)) {
-        t.site = site;
-        return t;
-      }
+      if (paths_.full(site.pe) || (regions && !lead_to_takers(*regions, site.pe, s))) continue;
+      if (std::optional<Trial> found = from_site(s, site)) return found;
       if (!regions) regions.emplace(paths_.regions());
     }
     return std::nullopt;
@@ -261,6 +305,7 @@ class Router {
   Diag& diag_;
   HostSites sites_;
   Paths paths_;
+  std::map<size_t, Site> site_of_;  // by stream of the host
   bool long_ways_ = true;  // whether a stream that has no way in a color looks for one as far as it may be
   const Palette palette_;
   bool in_colors_ = false;

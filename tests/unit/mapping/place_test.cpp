@@ -117,6 +117,24 @@ TEST(Place, WhatTheMachineCannotHoldIsSaid) {
 
 // The slowest kernel's best plan takes 1000 cycles, so half of that is 500; the third kernel has nothing that fast
 // and keeps what is within 2 % of its best.
+// Ladder of passes/fallbacks.h: not one compilation for each of a hundred kernels.
+TEST(Place, WhereNoPlacementIsFoundASixteenthStepsDownAtOnce) {
+  mapping::Parts parts;
+  mapping::PlanLists plans;
+  for (int i = 0; i < 100; ++i) {
+    parts.instances.emplace_back().name = "fc" + std::to_string(i);
+    mapping::SizedPlan plan;
+    plan.plan.cut.w = 10, plan.plan.cut.h = 10;
+    plans.push_back(std::vector{plan});
+  }
+  const auto share = double(least_area(parts, plans)) / 100;
+  for (const int side : {400, 50}) {  // much more than they need, a quarter
+    const auto misfits = too_large_together(parts, plans, {side, side});
+    const double goal = std::min(0.8 * side * side, 15.0 / 16 * 100 * share);
+    EXPECT_EQ(misfits.size(), size_t(std::ceil((100 * share - goal) / 100))) << side;
+  }
+}
+
 TEST(Sizing, KernelsKeepPace) {
   mapping::PlanLists plans;
   const std::vector<std::vector<double>> cycles = {{4000, 1000}, {900, 500, 100}, {800, 707, 700}};

@@ -55,17 +55,32 @@ TEST(Routes, ShareAFullLinkWhereThereIsNoOther) {
   EXPECT_TRUE(paths.to_pe(second, {1, 0}, {3, 0}));
 }
 
-// Two streams share one link, round which a way has two links more. At first that is more than the link costs both of
-// them; since they share it round after round, it costs so much that one of them goes round it.
-TEST(Routes, StreamsThatShareALinkPartInRounds) {
+// The first of two streams goes along the whole first row, to the core at its end or to the host behind it, the second
+// one from (4, 0) to (5, 0).
+class Sharing : public ::testing::TestWithParam<bool> {
+ protected:
+  bool find_way(const mapping::Paths& paths, size_t i) {
+    flows[i] = from(begin[i].x);
+    if (i == 0 && GetParam()) return place(paths);
+    return paths.to_pe(flows[i], begin[i], end[i]);
+  }
+  bool place(const mapping::Paths& paths) {
+    const mapping::Site site{Port::east, 0, {8, 0}};
+    return paths.in_rounds() ? paths.to_site(flows[0], site) : paths.to_edge(flows[0], begin[0], site);
+  }
+
   const mapping::Extent extent{9, 2};
+  const Coord begin[2] = {{0, 0}, {4, 0}}, end[2] = {{8, 0}, {5, 0}};
+  std::vector<Flow> flows{2};
+};
+
+// A way round the link that they share has two links more. At first that is more than the link costs both of them;
+// since they share it round after round, it costs so much that one of them goes round it.
+TEST_P(Sharing, EndsInRounds) {
   mapping::Paths paths{extent, 24, 100};
   constexpr double kWavelets = 51;
-  const Coord begin[] = {{0, 0}, {4, 0}}, end[] = {{8, 0}, {5, 0}};
-  std::vector<Flow> flows;
   for (const size_t i : {0, 1}) {
-    flows.push_back(from(begin[i].x));
-    ASSERT_TRUE((mapping::Paths{extent, 24, 1000}.to_pe(flows[i], begin[i], end[i])));
+    ASSERT_TRUE(find_way(mapping::Paths{extent, 24, 1000}, i));
     paths.add(flows[i], kWavelets);
   }
   ASSERT_TRUE(paths.is_crowded(flows[0], kWavelets));
@@ -75,8 +90,7 @@ TEST(Routes, StreamsThatShareALinkPartInRounds) {
   for (; rounds < 20 && paths.is_crowded(flows[0], kWavelets); ++rounds) {
     for (const size_t i : {0, 1}) {
       paths.remove(flows[i], kWavelets);
-      flows[i] = from(begin[i].x);
-      ASSERT_TRUE(paths.to_pe(flows[i], begin[i], end[i]));
+      ASSERT_TRUE(find_way(paths, i));
       paths.add(flows[i], kWavelets);
     }
     paths.end_round({&flows[0], &flows[1]});
@@ -84,6 +98,23 @@ TEST(Routes, StreamsThatShareALinkPartInRounds) {
   EXPECT_GT(rounds, 1);
   for (const Flow& f : flows) EXPECT_DOUBLE_EQ(paths.worst(f), kWavelets);
   EXPECT_EQ(flows[0].routers.size() + flows[1].routers.size(), 9U + 2U + 2U);  // the way round has two routers more
+  const PortSet last = flows[0].routers.at({0, 8}).positions[0].tx;
+  EXPECT_EQ(last, port_bit(GetParam() ? Port::east : Port::ramp));
+}
+
+INSTANTIATE_TEST_SUITE_P(Routes, Sharing, ::testing::Bool(),
+                         [](const auto& test) { return test.param ? "WithTheHost" : "OnTheWafer"; });
+
+// No way parts streams that leave the fabric at one place.
+TEST(Routes, AreNotCrowdedByWhatLeavesTheFabric) {
+  const mapping::Extent extent{3, 1};
+  mapping::Paths paths{extent, 24, 100};
+  Flow flows[] = {from(2), from(2)};
+  for (Flow& f : flows) {
+    ASSERT_TRUE(paths.to_edge(f, {2, 0}, {Port::east, 0, {2, 0}}));
+    paths.add(f, 80);
+  }
+  EXPECT_FALSE(paths.is_crowded(flows[0], 80));
 }
 
 // A wall of 150 full routers between two neighbours, whose end is far away.
@@ -98,8 +129,9 @@ TEST(Routes, ASearchAtPricesGoesAsFarAsItHasTo) {
   const mapping::LinkPrices prices(extent, 100);
   const mapping::LinkLoads loads(extent);
   const Rect target{kWall + 1, 0, 1, 1};
-  EXPECT_FALSE(search.to_core({f, target, prices, loads, 10}, avoid, avoid, false));  // not with little effort
-  ASSERT_TRUE(search.to_core({f, target, prices, loads, 10}, avoid, avoid, true));
+  const mapping::PricedSearch::Task task{f, target, Port::ramp, prices, loads, 10};
+  EXPECT_FALSE(search.to_target(task, avoid, avoid, false));  // not with little effort
+  ASSERT_TRUE(search.to_target(task, avoid, avoid, true));
   EXPECT_EQ(f.routers.count({kHigh, kWall}), 1U);
   EXPECT_EQ(f.routers.size(), size_t(2 * kHigh + 3));
 }
