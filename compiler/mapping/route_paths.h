@@ -62,6 +62,10 @@ class Paths {
   bool is_crowded(const Flow& f, double wavelets) const {
     return worst(f) > std::max(most_wavelets_, wavelets);
   }
+  // So many wavelets more than it had better carry would be on one of its links, were they to go by this flow as well.
+  double over(const Flow& f, double wavelets) const {
+    return std::max(0.0, worst(f) + wavelets - std::max(most_wavelets_, wavelets));
+  }
   // Ways from now on are for so many wavelets of a sample.
   void carry(double wavelets) { wavelets_ = wavelets; }
   // From now on ways are the cheapest ones, no longer those in dimension order: rounds in which streams that share

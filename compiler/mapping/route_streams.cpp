@@ -6,6 +6,7 @@
 #include <compare>
 #include <map>
 #include <numeric>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -17,10 +18,15 @@ struct Trial {
   Flow flow;
   std::optional<Site> site;  // if it comes from the host or goes there
   bool late = false;         // the port there becomes slower than the network is anyway
+  double over = 0;           // in rounds: wavelets that one of its links would carry too many
+  // The better one is less.
+  auto rank() const { return std::tuple(late, over, flow.routers.size()); }
 };
 
-// Rounds in which streams are routed again, and those without a better network behind which they end.
-constexpr int kRounds = 24, kMostInVain[] = {2, 5};  // of all of them, of those on the fullest links
+// Rounds in which streams are routed again, and those behind which they end that made the network little better: of all
+// crowded streams, of those on the fullest links.
+constexpr int kRounds = 24, kMostInVain[] = {2, 12};
+constexpr double kLittle = 0.01;  // of what all crowded streams meet
 constexpr double kFullest = 0.9;  // of the wavelets of the fullest link
 constexpr double kCarried =
     0.9;  // of the cycles of a sample, the wavelets of a link that several streams share
@@ -117,8 +123,10 @@ class Router {
       for (const size_t s : crowded) flows.push_back(&flow_of(s));
       paths_.end_round(flows);
       const Crowding now = crowding_of(crowded);
-      ++in_vain;
-      if (who == Who::all ? now.all < best.all : now < best) best = now, in_vain = 0, before.clear();
+      const bool better = who == Who::all ? now.all < best.all : now < best;
+      const bool much = better && (who == Who::fullest || now.all < (1 - kLittle) * best.all);
+      in_vain = much ? 0 : in_vain + 1;
+      if (better) best = now, before.clear();
     }
     go_back(std::move(before));
   }
@@ -182,26 +190,27 @@ class Router {
   // The usual way if a color is free on it, else the shortest one of all colors.
   std::optional<Trial> in_some_color(const Stream& s) {
     std::optional<Trial> best = route(s);
-    const size_t usual = best ? best->flow.routers.size() : 0;
     if (best && !best->late && give_color(best->flow)) return best;
+    const Trial usual = best ? std::move(*best) : Trial{};
     best = in_best_color(s, usual, Paths::Effort::little);
     return best || !paths_.in_rounds() || !long_ways_ ? best : in_best_color(s, usual, Paths::Effort::any);
   }
-  std::optional<Trial> in_best_color(const Stream& s, size_t usual, Paths::Effort effort) {
+  std::optional<Trial> in_best_color(const Stream& s, const Trial& usual, Paths::Effort effort) {
     constexpr double kGoodEnough = 1.25;
     std::optional<Trial> best;
-    const auto worse = [&best](const Trial& t) {
-      return best && std::pair(best->late, best->flow.routers.size()) <= std::pair(t.late, t.flow.routers.size());
+    const auto is_good_enough = [&usual](const Trial& t) {
+      return !t.late && t.over <= usual.over &&
+             double(t.flow.routers.size()) <= kGoodEnough * double(usual.flow.routers.size());
     };
     for (size_t k = 0; k < (in_turns(s) ? palette_.switchable : palette_.colors.size()); ++k) {
       const int color = palette_.colors[k];
       paths_.only(color, effort);
       std::optional<Trial> trial = route(s);
       paths_.only(-1);
-      if (!trial || !paths_.free(trial->flow, color) || worse(*trial)) continue;
+      if (!trial || !paths_.free(trial->flow, color) || (best && best->rank() <= trial->rank())) continue;
       best = std::move(trial);
       best->flow.color = color;
-      if (!best->late && double(best->flow.routers.size()) <= kGoodEnough * double(usual)) break;
+      if (is_good_enough(*best)) break;
     }
     return best;
   }
@@ -218,8 +227,11 @@ class Router {
   // ---- ways
 
   std::optional<Trial> route(const Stream& s) {
-    paths_.carry(wavelets_of(parts_, s).all);
-    return s.producer >= 0 ? from_instance(s) : from_host(s);
+    const double wavelets = wavelets_of(parts_, s).all;
+    paths_.carry(wavelets);
+    std::optional<Trial> found = s.producer >= 0 ? from_instance(s) : from_host(s);
+    if (found && paths_.in_rounds()) found->over = paths_.over(found->flow, wavelets);
+    return found;
   }
 
   bool to_instances(const Stream& s, Flow& f, Coord from) const {

@@ -45,6 +45,16 @@ TEST(Routes, ShareALinkThatHasRoom) {
   EXPECT_EQ(second.routers.count({0, 2}), 1U);
 }
 
+// A link had better carry 100, or what one stream has; the first one has 80.
+TEST(Routes, AreOverByWhatALinkWouldCarryTooMuch) {
+  Fabric on;
+  Flow second = from(1);
+  ASSERT_TRUE((mapping::Paths{on.extent, 24, 1000}.to_pe(second, {1, 0}, {3, 0})));
+  EXPECT_DOUBLE_EQ(on.paths.over(second, 20), 0);
+  EXPECT_DOUBLE_EQ(on.paths.over(second, 50), 30);
+  EXPECT_DOUBLE_EQ(on.paths.over(second, 150), 80);
+}
+
 TEST(Routes, ShareAFullLinkWhereThereIsNoOther) {
   mapping::Extent line{5, 1};
   mapping::Paths paths{line, 24, 100};
