@@ -197,8 +197,7 @@ void add_branch(Flow& f, Coord end, Port last, const std::function<Port(Coord)>&
 
 Goal inside(const Rect& target, Port last) {
   return [target, last](Coord c) {
-    const bool inside = c.y >= target.y && c.y < target.y + target.h && c.x >= target.x && c.x < target.x + target.w;
-    return inside ? std::optional<Port>(last) : std::nullopt;
+    return target.contains(c) ? std::optional<Port>(last) : std::nullopt;
   };
 }
 

@@ -110,11 +110,11 @@ class Router {
   enum class Who : uint8_t { all, fullest };
   void rounds(Who who) {
     std::vector<size_t> crowded = crowded_streams();
-    Crowding best = crowding_of(crowded);
+    Crowding now = crowding_of(crowded), best = now;
     std::map<size_t, Flow> before;  // by stream, of those that went elsewhere since the best
     const int most_in_vain = kMostInVain[size_t(who)];
     for (int round = 0, in_vain = 0; round < kRounds && in_vain < most_in_vain && !crowded.empty(); ++round) {
-      const std::vector<size_t> moving = who == Who::all ? crowded : on_fullest_links(crowded);
+      const std::vector<size_t> moving = who == Who::all ? crowded : on_fullest_links(crowded, now.worst);
       if (moving.empty()) break;
       long_ways_ = who == Who::fullest || in_vain > 0;
       for (const size_t s : moving) route_again(s, before);
@@ -122,7 +122,7 @@ class Router {
       std::vector<const Flow*> flows;
       for (const size_t s : crowded) flows.push_back(&flow_of(s));
       paths_.end_round(flows);
-      const Crowding now = crowding_of(crowded);
+      now = crowding_of(crowded);
       const bool better = who == Who::all ? now.all < best.all : now < best;
       const bool much = better && (who == Who::fullest || now.all < (1 - kLittle) * best.all);
       in_vain = much ? 0 : in_vain + 1;
@@ -139,8 +139,8 @@ class Router {
     }
   }
   // None where no link takes longer than the slowest kernel.
-  std::vector<size_t> on_fullest_links(const std::vector<size_t>& crowded) {
-    const double least = std::max(sites_.anyway(), kFullest * crowding_of(crowded).worst);
+  std::vector<size_t> on_fullest_links(const std::vector<size_t>& crowded, double worst) {
+    const double least = std::max(sites_.anyway(), kFullest * worst);
     std::vector<size_t> list;
     std::ranges::copy_if(crowded, std::back_inserter(list),
                          [&](size_t s) { return paths_.worst(flow_of(s)) > least; });
@@ -187,7 +187,7 @@ class Router {
 
   // ---- with a color
 
-  // The usual way if a color is free on it, else the shortest one of all colors.
+  // The usual way if a color is free on it, else the best one of all colors.
   std::optional<Trial> in_some_color(const Stream& s) {
     std::optional<Trial> best = route(s);
     if (best && !best->late && give_color(best->flow)) return best;
