@@ -24,10 +24,10 @@ bool has_extent(const MapOptions& options) {
 // Routes and colors: one after the other, which is better where both can be had, or together.
 enum class Routed : uint8_t { yes, no_way, no_color };
 Routed route_and_color(const Parts& parts, const Machine& machine, const Extent& fabric, FlowPlan& plan,
-                       Diag& diag) {
+                       Diag& diag, InTheWay in_the_way = InTheWay::stays) {
   if (!route_flows(parts, fabric, machine, plan, diag)) return Routed::no_way;
   Diag full, together;
-  if (color_flows(plan, machine, full) || route_flows_in_colors(parts, fabric, machine, plan, together))
+  if (color_flows(plan, machine, full) || route_flows_in_colors(parts, fabric, machine, in_the_way, plan, together))
     return Routed::yes;
   pass_on(full, diag);
   return Routed::no_color;
@@ -40,18 +40,18 @@ Extent with_margin(const Extent& packed, int margin, const Extent& limit) {
 
 // Where streams have no way round each other, rows and columns are added east and south of the rectangles, as
 // long as the fabric has them.
-bool route_with_room(const Parts& parts, const MapOptions& options, const Machine& machine, Extent& fabric,
-                     FlowPlan& plan, Diag& diag) {
+Routed route_with_room(const Parts& parts, const MapOptions& options, const Machine& machine, Extent& fabric,
+                       FlowPlan& plan, Diag& diag, InTheWay in_the_way = InTheWay::stays) {
   const Extent limit = fabric_limit(options, machine), packed = fabric;
   for (int margin = 0;; ++margin) {
     Diag trial;
-    const Routed routed = route_and_color(parts, machine, fabric, plan, trial);
-    if (routed == Routed::yes) return true;
+    const Routed routed = route_and_color(parts, machine, fabric, plan, trial, in_the_way);
+    if (routed == Routed::yes) return routed;
     const Extent wider = with_margin(packed, margin + 1, limit);
     const bool same = wider.width == fabric.width && wider.height == fabric.height;
     if (has_extent(options) || same || margin == kMaxMargin || routed == Routed::no_color) {
       pass_on(trial, diag);
-      return false;
+      return routed;
     }
     fabric = wider;
   }
@@ -70,30 +70,67 @@ void lay_out_all(Parts& parts) {
   }
 }
 
-// Places, routes and colors; where that fails, again with more room between the rectangles.
-bool place_and_route(Parts& parts, const PlanLists& plans, const MapOptions& options, const Machine& machine,
-                     Extent& fabric, FlowPlan& flows, PlacementFigures& figures, Diag& diag,
-                     std::vector<Misfit>& misfits) {
-  constexpr int kAttempts = 12;
-  const Extent limit = fabric_limit(options, machine);
-  const int attempts = has_area(parts, plans, limit) ? kAttempts : 0;
-  Diag last;
-  for (int attempt = 0; attempt < attempts; ++attempt) {
-    Parts placed = parts;
+// Attempts to place, each with more room between the rectangles than the ones before it.
+class Attempts {
+ public:
+  Attempts(const Parts& parts, const PlanLists& plans, const MapOptions& options, const Machine& machine)
+      : parts_(parts), plans_(plans), options_(options), machine_(machine), limit_(fabric_limit(options, machine)) {}
+
+  // All of them; where they have ways, but no colors, some of those again, in which streams that are in the way go
+  // elsewhere.
+  std::optional<Placed> run(Diag& diag) {
+    constexpr int kAttempts = 12;
+    constexpr size_t kAgain = 3;
+    for (int n = 0; n < kAttempts; ++n)
+      if (std::optional<Placed> placed = one(n, InTheWay::stays, diag)) return placed;
+    if (no_color_.size() > kAgain) no_color_.resize(kAgain);
+    for (const int n : std::vector<int>(no_color_))
+      if (std::optional<Placed> placed = one(n, InTheWay::moves, diag)) return placed;
+    return std::nullopt;
+  }
+
+ private:
+  std::optional<Placed> one(int n, InTheWay in_the_way, Diag& diag) {
+    Placed now;
+    now.parts = parts_;
     Extent used;
-    if (!place_instances(placed, plans, limit, attempt, options, used, figures)) continue;
-    lay_out_all(placed);
-    choose_operand_turns(placed, machine);
-    add_relays(placed);
-    fabric = has_extent(options) ? limit : used;
-    last = {};
-    if (!route_with_room(placed, options, machine, fabric, flows, last)) continue;
-    parts = std::move(placed);
-    return verify_flows(flows, parts, fabric, machine, diag);
+    if (!place_instances(now.parts, plans_, limit_, n, options_, used, now.figures)) return std::nullopt;
+    lay_out_all(now.parts);
+    choose_operand_turns(now.parts, machine_);
+    add_relays(now.parts);
+    now.fabric = has_extent(options_) ? limit_ : used;
+    diag = {};
+    const Routed routed = route_with_room(now.parts, options_, machine_, now.fabric, now.flows, diag, in_the_way);
+    if (routed == Routed::yes) return now;
+    const bool same = used.width == last_.width && used.height == last_.height;
+    if (routed == Routed::no_color && !same) no_color_.push_back(n);
+    last_ = used;
+    return std::nullopt;
+  }
+
+  const Parts& parts_;
+  const PlanLists& plans_;
+  const MapOptions& options_;
+  const Machine& machine_;
+  const Extent limit_;
+  std::vector<int> no_color_;  // attempts that have no colors; of the same extent the first one
+  Extent last_;
+};
+
+// Places, routes and colors.
+bool place_and_route(Placed& now, const PlanLists& plans, const MapOptions& options, const Machine& machine,
+                     Diag& diag, std::vector<Misfit>& misfits) {
+  const Extent limit = fabric_limit(options, machine);
+  Diag last;
+  if (has_area(now.parts, plans, limit)) {
+    if (std::optional<Placed> placed = Attempts(now.parts, plans, options, machine).run(last)) {
+      now = std::move(*placed);
+      return verify_flows(now.flows, now.parts, now.fabric, machine, diag);
+    }
   }
   if (last.ok()) {
-    report_no_room(parts, plans, options, machine, diag);
-    if (options.fabric_width == 0) misfits = too_large_together(parts, plans, limit);
+    report_no_room(now.parts, plans, options, machine, diag);
+    if (options.fabric_width == 0) misfits = too_large_together(now.parts, plans, limit);
   }
   pass_on(last, diag);
   return false;
@@ -127,9 +164,7 @@ std::optional<Placed> place_with_slack(const Parts& parts, const PlanLists& plan
     add_slack(now.parts, lists, slack, machine, widest);
     Diag no_room;
     std::vector<Misfit> ignored;
-    if (!place_and_route(now.parts, lists, options, machine, now.fabric, now.flows, now.figures, no_room,
-                         ignored))
-      break;
+    if (!place_and_route(now, lists, options, machine, no_room, ignored)) break;
     chosen = plans_of(now.parts, parts);
     const auto interval = network_interval(now.parts, {}, machine, true);
     if (!interval || !stuck_operands(now.parts).empty()) continue;
@@ -151,9 +186,7 @@ bool place_with_least_slack(const Parts& parts, const PlanLists& plans, const Ma
     PlanLists lists = chosen;
     now.parts = parts;
     add_slack(now.parts, lists, least_slack(parts, chosen, machine), machine, widest);
-    if (!place_and_route(now.parts, lists, options, machine, now.fabric, now.flows, now.figures, diag,
-                         misfits))
-      return false;
+    if (!place_and_route(now, lists, options, machine, diag, misfits)) return false;
     if (round + 1 == kRounds || stuck_operands(now.parts).empty()) return verify_waiting(now.parts, diag);
     chosen = plans_of(now.parts, parts);
   }
@@ -226,7 +259,7 @@ std::optional<Placed> route_for_band(const Placed& other, const MapOptions& opti
   placed.parts.copies = options.copies;
   placed.flows = {};
   Diag ignored;
-  if (!route_with_room(placed.parts, options, machine, placed.fabric, placed.flows, ignored) ||
+  if (route_with_room(placed.parts, options, machine, placed.fabric, placed.flows, ignored) != Routed::yes ||
       !verify_flows(placed.flows, placed.parts, placed.fabric, machine, ignored))
     return std::nullopt;
   return placed;

@@ -125,6 +125,7 @@ struct Avoid {
   std::vector<uint8_t>* seen = nullptr;  // by router, what search_branch notes and takes away; null: a list of its own
   // Wavelets that the emptiest of the links would have had that were found to be crowded.
   mutable double least_refused = std::numeric_limits<double>::infinity();
+  mutable size_t looked_at = 0;  // routers, by searches
   bool crowded(Coord from, Port link) const;  // link_loads.h
   bool blocks(Coord c) const {
     if (!fabric.contains(c)) return true;
@@ -138,6 +139,8 @@ using Goal = std::function<std::optional<Port>(Coord)>;
 // all routers of the flow. Nothing if there is no way; then f is as before.
 std::optional<Coord> search_branch(Flow& f, const Goal&, const Avoid&);
 bool route_flows(const Parts&, const Extent& fabric, const Machine&, FlowPlan&, Diag&);
+// What streams do that are in the way of one that finds no way on which a color is free.
+enum class InTheWay : uint8_t { stays, moves };
 
 // Colors in the order in which they are given: the first ones have switch positions.
 struct Palette {
@@ -148,7 +151,7 @@ Palette color_palette(const Machine&);
 // Colors for all flows; reports where too many meet.
 bool color_flows(FlowPlan&, const Machine&, Diag&);
 // Where that needs too many colors: routes with colors, each stream on a way on which one is free.
-bool route_flows_in_colors(const Parts&, const Extent& fabric, const Machine&, FlowPlan&, Diag&);
+bool route_flows_in_colors(const Parts&, const Extent& fabric, const Machine&, InTheWay, FlowPlan&, Diag&);
 // Checks routes and colors from the result alone, knowing nothing of how they were made: at every router each
 // color has one configuration; every wavelet that can leave by a link is expected on the other side; switches
 // are on switchable colors; streams do not wait for each other in a circle. Reports all violations.

@@ -250,11 +250,12 @@ bool route_flows(const Parts& parts, const Extent& fabric, const Machine& machin
   return true;
 }
 
-bool route_flows_in_colors(const Parts& parts, const Extent& fabric, const Machine& machine, FlowPlan& plan,
-                           Diag& diag) {
+bool route_flows_in_colors(const Parts& parts, const Extent& fabric, const Machine& machine, InTheWay in_the_way,
+                           FlowPlan& plan, Diag& diag) {
   plan = {};
   Inside(parts, plan).run();
-  if (!color_flows(plan, machine, diag) || !route_streams_in_colors(parts, fabric, machine, plan, diag))
+  if (!color_flows(plan, machine, diag) ||
+      !route_streams_in_colors(parts, fabric, machine, in_the_way, plan, diag))
     return false;
   Filters(parts, plan).run();
   return true;

@@ -118,6 +118,7 @@ void Paths::add(const Flow& f, const Wavelets& wavelets) {
 }
 
 void Paths::remove(const Flow& f, const Wavelets& wavelets) {
+  std::erase_if(regions_, [&](const auto& known) { return known.first.first == f.color || known.first.first < 0; });
   loads_.add(f, -wavelets);
   for (const auto& [key, config] : f.routers) {
     if (!fabric_.contains({key.x, key.y})) continue;
@@ -134,6 +135,7 @@ Avoid Paths::within(double more) const {
 
 std::vector<Avoid> Paths::wishes() const {
   std::vector<Avoid> list;
+  if (over_others_) return {avoid(most_)};
   for (const double more : kMore) list.push_back(within(more));
   list.push_back(avoid(calm_));
   list.push_back(avoid(most_));
@@ -157,6 +159,13 @@ bool Paths::free(const Flow& f, int color) const {
                       [&](const auto& router) { return colors_at_[at(router.first)] >> color & 1; });
 }
 
+std::vector<RouterKey> Paths::taken(const Flow& f, int color) const {
+  std::vector<RouterKey> list;
+  for (const auto& router : f.routers)
+    if (colors_at_[at(router.first)] >> color & 1) list.push_back(router.first);
+  return list;
+}
+
 // The path is not made for that: most end at one of their first routers.
 bool Paths::passes(const Flow& f, Coord from, Coord to, bool x_first, const Avoid& avoid) const {
   Coord before = from;
@@ -176,17 +185,20 @@ bool Paths::connect(Flow& f, Coord from, Coord to, Port last, const Avoid& avoid
   return false;
 }
 
-// Searches in vain flood all that there is, in color after color, and stream after stream finds the same walls.
+// Searches in vain flood all that there is, in color after color, and stream after stream finds the same walls. To know
+// the regions takes as long as a flood.
 bool Paths::to_core(Flow& f, const Rect& target, const Avoid& avoid) const {
+  if (over_others_) return search_cores(f, target, avoid).has_value();
   Known& known = regions_[{color_, avoid.most}];
   if (known.regions && known.regions->part(f, target)) return false;
   if (search_cores(f, target, avoid)) return true;
-  if (!known.regions || known.added != added_) known.regions.emplace(avoid), known.added = added_;
+  constexpr size_t kFlood = 16384;  // routers
+  if (avoid.looked_at > kFlood && (!known.regions || known.added != added_))
+    known.regions.emplace(avoid), known.added = added_;
   return false;
 }
 
 void Paths::begin_rounds() {
-  regions_.clear();
   prices_.emplace(fabric_, most_wavelets_);
   search_.emplace(fabric_);
 }

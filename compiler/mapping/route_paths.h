@@ -78,6 +78,12 @@ class Paths {
   enum class Effort : uint8_t { little, any };
   void only(int color, Effort effort = Effort::any) { color_ = color, effort_ = effort; }
   bool free(const Flow&, int color) const;
+  // What was added so far stays. Ways over others, from now on or no longer, also pass routers where the color is that
+  // of a flow that was added later.
+  void keep_these() { kept_flows_at_ = flows_at_, kept_colors_at_ = colors_at_; }
+  void over_others(bool over) { over_others_ = over; }
+  // Routers of the flow where another has this color.
+  std::vector<RouterKey> taken(const Flow&, int color) const;
   bool full(Coord c) const { return avoid(most_).blocks(c); }
   // Between which routers there is any way.
   Regions regions() const { return Regions(avoid(most_)); }
@@ -98,7 +104,8 @@ class Paths {
   bool to_core(Flow&, const Rect& target, const Avoid&) const;
   bool line_from(Flow&, Coord from, const Rect& line, const Avoid&) const;
   Avoid avoid(int most) const {
-    Avoid a{fabric_, &flows_at_, most, &colors_at_, color_};
+    Avoid a{fabric_, over_others_ ? &kept_flows_at_ : &flows_at_, most,
+            over_others_ ? &kept_colors_at_ : &colors_at_, color_};
     a.seen = &seen_;
     return a;
   }
@@ -120,9 +127,13 @@ class Paths {
 
   std::vector<int> flows_at_;  // by router, in rows
   std::vector<uint32_t> colors_at_;
+  std::vector<int> kept_flows_at_;
+  std::vector<uint32_t> kept_colors_at_;
+  bool over_others_ = false;
   LinkLoads loads_;
   int added_ = 0;  // flows
-  // Before rounds, in which flows leave their ways: by color and by how many flows a router may have.
+  // By color and by how many flows a router may have; while no flow of this color leaves its way. (One of another color
+  // may have been one too many for a router; ways that look for calm ones do without that one.)
   mutable std::map<std::pair<int, int>, Known> regions_;
   mutable std::vector<uint8_t> seen_;  // by the search that is under way
   double wavelets_ = 0, most_wavelets_;

@@ -1,8 +1,5 @@
-// Branches that dimension order does not find: breadth-first search over the routers that the flow does not
-// pass yet.
+// Branches that dimension order does not find: a search over the routers that the flow does not pass yet.
 #include <algorithm>
-#include <limits>
-#include <utility>
 #include <vector>
 
 #include "compiler/mapping/route_paths.h"
@@ -11,7 +8,8 @@ namespace cs::mapping {
 
 namespace {
 
-constexpr Port kLinks[] = {Port::east, Port::south, Port::west, Port::north};
+// The last ones go on first: x first.
+constexpr Port kLinks[] = {Port::north, Port::south, Port::west, Port::east};
 
 }  // namespace
 
@@ -45,9 +43,9 @@ int steps_to(const Rect& r, Coord c) {
 
 namespace {
 
-// Breadth first, from all routers of a flow at once. Where the target is known, first without the routers through which
-// every way is longer than a few steps more than the shortest that there could be. What is left out so could not have
-// been the first to enter a router that is not: the branch is the same.
+// From all routers of a flow at once, by steps of the way there and steps that are left at least (A*): the first way
+// that is found is a shortest one. Of ways that are equally good so far the one found last goes on, so that in the open
+// only routers on one way to the target are looked at. Where no target is known nothing is left: breadth first.
 class Search {
  public:
   Search(const Flow& f, const Avoid& avoid, const Rect* target)
@@ -58,7 +56,8 @@ class Search {
   // Most searches end nearby: only what they came by is cleared.
   ~Search() {
     for (const auto& router : flow_.routers) mark(router.first, kNot);
-    clear();
+    for (const Coord c : entered_) came_by_[at(c)] = kNot;
+    avoid_.looked_at += entered_.size();
   }
   Search(const Search&) = delete;
   Search& operator=(const Search&) = delete;
@@ -66,15 +65,16 @@ class Search {
   std::optional<Coord> run(const Goal& goal) {
     if (target_ != nullptr && is_walled_in(*target_)) return std::nullopt;
     find_starts();
-    if (target_ == nullptr) return round(goal);
-    longest_ = 0;
-    round(goal);  // enters nothing, but finds how short a way could be
-    for (const int detour : kDetours) {
-      if (left_out_ == kAny) return std::nullopt;  // nothing was: there is no way
-      longest_ = detour == kAny ? kAny : left_out_ + detour;
-      left_out_ = kAny;
-      if (const std::optional<Coord> end = round(goal)) return end;
-      clear();
+    for (size_t all = 0; all < open_.size(); ++all) {
+      while (!open_[all].empty()) {
+        const Open next = open_[all].back();
+        open_[all].pop_back();
+        if (came_by_[at(next.at)] != kNot) continue;
+        came_by_[at(next.at)] = uint8_t(kFirst + uint8_t(next.came_by));
+        entered_.push_back(next.at);
+        if (goal(next.at)) return next.at;
+        for (const Port link : kLinks) find(next.at, link, next.steps + 1);
+      }
     }
     return std::nullopt;
   }
@@ -84,11 +84,13 @@ class Search {
  private:
   // No way leads there yet; a router of the flow; from there a way leads to the target; ports.
   static constexpr uint8_t kNot = 0, kOwn = 1, kBehind = 2, kFirst = 3;
-  static constexpr int kAny = std::numeric_limits<int>::max();
-  // Steps more than the shortest way that there could be.
-  static constexpr int kDetours[] = {4, 32, kAny};
   // Routers. Most targets to which no way leads are full themselves, or have full ones close around them.
   static constexpr size_t kWalled = 4096;
+  struct Open {
+    Coord at;
+    int steps = 0;  // of the way there
+    Port came_by = Port::ramp;
+  };
 
   // Backwards from the target, up to a router of the flow.
   bool is_walled_in(const Rect& target) {
@@ -118,48 +120,29 @@ class Search {
     for (const auto& [key, config] : flow_.routers) {
       if (!has_whole_stream(flow_, key, config)) continue;
       for (Port link : kLinks)
-        if (may_leave_by(config, link)) starts_.emplace_back(Coord{key.x, key.y}, link);
+        if (may_leave_by(config, link)) find({key.x, key.y}, link, 1);
     }
-  }
-  std::optional<Coord> round(const Goal& goal) {
-    for (const auto& [from, link] : starts_) enter(from, link, 1);
-    size_t end_of_step = queue_.size();
-    for (size_t next = 0, steps = 2; next < queue_.size(); ++next) {
-      if (next == end_of_step) end_of_step = queue_.size(), ++steps;
-      const Coord c = queue_[next];
-      if (goal(c)) return c;
-      for (Port link : kLinks) enter(c, link, int(steps));
-    }
-    return std::nullopt;
-  }
-  void clear() {
-    for (const Coord c : queue_) came_by_[at(c)] = kNot;
-    queue_.clear();
   }
   size_t at(Coord c) const { return size_t(c.y) * size_t(avoid_.fabric.width) + size_t(c.x); }
   void mark(RouterKey key, uint8_t what) {
     if (avoid_.fabric.contains({key.x, key.y})) came_by_[at({key.x, key.y})] = what;
   }
   // By a way of so many steps.
-  void enter(Coord from, Port link, int steps) {
+  void find(Coord from, Port link, int steps) {
     const Coord c = neighbour(from, link);
     if (avoid_.blocks(c) || came_by_[at(c)] != kNot || avoid_.crowded(from, link)) return;
-    if (const int all = longest_ != kAny ? steps + steps_to(*target_, c) : 0; all > longest_) {
-      left_out_ = std::min(left_out_, all);
-      return;
-    }
-    came_by_[at(c)] = uint8_t(kFirst + uint8_t(opposite(link)));
-    queue_.push_back(c);
+    const size_t all = size_t(steps + (target_ != nullptr ? steps_to(*target_, c) : 0));
+    if (all >= open_.size()) open_.resize(all + 1);
+    open_[all].push_back({c, steps, opposite(link)});
   }
 
   const Flow& flow_;
   const Avoid& avoid_;
   const Rect* target_;
-  int longest_ = kAny, left_out_ = kAny;  // steps: of the ways that are looked at, of the shortest one that is not
   std::vector<uint8_t> own_;
   std::vector<uint8_t>& came_by_;
-  std::vector<std::pair<Coord, Port>> starts_;
-  std::vector<Coord> queue_;  // all that were entered, in this order
+  std::vector<std::vector<Open>> open_;  // by steps in all
+  std::vector<Coord> entered_;
 };
 
 // Where the goal is known to be inside a rectangle, that.

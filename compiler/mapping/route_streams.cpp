@@ -4,11 +4,15 @@
 #include <algorithm>
 #include <bit>
 #include <compare>
+#include <deque>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <tuple>
 
 #include <fmt/format.h>
+
+#include "compiler/mapping/route_moves.h"
 
 namespace cs::mapping {
 
@@ -43,6 +47,7 @@ class Router {
         palette_(color_palette(machine)) {
     paths_.begin_with(inside_loads(parts, plan, fabric));
     for (const Flow& f : plan.flows) paths_.add(f, 0);
+    paths_.keep_these();
     plan.of_stream.assign(parts.streams.size(), -1);
   }
 
@@ -55,14 +60,11 @@ class Router {
   }
 
   // Those that may have few colors choose first.
-  bool run_in_colors() {
+  bool run_in_colors(InTheWay in_the_way) {
     std::vector<size_t> order(parts_.streams.size());
     std::iota(order.begin(), order.end(), size_t(0));
     std::stable_partition(order.begin(), order.end(), [&](size_t s) { return in_turns(parts_.streams[s]); });
-    for (const size_t s : order) {
-      if (!parts_.streams[s].takers.empty()) keep(s, in_some_color(parts_.streams[s]));
-      if (!diag_.ok()) return false;
-    }
+    if (!all_in_colors({order.begin(), order.end()}, in_the_way)) return false;
     in_colors_ = true;
     negotiate();
     for (size_t p = 0; p < plan_.ports.size(); ++p)
@@ -82,6 +84,7 @@ class Router {
                      fmt::format("it has {} takers; a larger --fabric leaves more room", s.takers.size()));
       return;
     }
+    if (plan_.of_stream[index] >= 0) return keep_again(index, std::move(*found));
     const int f = int(plan_.flows.size());
     found->flow.name = s.name;
     found->flow.stream = int(index);
@@ -94,6 +97,14 @@ class Router {
     plan_.port_flow.push_back(f);
     sites_.take(*found->site, s.words, input);
     site_of_.emplace(index, *found->site);
+  }
+
+  void keep_again(size_t index, Trial found) {
+    Flow& flow = flow_of(index);
+    flow.routers = std::move(found.flow.routers);
+    flow.color = found.flow.color;
+    flow.switches = found.flow.switches;
+    paths_.add(flow, wavelets_of(parts_, parts_.streams[index]));
   }
 
   // ---- in rounds
@@ -178,15 +189,56 @@ class Router {
     paths_.remove(flow, wavelets);
     if (std::optional<Trial> other = in_colors_ ? in_some_color(stream) : route(stream)) {
       before.try_emplace(s, flow);
-      flow.routers = std::move(other->flow.routers);
-      flow.color = other->flow.color;
-      flow.switches = other->flow.switches;
+      keep_again(s, std::move(*other));
+    } else {
+      paths_.add(flow, wavelets);
     }
-    paths_.add(flow, wavelets);
   }
 
   // ---- with a color
 
+  bool all_in_colors(std::deque<size_t> left, InTheWay in_the_way) {
+    Moves moves(parts_.streams.size());
+    while (!left.empty() && diag_.ok()) {
+      const size_t s = left.front();
+      left.pop_front();
+      const Stream& stream = parts_.streams[s];
+      if (stream.takers.empty()) continue;
+      std::optional<Trial> found = in_some_color(stream);
+      if (!found && in_the_way == InTheWay::moves) found = over_others(stream, moves, left);
+      keep(s, std::move(found));
+    }
+    return diag_.ok();
+  }
+  // By the way of others, in the color in which the streams in the way are those that were moved least; they are `left`
+  // from now on.
+  std::optional<Trial> over_others(const Stream& s, Moves& moves, std::deque<size_t>& left) {
+    std::optional<Trial> best;
+    std::vector<size_t> in_the_way;
+    double least = std::numeric_limits<double>::infinity();
+    for (size_t k = 0; k < (in_turns(s) ? palette_.switchable : palette_.colors.size()); ++k) {
+      const int color = palette_.colors[k];
+      paths_.only(color);
+      paths_.over_others(true);
+      std::optional<Trial> trial = route(s);
+      paths_.over_others(false);
+      paths_.only(-1);
+      if (!trial) continue;
+      std::vector<size_t> others = streams_at(plan_, paths_.taken(trial->flow, color), color);
+      const double cost = moves.cost(others);
+      if (cost >= least) continue;
+      least = cost, best = std::move(trial), in_the_way = std::move(others);
+      best->flow.color = color;
+      if (least <= moves.least()) break;
+    }
+    moves.add(in_the_way);
+    for (const size_t other : in_the_way) {
+      paths_.remove(flow_of(other), wavelets_of(parts_, parts_.streams[other]));
+      flow_of(other).routers.clear();
+      left.push_back(other);
+    }
+    return best;
+  }
   // The usual way if a color is free on it, else the best one of all colors.
   std::optional<Trial> in_some_color(const Stream& s) {
     std::optional<Trial> best = route(s);
@@ -268,6 +320,7 @@ class Router {
   // make nothing slower, then of all.
   bool to_host(const Stream& s, Trial& t, Coord exit) const {
     if (paths_.in_rounds()) return paths_.to_site(t.flow, *(t.site = site_of(s)));
+    if (has_site(s)) return to_one_of({site_of(s)}, t, exit);
     std::vector<Site> sites = sites_.list(exit, s.words, false);
     const auto first_late =
         std::ranges::find_if(sites, [&](const Site& site) { return !sites_.in_time(site, s.words, false); });
@@ -287,6 +340,8 @@ class Router {
     return t.site.has_value();
   }
 
+  // Where a stream of the host was once kept, it stays.
+  bool has_site(const Stream& s) const { return site_of_.contains(size_t(&s - parts_.streams.data())); }
   const Site& site_of(const Stream& s) const { return site_of_.at(size_t(&s - parts_.streams.data())); }
 
   std::optional<Trial> from_site(const Stream& s, const Site& site) const {
@@ -299,7 +354,7 @@ class Router {
   }
 
   std::optional<Trial> from_host(const Stream& s) const {
-    if (paths_.in_rounds()) return from_site(s, site_of(s));
+    if (has_site(s)) return from_site(s, site_of(s));
     const Taker& first = s.takers.front();
     const Coord entry = parts_.instances[size_t(first.instance)].entry(first.operand);
     std::optional<Regions> regions;  // known when the best site has no way: most of the others have none
@@ -330,9 +385,9 @@ bool route_streams(const Parts& parts, const Extent& fabric, const Machine& mach
   return Router(parts, fabric, machine, plan, diag).run();
 }
 
-bool route_streams_in_colors(const Parts& parts, const Extent& fabric, const Machine& machine, FlowPlan& plan,
-                             Diag& diag) {
-  return Router(parts, fabric, machine, plan, diag).run_in_colors();
+bool route_streams_in_colors(const Parts& parts, const Extent& fabric, const Machine& machine, InTheWay in_the_way,
+                             FlowPlan& plan, Diag& diag) {
+  return Router(parts, fabric, machine, plan, diag).run_in_colors(in_the_way);
 }
 
 }  // namespace cs::mapping

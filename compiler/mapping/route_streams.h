@@ -10,7 +10,8 @@ void set_turns(const Instance&, Flow&);
 
 // Each on the shortest way that is not crowded; colors come later.
 bool route_streams(const Parts&, const Extent& fabric, const Machine&, FlowPlan&, Diag&);
-// Each on a way on which a color is free everywhere. The plan's flows have colors.
-bool route_streams_in_colors(const Parts&, const Extent& fabric, const Machine&, FlowPlan&, Diag&);
+// Each on a way on which a color is free everywhere. The plan's flows have colors. One that finds none has no way, or
+// takes that of others (route_moves.h).
+bool route_streams_in_colors(const Parts&, const Extent& fabric, const Machine&, InTheWay, FlowPlan&, Diag&);
 
 }  // namespace cs::mapping

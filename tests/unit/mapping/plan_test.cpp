@@ -229,7 +229,8 @@ TEST(Plan, RoutesAndColorsTogether) {
     const Planned p = planned(machine);
     Diag diag;
     FlowPlan plan;
-    EXPECT_TRUE(mapping::route_flows_in_colors(p.parts, p.fabric, machine, plan, diag)) << diag.to_string();
+    EXPECT_TRUE(mapping::route_flows_in_colors(p.parts, p.fabric, machine, mapping::InTheWay::stays, plan, diag))
+        << diag.to_string();
     EXPECT_TRUE(mapping::verify_flows(plan, p.parts, p.fabric, machine, diag)) << diag.to_string();
     EXPECT_EQ(plan.ports.size(), p.plan.ports.size());
     for (const mapping::Flow& f : plan.flows) {
