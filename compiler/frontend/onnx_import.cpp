@@ -26,6 +26,29 @@ namespace {
 
 constexpr int64_t kNewestOperators = 25;
 
+// A model may leave open for how many samples it is, and yet be for one number alone: its shapes are written out, or
+// constants have them. Of the numbers that batches usually have the first two with which its types agree.
+std::vector<int64_t> numbers_of_samples(const onnx::ModelProto& model, const std::string& file,
+                                        const LoadOptions& options) {
+  std::vector<int64_t> list;
+  for (const int64_t n : {1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20, 24, 32, 48, 64, 100, 128, 256}) {
+    Diag quiet;
+    if (Importer(model, file, options, quiet, n).agrees()) list.push_back(n);
+    if (list.size() == 2) break;
+  }
+  return list;
+}
+
+void add_all(const Diag& from, Diag& to) {
+  for (const Diagnostic& d : from.all()) {
+    if (d.severity == Severity::error) {
+      to.error_at(d.where, d.message, d.help);
+    } else {
+      to.warning(d.loc, d.message, d.help);
+    }
+  }
+}
+
 }  // namespace
 
 std::optional<graph::Graph> Importer::import() {
@@ -92,8 +115,8 @@ bool Importer::import_more(std::optional<graph::Graph>& two, std::optional<graph
   if (two && three) return true;
   const std::string why = quiet.all().empty() ? "" : ": " + quiet.all()[0].message;
   diag_.error_at(quiet.all().empty() ? file_ : quiet.all()[0].where,
-                 fmt::format("the model is for one sample only: with {} it fails{}", two ? 3 : 2, why),
-                 fmt::format("compile it for one: --dim {}=1", *sample_));
+                 fmt::format("the model is not for any number of samples: with {} it fails{}", two ? 3 : 2, why),
+                 fmt::format("compile it for one number: --dim {}=N", *sample_));
   return false;
 }
 
@@ -236,7 +259,24 @@ std::optional<graph::Graph> import_onnx(std::string_view bytes, const std::strin
     diag.error_at(name, "the file has no graph: it is not an ONNX model, or a truncated one");
     return std::nullopt;
   }
-  return Importer(model, name, options, diag).run();
+  const std::optional<std::string> samples = sample_symbol(model.graph(), options.dims);
+  if (!samples) return Importer(model, name, options, diag).run();
+  Diag open;
+  std::optional<graph::Graph> g = Importer(model, name, options, open).run();
+  const std::vector<int64_t> numbers = g ? std::vector<int64_t>() : numbers_of_samples(model, name, options);
+  if (numbers.size() != 1) {
+    add_all(open, diag);
+    if (!numbers.empty() && numbers[0] > 1)
+      diag.error_at(name, fmt::format("its shapes agree for {} samples, not for one", numbers[0]),
+                    fmt::format("compile it for so many: --dim {}={}", *samples, numbers[0]));
+    return g;
+  }
+  const int64_t n = numbers[0];
+  diag.warning({}, fmt::format("{}: '{}' is open, but the model is for {} sample{} only; compiled for {}", name,
+                               *samples, n, n == 1 ? "" : "s", n == 1 ? "it" : "these"));
+  LoadOptions fixed = options;
+  fixed.dims.emplace_back(*samples, n);
+  return Importer(model, name, fixed, diag).run();
 }
 
 std::optional<std::pair<std::string, ops::Tensor>> read_onnx_tensor(std::string_view bytes,

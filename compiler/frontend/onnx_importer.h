@@ -25,6 +25,8 @@ class Importer {
         diag_(diag),
         samples_(samples) {}
   std::optional<graph::Graph> run();
+  // Whether its types agree for so many samples.
+  bool agrees() { return import().has_value(); }
 
  private:
   void fail(std::string message, std::string help = "") {

@@ -44,10 +44,10 @@ bool Importer::operands_of(int i, std::vector<ValueId>& operands) {
       operands.push_back(ValueId{});
       continue;
     }
+    if (failed_.contains(name)) return false;
     std::optional<ValueId> v = g_.find_value(name);
     if (!v) {
-      if (!failed_.count(name))
-        diag_.error_at(where(i), fmt::format("there is no tensor '{}' before this node", name));
+      diag_.error_at(where(i), fmt::format("there is no tensor '{}' before this node", name));
       return false;
     }
     operands.push_back(*v);

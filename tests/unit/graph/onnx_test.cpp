@@ -156,6 +156,37 @@ TEST(Onnx, TheSampleDimensionIsTheSymbolSharedByInputsAndOutputs) {
   EXPECT_THAT(fixed.value(fixed.inputs[0]).type.shape, ElementsAre(3, 4));
 }
 
+// 'N' is open, but a constant has three rows: for no other number of samples does the model mean anything. Where it
+// means something for several numbers, and mixes samples, it is left to the user.
+TEST(Onnx, AnOpenNumberOfSamplesThatCanOnlyBeOneIsThatOne) {
+  const std::string three = model(kX + output("y", {"N", "6"}) + weights("w", {3, 2}, {1, 2, 3, 4, 5, 6}) +
+                                  node("Concat", "c", {"x", "w"}, {"y"}, attr_int("axis", 1)));
+  Diag diag;
+  const std::optional<graph::Graph> g = import_onnx(three, "m.onnx", {}, diag);
+  ASSERT_TRUE(g) << diag.to_string();
+  EXPECT_EQ(diag.warnings(), 1U);
+  EXPECT_THAT(diag.to_string(), HasSubstr("m.onnx: 'N' is open, but the model is for 3 samples only"));
+  EXPECT_THAT(g->value(g->outputs[0]).type.shape, ElementsAre(3, 6));
+  EXPECT_EQ(g->value(g->outputs[0]).sample_dim, -1);
+  const std::string none = model(kX + output("y", {"N", "6"}) + weights("w", {3, 2}, {1, 2, 3, 4, 5, 6}) +
+                                 node("Concat", "c", {"x", "w"}, {"y"}, attr_int("axis", 0)));
+  EXPECT_THAT(complaint(none), HasSubstr("node c (Concat)"));
+  const std::string two_or_more =
+      model(kX + output("y", {"1", "4"}) + integers("row", {1}) + node("Gather", "g", {"x", "row"}, {"y"}));
+  EXPECT_THAT(complaint(two_or_more), AllOf(HasSubstr("node g (Gather)"), HasSubstr("--dim N=")));
+}
+
+// The nodes behind one that is refused have no types that could be wrong.
+TEST(Onnx, WhatIsBehindARefusedNodeIsNotReported) {
+  Diag diag;
+  EXPECT_FALSE(import_onnx(model(input("x", {"2", "4"}) + output("z", {"2", "6"}) +
+                                     weights("w", {3, 2}, {1, 2, 3, 4, 5, 6}) +
+                                     node("Concat", "c", {"x", "w"}, {"y"}, attr_int("axis", 1)) +
+                                     node("Concat", "d", {"y", "x"}, {"z"}, attr_int("axis", 1))),
+                           "m.onnx", {}, diag));
+  EXPECT_EQ(diag.errors(), 1U) << diag.to_string();
+}
+
 // Steps first, as recurrent layers have it: samples lie along the second dimension.
 TEST(Onnx, TheOnlySymbolOfAllInputsCountsSamplesWhereverItStands) {
   graph::Graph g =
