@@ -2,6 +2,7 @@
 #include "compiler/mapping/place_network.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "compiler/mapping/operand_turns.h"
 #include "compiler/mapping/slack.h"
@@ -99,6 +100,7 @@ class Attempts {
     choose_operand_turns(now.parts, machine_);
     add_relays(now.parts);
     now.fabric = has_extent(options_) ? limit_ : used;
+    if (in_the_way == InTheWay::stays && !is_another(now)) return std::nullopt;
     diag = {};
     const Routed routed = route_with_room(now.parts, options_, machine_, now.fabric, now.flows, diag, in_the_way);
     if (routed == Routed::yes) return now;
@@ -108,11 +110,20 @@ class Attempts {
     return std::nullopt;
   }
 
+  // More room is not always another placement.
+  bool is_another(const Placed& now) {
+    Places places{{now.fabric.width, now.fabric.height}, {}};
+    for (const Instance& inst : now.parts.instances) places.second.emplace_back(inst.rect, inst.plan.cut);
+    return std::exchange(before_, places) != places;
+  }
+
   const Parts& parts_;
   const PlanLists& plans_;
   const MapOptions& options_;
   const Machine& machine_;
   const Extent limit_;
+  using Places = std::pair<std::pair<int, int>, std::vector<std::pair<Rect, kernels::Cut>>>;
+  Places before_;  // extent, rectangles and what is on them, of the attempt before
   std::vector<int> no_color_;  // attempts that have no colors; of the same extent the first one
   Extent last_;
 };
