@@ -131,7 +131,8 @@ class Search {
   void find(Coord from, Port link, int steps) {
     const Coord c = neighbour(from, link);
     if (avoid_.blocks(c) || came_by_[at(c)] != kNot || avoid_.crowded(from, link)) return;
-    const size_t all = size_t(steps + (target_ != nullptr ? steps_to(*target_, c) : 0));
+    const int left = target_ != nullptr ? steps_to(*target_, c) : 0;
+    const size_t all = size_t(steps) + size_t(left);
     if (all >= open_.size()) open_.resize(all + 1);
     open_[all].push_back({c, steps, opposite(link)});
   }

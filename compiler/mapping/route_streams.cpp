@@ -139,9 +139,9 @@ class Router {
       in_vain = much ? 0 : in_vain + 1;
       if (better) best = now, before.clear();
     }
-    go_back(std::move(before));
+    go_back(before);
   }
-  void go_back(std::map<size_t, Flow> before) {
+  void go_back(std::map<size_t, Flow>& before) {
     const auto wavelets = [&](size_t s) { return wavelets_of(parts_, parts_.streams[s]); };
     for (const auto& [s, flow] : before) paths_.remove(flow_of(s), wavelets(s));
     for (auto& [s, flow] : before) {
