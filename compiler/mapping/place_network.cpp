@@ -85,7 +85,7 @@ class Attempts {
     for (int n = 0; n < kAttempts; ++n)
       if (std::optional<Placed> placed = one(n, InTheWay::stays, diag)) return placed;
     if (no_color_.size() > kAgain) no_color_.resize(kAgain);
-    for (const int n : std::vector<int>(no_color_))
+    for (const int n : no_color_)
       if (std::optional<Placed> placed = one(n, InTheWay::moves, diag)) return placed;
     return std::nullopt;
   }
@@ -104,9 +104,7 @@ class Attempts {
     diag = {};
     const Routed routed = route_with_room(now.parts, options_, machine_, now.fabric, now.flows, diag, in_the_way);
     if (routed == Routed::yes) return now;
-    const bool same = used.width == last_.width && used.height == last_.height;
-    if (routed == Routed::no_color && !same) no_color_.push_back(n);
-    last_ = used;
+    if (routed == Routed::no_color && in_the_way == InTheWay::stays) no_color_.push_back(n);
     return std::nullopt;
   }
 
@@ -124,8 +122,7 @@ class Attempts {
   const Extent limit_;
   using Places = std::pair<std::pair<int, int>, std::vector<std::pair<Rect, kernels::Cut>>>;
   Places before_;  // extent, rectangles and what is on them, of the attempt before
-  std::vector<int> no_color_;  // attempts that have no colors; of the same extent the first one
-  Extent last_;
+  std::vector<int> no_color_;  // attempts that have no colors
 };
 
 // Places, routes and colors.
