@@ -14,7 +14,7 @@
 #include <fmt/format.h>
 
 #include "compiler/autogen/vector_code.h"
-#include "compiler/kernels/attention_graph.h"
+#include "compiler/kernels/attention_mask.h"
 #include "compiler/kernels/match_parts.h"
 #include "compiler/kernels/role_parts.h"
 #include "compiler/kernels/row_streams.h"
@@ -25,36 +25,15 @@ namespace {
 
 // Queries of a block that are tried; what comes from the west is slow where a PE computes with many.
 constexpr int kBlocks[] = {2, 4, 8, 16, 32};
-constexpr int kMostOfFloats = 16;  // where products are of f32
-constexpr uint32_t kCodeBytes = 4200;    // of all modules together, measured and rounded up
-constexpr int kQueries = 2;              // which operand
-constexpr int kWaiting = 2;              // blocks of queries, as attention_row.csl has it
+constexpr int kMostOfFloats = 16;      // where products are of f32
+constexpr uint32_t kCodeBytes = 4200;  // of all modules together, measured and rounded up
+constexpr int kQueries = 2;            // which operand
+constexpr int kWaiting = 2;            // blocks of queries, as attention_row.csl has it
 constexpr uint32_t kWalkWords = 9, kTurnWords = 4, kPlaceWords = 3;
 
 // Elements of queries and keys of one head.
 int64_t queries(const Work& work) { return work.m / work.row; }
 int64_t keys(const Work& work) { return work.n / work.row; }
-
-// What a mask of queries × keys hides: keys more than so many behind their query; nothing if it is another
-// one.
-std::optional<int64_t> hidden_behind(const ops::Tensor& mask, int64_t queries, int64_t keys) {
-  if (mask.elements() != queries * keys) return std::nullopt;
-  std::optional<int64_t> behind;
-  for (int64_t i = 0; i < queries; ++i) {
-    int64_t seen = 0;
-    while (seen < keys && mask.get(i * keys + seen) == 0) ++seen;
-    for (int64_t j = seen; j < keys; ++j)
-      if (!(mask.get(i * keys + j) <= kHidden)) return std::nullopt;
-    if (seen == 0) return std::nullopt;
-    if (seen == keys && behind) {
-      if (i + *behind + 1 < keys) return std::nullopt;
-      continue;
-    }
-    if (behind && seen != std::min(keys, i + *behind + 1)) return std::nullopt;
-    if (!behind) behind = seen - 1 - i;
-  }
-  return behind;
-}
 
 class AttentionLayout final : public Layout {
  public:
@@ -113,10 +92,19 @@ class Attention final : public Kind {
     work.n = k.type.elements() / heads;
     if (work.n > autogen::kMostCounted)
       why = fmt::format("keys of a head have {} words, filters count {}", work.n, autogen::kMostCounted);
+    const ops::Tensor* mask = mask_of(g, node);
+    const double scale = ops::attr_real(g.op(id), node.attrs, "scale");
     // A largest score is that of the largest product.
-    work.native = data_type_bytes(q.type.dtype) == 2 && k.type.dtype == q.type.dtype && v.type.dtype == q.type.dtype &&
-                  ops::attr_real(g.op(id), node.attrs, "scale") > 0;
-    if (has_mask(node) && !mask_of(g, node, work)) why = "its mask hides other than later keys";
+    work.native = data_type_bytes(q.type.dtype) == 2 && k.type.dtype == q.type.dtype &&
+                  v.type.dtype == q.type.dtype && scale > 0;
+    if (mask != nullptr) {
+      const std::optional<ScoreMask> what = read_score_mask(*mask, heads, queries(work), keys(work));
+      if (!what) why = "its mask has another number of queries and keys";
+      work.constants = what ? what->heads : 0;
+      if (work.constants > 0 && !keeps_in_halves(*mask, scale)) work.native = false;
+    } else if (has_mask(node)) {
+      why = "its mask is no constant";
+    }
     if (!why.empty()) return std::nullopt;
     return work;
   }
@@ -192,8 +180,10 @@ class Attention final : public Kind {
     add_user(memory, "keys and values", 2 * element * work.row * cut.n_slice);
     add_user(memory, "queries", element * (1 + kWaiting) * tile);
     add_user(memory, "scores and powers", 4 * (4 * scores + 2) + (work.native ? 2 * scores : 0));
+    if (work.constants > 0) add_user(memory, "first scores", score_bytes(work, cut));
     add_user(memory, "results", 8 * tile);
-    add_user(memory, "maxima, sums and factors", 4 * ((work.native ? 14 : 13) * cut.m_slice + kPlaceWords + 2));
+    add_user(memory, "maxima, sums and factors",
+             4 * ((work.native ? 14 : 13) * cut.m_slice + kPlaceWords + 2));
   }
 
   // ---- text
@@ -204,8 +194,21 @@ class Attention final : public Kind {
     choice.kernel = choice.row->name;
     choice.operands.clear();
     for (const size_t k : {1, 2, 0}) choice.operands.push_back(graph::source_of(g, node.inputs[k]));
-    choice.scale = float(ops::attr_real(g.op(group.nodes.front()), node.attrs, "scale"));
-    if (has_mask(node)) choice.hidden_behind = mask_of(g, node, choice.work);
+    const double scale = ops::attr_real(g.op(group.nodes.front()), node.attrs, "scale");
+    choice.scale = float(scale);
+    choice.constants.clear();
+    const ops::Tensor* mask = mask_of(g, node);
+    if (mask == nullptr) return;
+    const Work& work = choice.work;
+    const ScoreMask what = *read_score_mask(*mask, work.rows, queries(work), keys(work));
+    choice.hidden_behind = what.hidden_behind;
+    if (what.heads == 0) return;
+    const DataType type = work.native ? operand(g, node, 0).type.dtype : DataType::f32;
+    const double factor = work.native ? 1 / scale : std::numbers::log2e;
+    choice.constants.push_back({"bias", ConstantView(first_scores(*mask, what, factor, type)), work.native});
+  }
+  double constant_words(const Work& work) const override {
+    return double(work.constants) * double(queries(work) * keys(work));
   }
 
   std::shared_ptr<const Layout> lay_out(const Choice& choice, const Cut& cut) const override {
@@ -251,11 +254,16 @@ class Attention final : public Kind {
         return std::vector<uint32_t>{uint32_t(y * cut.m_slice + behind), uint32_t(cut.h * cut.m_slice),
                                      uint32_t(x * cut.n_slice)};
       });
+    for (const PackedConstant& c : choice.constants)
+      put(c.name, {0, 0, cut.w, cut.h}, [values = c.values, work, cut](int pe) {
+        return words_of_scores(values, work, cut, pe % cut.w, pe / cut.w);
+      });
     return list;
   }
   std::vector<Exported> exported(const Choice& choice, const Layout*) const override {
     std::vector<Exported> list = {{"walk0", true}, {"walk1", true}, {"walk2", true}, {"turns0", true}};
     if (choice.hidden_behind) list.push_back({"place", true});
+    for (const PackedConstant& c : choice.constants) list.push_back({c.name, c.integer});
     return list;
   }
 
@@ -274,9 +282,8 @@ class Attention final : public Kind {
 
  private:
   static bool has_mask(const graph::Node& node) { return node.inputs.size() > 3 && node.inputs[3].valid(); }
-  static std::optional<int64_t> mask_of(const graph::Graph& g, const graph::Node& node, const Work& work) {
-    const ops::Tensor* mask = g.constant_of(graph::source_of(g, node.inputs[3]));
-    return mask == nullptr ? std::nullopt : hidden_behind(*mask, queries(work), keys(work));
+  static const ops::Tensor* mask_of(const graph::Graph& g, const graph::Node& node) {
+    return has_mask(node) ? g.constant_of(graph::source_of(g, node.inputs[3])) : nullptr;
   }
 
   static Cut cut_of(const Work& work, int block, int w, int h) {
@@ -319,7 +326,8 @@ class Attention final : public Kind {
     const double B = cut.m_slice, S = cut.n_slice, D = double(work.row);
     const double power = library_row_cost("softmax", m).per_element - 2.5 + (work.native ? 1.5 : 0);
     const double add = B / rate(work.native ? "fmachs" : "fmacs", 2, m) + 2;
-    const double scores = D * (S * add + 20) + power * S * B + 1.6 * D * B + 900;
+    const double scores =
+        D * (S * add + 20) + power * S * B + 1.6 * D * B + 900 + (work.constants > 0 ? 0.5 * S * B + 60 : 0);
     const double values = S * (D * add + 20) + 0.7 * D * B + 100;
     const double join = cut.w > 1 ? 3.5 * D * B + (D + 2) * B + 25 * B + 700 : 2 * D * B;
     const double block = scores + values + join;
@@ -359,6 +367,13 @@ class Attention final : public Kind {
                       {"scale", autogen::float_literal(double(choice.scale) * std::numbers::log2e)},
                       {"causal", flag(choice.hidden_behind.has_value())},
                       {"place", "&place"}};
+    for (const PackedConstant& c : choice.constants) {
+      role.buffers.push_back({c.name, int(score_bytes(work, cut) / 4), false, at.name + "_" + c.name,
+                              "what is added to scores, head by head, block by block, key by key",
+                              c.integer ? "i32" : "f32"});
+      use.parameters.push_back({"biased", number(work.constants)});
+      use.parameters.push_back({"bias", c.integer ? "@ptrcast([*]f16, &bias)" : "&bias"});
+    }
     use.needs = {queue(false, "k", at.in[0]), queue(false, "v", at.in[1]),
                  queue(false, "q", at.in[kQueries])};
     if (!p.first) use.needs.push_back(queue(false, "before", at.chain[1 - p.parity]));

@@ -4,7 +4,7 @@
 //   weights   softmax over the last dimension, as one operator or as the five that it is decomposed into
 //   scores    matmul(Q, K^T), K transposed by an operator, by gemm or by the host
 //   factors   constants of one element that Q, K or the scores are multiplied with or divided by
-//   mask      a constant that is added to the scores, or chosen in their places, behind the factors
+//   masks     constants that are added to the scores, or chosen in their places, behind the factors
 //
 // Views between them are transparent; transposes that leave all elements where they are, as of one head, are
 // passed over.
@@ -63,7 +63,7 @@ class Reader {
     if (outer->turned || outer->factor != 1)
       return refuse("its values are transposed, or its result is scaled");
     Heads heads;
-    const ValueId scores = behind_factors(behind_mask(scaled, heads), heads.scale);
+    const ValueId scores = behind_factors(behind_masks(scaled, heads), heads.scale);
     const Node* node = maker(scores);
     const std::optional<Product> inner = node != nullptr ? product(*node) : std::nullopt;
     if (!inner)
@@ -82,7 +82,8 @@ class Reader {
       turned = !turned;
     }
     heads.keys_by_columns = !turned;
-    if (!extents(last, *outer, *node, *inner, heads) || (group_ != nullptr && !from_host(heads))) return std::nullopt;
+    if (!extents(last, *outer, *node, *inner, heads) || (group_ != nullptr && !from_host(heads)))
+      return std::nullopt;
     return heads;
   }
 
@@ -144,29 +145,72 @@ class Reader {
            ops::attr_int(op, reduction.attrs, "keepdims") != 0;
   }
 
-  ValueId behind_mask(ValueId v, Heads& heads) {
-    const Node* n = maker(v);
-    if (n == nullptr || (n->op != "add" && n->op != "where")) return v;
-    if (n->op == "where") return behind_choice(*n, v, heads);
-    for (const size_t k : {0, 1}) {
-      heads.mask = g_.shared_constant_of(graph::source_of(g_, n->inputs[k]));
-      if (heads.mask) return n->inputs[1 - k];
+  ValueId behind_masks(ValueId v, Heads& heads) {
+    for (;;) {
+      const Node* n = maker(v);
+      const std::optional<Masked> m = n == nullptr ? std::nullopt : n->op == "add" ? added(*n) : chosen(*n);
+      if (!m) return v;
+      if (!add_mask(m->mask, g_.value(n->outputs[0]).type.shape, heads)) return v;
+      v = m->scores;
     }
-    return v;
+  }
+  struct Masked {
+    ValueId scores;
+    std::shared_ptr<const ops::Tensor> mask;
+  };
+  std::optional<Masked> added(const Node& n) const {
+    for (const size_t k : {0, 1})
+      if (auto mask = g_.shared_constant_of(graph::source_of(g_, n.inputs[k])))
+        return Masked{n.inputs[1 - k], std::move(mask)};
+    return std::nullopt;
   }
   // A constant choice between scores and what hides them.
-  ValueId behind_choice(const Node& n, ValueId v, Heads& heads) {
-    const ops::Tensor* hide = g_.constant_of(graph::source_of(g_, n.inputs[0]));
+  std::optional<Masked> chosen(const Node& n) const {
+    const ops::Tensor* hide = n.op == "where" ? g_.constant_of(graph::source_of(g_, n.inputs[0])) : nullptr;
     for (const size_t k : {1, 2}) {
       if (hide == nullptr || !is_number(n.inputs[k])) continue;
       const double low = g_.constant_of(graph::source_of(g_, n.inputs[k]))->get(0);
+      // Of itself, not added to a score: what hides all of a row's scores leaves them alike.
+      if (low > kHidden || hides_rows(*hide, k == 1)) return std::nullopt;
       auto mask = std::make_shared<ops::Tensor>(ops::TensorType{DataType::f32, hide->type.shape});
       for (int64_t i = 0; i < hide->elements(); ++i) mask->set(i, (hide->get(i) != 0) == (k == 1) ? low : 0);
-      if (low > kHidden) return v;  // of itself, not added to a score
-      heads.mask = std::move(mask);
-      return n.inputs[3 - k];
+      return Masked{n.inputs[3 - k], std::move(mask)};
     }
-    return v;
+    return std::nullopt;
+  }
+  static bool hides_rows(const ops::Tensor& hide, bool value) {
+    const int64_t row = hide.type.rank() == 0 ? 1 : hide.type.shape.back();
+    int64_t alike = 0;
+    for (int64_t i = 0; i < hide.elements(); ++i) {
+      alike = (hide.get(i) != 0) == value ? alike + 1 : 0;
+      if (alike == row) return true;
+      if ((i + 1) % row == 0) alike = 0;
+    }
+    return false;
+  }
+  // As one of all scores, or of a matrix of them where it is the same for each. False if it does not fit what
+  // is there.
+  static bool add_mask(const std::shared_ptr<const ops::Tensor>& mask, ops::Shape scores, Heads& heads) {
+    const int64_t rank = int64_t(scores.size());
+    if (mask->type.rank() < 2 || Matrices(mask->type).count == 1)
+      scores.erase(scores.begin(), scores.begin() + std::max<int64_t>(0, rank - 2));
+    const ops::TensorType whole{DataType::f32, scores};
+    if (!heads.mask && mask->elements() == whole.elements()) {
+      heads.mask = mask;
+      return true;
+    }
+    const ops::Tensor none{whole}, &before = heads.mask ? *heads.mask : none;
+    const std::optional<ops::Shape> all = ops::broadcast(before.type.shape, scores);
+    if (!all) return false;
+    // In f32, whatever types they have.
+    const std::vector<ops::Tensor> both{ops::Tensor::from_floats(before.type.shape, before.to_floats()),
+                                        ops::Tensor::from_floats(mask->type.shape, mask->to_floats())};
+    std::vector<ops::Tensor> sum;
+    Diag ignored;
+    if (!ops::evaluate(*ops::find_op("add"), {}, both, sum, ignored)) return false;
+    if (sum[0].elements() != ops::TensorType{DataType::f32, *all}.elements()) return false;
+    heads.mask = std::make_shared<ops::Tensor>(std::move(sum[0]));
+    return true;
   }
 
   // Constants of one element go into `scale`.

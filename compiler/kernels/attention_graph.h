@@ -17,7 +17,7 @@ struct Heads {
   bool keys_by_columns = false;  // k: heads, elements, keys
   int64_t count = 1, queries = 1, keys = 1, depth = 1;
   double scale = 1;
-  std::shared_ptr<const ops::Tensor> mask;  // constant, added to the scores; null: none
+  std::shared_ptr<const ops::Tensor> mask;  // constant, added to the scores, of all or of one head's; null: none
 };
 // Nothing if the nodes are something else, with the reason if there are products around a softmax.
 std::optional<Heads> read_heads(const graph::Graph&, const graph::Group&, std::string& why);

@@ -27,7 +27,9 @@ class Finder {
         shape_(g.value(like_.outputs[0]).type.shape) {}
 
   bool run() {
-    if (heads_.mask && heads_.mask->elements() != heads_.queries * heads_.keys) return true;
+    const int64_t scores = heads_.queries * heads_.keys;
+    if (heads_.mask && heads_.mask->elements() != scores && heads_.mask->elements() != heads_.count * scores)
+      return true;
     Node n = named("attention");
     n.op = "attention";
     n.inputs = {matrices(heads_.q, heads_.queries), keys(), matrices(heads_.v, heads_.keys)};
@@ -91,8 +93,11 @@ class Finder {
     return add("keys", "transpose", turned, "perm", std::move(perm));
   }
   ValueId mask() {
-    ops::Tensor t = *heads_.mask;
-    t.type.shape = {heads_.queries, heads_.keys};
+    // Of the scores' type, as the operator adds it.
+    const bool of_all = heads_.mask->elements() == heads_.queries * heads_.keys;
+    ops::Tensor t({g_.value(heads_.q).type.dtype,
+                   of_all ? ops::Shape{heads_.queries, heads_.keys} : stack_of(heads_.queries, heads_.keys)});
+    for (int64_t i = 0; i < t.elements(); ++i) t.set(i, heads_.mask->get(i));
     return g_.add_constant(g_.fresh_name(like_.name + "_mask"), std::move(t));
   }
 

@@ -221,7 +221,7 @@ class Fuser {
       return false;
     }
     for (autogen::Region* r : {&first, &second, &both}) r->may_wait = held_.may_wait(*r);
-    if (!keeps_accuracy(both)) {
+    if (!keeps_accuracy(joined, both)) {
       if (apart_) return false;
       const kernels::Cost a = cost(to, first), b = cost(group_of_.at(nodes.front()), second),
                           one = costs_.of(both, slowest_);
@@ -245,7 +245,11 @@ class Fuser {
     return true;
   }
 
-  static bool keeps_accuracy(const autogen::Region& r) {
+  // Small groups of 16-bit floats, whose values inside are f32; not products, whose sums are f32 in any case, and
+  // which take PEs that a region of theirs would not have.
+  bool keeps_accuracy(const std::vector<NodeId>& nodes, const autogen::Region& r) const {
+    const auto sums = [&](NodeId id) { return g_.op(id).kind == ops::OpKind::contraction; };
+    if (std::ranges::any_of(nodes, sums)) return false;
     bool half = false;
     int64_t words = 0;
     for (const ops::LoopBuffer& b : r.program.buffers) {

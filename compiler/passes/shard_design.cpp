@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "compiler/graph/sample.h"
+#include "compiler/passes/shard_parts.h"
 #include "compiler/passes/shard_sums.h"
 
 namespace cs::passes {
@@ -19,7 +20,6 @@ namespace {
 using graph::Graph;
 using graph::Node;
 using graph::NodeId;
-using graph::Share;
 using graph::ValueId;
 
 struct Rule {
@@ -30,28 +30,6 @@ struct Rule {
 };
 constexpr Rule kRules[] = {{0}, {1}, {2}, {0, true}, {1, true}, {2, true}};
 constexpr size_t kMostWays = 64;  // to cut one operator's operands, the cheapest first
-
-int64_t inner(const ops::Shape& shape, int dim) {
-  int64_t n = 1;
-  for (size_t d = size_t(dim) + 1; d < shape.size(); ++d) n *= shape[d];
-  return n;
-}
-
-bool can_cut(int64_t extent, int64_t shards) {
-  return extent > 1 && (extent % shards == 0 || extent >= 2 * shards);
-}
-// Do shards of the one extent hold the elements of the shards of the other?
-bool go_together(int64_t from, int64_t to, int64_t shards) {
-  return from == to || (from % shards == 0 && to % shards == 0);
-}
-
-// The dimension of the same elements behind a view; -1: they are not consecutive there.
-int behind_view(const ops::Shape& from, int dim, const ops::Shape& to, int64_t shards) {
-  const int64_t behind = inner(from, dim) * from[size_t(dim)];
-  for (size_t d = 0; d < to.size(); ++d)
-    if (inner(to, int(d)) * to[d] == behind && go_together(from[size_t(dim)], to[d], shards)) return int(d);
-  return -1;
-}
 
 class Designer {
  public:
@@ -187,17 +165,36 @@ class Designer {
     const Node& n = g_.node(id);
     if (n.inputs.empty() || n.outputs.empty() || whole_.contains(id)) return std::nullopt;
     if (g_.op(id).kind == ops::OpKind::view) return cut_view(n);
+    std::optional<Cut> best;
+    double least = 0;
     for (const Way& way : ways(n)) {
+      if (best && way.cost >= least) break;
       if (!follows(n, way.dims)) continue;
-      if (auto results = results_of(id, way.dims)) return Cut{way.dims, std::move(*results)};
-      if (auto cut = cut_windows(id, way.dims)) return cut;
+      std::optional<Cut> cut;
+      double cost = way.cost;
+      if (auto results = results_of_parts(g_, id, way.dims, shards_)) {
+        cut = Cut{way.dims, std::move(*results)};
+        if (!rule_.columns.has_value()) cost += put_together_behind(*cut, n);
+      } else {
+        cut = cut_windows(id, way.dims);
+      }
+      if (cut && (!best || cost < least)) best = std::move(cut), least = cost;
     }
+    if (best) return best;
     const int dim = made_along(n.inputs[0]);
     if (dim < 0) return std::nullopt;
     if (!rule_.columns.has_value()) return reduction_of_parts(g_, id, dim, shards_);
     const bool sums =
         rule_.columns == ColumnsOf::sums && (n.inputs.size() < 3 || made_along(n.inputs[2]) < 0);
     return sums ? product_of_parts(g_, id, dim, shards_) : std::nullopt;
+  }
+
+  // Words of results that the users can only take when they are whole.
+  double put_together_behind(const Cut& cut, const Node& n) const {
+    double sum = 0;
+    for (size_t k = 0; k < cut.results.size(); ++k)
+      if (cut.results[k] >= 0) sum += words_put_together(g_, n.outputs[k], cut.results[k], shards_);
+    return sum;
   }
 
   // Windows that slide over what is cut: each part of the result needs some of its neighbours' parts, too.
@@ -231,33 +228,6 @@ class Designer {
       return cut;
     }
     return std::nullopt;
-  }
-
-  std::optional<std::vector<int>> results_of(NodeId id, const std::vector<int>& dims) const {
-    const Node& n = g_.node(id);
-    std::vector<Share> operands;
-    int64_t cut = 0, of = 0;  // elements of a share, of its dimension
-    for (size_t i = 0; i < dims.size(); ++i) {
-      operands.push_back({n.inputs[i].valid() ? g_.value(n.inputs[i]).type : ops::TensorType{}, dims[i]});
-      if (dims[i] < 0) continue;
-      int64_t& extent = operands[i].type.shape[size_t(dims[i])];
-      if (of > 0 && !go_together(of, extent, shards_)) return std::nullopt;
-      of = extent;
-      extent = cut = extent_of(extent, shards_, 0);
-    }
-    const auto shares = graph::results_of_shares(g_, id, operands);
-    if (!shares || shares->size() != n.outputs.size()) return std::nullopt;
-    std::vector<int> results;
-    for (size_t k = 0; k < shares->size(); ++k) {
-      const ops::TensorType& result = g_.value(n.outputs[k]).type;
-      ops::TensorType whole = (*shares)[k].type;
-      int64_t& extent = whole.shape[size_t((*shares)[k].dim)];
-      if (extent % cut != 0 || !go_together(of, extent / cut * of, shards_)) return std::nullopt;
-      extent = extent / cut * of;
-      if (!(whole == result)) return std::nullopt;
-      results.push_back((*shares)[k].dim);
-    }
-    return results;
   }
 
   // What has to be put together or cut before this node is, once for each value.
@@ -307,8 +277,8 @@ class Designer {
     for (const auto& [set, words] : saved) design_.saved += std::max(words, 0.0);
   }
 
-  // Sets that make something in parts that is larger than all that they take whole, and all that is put together or
-  // added up of what they make.
+  // Sets that make something in parts that is larger than all that they take whole, and all that is put
+  // together or added up of what they make.
   template <typename SetOf>
   std::set<NodeId> sets_with_the_largest_inside(const SetOf& set_of) const {
     std::map<NodeId, double> whole, parts;  // the most words

@@ -63,6 +63,50 @@ TEST(FindAttention, AMaskThatIsConstantIsAnOperand) {
   EXPECT_EQ(s.g.value(n->inputs[3]).type.shape, (ops::Shape{3, 5}));
 }
 
+// As of positions: one matrix for each head, and keys behind a query hidden beside it.
+TEST(FindAttention, MasksOfAllHeadsAreAdded) {
+  Bench s(
+      std::string(kHeads) +
+      "constants:\n  - {name: bias, type: \"f32[2, 3, 5]\", value: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 1, 2, "
+      "3, 4, "
+      "9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 9, 8, 7, 6, 5]}\n"
+      "  - {name: m, type: \"f32[3, 5]\", value: [0, -1e9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]}\nnodes:\n"
+      "  - {name: kt, op: transpose, inputs: [k], attrs: {perm: [0, 1, 3, 2]}}\n"
+      "  - {name: p, op: matmul, inputs: [q, kt]}\n  - {name: b, op: add, inputs: [p, bias]}\n"
+      "  - {name: s, op: add, inputs: [b, m]}\n" +
+      kEnd);
+  const graph::Node* n = find(s, 1);
+  ASSERT_NE(n, nullptr);
+  ASSERT_EQ(n->inputs.size(), 4u);
+  EXPECT_EQ(s.g.value(n->inputs[3]).type.shape, (ops::Shape{1, 2, 3, 5}));
+}
+
+// Of keys alone, whichever query.
+TEST(FindAttention, AMaskOfKeysIsThatOfAllQueries) {
+  Bench s(std::string(kHeads) +
+          "constants:\n  - {name: m, type: \"f32[5]\", value: [0, 0, 0, -1e9, -1e9]}\nnodes:\n"
+          "  - {name: kt, op: transpose, inputs: [k], attrs: {perm: [0, 1, 3, 2]}}\n"
+          "  - {name: p, op: matmul, inputs: [q, kt]}\n  - {name: s, op: add, inputs: [p, m]}\n" +
+          kEnd);
+  const graph::Node* n = find(s, 1);
+  ASSERT_NE(n, nullptr);
+  ASSERT_EQ(n->inputs.size(), 4u);
+  EXPECT_EQ(s.g.value(n->inputs[3]).type.shape, (ops::Shape{3, 5}));
+}
+
+// A row without any score that is left is the mean of all values where scores are chosen, and not where they
+// are added.
+TEST(FindAttention, RowsThatAreHiddenByChoiceStay) {
+  Bench s(std::string(kHeads) +
+          "constants:\n  - {name: hide, type: \"bool[3, 5]\", value: [1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, "
+          "0, 0, 0]}\n"
+          "  - {name: low, type: \"f32[]\", value: [-1e4]}\nnodes:\n"
+          "  - {name: kt, op: transpose, inputs: [k], attrs: {perm: [0, 1, 3, 2]}}\n"
+          "  - {name: p, op: matmul, inputs: [q, kt]}\n  - {name: s, op: where, inputs: [hide, low, p]}\n" +
+          kEnd);
+  find(s, 0);
+}
+
 // Exports turn keys as they take the heads apart: the two transposes become one.
 TEST(FindAttention, KeysByColumnsAreTurned) {
   Bench s(

@@ -64,6 +64,23 @@ TEST(Shards, ExtentsNeedNotBeMultiples) {
   EXPECT_THAT(extents, ElementsAre(2, 2, 3));
 }
 
+// Fewer queries than keys: to put them together costs less, but then scores are in parts of the keys, and rows of
+// the softmax would have to be put together; with an operator in between that hands parts on.
+TEST(Shards, WhatUsersCannotTakeInPartsIsNotMadeInParts) {
+  Bench s(graph_of("  - {name: q, type: \"f32[1, 4, 2]\", sample_dim: 0}\n"
+                   "  - {name: k, type: \"f32[1, 16, 2]\", sample_dim: 0}\n",
+                   "  - {name: a, op: exp, inputs: [q]}\n  - {name: b, op: exp, inputs: [k]}\n"
+                   "  - {name: t, op: transpose, inputs: [b], attrs: {perm: [0, 2, 1]}}\n"
+                   "  - {name: s, op: matmul, inputs: [a, t]}\n  - {name: n, op: neg, inputs: [s]}\n"
+                   "  - {name: y, op: softmax, inputs: [n], attrs: {axis: -1}}\n"));
+  cut(s, 2);
+  std::vector<ops::Shape> scores;
+  for (const NodeId id : s.g.nodes())
+    if (s.g.node(id).op == "matmul") scores.push_back(s.g.value(s.g.node(id).outputs[0]).type.shape);
+  EXPECT_THAT(scores, ElementsAre(ops::Shape{1, 2, 16}, ops::Shape{1, 2, 16}));
+  EXPECT_EQ(count(s.g, "softmax"), 2u);
+}
+
 // A softmax over the tokens needs all of them: its operand is put together, once, and what follows is cut
 // again only if that saves more words than it costs.
 TEST(Shards, WhatMixesPartsTakesTheWhole) {
