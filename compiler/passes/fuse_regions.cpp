@@ -245,11 +245,11 @@ class Fuser {
     return true;
   }
 
-  // Small groups of 16-bit floats, whose values inside are f32; not products, whose sums are f32 in any case, and
-  // which take PEs that a region of theirs would not have.
+  // Small groups of 16-bit floats, whose values inside are f32. Not products, whose sums are f32 in any case and which
+  // take PEs that a region of theirs would not have; but those of training steps, whose gradients are so small.
   bool keeps_accuracy(const std::vector<NodeId>& nodes, const autogen::Region& r) const {
     const auto sums = [&](NodeId id) { return g_.op(id).kind == ops::OpKind::contraction; };
-    if (std::ranges::any_of(nodes, sums)) return false;
+    if (g_.states.empty() && std::ranges::any_of(nodes, sums)) return false;
     bool half = false;
     int64_t words = 0;
     for (const ops::LoopBuffer& b : r.program.buffers) {

@@ -215,7 +215,7 @@ bool read_rewrite(std::string_view text, Rewrites& r, std::string& why) {
     return error == std::errc() && end == value.data() + value.size() && to >= least && to <= most;
   };
   if (key == "batch_products" && count(r.batch_products, 0, std::numeric_limits<int64_t>::max())) return true;
-  if (key == "columns" && count(r.columns, 1, kMostShards)) return true;
+  if (key == "columns" && count(r.columns, 1, kMostColumns)) return true;
   if (key == "heads" && count(r.heads, 1, kMostShards)) return true;
   if (key == "sums" && count(r.sums, 1, kMostShards)) return true;
   const auto product = std::ranges::find(kProducts, value);
@@ -224,9 +224,9 @@ bool read_rewrite(std::string_view text, Rewrites& r, std::string& why) {
     return true;
   }
   why = fmt::format(
-      "'{}' is no rewrite; there are parts=on|off, batch_products=N, products=whole|rule|estimate, columns=N, "
-      "heads=N and sums=N from 1 to {}, attention=on|off",
-      text, kMostShards);
+      "'{}' is no rewrite; there are parts=on|off, batch_products=N, products=whole|rule|estimate, columns=N from "
+      "1 to {}, heads=N and sums=N from 1 to {}, attention=on|off",
+      text, kMostColumns, kMostShards);
   return false;
 }
 

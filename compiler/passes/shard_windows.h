@@ -16,6 +16,10 @@
 namespace cs::passes {
 
 inline constexpr size_t kMostJoined = 8;  // streams that one kernel joins
+// Streams that rectangles join, which the routers can filter: of more than these every PE takes all words and drops
+// those that it does not need, so that from so many words on they are joined step by step.
+inline constexpr size_t kJoinedAtOnce = 4;
+inline constexpr int64_t kManyWords = 16384;
 
 // What a part of the result reads: elements begin to end - 1 of the operand's dimension, and padding around
 // them.

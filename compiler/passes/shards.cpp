@@ -143,10 +143,11 @@ class Maker {
     std::vector<ValueId> values = parts_.at(v);
     const int dim = design_.dims.at(v);
     const std::string name = g_.value(v).name + "_whole";
-    while (values.size() > kMostJoined) {  // a kernel has no more queues
+    const bool large = g_.value(v).type.elements() >= kManyWords;
+    while (values.size() > (large ? kJoinedAtOnce : kMostJoined)) {
       std::vector<ValueId> fewer;
-      for (size_t k = 0; k < values.size(); k += kMostJoined / 2) {
-        const size_t end = std::min(k + kMostJoined / 2, values.size());
+      for (size_t k = 0; k < values.size(); k += kJoinedAtOnce) {
+        const size_t end = std::min(k + kJoinedAtOnce, values.size());
         fewer.push_back(concat({values.begin() + ptrdiff_t(k), values.begin() + ptrdiff_t(end)}, dim, name));
         if (!fewer.back().valid()) return {};
       }

@@ -22,6 +22,7 @@
 namespace cs::passes {
 
 inline constexpr int64_t kMostShards = 32;
+inline constexpr int64_t kMostColumns = 128;  // parts of an output, which need not be put together
 
 struct Sharded {
   size_t operators = 0;  // of the graph that are there several times now

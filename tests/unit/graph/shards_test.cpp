@@ -108,6 +108,18 @@ TEST(Shards, KeysAndValuesOfAttentionArePutTogetherAndQueriesAreNot) {
   EXPECT_EQ(count(s.g, "softmax"), 4u);
 }
 
+// Eight streams are joined at once where they are short, and four and four where every PE would drop many words.
+TEST(Shards, LargeValuesAreJoinedInSteps) {
+  for (const auto& [width, concats] : {std::pair{64, 2u}, {1024, 4u}}) {
+    Bench s(graph_of("  - {name: x, type: \"f32[1, 16, " + std::to_string(width) + "]\", sample_dim: 0}\n",
+                     "  - {name: a, op: tanh, inputs: [x]}\n  - {name: b, op: tanh, inputs: [a]}\n"
+                     "  - {name: t, op: transpose, inputs: [b], attrs: {perm: [0, 2, 1]}}\n"
+                     "  - {name: y, op: matmul, inputs: [a, t]}\n"));
+    EXPECT_EQ(cut(s, 8).joined, 2u) << "keys and the result";
+    EXPECT_EQ(count(s.g, "concat"), concats) << width;
+  }
+}
+
 TEST(Shards, ViewsKeepPartsThatAreConsecutive) {
   Bench s(graph_of("  - {name: x, type: \"f32[1, 8, 4]\"}\n",
                    "  - {name: a, op: reshape, inputs: [x], attrs: {shape: [8, 2, 2]}}\n"
