@@ -27,17 +27,17 @@ int64_t inner(const ops::Shape& shape, int dim) {
   return n;
 }
 
-}  // namespace
-
-bool can_cut(int64_t extent, int64_t shards) {
-  return extent > 1 && (extent % shards == 0 || extent >= 2 * shards);
-}
 // Do shards of the one extent hold the elements of the shards of the other?
 bool go_together(int64_t from, int64_t to, int64_t shards) {
   return from == to || (from % shards == 0 && to % shards == 0);
 }
 
-// The dimension of the same elements behind a view; -1: they are not consecutive there.
+}  // namespace
+
+bool can_cut(int64_t extent, int64_t shards) {
+  return extent > 1 && (extent % shards == 0 || extent >= 2 * shards);
+}
+
 int behind_view(const ops::Shape& from, int dim, const ops::Shape& to, int64_t shards) {
   const int64_t behind = inner(from, dim) * from[size_t(dim)];
   for (size_t d = 0; d < to.size(); ++d)

@@ -179,7 +179,7 @@ class Maker {
 
   // What windows read of a value in parts, once for all nodes that read the same.
   std::vector<ValueId> with_halos(ValueId v, int dim, const std::vector<WindowShare>& shares) {
-    const std::vector<ValueId> own = parts(v, dim);
+    std::vector<ValueId> own = parts(v, dim);
     if (!own[0].valid()) return own;
     std::vector<ValueId> made;
     for (const WindowShare& share : shares) {

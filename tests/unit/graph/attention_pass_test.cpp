@@ -9,7 +9,6 @@
 namespace cs::passes {
 namespace {
 
-using graph::Graph;
 using graph::NodeId;
 
 // So many operators `attention` are found, and values stay.

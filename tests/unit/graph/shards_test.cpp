@@ -10,10 +10,8 @@
 namespace cs::passes {
 namespace {
 
-using graph::Graph;
 using graph::NodeId;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 const char* kTokens = "  - {name: x, type: \"f32[1, 8, 4]\", sample_dim: 0}\n";
 
