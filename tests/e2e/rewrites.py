@@ -141,8 +141,8 @@ def what_is_taken_apart_is_not_slower():
 def a_wrong_rewrite_is_a_usage_error():
     g = stack(1, 4, 4, 4)
     g.write("usage")
-    for text in ("parts=perhaps", "batch_products=-1", "products=never", "stride=1", "columns=33",
-                 "columns=0"):
+    for text in ("parts=perhaps", "batch_products=-1", "products=never", "stride=1", "columns=129",
+                 "columns=0", "heads=33"):
         message = tool("cs-compile", "usage.yaml", "--rewrite", text, "-o", "x.csp", code=2).stderr
         assert f"'{text}' is no rewrite; there are parts=on|off" in message, message
 
