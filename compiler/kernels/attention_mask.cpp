@@ -5,12 +5,12 @@
 #include <cmath>
 
 #include "compiler/kernels/attention_graph.h"
+#include "runtime/numerics/numerics.h"
 
 namespace cs::kernels {
 
 namespace {
 
-constexpr double kLargestHalf = 65504;
 constexpr double kLowest = -0x1p100;  // as attention_row.csl hides: no product changes it
 // A score so much less than another one has no part in the sum, with room for scores of that size.
 constexpr double kNoPart = -200;
@@ -51,7 +51,7 @@ std::optional<ScoreMask> read_score_mask(const ops::Tensor& mask, int64_t heads,
 }
 
 bool keeps_in_halves(const ops::Tensor& mask, double scale) {
-  const double most = kLargestHalf * scale;
+  const double most = double(numerics::half_max(Fp16Format::f16)) * scale;
   if (-most > kNoPart) return false;
   for (int64_t i = 0; i < mask.elements(); ++i)
     if (const double x = mask.get(i); x > kHidden && std::abs(x) > most) return false;
@@ -61,7 +61,7 @@ bool keeps_in_halves(const ops::Tensor& mask, double scale) {
 std::shared_ptr<const ops::Tensor> first_scores(const ops::Tensor& mask, const ScoreMask& what, double factor,
                                                 DataType type) {
   auto scores = std::make_shared<ops::Tensor>(ops::TensorType{type, mask.type.shape});
-  const double lowest = data_type_bytes(type) == 2 ? -kLargestHalf : kLowest;
+  const double lowest = data_type_bytes(type) == 2 ? -double(numerics::half_max(Fp16Format::f16)) : kLowest;
   for (int64_t i = 0; i < mask.elements(); ++i) {
     const double x = mask.get(i);
     scores->set(i, what.hidden_behind && x <= kHidden ? 0 : std::max(x * factor, lowest));

@@ -49,17 +49,20 @@ TEST(FindAttention, FactorsGoIntoTheScale) {
   EXPECT_EQ(ops::attr_real(*ops::find_op("attention"), n->attrs, "scale"), 1);
 }
 
+// Of all scores, or of keys alone, whichever query.
 TEST(FindAttention, AMaskThatIsConstantIsAnOperand) {
-  Bench s(std::string(kHeads) +
-          "constants:\n  - {name: m, type: \"f32[1, 1, 3, 5]\", value: [0, 0, 0, -1e9, -1e9, 0, "
-          "0, 0, 0, -1e9, 0, 0, 0, 0, 0]}\nnodes:\n"
-          "  - {name: kt, op: transpose, inputs: [k], attrs: {perm: [0, 1, 3, 2]}}\n"
-          "  - {name: p, op: matmul, inputs: [q, kt]}\n  - {name: s, op: add, inputs: [p, m]}\n" +
-          kEnd);
-  const graph::Node* n = find(s, 1);
-  ASSERT_NE(n, nullptr);
-  ASSERT_EQ(n->inputs.size(), 4u);
-  EXPECT_EQ(s.g.value(n->inputs[3]).type.shape, (ops::Shape{3, 5}));
+  for (const char* mask : {"f32[1, 1, 3, 5]\", value: [0, 0, 0, -1e9, -1e9, 0, 0, 0, 0, -1e9, 0, 0, 0, 0, 0]",
+                           "f32[5]\", value: [0, 0, 0, -1e9, -1e9]"}) {
+    Bench s(std::string(kHeads) + "constants:\n  - {name: m, type: \"" + mask +
+            "}\nnodes:\n"
+            "  - {name: kt, op: transpose, inputs: [k], attrs: {perm: [0, 1, 3, 2]}}\n"
+            "  - {name: p, op: matmul, inputs: [q, kt]}\n  - {name: s, op: add, inputs: [p, m]}\n" +
+            kEnd);
+    const graph::Node* n = find(s, 1);
+    ASSERT_NE(n, nullptr);
+    ASSERT_EQ(n->inputs.size(), 4u);
+    EXPECT_EQ(s.g.value(n->inputs[3]).type.shape, (ops::Shape{3, 5}));
+  }
 }
 
 // As of positions: one matrix for each head, and keys behind a query hidden beside it.
@@ -78,19 +81,6 @@ TEST(FindAttention, MasksOfAllHeadsAreAdded) {
   ASSERT_NE(n, nullptr);
   ASSERT_EQ(n->inputs.size(), 4u);
   EXPECT_EQ(s.g.value(n->inputs[3]).type.shape, (ops::Shape{1, 2, 3, 5}));
-}
-
-// Of keys alone, whichever query.
-TEST(FindAttention, AMaskOfKeysIsThatOfAllQueries) {
-  Bench s(std::string(kHeads) +
-          "constants:\n  - {name: m, type: \"f32[5]\", value: [0, 0, 0, -1e9, -1e9]}\nnodes:\n"
-          "  - {name: kt, op: transpose, inputs: [k], attrs: {perm: [0, 1, 3, 2]}}\n"
-          "  - {name: p, op: matmul, inputs: [q, kt]}\n  - {name: s, op: add, inputs: [p, m]}\n" +
-          kEnd);
-  const graph::Node* n = find(s, 1);
-  ASSERT_NE(n, nullptr);
-  ASSERT_EQ(n->inputs.size(), 4u);
-  EXPECT_EQ(s.g.value(n->inputs[3]).type.shape, (ops::Shape{3, 5}));
 }
 
 // A row without any score that is left is the mean of all values where scores are chosen, and not where they
