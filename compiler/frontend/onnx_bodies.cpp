@@ -22,20 +22,6 @@ namespace {
 constexpr size_t kMostNodes = 100'000;  // of all bodies together
 constexpr const char* kStatic = "a graph here is static: export the model with constants there";
 
-const onnx::GraphProto* body_of(const onnx::NodeProto& n, std::string_view name) {
-  for (const onnx::AttributeProto& a : n.attribute()) {
-    if (a.name() == name && a.has_g()) return &a.g();
-  }
-  return nullptr;
-}
-
-int64_t integer_of(const onnx::NodeProto& n, std::string_view name, int64_t otherwise) {
-  for (const onnx::AttributeProto& a : n.attribute()) {
-    if (a.name() == name && a.type() == onnx::AttributeProto::INT) return a.i();
-  }
-  return otherwise;
-}
-
 std::vector<int64_t> integers_of(const onnx::NodeProto& n, std::string_view name, size_t count) {
   std::vector<int64_t> list;
   for (const onnx::AttributeProto& a : n.attribute()) {
@@ -52,6 +38,20 @@ ops::Tensor scalar(DataType dtype, int64_t value) {
 }
 
 }  // namespace
+
+const onnx::GraphProto* body_of(const onnx::NodeProto& n, std::string_view name) {
+  for (const onnx::AttributeProto& a : n.attribute()) {
+    if (a.name() == name && a.has_g()) return &a.g();
+  }
+  return nullptr;
+}
+
+int64_t integer_of(const onnx::NodeProto& n, std::string_view name, int64_t otherwise) {
+  for (const onnx::AttributeProto& a : n.attribute()) {
+    if (a.name() == name && a.type() == onnx::AttributeProto::INT) return a.i();
+  }
+  return otherwise;
+}
 
 bool has_body(const std::string& op_type) {
   return op_type == "If" || op_type == "Loop" || op_type == "Scan";
@@ -80,8 +80,8 @@ bool Importer::copy(int i, ValueId from, const std::string& to) {
              .valid();
 }
 
-bool Importer::write_body(int i, const onnx::GraphProto& body, const std::string& prefix, Scope scope,
-                          std::vector<ValueId>& results) {
+bool Importer::write_body(int i, const onnx::GraphProto& body, const std::string prefix, Scope scope,
+                          std::vector<std::string>& results) {
   auto own = [&](const std::string& name) {
     if (name.empty()) return std::string();
     return scope[name] = g_.fresh_name(prefix + "/" + name);
@@ -110,9 +110,8 @@ bool Importer::write_body(int i, const onnx::GraphProto& body, const std::string
     std::string name =
         prefix + "/" + (inner.name().empty() ? fmt::format("{}_{}", inner.op_type(), j) : inner.name());
     names_.push_back(g_.fresh_name(name));
-    if (has_body(inner.op_type())) scopes_[j] = scope;
-    const bool known = has_body(inner.op_type()) || row_of(inner.op_type(), opset_) != nullptr;
-    if (!default_domain(inner.domain()) || !known)
+    if (has_body(inner.op_type()) || is_sequence_op(inner.op_type())) scopes_[j] = scope;
+    if (!is_known(inner))
       return bad(i, fmt::format("its body has an operator that is not supported: {}", inner.op_type()),
                  "cs-compile --list-ops lists the operators");
     const size_t before = diag_.errors();
@@ -121,9 +120,18 @@ bool Importer::write_body(int i, const onnx::GraphProto& body, const std::string
   }
   for (const onnx::ValueInfoProto& v : body.output()) {
     auto it = scope.find(v.name());
-    std::optional<ValueId> value = g_.find_value(it != scope.end() ? it->second : v.name());
-    if (!value) return bad(i, fmt::format("its body does not make its result '{}'", v.name()));
-    results.push_back(*value);
+    results.push_back(it != scope.end() ? it->second : v.name());
+    if (!exists(results.back()))
+      return bad(i, fmt::format("its body does not make its result '{}'", v.name()));
+  }
+  return true;
+}
+
+bool Importer::tensors_of(int i, const std::vector<std::string>& names, std::vector<ValueId>& values) {
+  for (const std::string& name : names) {
+    const std::optional<ValueId> v = g_.find_value(name);
+    if (!v) return bad(i, fmt::format("'{}' is not a tensor", name));
+    values.push_back(*v);
   }
   return true;
 }
@@ -144,7 +152,8 @@ const ops::Tensor* Importer::constant_operand(int i, ValueId v, const char* what
 }
 
 bool Importer::add_if(int i) {
-  std::vector<ValueId> operands, results;
+  std::vector<ValueId> operands;
+  std::vector<std::string> results;
   if (!operands_of(i, operands)) return false;
   if (operands.size() != 1 || !operands[0].valid()) return bad(i, "If needs 1 operand");
   const ops::Tensor* condition = constant_operand(i, operands[0], "its condition");
@@ -156,7 +165,7 @@ bool Importer::add_if(int i) {
     return bad(i,
                fmt::format("its branch has {} results, the node {}", results.size(), node(i).output_size()));
   for (size_t k = 0; k < results.size(); ++k) {
-    if (!copy(i, results[k], node(i).output(int(k)))) return false;
+    if (!hand_on(i, results[k], node(i).output(int(k)))) return false;
   }
   return true;
 }
@@ -180,60 +189,61 @@ bool Importer::stack(int i, const std::vector<ValueId>& parts, int64_t axis, con
 
 bool Importer::add_loop(int i) {
   const onnx::GraphProto* body = body_of(node(i), "body");
-  std::vector<ValueId> operands;
   if (body == nullptr) return bad(i, "a loop needs a body");
-  if (!operands_of(i, operands)) return false;
-  if (operands.size() < 2)
-    return bad(i, fmt::format("a loop needs at least 2 operands, has {}", operands.size()));
-  const size_t carried = operands.size() - 2;
+  std::vector<std::string> state(node(i).input().begin(), node(i).input().end());
+  if (state.size() < 2) return bad(i, fmt::format("a loop needs at least 2 operands, has {}", state.size()));
+  state.erase(state.begin(), state.begin() + 2);
+  for (const std::string& name : state) {
+    if (failed_.contains(name)) return false;
+    if (!exists(name)) return bad(i, fmt::format("there is no value '{}' before this node", name));
+  }
+  const size_t carried = state.size();
   if (size_t(body->input_size()) != carried + 2 || size_t(body->output_size()) < carried + 1 ||
       body->output_size() - 1 < node(i).output_size())
     return bad(i, fmt::format("its body has {} operands and {} results for {} carried values",
                               body->input_size(), body->output_size(), carried));
   int64_t trips = std::numeric_limits<int64_t>::max();
   bool go = true;
-  if (operands[0].valid()) {
-    const ops::Tensor* t = constant_operand(i, operands[0], "its number of trips");
+  if (!node(i).input(0).empty()) {
+    const std::optional<ValueId> v = tensor_operand(i, 0);
+    const ops::Tensor* t = v ? constant_operand(i, *v, "its number of trips") : nullptr;
     if (t == nullptr) return false;
     trips = t->get_int(0);
   }
-  if (operands[1].valid()) {
-    const ops::Tensor* t = constant_operand(i, operands[1], "its condition");
+  if (!node(i).input(1).empty()) {
+    const std::optional<ValueId> v = tensor_operand(i, 1);
+    const ops::Tensor* t = v ? constant_operand(i, *v, "its condition") : nullptr;
     if (t == nullptr) return false;
     go = t->get(0) != 0;
   }
-  // Folding those put constants into the places of values.
-  operands.clear();
-  if (!operands_of(i, operands)) return false;
-  std::vector<ValueId> state(operands.begin() + 2, operands.end());
-  std::vector<std::vector<ValueId>> stacked(size_t(body->output_size()) - 1 - carried);
+  std::vector<std::vector<std::string>> stacked(size_t(body->output_size()) - 1 - carried);
   for (int64_t trip = 0; go && trip < trips; ++trip) {
     std::string prefix = fmt::format("{}/{}", names_[size_t(i)], trip);
     Scope scope = scope_of(i);
     auto give = [&](int k, ValueId v) { scope[body->input(k).name()] = g_.value(v).name; };
     give(0, g_.add_constant(g_.fresh_name(prefix + "/trip"), scalar(DataType::i64, trip)));
     give(1, g_.add_constant(g_.fresh_name(prefix + "/condition"), scalar(DataType::boolean, 1)));
-    for (size_t k = 0; k < carried; ++k) give(int(k) + 2, state[k]);
-    std::vector<ValueId> results;
+    for (size_t k = 0; k < carried; ++k) scope[body->input(int(k) + 2).name()] = state[k];
+    std::vector<std::string> results;
     if (!write_body(i, *body, prefix, scope, results)) return false;
-    // Folding the condition puts new values into the places of those that lead to it.
-    std::vector<std::string> names;
-    for (ValueId v : results) names.push_back(g_.value(v).name);
-    const ops::Tensor* t = constant_operand(i, results[0], "its condition after a trip");
+    std::vector<ValueId> condition;
+    if (!tensors_of(i, {results[0]}, condition)) return false;
+    const ops::Tensor* t = constant_operand(i, condition[0], "its condition after a trip");
     if (t == nullptr) return false;
     go = t->get(0) != 0;
     for (size_t k = 1; k < results.size(); ++k) {
-      ValueId v = *g_.find_value(names[k]);
       if (k <= carried) {
-        state[k - 1] = v;
+        state[k - 1] = results[k];
       } else {
-        stacked[k - 1 - carried].push_back(v);
+        stacked[k - 1 - carried].push_back(results[k]);
       }
     }
   }
   for (int k = 0; k < node(i).output_size(); ++k) {
     const std::string& to = node(i).output(k);
-    if (size_t(k) < carried ? !copy(i, state[size_t(k)], to) : !stack(i, stacked[size_t(k) - carried], 0, to))
+    std::vector<ValueId> parts;
+    if (size_t(k) < carried ? !hand_on(i, state[size_t(k)], to)
+                            : !tensors_of(i, stacked[size_t(k) - carried], parts) || !stack(i, parts, 0, to))
       return false;
   }
   return true;
@@ -283,8 +293,9 @@ bool Importer::add_scan(int i) {
       }
       scope[body->input(int(k)).name()] = g_.value(v).name;
     }
+    std::vector<std::string> names;
     std::vector<ValueId> results;
-    if (!write_body(i, *body, prefix, scope, results)) return false;
+    if (!write_body(i, *body, prefix, scope, names) || !tensors_of(i, names, results)) return false;
     for (size_t k = 0; k < results.size(); ++k) {
       if (k < carried) {
         state[k] = results[k];

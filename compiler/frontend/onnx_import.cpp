@@ -26,8 +26,9 @@ namespace {
 
 constexpr int64_t kNewestOperators = 25;
 
-// A model may leave open for how many samples it is, and yet be for one number alone: its shapes are written out, or
-// constants have them. Of the numbers that batches usually have the first two with which its types agree.
+// A model may leave open for how many samples it is, and yet be for one number alone: its shapes are written
+// out, or constants have them. Of the numbers that batches usually have the first two with which its types
+// agree.
 std::vector<int64_t> numbers_of_samples(const onnx::ModelProto& model, const std::string& file,
                                         const LoadOptions& options) {
   std::vector<int64_t> list;
@@ -114,9 +115,10 @@ bool Importer::import_more(std::optional<graph::Graph>& two, std::optional<graph
   three = two ? Importer(model_, file_, options_, quiet, 3).import() : std::nullopt;
   if (two && three) return true;
   const std::string why = quiet.all().empty() ? "" : ": " + quiet.all()[0].message;
-  diag_.error_at(quiet.all().empty() ? file_ : quiet.all()[0].where,
-                 fmt::format("the model is not for any number of samples: with {} it fails{}", two ? 3 : 2, why),
-                 fmt::format("compile it for one number: --dim {}=N", *sample_));
+  diag_.error_at(
+      quiet.all().empty() ? file_ : quiet.all()[0].where,
+      fmt::format("the model is not for any number of samples: with {} it fails{}", two ? 3 : 2, why),
+      fmt::format("compile it for one number: --dim {}=N", *sample_));
   return false;
 }
 
@@ -135,8 +137,7 @@ void Importer::check_support() {
   for (int i = 0; i < proto_.node_size(); ++i) {
     const onnx::NodeProto& n = proto_.node(i);
     if (is_training_op(n)) continue;
-    if (default_domain(n.domain()) && (has_body(n.op_type()) || row_of(n.op_type(), opset_) != nullptr))
-      continue;
+    if (is_known(n)) continue;
     std::string op = default_domain(n.domain()) ? n.op_type() : n.domain() + "." + n.op_type();
     missing[op].push_back(names_[size_t(i)]);
   }
@@ -158,6 +159,13 @@ void Importer::add_inputs() {
     const onnx::ValueInfoProto& v = *input;
     const auto& tensor = v.type().tensor_type();
     std::optional<DataType> dtype = onnx_dtype(tensor.elem_type());
+    if (v.type().has_sequence_type() || v.type().has_optional_type()) {
+      fail(fmt::format("input '{}' is {}", v.name(),
+                       v.type().has_sequence_type() ? "a sequence: how many tensors it has is not said"
+                                                    : "an optional: whether it holds something is not said"),
+           "make its tensors inputs, and the sequence or optional of them by an operator");
+      continue;
+    }
     if (!v.type().has_tensor_type() || !tensor.has_shape() || !dtype) {
       fail(fmt::format("input '{}' is not a tensor with a shape and a type we have ({})", v.name(),
                        onnx_dtype_name(tensor.elem_type())));
@@ -198,7 +206,7 @@ void Importer::add_inputs() {
 }
 
 bool Importer::new_value(const std::string& name) {
-  if (!name.empty() && !g_.find_value(name)) return true;
+  if (!name.empty() && !exists(name)) return true;
   fail(name.empty() ? "a tensor has no name" : fmt::format("two tensors are called '{}'", name));
   return false;
 }
@@ -220,15 +228,33 @@ void Importer::add_outputs() {
   if (proto_.output_size() == 0) fail("the model has no outputs");
   for (const onnx::ValueInfoProto& v : proto_.output()) {
     std::optional<ValueId> id = g_.find_value(v.name());
-    if (!id) {
+    if (!id && is_list(v.name())) {
+      add_output_list(v.name());
+    } else if (!id) {
       fail(fmt::format("output '{}' is produced by nothing", v.name()));
-      continue;
-    }
-    if (g_.value(*id).is_output) {
+    } else if (g_.value(*id).is_output) {
       fail(fmt::format("output '{}' is listed twice", v.name()));
-      continue;
+    } else {
+      g_.set_output(g_.value(*id).producer.valid() ? *id : copied_output(*id));
     }
-    g_.set_output(g_.value(*id).producer.valid() ? *id : copied_output(*id));
+  }
+}
+
+// A sequence NAME becomes the outputs NAME_0, NAME_1 ...
+void Importer::add_output_list(const std::string& name) {
+  auto it = sequences_.find(name);
+  if (it == sequences_.end() || it->second.empty())
+    return fail(
+        fmt::format("output '{}' is {}", name,
+                    it == sequences_.end() ? "an optional without a value" : "a sequence without elements"));
+  for (size_t k = 0; k < it->second.size(); ++k) {
+    const std::string element = fmt::format("{}_{}", name, k);
+    const ValueId original = *g_.find_value(it->second[k]);
+    if (g_.value(original).name == element && g_.value(original).producer.valid()) {
+      g_.set_output(original);
+    } else if (new_value(element)) {
+      g_.set_output(output_copy(original, element));
+    }
   }
 }
 
@@ -236,13 +262,17 @@ void Importer::add_outputs() {
 ValueId Importer::copied_output(ValueId original) {
   std::string name = g_.value(original).name;
   if (!g_.value(original).is_input) g_.rename(original, g_.fresh_name(name + "_constant"));
+  return output_copy(original, g_.fresh_name(name));
+}
+
+ValueId Importer::output_copy(ValueId original, const std::string& name) {
   graph::Node n;
   n.name = g_.fresh_name(name + "_copy");
   n.op = "identity";
   n.inputs = {original};
   n.where = fmt::format("{}: output {}", std::filesystem::path(file_).filename().string(), name);
   graph::NodeId id = g_.add_node(std::move(n));
-  ValueId copy = g_.add_result(id, g_.fresh_name(name));
+  ValueId copy = g_.add_result(id, name);
   graph::infer_node(g_, id, diag_);
   return copy;
 }
@@ -272,8 +302,8 @@ std::optional<graph::Graph> import_onnx(std::string_view bytes, const std::strin
     return g;
   }
   const int64_t n = numbers[0];
-  diag.warning({}, fmt::format("{}: '{}' is open, but the model is for {} sample{} only; compiled for {}", name,
-                               *samples, n, n == 1 ? "" : "s", n == 1 ? "it" : "these"));
+  diag.warning({}, fmt::format("{}: '{}' is open, but the model is for {} sample{} only; compiled for {}",
+                               name, *samples, n, n == 1 ? "" : "s", n == 1 ? "it" : "these"));
   LoadOptions fixed = options;
   fixed.dims.emplace_back(*samples, n);
   return Importer(model, name, fixed, diag).run();

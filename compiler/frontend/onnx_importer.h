@@ -68,13 +68,37 @@ class Importer {
   bool add_if(int i);
   bool add_loop(int i);
   bool add_scan(int i);
-  // Adds the nodes of a body; what it gives.
-  bool write_body(int i, const onnx::GraphProto& body, const std::string& prefix, Scope scope,
-                  std::vector<graph::ValueId>& results);
+  // Adds the nodes of a body; the names of what it gives.
+  bool write_body(int i, const onnx::GraphProto& body, std::string prefix, Scope scope,
+                  std::vector<std::string>& results);
+  // Of the values with these names; an error if one is no tensor.
+  bool tensors_of(int i, const std::vector<std::string>& names, std::vector<graph::ValueId>& values);
   bool copy(int i, graph::ValueId from, const std::string& to);
   bool stack(int i, const std::vector<graph::ValueId>& parts, int64_t axis, const std::string& to);
   const ops::Tensor* constant_operand(int i, graph::ValueId, const char* what);
   Scope scope_of(int i) const;
+
+  // -- sequences and optionals (onnx_sequences.cpp)
+  bool is_known(const onnx::NodeProto&) const;
+  bool is_list(const std::string& name) const { return sequences_.contains(name) || absent_.contains(name); }
+  bool exists(const std::string& name) const;
+  // What is called `from` under the name `to`.
+  bool hand_on(int i, const std::string& from, const std::string& to);
+  bool add_sequence_node(int i);
+  bool add_sequence(int i);
+  bool insert_element(int i);
+  bool erase_element(int i);
+  bool give_element(int i);
+  bool give_length(int i);
+  bool split_to_sequence(int i);
+  bool join_sequence(int i);
+  bool map_sequence(int i);
+  bool add_optional(int i);
+  bool give_constant(int i, int64_t value, DataType dtype);
+  // Elements of operand k; null after an error.
+  const std::vector<std::string>* sequence_operand(int i, int k);
+  std::optional<graph::ValueId> tensor_operand(int i, int k);
+  std::optional<size_t> position(int i, int k, size_t count, bool insert);
 
   bool attributes_of(int i, const ops::OpDef& row, Attrs& attrs);
   // Folds what leads to operands whose values the shape rule needs.
@@ -104,7 +128,9 @@ class Importer {
   // Before opset 13 the input counts as a matrix, split at `axis`; later it runs along one axis.
   bool add_softmax(int i, const ops::OpDef& row, const std::vector<graph::ValueId>& operands, Attrs attrs);
   void add_outputs();
+  void add_output_list(const std::string& name);
   graph::ValueId copied_output(graph::ValueId original);
+  graph::ValueId output_copy(graph::ValueId original, const std::string& name);
   const onnx::ModelProto& model_;
   const onnx::GraphProto& proto_;
   const std::string& file_;
@@ -114,7 +140,9 @@ class Importer {
   graph::Graph g_;
   std::vector<std::string> names_;
   std::deque<onnx::NodeProto> bodies_;
-  std::map<int, Scope> scopes_;   // of nodes of bodies that have bodies themselves
+  std::map<int, Scope> scopes_;  // of nodes of bodies that have bodies themselves
+  std::map<std::string, std::vector<std::string>> sequences_;  // names of their tensors
+  std::set<std::string> absent_;                               // optionals that hold nothing
   std::set<std::string> used_;    // names that are operands or results of a graph
   std::set<std::string> failed_;  // results of nodes that were refused: their users are silent
   std::optional<std::string> sample_;
@@ -125,6 +153,10 @@ class Importer {
 const ops::OpDef* row_of(const std::string& op_type, int64_t opset);
 // If, Loop, Scan.
 bool has_body(const std::string& op_type);
+// Makes, takes or changes sequences or optionals.
+bool is_sequence_op(const std::string& op_type);
+const onnx::GraphProto* body_of(const onnx::NodeProto&, std::string_view name);
+int64_t integer_of(const onnx::NodeProto&, std::string_view name, int64_t otherwise);
 // An optimizer of the domain ai.onnx.preview.training that has a row.
 bool is_training_op(const onnx::NodeProto&);
 // The version of the default domain's operators; 0: not said.

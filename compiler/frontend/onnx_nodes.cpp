@@ -46,10 +46,10 @@ bool Importer::operands_of(int i, std::vector<ValueId>& operands) {
     }
     if (failed_.contains(name)) return false;
     std::optional<ValueId> v = g_.find_value(name);
-    if (!v) {
-      diag_.error_at(where(i), fmt::format("there is no tensor '{}' before this node", name));
-      return false;
-    }
+    if (!v)
+      return bad(i, is_list(name) ? fmt::format("operand '{}' is a sequence or an optional, {} takes tensors",
+                                                name, node(i).op_type())
+                                  : fmt::format("there is no tensor '{}' before this node", name));
     operands.push_back(*v);
   }
   return true;
@@ -57,10 +57,12 @@ bool Importer::operands_of(int i, std::vector<ValueId>& operands) {
 
 void Importer::add_node(int i) {
   const onnx::NodeProto& n = node(i);
-  bool ok = is_training_op(n)           ? add_training(i)
-            : n.op_type() == "Constant" ? add_constant(i)
-            : has_body(n.op_type())     ? add_body_node(i)
-                                        : add_operator(i);
+  const bool list = n.op_type() == "Identity" && n.input_size() == 1 && is_list(n.input(0));
+  bool ok = is_training_op(n)                     ? add_training(i)
+            : n.op_type() == "Constant"           ? add_constant(i)
+            : has_body(n.op_type())               ? add_body_node(i)
+            : list || is_sequence_op(n.op_type()) ? add_sequence_node(i)
+                                                  : add_operator(i);
   if (!ok) failed_.insert(n.output().begin(), n.output().end());
 }
 

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include <onnx/onnx-data_pb.h>
 #include <onnx/onnx_pb.h>
 
 #include "runtime/ops/ops.h"

@@ -93,5 +93,35 @@ TEST_F(OnnxSets, SaysWhichFileIsMissingOrDamaged) {
   EXPECT_THAT(damaged.to_string(), HasSubstr("output_0.pb"));
 }
 
+// SequenceProto: name 1, elem_type 2 (TENSOR 1), tensor_values 3. OptionalProto: name 1, elem_type 2.
+// ValueInfoProto: type 2 { sequence_type 4 | optional_type 9 { elem_type 1 { tensor_type 1 } } }
+TEST_F(OnnxSets, MakesSequencesAndOptionalsOfTensors) {
+  const std::string tensor = bytes(1, bytes(1, number(1, 1)));
+  auto list = [&](int field, const std::string& name, int type) {
+    return bytes(field, bytes(1, name) + bytes(2, bytes(type, tensor)));
+  };
+  put("model.onnx", model(list(11, "s", 4) + list(11, "o", 9) + input("a", {"3"}) + list(12, "y", 4) +
+                              node("OptionalHasElement", "h", {"o"}, {"has"}) +
+                              node("SequenceInsert", "i", {"s", "a"}, {"y"}),
+                          16));
+  const std::string two = bytes(3, floats("", {2}, 2)), three = bytes(3, floats("", {3}, 3));
+  put("test_data_set_0/input_0.pb", bytes(1, "s") + number(2, 1) + two + three);
+  put("test_data_set_0/input_1.pb", bytes(1, "o") + number(2, 0));
+  put("test_data_set_0/input_2.pb", floats("a", {3}, 3));
+  put("test_data_set_0/output_0.pb", bytes(1, "y") + number(2, 1) + two + three + three);
+  Diag diag;
+  const auto set = read(diag);
+  ASSERT_TRUE(set) << diag.to_string();
+  std::vector<std::string> names;
+  for (const auto& [name, tensor] : set->inputs) names.push_back(name);
+  EXPECT_THAT(names, ::testing::ElementsAre("s_0", "s_1", "a"));
+  names.clear();
+  for (const auto& [name, tensor] : set->outputs) names.push_back(name);
+  EXPECT_THAT(names, ::testing::ElementsAre("y_0", "y_1", "y_2"));
+  const auto graph = import_onnx(set->model, "bound", {}, diag);
+  ASSERT_TRUE(graph) << diag.to_string();
+  EXPECT_EQ(graph->outputs.size(), 3u);
+}
+
 }  // namespace
 }  // namespace cs::frontend
