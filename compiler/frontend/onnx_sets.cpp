@@ -122,6 +122,11 @@ void add_dims(const onnx::ValueInfoProto& input, const ops::Tensor& value,
   }
 }
 
+template <typename Values>
+auto named(Values& values, const std::string& name) {
+  return std::find_if(values.begin(), values.end(), [&](const auto& v) { return v.name() == name; });
+}
+
 // In place of an input that is a sequence or an optional.
 void make_of_tensors(const std::string& name, const Recorded& recorded, OnnxSet& set,
                      onnx::GraphProto& graph) {
@@ -131,7 +136,7 @@ void make_of_tensors(const std::string& name, const Recorded& recorded, OnnxSet&
                                               : "SequenceConstruct");
   make.add_output(name);
   auto& inputs = *graph.mutable_input();
-  inputs.erase(std::find_if(inputs.begin(), inputs.end(), [&](const auto& v) { return v.name() == name; }));
+  inputs.erase(named(inputs, name));
   for (size_t k = 0; k < recorded.tensors.size(); ++k) {
     onnx::ValueInfoProto& element = *graph.add_input();
     element.set_name(fmt::format("{}_{}", name, k));
@@ -173,8 +178,7 @@ std::optional<OnnxSet> read_onnx_set(const std::string& model_file, const std::s
       std::all_of(in.begin(), in.end(), is_tensor) ? sample_symbol(graph, {}) : std::nullopt;
   const std::set<std::string> constants = must_be_constant(graph, opset_of(model));
   for (auto& [name, recorded] : in) {
-    const auto input =
-        std::find_if(inputs.begin(), inputs.end(), [&](const auto& v) { return v.name() == name; });
+    const auto input = named(inputs, name);
     if (!input->type().has_tensor_type()) {
       make_of_tensors(name, recorded, set, graph);
     } else if (constants.contains(name)) {
