@@ -16,8 +16,9 @@ namespace cs::e2e {
 inline const std::string kSource = CS_SOURCE_DIR;
 inline const std::string kBin = std::string(CS_BINARY_DIR) + "/bin/";
 
-// Seconds after which a tool counts as hanging: what takes 100 of them takes 400 where much else runs.
-inline constexpr double kPatience = 900;
+// Seconds after which a tool counts as hanging: what takes 100 of them takes 400 where much else runs, and ten
+// times as many under a sanitizer.
+inline constexpr double kPatience = CS_PATIENCE;
 
 inline ChildResult run(const std::string& tool, std::vector<std::string> args) {
   args.insert(args.begin(), kBin + tool);

@@ -105,8 +105,10 @@ TEST_F(Safety, AFullDiskLeavesTheOldProgramOrNone) {
   EXPECT_EQ(contents(path("old.csp")), before);
 
   const std::string sim = "\"$bin/cs-sim\" \"$dir/old.csp\" ";
+#ifndef __SANITIZE_THREAD__  // whose runtime writes a file of its own before main, and ends there
   EXPECT_EQ(limited("ulimit -f 0; " + sim + "--outputs \"$dir/o.npz\"").exit_code, 1);
   EXPECT_EQ(limited("ulimit -f 0; " + sim + "--trace \"chrome=$dir/t.json\"").exit_code, 1);
+#endif
   EXPECT_EQ(limited(sim + "--report \"$dir/report\"").exit_code, 1);
   for (const char* name : {"o.npz", "t.json", "report/report.html", "report/run.json"})
     EXPECT_FALSE(fs::exists(path(name))) << name;
