@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "compiler/autogen/vector_code.h"
+#include "compiler/kernels/attention_cost.h"
 #include "compiler/kernels/attention_mask.h"
 #include "compiler/kernels/match_parts.h"
 #include "compiler/kernels/role_parts.h"
@@ -25,15 +26,11 @@ namespace {
 
 // Queries of a block that are tried; what comes from the west is slow where a PE computes with many.
 constexpr int kBlocks[] = {2, 4, 8, 16, 32};
-constexpr int kMostOfFloats = 16;      // where products are of f32
-constexpr uint32_t kCodeBytes = 4200;  // of all modules together, measured and rounded up
-constexpr int kQueries = 2;            // which operand
-constexpr int kWaiting = 2;            // blocks of queries, as attention_row.csl has it
+constexpr int kMostOfFloats = 16;  // where products are of f32
+constexpr int kQueries = 2;        // which operand
 constexpr uint32_t kWalkWords = 9, kTurnWords = 4, kPlaceWords = 3;
 
-// Elements of queries and keys of one head.
-int64_t queries(const Work& work) { return work.m / work.row; }
-int64_t keys(const Work& work) { return work.n / work.row; }
+using attention::element_bytes, attention::keys, attention::queries;
 
 class AttentionLayout final : public Layout {
  public:
@@ -148,14 +145,14 @@ class Attention final : public Kind {
         if (blocks % h != 0 || (queries(work) % block != 0 && h != blocks)) continue;
         for (const int w : extents(keys(work), limit.width - work.operands - 1)) {
           if (forced.width > 0 && (w != forced.width || h != std::max(1, forced.height))) continue;
-          if (const auto p = plan(work, cut_of(work, block, w, int(h)), by.machine)) list.push_back(*p);
+          if (const auto p = attention::plan(work, cut_of(work, block, w, int(h)), by.machine)) list.push_back(*p);
         }
       }
     }
     return list;
   }
   Plan plan_by_walk(const Choice& choice, const Cut& cut, const PeRound&, const Costing& by) const override {
-    return *plan(choice.work, cut, by.machine);
+    return *attention::plan(choice.work, cut, by.machine);
   }
 
   // Keys and values come first, and stay for all blocks of a head. Blocks of queries wait on the PEs, and one
@@ -166,9 +163,11 @@ class Attention final : public Kind {
     const int64_t rounds = plan.cut.rounds;
     if (work.rows * rounds == 1) return s;
     const double from_last_word = plan.latency_cycles - 2 * double(work.n);
-    take_in_parts(s, work.rows * rounds, kWaiting + 1, from_last_word, {rounds, rounds, 1});
+    take_in_parts(s, work.rows * rounds, plan.cut.waiting + 1, from_last_word, {rounds, rounds, 1});
     s.holds[kQueries] = std::min(s.holds[kQueries], s.words[kQueries]);
     for (const size_t o : {0, 1}) s.holds[o] = s.first[o];
+    // The last column has its keys last, and joins what the others have computed before.
+    s.until_first_of_stays = plan.interval_cycles / double(work.rows * rounds);
     return s;
   }
 
@@ -176,9 +175,9 @@ class Attention final : public Kind {
 
   void add_memory(const Work& work, const Cut& cut, Memory& memory) const override {
     const int64_t tile = work.row * cut.m_slice, scores = int64_t(cut.n_slice) * cut.m_slice;
-    const int64_t element = work.native ? 2 : 4;
+    const int64_t element = element_bytes(work);
     add_user(memory, "keys and values", 2 * element * work.row * cut.n_slice);
-    add_user(memory, "queries", element * (1 + kWaiting) * tile);
+    add_user(memory, "queries", element * (1 + cut.waiting) * tile);
     add_user(memory, "scores and powers", 4 * (4 * scores + 2) + (work.native ? 2 * scores : 0));
     if (work.constants > 0) add_user(memory, "first scores", score_bytes(work, cut));
     add_user(memory, "results", 8 * tile);
@@ -313,35 +312,6 @@ class Attention final : public Kind {
     return {before, run, behind, uint32_t(cut.rounds), gap, 1, 0, 1, 0};
   }
 
-  static std::optional<Plan> plan(const Work& work, const Cut& cut, const Machine& m) {
-    if (int64_t(cut.n_slice) * std::max<int64_t>(work.row, cut.m_slice) > kMostInSlice ||
-        int64_t(cut.m_slice) * (work.row + 2) > kMostInSlice)
-      return std::nullopt;
-    Plan plan;
-    plan.cut = cut;
-    work.kind->add_memory(work, cut, plan.memory);
-    add_user(plan.memory, "code", kCodeBytes);
-    finish_memory(plan.memory);
-    // Steps of a block as compiled, and what is not in them: the queries, zeros, calls.
-    const double B = cut.m_slice, S = cut.n_slice, D = double(work.row);
-    const double power = library_row_cost("softmax", m).per_element - 2.5 + (work.native ? 1.5 : 0);
-    const double add = B / rate(work.native ? "fmachs" : "fmacs", 2, m) + 2;
-    const double scores =
-        D * (S * add + 20) + power * S * B + 1.6 * D * B + 900 + (work.constants > 0 ? 0.5 * S * B + 60 : 0);
-    const double values = S * (D * add + 20) + 0.7 * D * B + 100;
-    const double join = cut.w > 1 ? 3.5 * D * B + (D + 2) * B + 25 * B + 700 : 2 * D * B;
-    const double block = scores + values + join;
-    // How far the last column is behind the first: by joining, and by keys and values that pass one after
-    // another. As many blocks wait, and what comes waits for the last column.
-    const double behind = (cut.w - 1) * std::max(join, cut.rounds > 1 ? 0.0 : 2 * S * D);
-    const double steady = std::max(block, (block + behind + scores) / (1 + kWaiting));
-    const double head =
-        std::max({cut.rounds * steady + 2 * S * D, 2 * double(work.n) + 100, double(work.m) + 100});
-    plan.interval_cycles = double(work.rows) * head;
-    plan.latency_cycles = plan.interval_cycles + 2 * double(work.n) + behind;
-    return plan;
-  }
-
   static void role(const Choice& choice, const Setting& at, const Span& s, const Place& p, int row, int rows,
                    int queries, InstanceRoles& out) {
     const Work& work = choice.work;
@@ -360,6 +330,7 @@ class Attention final : public Kind {
                       {"S", number(n_here(p, cut))},
                       {"queries", number(queries)},
                       {"blocks", number(cut.rounds)},
+                      {"waiting", number(cut.waiting)},
                       {"first", flag(p.first)},
                       {"last", flag(p.last)},
                       {"half", flag(work.half)},

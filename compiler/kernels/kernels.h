@@ -166,6 +166,7 @@ struct Cut {
   std::shared_ptr<const autogen::RegionCut> loops = {};  // of a region of streams: which loops are cut
   int rounds = 1;             // of a scan: parts of a line on every PE, of n_slice or n_last words
   int groups = 1, steps = 1;  // and stretches of a part that are summed side by side, and their steps
+  int waiting = 0;            // of an attention on streams: blocks of queries that wait on a PE
   bool operator==(const Cut&) const = default;
 };
 struct Extent {

@@ -10,6 +10,8 @@ namespace cs::kernels {
 void take_in_parts(Skew& s, int64_t rounds, int64_t parts_held, double latency,
                    const std::vector<int64_t>& stays) {
   s.whole = false;
+  s.parts = rounds;
+  s.parts_held = parts_held;
   s.first.clear();
   s.holds.clear();
   size_t lead = 0;  // an operand that comes in all rounds

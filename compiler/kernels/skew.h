@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace cs::kernels {
@@ -32,6 +33,8 @@ struct Skew {
   double taking = 0;       // from the first word taken to the last
   double until_first = 0;  // of results, from the last word of `first` on
   double until_last = 0;   // of results, from the last word taken on
+  // Of results, from the last word of an operand on that comes before the first part and stays; if not until_first.
+  std::optional<double> until_first_of_stays = {};
   double again =
       0;  // from the beginning of computing until words of the next sample are taken; whole kernels only
   bool sends_first = false;  // these are taken when the results are sent, whenever that is; whole kernels only
@@ -41,6 +44,8 @@ struct Skew {
   // By operand, of whole kernels that were walked; empty: PEs keep all words.
   std::vector<KeptPart> kept;
   bool in_order = false;  // of these, each PE sends its part of the result in turn, in the order in which words come
+  // Of kernels that take part after part: parts of a sample, and parts that are under way at once, which may be more.
+  int64_t parts = 1, parts_held = 1;
   double sending = 0;  // of results, from the first word to the last; kernels that take part after part only
   // The operand is taken before the first part, and stays for all of them.
   bool comes_first(std::size_t operand) const;

@@ -17,7 +17,10 @@ class Events : EventGraph {
  public:
   Events(const Parts& parts, const Slack& slack, const Machine& machine, bool placed, double late, PlansBy plans)
       : parts_(parts), machine_(machine), placed_(placed), walked_(plans == PlansBy::walks), skews_(skews_of(parts)) {
-    for (Skew& k : skews_) k.until_first *= late, k.until_last *= late, k.again *= late;
+    for (Skew& k : skews_) {
+      k.until_first *= late, k.until_last *= late, k.again *= late;
+      if (k.until_first_of_stays) *k.until_first_of_stays *= late;
+    }
     for (const Instance& inst : parts.instances) {
       takes_.emplace_back(size_t(inst.work.operands));
       sends_before_.push_back(0);
@@ -335,14 +338,28 @@ class Events : EventGraph {
       const double part = double(k.first[o]);
       for (const Way& out : sends_[size_t(i)]) {
         after(out.first, t.way.first, t.hops + part + k.until_first, 0);
-        if (k.comes_first(o)) after(out.first, t.way.last, t.hops + k.until_first, 0);
-        after(out.last, t.way.last, t.hops + k.until_last, 0);
+        if (k.comes_first(o)) {
+          after(out.first, t.way.last, t.hops + k.until_first_of_stays.value_or(k.until_first), 0);
+          after(out.last, t.way.last, t.hops + k.until_first_of_stays.value_or(k.until_last), 0);
+        } else {
+          after(out.last, t.way.last, t.hops + k.until_last, 0);
+        }
         after(out.last, out.first, k.sending, 0);
         if (k.holds[o] < k.words[o]) after(t.way.last, out.first, -t.hops, 0, {i, int(o)});
-        after(t.way.last, out.last, -t.hops, 1, {i, int(o)});
+        last_taken(i, o, out);
         after(t.way.first, out.last, -t.hops - k.until_last, 1, {i, int(o)});
       }
     }
+  }
+
+  // The last part is taken when the last one but those under way has been sent, of this sample or of an earlier one.
+  void last_taken(int i, size_t o, const Way& out) {
+    const Skew& k = skews_[size_t(i)];
+    const Taken& t = takes_[size_t(i)][o];
+    const bool more = !k.comes_first(o) && k.parts_held > k.parts;
+    const int64_t samples = more ? (k.parts_held + k.parts - 1) / k.parts : 1;
+    const double parts = more ? double(samples * k.parts - k.parts_held) : 0;
+    after(t.way.last, out.last, parts * k.interval / double(k.parts) - t.hops, int(samples), {i, int(o)});
   }
 
   struct Taken {

@@ -154,10 +154,10 @@ PlanLists plans_of(const Parts& placed, const Parts& parts) {
   return lists;
 }
 
-// With the buffers that let the network keep the pace of its slowest kernel. Nothing if they have no room, or
-// if the network is as good without.
+// With the buffers that let the network keep the pace of its slowest kernel. Nothing if they have no room, of which
+// `lacks_room` tells, or if the network is as good without.
 std::optional<Placed> place_with_slack(const Parts& parts, const PlanLists& plans, const MapOptions& options,
-                                       const Machine& machine) {
+                                       const Machine& machine, bool& lacks_room) {
   constexpr int kRounds = 2;      // the second one knows which plans are chosen
   constexpr double kNear = 1.05;  // of the slowest kernel's interval
   const int widest = std::max(1, fabric_limit(options, machine).width / 2);
@@ -172,7 +172,10 @@ std::optional<Placed> place_with_slack(const Parts& parts, const PlanLists& plan
     add_slack(now.parts, lists, slack, machine, widest);
     Diag no_room;
     std::vector<Misfit> ignored;
-    if (!place_and_route(now, lists, options, machine, no_room, ignored)) break;
+    if (!place_and_route(now, lists, options, machine, no_room, ignored)) {
+      lacks_room = round == 0;
+      break;
+    }
     chosen = plans_of(now.parts, parts);
     const auto interval = network_interval(now.parts, {}, machine, true);
     if (!interval || !stuck_operands(now.parts).empty()) continue;
@@ -201,8 +204,9 @@ bool place_with_least_slack(const Parts& parts, const PlanLists& plans, const Ma
 }
 
 std::optional<Placed> place_best(const Parts& parts, const PlanLists& plans, const MapOptions& options,
-                                 const Machine& machine, Diag& diag, std::vector<Misfit>& misfits) {
-  std::optional<Placed> placed = place_with_slack(parts, plans, options, machine);
+                                 const Machine& machine, bool& lacks_room, Diag& diag,
+                                 std::vector<Misfit>& misfits) {
+  std::optional<Placed> placed = place_with_slack(parts, plans, options, machine, lacks_room);
   if (!placed && !place_with_least_slack(parts, plans, options, machine, placed.emplace(), diag, misfits))
     return std::nullopt;
   if (placed->interval > 0) return placed;
@@ -220,13 +224,14 @@ std::optional<Placed> place_in_pace(const Parts& parts, const PlanLists& plans, 
   const bool fewer = keep_pace(in_pace, options.pace);
   Diag no_room;
   std::vector<Misfit> ignored;
-  std::optional<Placed> placed = place_best(parts, in_pace, options, machine, no_room, ignored);
+  bool lacks_room = false;  // for buffers
+  std::optional<Placed> placed = place_best(parts, in_pace, options, machine, lacks_room, no_room, ignored);
   constexpr double kNear = 1.05;      // as good, by all that an estimate can tell
   constexpr size_t kMostTwice = 200;  // kernels: more take too long to be placed twice
   if (!placed || !fewer || placed->interval <= least_interval(plans) * kNear ||
-      parts.instances.size() > kMostTwice)
+      (parts.instances.size() > kMostTwice && !lacks_room))
     return placed;
-  std::optional<Placed> other = place_best(parts, plans, options, machine, no_room, ignored);
+  std::optional<Placed> other = place_best(parts, plans, options, machine, lacks_room, no_room, ignored);
   return other && other->interval * kNear < placed->interval ? std::move(other) : std::move(placed);
 }
 
@@ -257,7 +262,8 @@ Placed with_more_links(Placed placed, const MapOptions& options, const Machine& 
 std::optional<Placed> place_network(const Parts& parts, const PlanLists& plans, const MapOptions& options,
                                     const Machine& machine, Diag& diag, std::vector<Misfit>& misfits) {
   std::optional<Placed> placed = place_in_pace(parts, plans, options, machine);
-  if (!placed) placed = place_best(parts, plans, options, machine, diag, misfits);
+  bool lacks_room = false;
+  if (!placed) placed = place_best(parts, plans, options, machine, lacks_room, diag, misfits);
   if (placed) placed = with_more_links(std::move(*placed), options, machine);
   return placed;
 }

@@ -2,8 +2,11 @@
 // operator, whose kernel lets no score out, and gives the values of its primitives.
 #include <gmock/gmock.h>
 
+#include <tuple>
+
 #include <nlohmann/json.hpp>
 
+#include "runtime/support/files.h"
 #include "tests/e2e/run_tool.h"
 
 namespace cs::e2e {
@@ -83,6 +86,31 @@ TEST_F(Attention, OfAConfiguration) {
           run("cs-sim", {path("p.csp"), "-q", "--iterations", "3", "--expect", path("want.npz")});
       EXPECT_EQ(checked.exit_code, 0) << checked.err;
     }
+  }
+}
+
+// Alone, on rectangles where a row has four blocks and two, from sample to sample: keys and values pass on one link,
+// and the first columns are as far ahead of the last one as blocks of queries wait.
+TEST_F(Attention, AloneTakesWhatIsEstimated) {
+  for (const auto& [machine, type, queries, rect] :
+       {std::tuple{"wse2", "f16", "256", "8x4"}, {"wse3", "f32", "128", "16x4"}}) {
+    const auto value = [&](const std::string& name, const std::string& rows) {
+      return "  - {name: " + name + ", type: \"" + type + "[1, " + rows + ", 64]\"}\n";
+    };
+    Diag diag;
+    ASSERT_TRUE(write_file_atomic(path("a.yaml"),
+                                  "graph: a\ninputs:\n" + value("q", queries) + value("k", "256") +
+                                      value("v", "256") +
+                                      "nodes:\n  - {name: y, op: attention, inputs: [q, k, v], attrs: {scale: "
+                                      "0.125}}\noutputs: [y]\n",
+                                  diag));
+    compile(path("a.yaml"), {"-m", machine, "--rect", rect, "--autogen-policy", "disabled"});
+    const json report = json::parse(slurp(path("p.csp") + "/compile_report.json"), nullptr, false);
+    const ChildResult ran = run("cs-sim", {path("p.csp"), "-q", "--iterations", "5", "--json"});
+    ASSERT_EQ(ran.exit_code, 0) << ran.err;
+    const double simulated = json::parse(ran.out)["interval_cycles"];
+    const double estimated = report["estimate"]["interval_cycles"];
+    EXPECT_NEAR(estimated / simulated, 1, 0.1) << machine << ": " << estimated << " and " << simulated;
   }
 }
 
