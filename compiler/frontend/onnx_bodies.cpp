@@ -80,6 +80,7 @@ bool Importer::copy(int i, ValueId from, const std::string& to) {
              .valid();
 }
 
+// The prefix is a copy: it may be one of the names that grow here.
 bool Importer::write_body(int i, const onnx::GraphProto& body, const std::string prefix, Scope scope,
                           std::vector<std::string>& results) {
   auto own = [&](const std::string& name) {

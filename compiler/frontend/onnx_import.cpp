@@ -132,6 +132,11 @@ void Importer::name_nodes() {
   }
 }
 
+bool Importer::is_known(const onnx::NodeProto& n) const {
+  const std::string& op = n.op_type();
+  return default_domain(n.domain()) && (has_body(op) || is_sequence_op(op) || row_of(op, opset_) != nullptr);
+}
+
 void Importer::check_support() {
   std::map<std::string, std::vector<std::string>> missing;
   for (int i = 0; i < proto_.node_size(); ++i) {

@@ -27,6 +27,8 @@ class Importer {
   std::optional<graph::Graph> run();
   // Whether its types agree for so many samples.
   bool agrees() { return import().has_value(); }
+  // Makes, takes or changes sequences or optionals.
+  static bool is_sequence_op(const std::string& op_type);
 
  private:
   void fail(std::string message, std::string help = "") {
@@ -46,6 +48,7 @@ class Importer {
     return i < proto_.node_size() ? proto_.node(i) : bodies_[size_t(i - proto_.node_size())];
   }
   void name_nodes();
+  bool is_known(const onnx::NodeProto&) const;
   void check_support();
   void add_inputs();
   bool new_value(const std::string& name);
@@ -79,11 +82,12 @@ class Importer {
   Scope scope_of(int i) const;
 
   // -- sequences and optionals (onnx_sequences.cpp)
-  bool is_known(const onnx::NodeProto&) const;
   bool is_list(const std::string& name) const { return sequences_.contains(name) || absent_.contains(name); }
   bool exists(const std::string& name) const;
   // What is called `from` under the name `to`.
   bool hand_on(int i, const std::string& from, const std::string& to);
+  using SequenceStep = bool (Importer::*)(int);
+  static const std::map<std::string, SequenceStep>& sequence_steps();
   bool add_sequence_node(int i);
   bool add_sequence(int i);
   bool insert_element(int i);
@@ -153,8 +157,6 @@ class Importer {
 const ops::OpDef* row_of(const std::string& op_type, int64_t opset);
 // If, Loop, Scan.
 bool has_body(const std::string& op_type);
-// Makes, takes or changes sequences or optionals.
-bool is_sequence_op(const std::string& op_type);
 const onnx::GraphProto* body_of(const onnx::NodeProto&, std::string_view name);
 int64_t integer_of(const onnx::NodeProto&, std::string_view name, int64_t otherwise);
 // An optimizer of the domain ai.onnx.preview.training that has a row.

@@ -35,19 +35,6 @@ std::optional<std::vector<int64_t>> parts_of(int64_t extent, const ops::Tensor* 
 
 }  // namespace
 
-bool is_sequence_op(const std::string& op_type) {
-  static const std::set<std::string> kOps = {"SequenceEmpty",   "SequenceConstruct",  "SequenceInsert",
-                                             "SequenceErase",   "SequenceAt",         "SequenceLength",
-                                             "SplitToSequence", "ConcatFromSequence", "SequenceMap",
-                                             "Optional",        "OptionalHasElement", "OptionalGetElement"};
-  return kOps.contains(op_type);
-}
-
-bool Importer::is_known(const onnx::NodeProto& n) const {
-  const std::string& op = n.op_type();
-  return default_domain(n.domain()) && (has_body(op) || is_sequence_op(op) || row_of(op, opset_) != nullptr);
-}
-
 bool Importer::hand_on(int i, const std::string& from, const std::string& to) {
   if (to.empty()) return true;
   if (is_list(from) && exists(to)) return bad(i, fmt::format("two values are called '{}'", to));
@@ -109,27 +96,27 @@ bool Importer::give_constant(int i, int64_t value, DataType dtype) {
   return true;
 }
 
+const std::map<std::string, Importer::SequenceStep>& Importer::sequence_steps() {
+  static const std::map<std::string, SequenceStep> kSteps = {
+      {"SequenceEmpty", &Importer::add_sequence},        {"SequenceConstruct", &Importer::add_sequence},
+      {"SequenceInsert", &Importer::insert_element},     {"SequenceErase", &Importer::erase_element},
+      {"SequenceAt", &Importer::give_element},           {"SequenceLength", &Importer::give_length},
+      {"SplitToSequence", &Importer::split_to_sequence}, {"ConcatFromSequence", &Importer::join_sequence},
+      {"SequenceMap", &Importer::map_sequence},          {"Optional", &Importer::add_optional},
+      {"OptionalHasElement", &Importer::add_optional},   {"OptionalGetElement", &Importer::add_optional}};
+  return kSteps;
+}
+
+bool Importer::is_sequence_op(const std::string& op_type) { return sequence_steps().contains(op_type); }
+
 bool Importer::add_sequence_node(int i) {
-  using Step = bool (Importer::*)(int);
-  static const std::map<std::string, Step> kSteps = {{"SequenceEmpty", &Importer::add_sequence},
-                                                     {"SequenceConstruct", &Importer::add_sequence},
-                                                     {"SequenceInsert", &Importer::insert_element},
-                                                     {"SequenceErase", &Importer::erase_element},
-                                                     {"SequenceAt", &Importer::give_element},
-                                                     {"SequenceLength", &Importer::give_length},
-                                                     {"SplitToSequence", &Importer::split_to_sequence},
-                                                     {"ConcatFromSequence", &Importer::join_sequence},
-                                                     {"SequenceMap", &Importer::map_sequence},
-                                                     {"Optional", &Importer::add_optional},
-                                                     {"OptionalHasElement", &Importer::add_optional},
-                                                     {"OptionalGetElement", &Importer::add_optional},
-                                                     {"Identity", &Importer::add_optional}};
   const onnx::NodeProto& n = node(i);
   if (n.output_size() == 0) return bad(i, "the node has no result");
   for (const std::string& to : n.output()) {
     if (exists(to)) return bad(i, fmt::format("two values are called '{}'", to));
   }
-  return (this->*kSteps.at(n.op_type()))(i);
+  // Else it is the identity of a sequence or an optional.
+  return is_sequence_op(n.op_type()) ? (this->*sequence_steps().at(n.op_type()))(i) : add_optional(i);
 }
 
 bool Importer::add_sequence(int i) {

@@ -83,7 +83,7 @@ std::set<std::string> must_be_constant(const onnx::GraphProto& graph, int64_t op
           row != nullptr && std::count(row->constant_operands.begin(), row->constant_operands.end(), i) > 0;
       const std::string& op = n.op_type();
       const bool trips = (op == "If" && i == 0) || (op == "Loop" && i < 2);
-      const bool place = is_sequence_op(op) && op != "SequenceConstruct" && op != "SequenceMap" &&
+      const bool place = Importer::is_sequence_op(op) && op != "SequenceConstruct" && op != "SequenceMap" &&
                          i == (op == "SequenceInsert" ? 2 : 1);
       (attribute || value || trips || place ? constant : other).insert(n.input(i));
     }
