@@ -204,11 +204,12 @@ bool place_with_least_slack(const Parts& parts, const PlanLists& plans, const Ma
 }
 
 std::optional<Placed> place_best(const Parts& parts, const PlanLists& plans, const MapOptions& options,
-                                 const Machine& machine, bool& lacks_room, Diag& diag,
-                                 std::vector<Misfit>& misfits) {
+                                 const Machine& machine, Diag& diag, std::vector<Misfit>& misfits) {
+  bool lacks_room = false;
   std::optional<Placed> placed = place_with_slack(parts, plans, options, machine, lacks_room);
   if (!placed && !place_with_least_slack(parts, plans, options, machine, placed.emplace(), diag, misfits))
     return std::nullopt;
+  placed->lacks_buffers = lacks_room;
   if (placed->interval > 0) return placed;
   if (const auto interval = network_interval(placed->parts, {}, machine, true))
     placed->interval = interval->cycles;
@@ -224,14 +225,13 @@ std::optional<Placed> place_in_pace(const Parts& parts, const PlanLists& plans, 
   const bool fewer = keep_pace(in_pace, options.pace);
   Diag no_room;
   std::vector<Misfit> ignored;
-  bool lacks_room = false;  // for buffers
-  std::optional<Placed> placed = place_best(parts, in_pace, options, machine, lacks_room, no_room, ignored);
+  std::optional<Placed> placed = place_best(parts, in_pace, options, machine, no_room, ignored);
   constexpr double kNear = 1.05;      // as good, by all that an estimate can tell
   constexpr size_t kMostTwice = 200;  // kernels: more take too long to be placed twice
   if (!placed || !fewer || placed->interval <= least_interval(plans) * kNear ||
-      (parts.instances.size() > kMostTwice && !lacks_room))
+      (parts.instances.size() > kMostTwice && !placed->lacks_buffers))
     return placed;
-  std::optional<Placed> other = place_best(parts, plans, options, machine, lacks_room, no_room, ignored);
+  std::optional<Placed> other = place_best(parts, plans, options, machine, no_room, ignored);
   return other && other->interval * kNear < placed->interval ? std::move(other) : std::move(placed);
 }
 
@@ -262,8 +262,7 @@ Placed with_more_links(Placed placed, const MapOptions& options, const Machine& 
 std::optional<Placed> place_network(const Parts& parts, const PlanLists& plans, const MapOptions& options,
                                     const Machine& machine, Diag& diag, std::vector<Misfit>& misfits) {
   std::optional<Placed> placed = place_in_pace(parts, plans, options, machine);
-  bool lacks_room = false;
-  if (!placed) placed = place_best(parts, plans, options, machine, lacks_room, diag, misfits);
+  if (!placed) placed = place_best(parts, plans, options, machine, diag, misfits);
   if (placed) placed = with_more_links(std::move(*placed), options, machine);
   return placed;
 }

@@ -16,6 +16,7 @@ struct Placed {
   FlowPlan flows;
   PlacementFigures figures;
   double interval = 0;  // estimated
+  bool lacks_buffers = false;  // those for its pace had no room
 };
 
 // With PEs for the pace that is asked for, where these have room; else, or if the network is faster with
