@@ -51,13 +51,15 @@ void LinkLoads::add(const Flow& f, const std::function<double(Coord, Port)>& wav
   }
 }
 
-double LinkLoads::most(const Flow& f) const {
-  double most = 0;
+LinkLoads::Fullest LinkLoads::fullest(const Flow& f) const {
+  Fullest most;
   for (const auto& [key, config] : f.routers) {
+    const Coord from{key.x, key.y};
     const PortSet out = outputs(config);
     for (size_t link = 0; link < kRouterLinks; ++link)
-      if ((out & port_bit(Port(link))) != 0 && fabric_.contains(neighbour({key.x, key.y}, Port(link))))
-        most = std::max(most, at({key.x, key.y}, Port(link)));
+      if ((out & port_bit(Port(link))) != 0 && fabric_.contains(neighbour(from, Port(link))) &&
+          at(from, Port(link)) > most.wavelets)
+        most = {at(from, Port(link)), key};
   }
   return most;
 }

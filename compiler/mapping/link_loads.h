@@ -42,8 +42,12 @@ class LinkLoads {
   double at(Coord from, Port link) const {
     return link == Port::ramp || !fabric_.contains(from) ? 0 : loads_[kRouterLinks * index(from) + size_t(link)];
   }
-  // Of the links between PEs that a flow takes, the most.
-  double most(const Flow&) const;
+  // Of the links between PEs that a flow takes, the one that carries most.
+  struct Fullest {
+    double wavelets = 0;
+    RouterKey from = {};  // if it carries any
+  };
+  Fullest fullest(const Flow&) const;
 
  private:
   size_t index(Coord c) const { return size_t(c.y) * size_t(fabric_.width) + size_t(c.x); }

@@ -98,6 +98,12 @@ void add_output(RouteConfig& c, Port p) {
   }
 }
 
+void take_way(Flow& f, Flow way) {
+  f.routers = std::move(way.routers);
+  f.color = way.color;
+  f.switches = way.switches;
+}
+
 Paths::Paths(const Extent& fabric, int most, double most_wavelets)
     : fabric_(fabric),
       calm_((most + 1) / 2),

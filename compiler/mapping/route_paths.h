@@ -26,6 +26,8 @@ namespace cs::mapping {
 Port direction(Coord from, Coord to);
 RouteConfig fixed_route(PortSet rx, PortSet tx);
 void add_output(RouteConfig&, Port);
+// The flow goes as `way` does from now on; of which stream it is stays.
+void take_way(Flow&, Flow way);
 
 // ---- what searches have in common (route_search.cpp)
 
@@ -57,7 +59,9 @@ class Paths {
   // As if it had never been added, to find another way.
   void remove(const Flow&, const Wavelets&);
   // Wavelets of the link of this flow that carries most.
-  double worst(const Flow& f) const { return loads_.most(f); }
+  double worst(const Flow& f) const { return loads_.fullest(f).wavelets; }
+  // The router from which that link leads.
+  RouterKey fullest(const Flow& f) const { return loads_.fullest(f).from; }
   // Whether that is too many, and not of this flow alone, which has so many.
   bool is_crowded(const Flow& f, double wavelets) const {
     return worst(f) > std::max(most_wavelets_, wavelets);

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "compiler/mapping/route_moves.h"
+#include "compiler/mapping/route_rounds.h"
 
 namespace cs::mapping {
 
@@ -27,11 +28,6 @@ struct Trial {
   auto rank() const { return std::tuple(late, over, flow.routers.size()); }
 };
 
-// Rounds in which streams are routed again, and those behind which they end that made the network little better: of all
-// crowded streams, of those on the fullest links.
-constexpr int kRounds = 24, kMostInVain[] = {2, 12};
-constexpr double kLittle = 0.01;  // of what all crowded streams meet
-constexpr double kFullest = 0.9;  // of the wavelets of the fullest link
 constexpr double kCarried =
     0.9;  // of the cycles of a sample, the wavelets of a link that several streams share
 
@@ -101,99 +97,21 @@ class Router {
 
   void keep_again(size_t index, Trial found) {
     Flow& flow = flow_of(index);
-    flow.routers = std::move(found.flow.routers);
-    flow.color = found.flow.color;
-    flow.switches = found.flow.switches;
+    take_way(flow, std::move(found.flow));
     paths_.add(flow, wavelets_of(parts_, parts_.streams[index]));
   }
 
-  // ---- in rounds
-
-  // Streams on links with too many wavelets look for other ways, round after round, each at the prices that the others
-  // made; those of the host keep their places at the edge. First all of them; when that is no help any more, those on
-  // the fullest links alone, so that the others do not take what they find. What was the best stays: it is no worse
-  // than before.
   void negotiate() {
-    if (crowded_streams().empty()) return;
-    paths_.begin_rounds();
-    for (const Who who : {Who::all, Who::fullest}) rounds(who);
-  }
-  enum class Who : uint8_t { all, fullest };
-  void rounds(Who who) {
-    std::vector<size_t> crowded = crowded_streams();
-    Crowding now = crowding_of(crowded), best = now;
-    std::map<size_t, Flow> before;  // by stream, of those that went elsewhere since the best
-    const int most_in_vain = kMostInVain[size_t(who)];
-    for (int round = 0, in_vain = 0; round < kRounds && in_vain < most_in_vain && !crowded.empty(); ++round) {
-      const std::vector<size_t> moving = who == Who::all ? crowded : on_fullest_links(crowded, now.worst);
-      if (moving.empty()) break;
-      long_ways_ = who == Who::fullest || in_vain > 0;
-      for (const size_t s : moving) route_again(s, before);
-      crowded = crowded_streams();
-      std::vector<const Flow*> flows;
-      for (const size_t s : crowded) flows.push_back(&flow_of(s));
-      paths_.end_round(flows);
-      now = crowding_of(crowded);
-      const bool better = who == Who::all ? now.all < best.all : now < best;
-      const bool much = better && (who == Who::fullest || now.all < (1 - kLittle) * best.all);
-      in_vain = much ? 0 : in_vain + 1;
-      if (better) best = now, before.clear();
-    }
-    go_back(before);
-  }
-  void go_back(std::map<size_t, Flow>& before) {
-    const auto wavelets = [&](size_t s) { return wavelets_of(parts_, parts_.streams[s]); };
-    for (const auto& [s, flow] : before) paths_.remove(flow_of(s), wavelets(s));
-    for (auto& [s, flow] : before) {
-      paths_.add(flow, wavelets(s));
-      flow_of(s) = std::move(flow);
-    }
-  }
-  // None where no link takes longer than the slowest kernel.
-  std::vector<size_t> on_fullest_links(const std::vector<size_t>& crowded, double worst) {
-    const double least = std::max(sites_.anyway(), kFullest * worst);
-    std::vector<size_t> list;
-    std::ranges::copy_if(crowded, std::back_inserter(list),
-                         [&](size_t s) { return paths_.worst(flow_of(s)) > least; });
-    return list;
+    const auto find = [this](size_t s, bool far) -> std::optional<Flow> {
+      const Stream& stream = parts_.streams[s];
+      std::optional<Trial> trial = in_colors_ ? in_some_color(stream, far) : route(stream);
+      return trial ? std::optional(std::move(trial->flow)) : std::nullopt;
+    };
+    const Rounds::Colors colors = in_colors_ ? Rounds::Colors::given : Rounds::Colors::none;
+    Rounds(parts_, plan_, paths_, sites_.anyway(), colors, find).run();
   }
 
   Flow& flow_of(size_t stream) { return plan_.flows[size_t(plan_.of_stream[stream])]; }
-  std::vector<size_t> crowded_streams() {
-    std::vector<size_t> list;
-    for (size_t s = 0; s < parts_.streams.size(); ++s) {
-      const Stream& stream = parts_.streams[s];
-      if (plan_.of_stream[s] < 0) continue;
-      if (paths_.is_crowded(flow_of(s), wavelets_of(parts_, stream).all)) list.push_back(s);
-    }
-    return list;
-  }
-  // Of the links that these streams take: the wavelets of the fullest one, and those of the fullest one of each stream
-  // together.
-  struct Crowding {
-    double worst = 0, all = 0;
-    auto operator<=>(const Crowding&) const = default;
-  };
-  Crowding crowding_of(const std::vector<size_t>& streams) {
-    Crowding c;
-    for (const size_t s : streams) {
-      const double most = paths_.worst(flow_of(s));
-      c.worst = std::max(c.worst, most), c.all += most;
-    }
-    return c;
-  }
-  void route_again(size_t s, std::map<size_t, Flow>& before) {
-    Flow& flow = flow_of(s);
-    const Stream& stream = parts_.streams[s];
-    const Wavelets wavelets = wavelets_of(parts_, stream);
-    paths_.remove(flow, wavelets);
-    if (std::optional<Trial> other = in_colors_ ? in_some_color(stream) : route(stream)) {
-      before.try_emplace(s, flow);
-      keep_again(s, std::move(*other));
-    } else {
-      paths_.add(flow, wavelets);
-    }
-  }
 
   // ---- with a color
 
@@ -204,7 +122,7 @@ class Router {
       left.pop_front();
       const Stream& stream = parts_.streams[s];
       if (stream.takers.empty()) continue;
-      std::optional<Trial> found = in_some_color(stream);
+      std::optional<Trial> found = in_some_color(stream, true);
       if (!found && in_the_way == InTheWay::moves) found = over_others(stream, moves, left);
       keep(s, std::move(found));
     }
@@ -239,13 +157,13 @@ class Router {
     }
     return best;
   }
-  // The usual way if a color is free on it, else the best one of all colors.
-  std::optional<Trial> in_some_color(const Stream& s) {
+  // The usual way if a color is free on it, else the best one of all colors: in rounds, as `far` as it may be or not.
+  std::optional<Trial> in_some_color(const Stream& s, bool far) {
     std::optional<Trial> best = route(s);
     if (best && !best->late && give_color(best->flow)) return best;
     const Trial usual = best ? std::move(*best) : Trial{};
     best = in_best_color(s, usual, Paths::Effort::little);
-    return best || !paths_.in_rounds() || !long_ways_ ? best : in_best_color(s, usual, Paths::Effort::any);
+    return best || !paths_.in_rounds() || !far ? best : in_best_color(s, usual, Paths::Effort::any);
   }
   std::optional<Trial> in_best_color(const Stream& s, const Trial& usual, Paths::Effort effort) {
     constexpr double kGoodEnough = 1.25;
@@ -373,7 +291,6 @@ class Router {
   HostSites sites_;
   Paths paths_;
   std::map<size_t, Site> site_of_;  // by stream of the host
-  bool long_ways_ = true;  // whether a stream that has no way in a color looks for one as far as it may be
   const Palette palette_;
   bool in_colors_ = false;
 };

@@ -63,7 +63,7 @@ TEST(InsideLoads, AStreamGoesRoundWhatABufferHandsOn) {
   const LinkLoads inside = inside_loads(parts, plan, kFabric);
   for (int x = 4; x < 7; ++x) EXPECT_DOUBLE_EQ(inside.at({x, 2}, Port::east), double(kWords)) << x;
   EXPECT_DOUBLE_EQ(inside.at({7, 2}, Port::east), 0);
-  EXPECT_DOUBLE_EQ(inside.most(plan.flows[size_t(plan.of_stream[1])]), 0);
+  EXPECT_DOUBLE_EQ(inside.fullest(plan.flows[size_t(plan.of_stream[1])]).wavelets, 0);
   EXPECT_DOUBLE_EQ(busiest_link(parts, plan, kFabric).wavelets, double(kWords));
 }
 
@@ -94,7 +94,7 @@ TEST(InsideLoads, AStreamGrowsFromSenderToSender) {
   for (int x = 1; x < 5; ++x) EXPECT_DOUBLE_EQ(loads.at({x, 0}, Port::east), 250 * x) << x;
   EXPECT_DOUBLE_EQ(loads.at({6, 0}, Port::east), 1000);
   loads.add(f, -wavelets);
-  EXPECT_DOUBLE_EQ(loads.most(f), 0);
+  EXPECT_DOUBLE_EQ(loads.fullest(f).wavelets, 0);
 }
 
 }  // namespace

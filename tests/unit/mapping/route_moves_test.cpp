@@ -1,4 +1,4 @@
-// Streams that find no free color take the way of others, which go elsewhere.
+// Streams that find no free color, or none on a link that is less full, take the way of others, which go elsewhere.
 #include <cmath>
 #include <numeric>
 #include <set>
@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "compiler/mapping/link_loads.h"
 #include "compiler/mapping/plan.h"
 #include "compiler/mapping/route_moves.h"
 #include "tests/unit/mapping/harness.h"
@@ -110,6 +111,18 @@ TEST(RouteMoves, ManyStreamsGiveWay) {
   const Routed r = route(ways, {50, 50}, 1);
   ASSERT_TRUE(r.ok) << r.diag.to_string();
   expect_right(r.plan, ways);
+}
+
+// Two streams along the middle row share its links. On the rows beside it streams take all colors, one each way, that
+// could as well go by the outer rows, and have no reason to: no link of theirs is full.
+TEST(RouteMoves, StreamsRoundTheFullestLinkGiveWay) {
+  const Ways ways = {{{0, 1}, {4, 0}}, {{4, 1}, {0, 0}}, {{0, 3}, {4, 4}},
+                     {{4, 3}, {0, 4}}, {{0, 2}, {4, 2}}, {{1, 2}, {3, 2}}};
+  const mapping::Extent fabric{5, 5};
+  const Routed r = route(ways, fabric, 2, InTheWay::stays);
+  ASSERT_TRUE(r.ok) << r.diag.to_string();
+  expect_right(r.plan, ways);
+  EXPECT_DOUBLE_EQ(mapping::busiest_link(streams(ways), r.plan, fabric).wavelets, 100);
 }
 
 // What was moved more often costs twice as much each time, and in the end may not be moved.
