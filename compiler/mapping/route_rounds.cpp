@@ -60,8 +60,9 @@ void Rounds::round_the_fullest() {
     const std::vector<size_t> streams = crowded();
     const Crowding now = crowding_of(streams);
     if (now.worst <= anyway_) return;
-    const RouterKey at =
-        paths_.fullest(flow_of(on_links_above(streams, std::nextafter(now.worst, 0.0)).front()));
+    const auto on_it =
+        std::ranges::max_element(streams, {}, [&](size_t s) { return paths_.worst(flow_of(s)); });
+    const RouterKey at = paths_.fullest(flow_of(*on_it));
     better = std::ranges::any_of(kReach, [&](int reach) { return again_around(at, reach, now); });
   }
 }
@@ -80,6 +81,7 @@ bool Rounds::again_around(RouterKey at, int reach, const Crowding& now) {
     for (const size_t s : list) {
       before.emplace(s, flow_of(s));
       paths_.remove(flow_of(s), wavelets(s));
+      flow_of(s).routers.clear();
     }
     const auto no_way = std::ranges::find_if_not(list, [&](size_t s) {
       std::optional<Flow> found = find_(s, true);
@@ -87,8 +89,7 @@ bool Rounds::again_around(RouterKey at, int reach, const Crowding& now) {
       return found.has_value();
     });
     if (no_way == list.end() && crowding_of(crowded()) < now) return true;
-    for (auto s = list.begin(); s != no_way; ++s) paths_.remove(flow_of(*s), wavelets(*s));
-    for (auto& [s, flow] : before) set_way(s, std::move(flow));
+    go_back(before);
     if (no_way == list.end()) return false;
     std::rotate(list.begin(), no_way, no_way + 1);
   }

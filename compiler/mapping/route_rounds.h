@@ -1,12 +1,10 @@
 // Streams that share links look for other ways, round after round, when all of them have one.
 //
 //   1. all of those on links with too many wavelets, each at the prices that the others made
-//   (route_priced.h), until that
-//      is little help any more
+//      (route_priced.h), until that is little help any more
 //   2. those on the fullest links alone, so that the others do not take what they find
-//   3. in colors, those round the fullest link together: a stream that has no other way there, since others
-//   have its
-//      colors, has one when these look for theirs behind it
+//   3. in colors, those round the fullest link together: one that has no other way there, since others have
+//      its colors, has one when these look for theirs behind it
 //
 // What was the best stays: it is no worse than before. Streams of the host keep their places at the edge.
 #pragma once
