@@ -36,9 +36,7 @@ void Rounds::rounds(Who who) {
   Flows before;  // of those that went elsewhere since the best
   const int most_in_vain = kMostInVain[size_t(who)];
   for (int round = 0, in_vain = 0; round < kRounds && in_vain < most_in_vain && !streams.empty(); ++round) {
-    // None where no link takes longer than the slowest kernel.
-    const std::vector<size_t> moving =
-        who == Who::all ? streams : on_links_above(streams, std::max(anyway_, kFullest * now.worst));
+    const std::vector<size_t> moving = moving_of(streams, who, now);
     if (moving.empty()) break;
     for (const size_t s : moving) route_again(s, who == Who::fullest || in_vain > 0, before);
     streams = crowded();
@@ -52,6 +50,13 @@ void Rounds::rounds(Who who) {
     if (better) best = now, before.clear();
   }
   go_back(before);
+}
+
+// Without colors all of them, which spreads streams before colors bind them to ways; with colors, where each
+// search is dear, only those on links that take longer than the slowest kernel, if there are any.
+std::vector<size_t> Rounds::moving_of(const std::vector<size_t>& crowded, Who who, const Crowding& now) const {
+  if (who == Who::fullest) return on_links_above(crowded, std::max(anyway_, kFullest * now.worst));
+  return colors_ == Colors::given ? on_links_above(crowded, anyway_) : crowded;
 }
 
 // As far round the fullest link as it takes, and round the next one when it carries less.

@@ -43,6 +43,7 @@ class Rounds {
   using Flows = std::map<size_t, Flow>;  // by stream
 
   void rounds(Who);
+  std::vector<size_t> moving_of(const std::vector<size_t>& crowded, Who, const Crowding& now) const;
   void round_the_fullest();
   bool again_around(RouterKey, int reach, const Crowding& now);
   std::vector<size_t> streams_around(RouterKey, int reach) const;

@@ -125,6 +125,20 @@ TEST(RouteMoves, StreamsRoundTheFullestLinkGiveWay) {
   EXPECT_DOUBLE_EQ(mapping::busiest_link(streams(ways), r.plan, fabric).wavelets, 100);
 }
 
+// Two streams of 50 words along one row fill its links as long as the slowest kernel takes: no reason to leave.
+TEST(RouteMoves, StreamsStayWhereNoLinkTakesLongerThanTheSlowestKernel) {
+  const Ways ways = {{{0, 1}, {4, 1}}, {{1, 1}, {3, 1}}};
+  Parts parts = streams(ways);
+  for (mapping::Stream& s : parts.streams) s.words = 50;
+  FlowPlan plan;
+  Diag diag;
+  ASSERT_TRUE(mapping::route_flows_in_colors(parts, {5, 3}, with_colors(2), InTheWay::stays, plan, diag))
+      << diag.to_string();
+  expect_right(plan, ways);
+  EXPECT_EQ(plan.flows[size_t(plan.of_stream[0])].routers.size(), 5U);
+  EXPECT_EQ(plan.flows[size_t(plan.of_stream[1])].routers.size(), 3U);
+}
+
 // What was moved more often costs twice as much each time, and in the end may not be moved.
 TEST(RouteMoves, CostMoreEachTime) {
   mapping::Moves moves(2);
