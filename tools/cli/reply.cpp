@@ -25,6 +25,21 @@ bool colour_on_stderr() {
   return isatty(2) != 0 && (off == nullptr || *off == '\0');
 }
 
+void Reply::use_json() {
+  const std::lock_guard lock(mutex_);
+  json_ = true;
+}
+
+void Reply::show_progress(bool quiet) {
+  const std::lock_guard lock(mutex_);
+  line_.begin(quiet);
+}
+
+void Reply::end_progress() {
+  const std::lock_guard lock(mutex_);
+  line_.end();
+}
+
 void Reply::show(const Diag& diag) {
   for (const Diagnostic& d : diag.all()) d.help.text();  // what takes long, while progress is shown
   const std::lock_guard lock(mutex_);

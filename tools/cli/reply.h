@@ -21,11 +21,11 @@ class Reply {
  public:
   explicit Reply(std::string tool) : tool_(tool), line_(std::move(tool)) {}
 
-  void use_json() { json_ = true; }
-  bool json() const { return json_; }
+  void use_json();
+  bool json() const { return json_; }  // for the thread that said so
   // Quiet: only who asks by SIGUSR1 sees it.
-  void show_progress(bool quiet = false) { line_.begin(quiet); }
-  void end_progress() { line_.end(); }
+  void show_progress(bool quiet = false);
+  void end_progress();
 
   // Errors and warnings: printed, and kept for the object.
   void show(const Diag&);
@@ -49,7 +49,7 @@ class Reply {
   ProgressLine line_;
   bool json_ = false;
   std::vector<Problem> problems_;
-  std::mutex mutex_;  // a signal is handled in a thread of its own
+  std::mutex mutex_;  // of all that is above: a signal is handled in a thread of its own, which ends the reply
 };
 
 }  // namespace cs::cli
