@@ -35,7 +35,7 @@ class CacheFolder : public Scratch {
                    const std::string& output = "out.csp",
                    const std::string& tool = kBin + "cs-compile") const {
     args.insert(args.begin(), {tool, model, "--json", "-o", path(output)});
-    const ChildResult r = run_child(args, 300);
+    const ChildResult r = run_child(args, kPatience);
     EXPECT_EQ(r.exit_code, 0) << r.err;
     Compiled c;
     c.err = r.err;

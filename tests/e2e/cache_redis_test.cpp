@@ -119,7 +119,7 @@ TEST_F(CacheOnRedis, NobodyConnectsWithoutBeingAsked) {
   const ChildResult r =
       run_child({"/usr/bin/env", "WAFERSMITH_REMOTE_CACHE=" + server.url(), kBin + "cs-compile", model_,
                  "--no-advice", "--no-cache", "-q", "-o", path("out.csp")},
-                300);
+                kPatience);
   EXPECT_EQ(r.exit_code, 0) << r.err;
   run("cs-compile", {model_, "--no-advice", "-q", "-o", path("out.csp")});
   EXPECT_THAT(server.command("INFO stats"),

@@ -187,7 +187,7 @@ TEST_F(CacheFolder, KilledCompilesLeaveWholeEntriesAlone) {
                      "kill -9 $! 2>/dev/null; wait $!",
                      kBin, delay),
          "sh", path(fmt::format("net{}.yaml", i)), path("o.csp"), path("cache")},
-        300);
+        kPatience);
     killed += r.exit_code == 137;
     const ChildResult verified = run("cs-cache", {"verify", "--cache-dir", path("cache")});
     ASSERT_EQ(verified.exit_code, 0) << "after kill " << i << "\n" << verified.out;
@@ -248,7 +248,7 @@ TEST_F(CacheFolder, TheEnvironmentSaysWhatFlagsSay) {
          std::vector<std::string>{kBin + "cs-compile", model, "--no-advice", "--json", "-o", path("out.csp")})
       words.push_back(word);
     words.insert(words.end(), flags.begin(), flags.end());
-    const ChildResult r = run_child(words, 300);
+    const ChildResult r = run_child(words, kPatience);
     EXPECT_EQ(r.exit_code, 0) << r.err;
     return json::parse(r.out).value("cache", json());
   };

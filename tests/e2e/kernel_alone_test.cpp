@@ -27,7 +27,7 @@ TEST_F(KernelRunners, EveryKernelOfGpt2PassesAlone) {
     const ChildResult ran = run_child(
         {"/bin/sh", "-c",
          "PATH=\"" + kBin + ":$PATH\" sh \"" + path("runners/") + r.at("command").get<std::string>() + "\""},
-        120);
+        kPatience);
     EXPECT_EQ(ran.exit_code, 0) << r << ran.out << ran.err;
   }
   EXPECT_EQ(kernels, runners);

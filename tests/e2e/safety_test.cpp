@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 
 // A line of /bin/sh; $bin is the folder of the tools, $dir that of the test.
 ChildResult shell(const std::string& line, const std::string& folder) {
-  return run_child({"/bin/sh", "-c", "bin=$1 dir=$2; " + line, "sh", kBin, folder}, 300);
+  return run_child({"/bin/sh", "-c", "bin=$1 dir=$2; " + line, "sh", kBin, folder}, kPatience);
 }
 
 // Contents by name below the folder. A report has times in it, so only that it is whole is kept.

@@ -135,7 +135,7 @@ TEST_F(Tune, ThePrintedLineGivesTheRunAgain) {
   EXPECT_THAT(t.out, HasSubstr("again: " + command));
   const ChildResult again = run_child(
       {"/bin/sh", "-c", "cd \"" + path("") + "\" && PATH=\"" + kBin + ":$PATH\" " + command + " -q -o again.csp"},
-      300);
+      kPatience);
   ASSERT_EQ(again.exit_code, 0) << again.err;
   EXPECT_EQ(contents(path("again.csp")), contents(path("t.csp")));
 }

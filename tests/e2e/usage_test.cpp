@@ -111,7 +111,7 @@ TEST_F(CommandLine, ColourAndProgressAreForTerminals) {
         "inputs:\n  - {name: x, type: \"f32[4]\"}\noutputs: [y]\nnodes:\n"
         "  - {name: y, op: leeky_relu, inputs: [x]}\n");
   const auto on_terminal = [&](const std::string& line) {
-    return run_child({"/usr/bin/script", "-qec", line, "/dev/null"}, 60).out;
+    return run_child({"/usr/bin/script", "-qec", line, "/dev/null"}, kPatience).out;
   };
   if (on_terminal("echo here").empty()) GTEST_SKIP() << "no pseudo-terminals here (/dev/pts is not mounted)";
   const std::string bad = "'" + kBin + "cs-compile' '" + path("bad.yaml") + "'";
@@ -125,7 +125,7 @@ TEST_F(CommandLine, ColourAndProgressAreForTerminals) {
               ::testing::ContainsRegex("\\[cs-sim\\] [0-9]+ %, [0-9:]+ (s|min) left.* cycles"));
   const ChildResult quiet = run_child(
       {"/usr/bin/timeout", "-s", "INT", "3", kBin + "cs-sim", path("net.csp"), "--iterations", "6000"},
-      60);
+      kPatience);
   EXPECT_EQ(quiet.err.find("%"), std::string::npos) << quiet.err;
 }
 
@@ -139,7 +139,7 @@ while caught=$(sed -n 's/^SigCgt:\t//p' /proc/$pid/status) && [ $((0x$caught & 0
 kill -USR1 $pid
 wait $pid
 )";
-  const ChildResult r = run_child({"/bin/bash", "-c", ask}, 120);
+  const ChildResult r = run_child({"/bin/bash", "-c", ask}, kPatience);
   EXPECT_EQ(r.exit_code, 0) << r.err;
   EXPECT_THAT(r.err, ::testing::ContainsRegex("^\\[cs-sim\\] [^\n]+\n$"));
 }
