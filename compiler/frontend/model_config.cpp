@@ -213,23 +213,16 @@ bool is_model_config(const YamlNode& root) {
   return root.is_map() && !has("nodes") && (has("model") || has("trainer") || has("include"));
 }
 
-std::string config_policy(const std::string& path, const std::vector<std::string>& overrides) {
-  if (!path.ends_with(".yaml") && !path.ends_with(".yml")) return "";
-  Diag ignored;  // the model itself is read later, with its complaints
-  const auto doc = YamlDoc::parse_file(path, ignored);
-  if (!doc) return "";
-  if (!is_model_config(doc->root())) return graph::plan_header(*doc, ignored).policy;
-  auto config = ModelConfig::read(path, doc->root(), overrides, ignored);
-  return config ? config->text("runconfig.autogen_policy", "") : "";
-}
-
-std::string config_autogen_failure(const std::string& path, const std::vector<std::string>& overrides) {
-  if (!path.ends_with(".yaml") && !path.ends_with(".yml")) return "";
+CompileKeys compile_keys(const std::string& path, const std::vector<std::string>& overrides) {
+  if (!path.ends_with(".yaml") && !path.ends_with(".yml")) return {};
   Diag ignored;
   const auto doc = YamlDoc::parse_file(path, ignored);
-  if (!doc || !is_model_config(doc->root())) return "";
+  if (!doc) return {};
+  if (!is_model_config(doc->root())) return {graph::plan_header(*doc, ignored).policy, "", {}};
   auto config = ModelConfig::read(path, doc->root(), overrides, ignored);
-  return config ? config->text("runconfig.autogen_on_failure", "") : "";
+  if (!config) return {};
+  return {config->text("runconfig.autogen_policy", ""), config->text("runconfig.autogen_on_failure", ""),
+          config->names("runconfig.rewrite")};
 }
 
 std::optional<std::string> print_config(const std::string& path, const std::vector<std::string>& overrides,

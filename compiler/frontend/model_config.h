@@ -74,11 +74,13 @@ std::optional<graph::Graph> build_model(ModelConfig&, Diag&);
 
 // A model file that is a configuration, not a graph.
 bool is_model_config(const YamlNode& root);
-// The policy that a file asks for: runconfig.autogen_policy of a configuration, that of a plan; empty if it
-// does not say.
-std::string config_policy(const std::string& path, const std::vector<std::string>& overrides);
-// runconfig.autogen_on_failure of a configuration; empty if it does not say.
-std::string config_autogen_failure(const std::string& path, const std::vector<std::string>& overrides);
+// What a file asks of its compilation, in the words of the flags that win over it: keys of a configuration's
+// runconfig, the policy of a plan. Empty: it does not say. Its mistakes are reported when the model is read.
+struct CompileKeys {
+  std::string autogen_policy, autogen_on_failure;
+  std::vector<std::string> rewrite;  // KEY=VALUE
+};
+CompileKeys compile_keys(const std::string& path, const std::vector<std::string>& overrides);
 // The merged keys of a configuration (ModelConfig::print).
 std::optional<std::string> print_config(const std::string& path, const std::vector<std::string>& overrides,
                                         Diag&);

@@ -214,6 +214,11 @@ bool read_rewrite(std::string_view text, Rewrites& r, std::string& why) {
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), to);
     return error == std::errc() && end == value.data() + value.size() && to >= least && to <= most;
   };
+  if (key == "shards" && value == "auto") {
+    r.shards = kBestShards;
+    return true;
+  }
+  if (key == "shards" && count(r.shards, 1, kMostShards)) return true;
   if (key == "batch_products" && count(r.batch_products, 0, std::numeric_limits<int64_t>::max())) return true;
   if (key == "columns" && count(r.columns, 1, kMostColumns)) return true;
   if (key == "heads" && count(r.heads, 1, kMostShards)) return true;
@@ -224,9 +229,9 @@ bool read_rewrite(std::string_view text, Rewrites& r, std::string& why) {
     return true;
   }
   why = fmt::format(
-      "'{}' is no rewrite; there are parts=on|off, batch_products=N, products=whole|rule|estimate, columns=N from "
-      "1 to {}, heads=N and sums=N from 1 to {}, attention=on|off",
-      text, kMostColumns, kMostShards);
+      "'{}' is no rewrite; there are parts=on|off, batch_products=N, products=whole|rule|estimate, shards=N|auto, "
+      "heads=N and sums=N from 1 to {}, columns=N from 1 to {}, attention=on|off",
+      text, kMostShards, kMostColumns);
   return false;
 }
 

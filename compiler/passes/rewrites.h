@@ -13,7 +13,8 @@
 //                                   faster
 //
 //   shards=N                        one sample in N parts beside each other, where operators allow that
-//                                   (shards.h); 1: whole. Set by cs-compile --shards
+//                                   (shards.h); 1: whole; auto: cs-compile
+//                                   compares. The same as its --shards
 //   columns=N                       products that make outputs in N parts by the columns of their matrices
 //                                   (shards.h); 1: whole
 //   heads=N                         heads of attention in N parts: the products before them by their columns
@@ -35,6 +36,8 @@ namespace cs::passes {
 struct PassContext;
 
 enum class Products : uint8_t { whole, rule, estimate };
+
+inline constexpr int64_t kBestShards = 0;  // Rewrites::shards: as many as are worth it, which passes never see
 
 struct Rewrites {
   bool parts = true;

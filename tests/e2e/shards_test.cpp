@@ -1,5 +1,7 @@
 // --shards: networks of PyTorch give their outputs, faster, on both machines, and the command line says what
 // is wrong.
+#include <fstream>
+
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
@@ -55,6 +57,29 @@ TEST_F(Shards, AutoTakesThoseThatAreFasterAndNoneWhereNoneAre) {
   EXPECT_THAT(compile(of("convnext_block", "model.onnx"), {"--shards", "auto"}), HasSubstr("shards\n"));
   EXPECT_GT(interval("convnext_block"), 0);
   EXPECT_THAT(compile(of("lstm", "model.onnx"), {"--shards", "auto"}), Not(HasSubstr("shards")));
+}
+
+// A configuration says how it is rewritten; flags win, key by key.
+TEST_F(Shards, OfAConfigurationAreThoseItAsksFor) {
+  const std::string file = path("model.yaml");
+  const auto asks = [&](const std::string& rewrite) {
+    std::ofstream(file) << "include: " << kSource << "/models/configs/gpt2_tiny.yaml\nrunconfig: {rewrite: " << rewrite
+                        << "}\n";
+  };
+  asks("[shards=2, heads=2]");
+  EXPECT_THAT(compile(file, {}), HasSubstr("a sample in 2 shards"));
+  const std::string program = slurp(path("p.csp/program.fb"));
+  compile(kSource + "/models/configs/gpt2_tiny.yaml", {"--shards", "2", "--rewrite", "heads=2"});
+  EXPECT_EQ(slurp(path("p.csp/program.fb")), program);
+  compile(file, {"--rewrite", "heads=1"});
+  EXPECT_NE(slurp(path("p.csp/program.fb")), program);
+  EXPECT_THAT(compile(file, {"--shards", "1"}), Not(HasSubstr("shards")));
+  asks("shards=auto");
+  compile(file, {});
+  asks("shards=many");
+  const ChildResult r = run("cs-compile", {file, "-o", path("q.csp")});
+  EXPECT_EQ(r.exit_code, 2);
+  EXPECT_THAT(r.err, testing::AllOf(HasSubstr("runconfig.rewrite"), HasSubstr("shards=many"), HasSubstr("shards=N|auto")));
 }
 
 // Rows of pictures, with those of their neighbours: convolutions with strides and groups, pools, a mean of all rows.

@@ -8,8 +8,6 @@
 
 namespace cs::api {
 
-inline constexpr int64_t kBestShards = 0;  // passes::Rewrites::shards: as many as are worth it
-
 struct BestShards {
   int64_t shards = 1, columns = 1;  // of passes::Rewrites
   std::optional<Formed> made;  // the network in so many, as far as its estimate; nothing: it has no place

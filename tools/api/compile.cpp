@@ -114,7 +114,7 @@ bool compile_kernels(const CompileOptions& given, Compiled& out, passes::Fallbac
   const bool all_copies = options.copies == kAllCopies;
   if (all_copies) options.copies = 1;
   BestShards best;
-  if (options.rewrites.shards == kBestShards) {
+  if (options.rewrites.shards == passes::kBestShards) {
     best.columns = options.rewrites.columns;
     if (plan.after.empty()) best = best_shards(options, pipeline, start, out.machine);
     options.rewrites.shards = best.shards, options.rewrites.columns = best.columns;

@@ -61,23 +61,23 @@ void model_flags(CLI::App& app, Flags& f, api::CompileOptions& o) {
   app.add_option("--rewrite", f.rewrites,
                  "KEY=VALUE: parts=on|off (operators on all parts of a split become one), batch_products=N (so many "
                  "products of one value become one; 0: none), products=whole|rule|estimate (products that memory "
-                 "bounds become broadcast, multiply and sum), columns=N (products that make outputs in N parts beside "
+                 "bounds become broadcast, multiply and sum), shards=N|auto (as --shards), columns=N (products that make outputs in N parts beside "
                  "each other, by the columns of their matrices), heads=N (heads of attention in N parts), sums=N "
                  "(layers inside of two products in N parts, whose sums are added up), attention=on|off (no score of "
                  "an attention leaves a kernel)")
-      ->default_str("parts=on batch_products=0 products=whole attention=off");
+      ->default_str("runconfig.rewrite of the model, above parts=on batch_products=0 products=whole attention=off");
   app.add_option("--result", f.result,
                  "What leaves a language model of a configuration: logits of all steps, of the last one, of masked "
                  "positions (input masked_lm_positions), or the places of the largest logits")
       ->check(CLI::IsMember({"logits", "last", "masked", "argmax"}))
       ->default_str("runconfig.result of the model, else logits");
-  app.add_option("--shards", o.rewrites.shards,
+  app.add_option("--shards", f.shards,
                  "Compute one sample in so many parts beside each other (tokens of a sequence, rows of a picture, "
                  "elements), with streams of their own, where operators allow that. auto: as many as are "
                  "faster by estimate")
       ->transform(cli::shards_of_text)
       ->option_text(fmt::format("N in [1 - {}] | auto", passes::kMostShards))
-      ->default_str("1")
+      ->default_str("runconfig.rewrite of the model, else 1")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   app.add_option("--unroll", o.unroll,
                  "Make a kernel of every step of recurrences with at most N steps; 0: of none")
@@ -184,6 +184,16 @@ void apply_alignment(const Flags& f, api::CompileOptions& o) {
   if (!f.align_policy.empty()) o.set_config.push_back("runconfig.align_policy=" + f.align_policy);
 }
 
+// Flags win over the configuration, key by key.
+void apply_rewrites(const std::vector<std::string>& of_model, const Flags& f, passes::Rewrites& rewrites) {
+  std::string why;
+  for (const std::string& rewrite : of_model)
+    if (!passes::read_rewrite(rewrite, rewrites, why)) throw cli::Usage{"runconfig.rewrite: " + why};
+  for (const std::string& rewrite : f.rewrites)
+    if (!passes::read_rewrite(rewrite, rewrites, why)) throw cli::Usage{why};
+  if (f.shards) rewrites.shards = *f.shards;
+}
+
 void apply_flags(const Flags& f, bool machine_given, api::CompileOptions& o) {
   if (!f.start_from.empty()) o.input = f.start_from;
   o.machine_given = machine_given;
@@ -193,16 +203,16 @@ void apply_flags(const Flags& f, bool machine_given, api::CompileOptions& o) {
   if (f.mutated_static) o.set_config.emplace_back("runconfig.allow_mutated_static_inputs=true");
   o.machine_given = o.machine_given || !o.set.empty();
   // A policy that does not exist is reported when the model is read.
-  const auto policy =
-      passes::policy_from_name(f.policy.empty() ? frontend::config_policy(o.input, o.set_config) : f.policy);
+  const frontend::CompileKeys keys = frontend::compile_keys(o.input, o.set_config);
+  const auto policy = passes::policy_from_name(f.policy.empty() ? keys.autogen_policy : f.policy);
   o.choices = std::find(f.explain.begin(), f.explain.end(), "choices") != f.explain.end();
   o.policy = policy.value_or(*passes::policy_from_name("default"));
   o.policy_name = passes::policy_name(o.policy);
   o.host_ops = *passes::host_ops_from_name(f.host_ops);
-  const std::string failure =
-      f.autogen_failure.empty() ? frontend::config_autogen_failure(o.input, o.set_config) : f.autogen_failure;
+  const std::string& failure = f.autogen_failure.empty() ? keys.autogen_on_failure : f.autogen_failure;
   o.autogen_failure = passes::autogen_failure_from_name(failure).value_or(passes::AutogenFailure::primitives);
   o.resident = f.operands == "resident";
+  apply_rewrites(keys.rewrite, f, o.rewrites);
   const std::string extension = std::filesystem::path(o.input).extension().string();
   if (o.copies && (extension == ".csl" || extension == ".csptext"))
     throw cli::Usage{fmt::format("--copies is for models; '{}' is placed already", o.input)};
@@ -225,10 +235,6 @@ void apply_flags(const Flags& f, bool machine_given, api::CompileOptions& o) {
     if (!passes::is_pass(pass)) throw cli::Usage{unknown_pass(pass)};
     if (!passes::is_optional_pass(pass))
       throw cli::Usage{fmt::format("the pass '{}' cannot be left out; pieces, rows, fuse and regions can", pass)};
-  }
-  for (const std::string& rewrite : f.rewrites) {
-    std::string why;
-    if (!passes::read_rewrite(rewrite, o.rewrites, why)) throw cli::Usage{why};
   }
   for (const std::string& set : o.set) {
     if (set.rfind("machine.", 0) != 0)

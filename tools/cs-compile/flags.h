@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@ struct Flags {
                                                                                host_ops = "warn";
   std::string kernel_runners, kernel_library, align_policy, result;
   std::vector<std::string> aligned, dims, set, explain, rewrites;
+  std::optional<int64_t> shards;
   LayoutFlags layout;
   cache::Settings cache;
   TuneFlags tune;

@@ -1,6 +1,7 @@
 // Options of the library become those of tools/api.
 #include "wafersmith/compile.h"
 
+#include "compiler/frontend/model_config.h"
 #include "runtime/machine/machine.h"
 #include "runtime/support/cancel.h"
 #include "tools/api/api.h"
@@ -37,11 +38,14 @@ Program compile(const cs::api::CompileOptions& options, const std::atomic<bool>*
   return Program(std::move(data));
 }
 
+[[noreturn]] void refuse_option(const std::string& option, const std::string& why) {
+  cs::Diag diag;
+  diag.error_at(option, why);
+  refuse(diag);
+}
 [[noreturn]] void refuse_option(const std::string& option, const std::string& word,
                                 const std::string& words) {
-  cs::Diag diag;
-  diag.error_at(option, "'" + word + "' is none of " + words);
-  refuse(diag);
+  refuse_option(option, "'" + word + "' is none of " + words);
 }
 
 }  // namespace
@@ -55,6 +59,8 @@ Program compile_model(const std::string& path, const ModelOptions& given, std::v
     (set.rfind("machine.", 0) == 0 ? o.set : o.set_config).push_back(set);
   o.fabric_width = given.fabric_width;
   o.fabric_height = given.fabric_height;
+  for (const std::string& rewrite : cs::frontend::compile_keys(path, o.set_config).rewrite)
+    if (std::string why; !cs::passes::read_rewrite(rewrite, o.rewrites, why)) refuse_option("runconfig.rewrite", why);
   const auto policy = cs::passes::policy_from_name(given.autogen_policy);
   if (!policy) refuse_option("autogen_policy", given.autogen_policy, "disabled, default, medium, aggressive");
   o.policy = *policy;
