@@ -61,10 +61,10 @@ void model_flags(CLI::App& app, Flags& f, api::CompileOptions& o) {
   app.add_option("--rewrite", f.rewrites,
                  "KEY=VALUE: parts=on|off (operators on all parts of a split become one), batch_products=N (so many "
                  "products of one value become one; 0: none), products=whole|rule|estimate (products that memory "
-                 "bounds become broadcast, multiply and sum), shards=N|auto (as --shards), columns=N (products that make outputs in N parts beside "
-                 "each other, by the columns of their matrices), heads=N (heads of attention in N parts), sums=N "
-                 "(layers inside of two products in N parts, whose sums are added up), attention=on|off (no score of "
-                 "an attention leaves a kernel)")
+                 "bounds become broadcast, multiply and sum), shards=N|auto (as --shards), columns=N (products that "
+                 "make outputs in N parts beside each other, by the columns of their matrices), heads=N (heads of "
+                 "attention in N parts), sums=N (layers inside of two products in N parts, whose sums are added up), "
+                 "attention=on|off (no score of an attention leaves a kernel)")
       ->default_str("runconfig.rewrite of the model, above parts=on batch_products=0 products=whole attention=off");
   app.add_option("--result", f.result,
                  "What leaves a language model of a configuration: logits of all steps, of the last one, of masked "

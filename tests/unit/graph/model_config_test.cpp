@@ -198,17 +198,6 @@ TEST_F(ModelConfigFile, MixedPrecisionIsSixteenBits) {
               AllOf(HasSubstr("model.fp16_type"), HasSubstr("cbfloat16"), HasSubstr("bfloat16")));
 }
 
-TEST_F(ModelConfigFile, WhatItAsksOfItsCompilationIsFound) {
-  const std::string file = write("model.yaml",
-                                 "model: {name: mlp}\n"
-                                 "runconfig: {autogen_policy: aggressive, rewrite: [shards=2, attention=on]}\n");
-  EXPECT_EQ(compile_keys(file, {}).autogen_policy, "aggressive");
-  EXPECT_EQ(compile_keys(file, {"runconfig.autogen_policy=disabled"}).autogen_policy, "disabled");
-  EXPECT_THAT(compile_keys(file, {}).rewrite, testing::ElementsAre("shards=2", "attention=on"));
-  EXPECT_THAT(compile_keys(file, {"runconfig.rewrite=heads=4"}).rewrite, testing::ElementsAre("heads=4"));
-  EXPECT_EQ(compile_keys(kConfigs + "fc_mnist.yaml", {}).autogen_policy, "");
-}
-
 TEST(ModelConfigNonlinearity, NamesOfTheZooBecomeRows) {
   const auto row = [](const std::string& name) {
     const graph::Graph g = loaded("mlp_tiny.yaml", {"model.activation_fn=" + name, "model.depth=1"});
