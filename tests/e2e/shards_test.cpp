@@ -66,16 +66,19 @@ TEST_F(Shards, OfAConfigurationAreThoseItAsksFor) {
     std::ofstream(file) << "include: " << kSource << "/models/configs/gpt2_tiny.yaml\nrunconfig: {rewrite: " << rewrite
                         << "}\n";
   };
-  asks("[shards=2, heads=2]");
+  const auto program_of = [&](const std::string& rewrite, const std::vector<std::string>& flags) {
+    asks(rewrite);
+    compile(file, flags);
+    return slurp(path("p.csp/program.fb"));
+  };
+  const std::string both = "[shards=2, columns=2]";
+  asks(both);
   EXPECT_THAT(compile(file, {}), HasSubstr("a sample in 2 shards"));
-  const std::string program = slurp(path("p.csp/program.fb"));
-  compile(kSource + "/models/configs/gpt2_tiny.yaml", {"--shards", "2", "--rewrite", "heads=2"});
-  EXPECT_EQ(slurp(path("p.csp/program.fb")), program);
-  compile(file, {"--rewrite", "heads=1"});
-  EXPECT_NE(slurp(path("p.csp/program.fb")), program);
-  EXPECT_THAT(compile(file, {"--shards", "1"}), Not(HasSubstr("shards")));
-  asks("shards=auto");
-  compile(file, {});
+  EXPECT_TRUE(program_of(both, {}) == program_of("[]", {"--shards", "2", "--rewrite", "columns=2"}));
+  EXPECT_TRUE(program_of(both, {"--shards", "1"}) == program_of("[]", {"--rewrite", "columns=2"}));
+  EXPECT_TRUE(program_of(both, {"--rewrite", "columns=1"}) == program_of("[]", {"--shards", "2"}));
+  EXPECT_TRUE(program_of(both, {}) != program_of("[]", {}));
+  EXPECT_TRUE(program_of("shards=auto", {}) == program_of("[]", {"--shards", "auto"}));
   asks("shards=many");
   const ChildResult r = run("cs-compile", {file, "-o", path("q.csp")});
   EXPECT_EQ(r.exit_code, 2);
