@@ -144,25 +144,33 @@ class MpiRanks : public Ranks {
   }
 
   // At first without pause, since the others are mostly as fast and have processors of their own; then others may have
-  // the processor.
+  // the processor. Where somebody takes it there are too few: who waits sleeps, so that those who are waited for run,
+  // and for some waits it is not tried again.
   void wait(std::span<MPI_Request> requests, MPI_Status* statuses) {
-    constexpr auto kLong = std::chrono::milliseconds(20), kLook = std::chrono::milliseconds(50);
+    using namespace std::chrono_literals;
+    constexpr auto kLong = 20ms, kLook = 50ms;
+    constexpr Clock::duration kTaken = 1500us;  // about half of what a scheduler gives at once; ranks work shorter
+    constexpr int kWaits = 256;
+    if (crowded_ > 0) --crowded_;
     Clock::time_point begin{}, looked{};
+    const int busy = crowded_ > 0 ? 0 : busy_;
     for (int turn = 0;; ++turn) {
       int done = 0;
       check(MPI_Testall(int(requests.size()), requests.data(), &done, statuses));
       if (done != 0) return;
-      if (turn < busy_) continue;
+      if (turn < busy) continue;
       const auto now = Clock::now();
-      if (turn == busy_) begin = looked = now;
+      if (turn == busy) begin = looked = now;
       if (now - looked > kLook) {
         look_for_the_dead();
         looked = now;
       }
-      if (now - begin > kLong)
-        std::this_thread::sleep_for(std::chrono::microseconds(200));
-      else
+      if (crowded_ > 0 || now - begin > kLong) {
+        std::this_thread::sleep_for(50us);
+      } else {
         sched_yield();
+        if (Clock::now() - now > kTaken) crowded_ = kWaits;
+      }
     }
   }
 
@@ -179,6 +187,7 @@ class MpiRanks : public Ranks {
   int rank_ = 0, count_ = 1;
   std::vector<Process> processes_;
   int busy_ = 2000;  // looks without pause
+  int crowded_ = 0;  // waits for which the processor is taken to be another's as soon as it is given away
   size_t most_ = 0;
   std::array<std::vector<uint32_t>, 2> in_, out_;
 };
