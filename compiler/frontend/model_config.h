@@ -75,7 +75,8 @@ std::optional<graph::Graph> build_model(ModelConfig&, Diag&);
 // A model file that is a configuration, not a graph.
 bool is_model_config(const YamlNode& root);
 // What a file asks of its compilation, in the words of the flags that win over it: keys of a configuration's
-// runconfig, the policy of a plan. Empty: it does not say. Its mistakes are reported when the model is read.
+// runconfig, the policy of a plan. Empty: it does not say. What is wrong with the file is reported when the model is
+// read; what is wrong with a rewrite, by who reads it.
 struct CompileKeys {
   std::string autogen_policy, autogen_on_failure;
   std::vector<std::string> rewrite;  // KEY=VALUE
