@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/e2e/run_tool.h"
+#include "tests/e2e/some_are_enough.h"
 
 namespace cs::e2e {
 namespace {
@@ -19,6 +20,10 @@ class Shards : public Scratch {
  protected:
   static std::string of(const std::string& network, const std::string& file) {
     return kSource + "/tests/networks/" + network + "/" + file;
+  }
+  static std::vector<std::string> machines() {
+    if (kSomeAreEnough) return {"wse3"};
+    return {"wse2", "wse3"};
   }
   // The messages.
   std::string compile(const std::string& model, std::vector<std::string> more) const {
@@ -39,7 +44,7 @@ class Shards : public Scratch {
   }
   // Less than so many of the cycles of the whole network, on both machines.
   void four_shards_take(const std::string& network, double share) const {
-    for (const std::string machine : {"wse2", "wse3"}) {
+    for (const std::string& machine : machines()) {
       compile(of(network, "model.onnx"), {"-m", machine});
       const double whole = interval(network);
       EXPECT_THAT(compile(of(network, "model.onnx"), {"-m", machine, "--shards", "4"}),
@@ -90,7 +95,7 @@ TEST_F(Shards, OfPicturesAreRightAndFaster) { four_shards_take("shufflenet", 0.7
 
 // Logits by the columns of their matrix, beside parts of the tokens, on both machines.
 TEST_F(Shards, OfColumnsAreRight) {
-  for (const std::string machine : {"wse2", "wse3"})
+  for (const std::string& machine : machines())
     for (const std::string shards : {"1", "2"}) {
       EXPECT_THAT(
           compile(of("gpt", "model.onnx"), {"-m", machine, "--shards", shards, "--rewrite", "columns=4"}),
@@ -103,7 +108,7 @@ TEST_F(Shards, OfColumnsAreRight) {
 
 // The layer inside of a feed-forward network, whose parts are added up, on both machines, beside parts of the tokens.
 TEST_F(Shards, OfSumsAreRight) {
-  for (const std::string machine : {"wse2", "wse3"})
+  for (const std::string& machine : machines())
     for (const std::string shards : {"1", "2"}) {
       EXPECT_THAT(compile(of("gpt", "model.onnx"), {"-m", machine, "--shards", shards, "--rewrite", "sums=2"}),
                   Not(HasSubstr("is added up from parts")));
