@@ -121,7 +121,7 @@ TEST_F(Training, APerceptronLearnsDigitsInTwoHundredSteps) {
   compile("mlp");
   train("mlp", steps, file("mlp.start.npz"), path("state.npz"));
   expect_as_pytorch("mlp", steps, 1e-3);
-  if (kSomeAreEnough) return;
+  if (kSomeAreEnough) GTEST_SKIP() << "so few steps learn nothing yet";
   EXPECT_GT(share_right(arrays_of(path("state.npz")), ""), 0.9);
 }
 
@@ -152,7 +152,7 @@ TEST_F(Training, MixedPrecisionLearnsAsWell) {
   train("mlp", steps, file("mlp.start.npz"), path("state.npz"));
   const auto states = arrays_of(path("state.npz"));
   EXPECT_EQ(numbers(states, "good_steps"), std::vector<double>{double(steps)});
-  if (kSomeAreEnough) return;
+  if (kSomeAreEnough) GTEST_SKIP() << "so few steps learn nothing yet";
   const auto expected = arrays_of(file("mlp.expected.npz"));
   EXPECT_NEAR(share_right(states, ""), share_right(expected, "weights.200."), 0.01);
 }
