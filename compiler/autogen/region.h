@@ -90,6 +90,7 @@ struct Send {
     bool operator==(const Loop&) const = default;
   };
   std::vector<Loop> loops;  // outermost first
+  int own = -1;             // >= 0: this one of the PE's own numbers in place of `first` (region_own.h)
   bool operator==(const Send&) const = default;
 };
 
@@ -110,6 +111,7 @@ struct RegionShare {                     // one PE
   std::vector<Walk> walks;               // by operand: which words of the stream that passes the row are kept
   std::vector<ops::LoopStatement> once;  // before the first sample
   ops::LoopProgram program;              // with this PE's rounds; addresses are global
+  int own = 0;                           // numbers that each PE has by itself (region_own.h)
 };
 // The share of PE (x, y).
 RegionShare shard_region(const Region&, const RegionCut&, int x, int y);

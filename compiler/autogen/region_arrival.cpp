@@ -40,7 +40,7 @@ std::vector<uint32_t> pe_words(const RegionShare& share) {
     for (const Walk::Loop& l : share.walks[i].loops) add(l.gap);
     add(share.walks[i].after);
   }
-  list.resize(list.size() + 2 * share.turns.size());
+  list.resize(list.size() + 2 * share.turns.size() + size_t(share.own));
   return list;
 }
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "compiler/autogen/byte_rows.h"
+#include "compiler/autogen/region_own.h"
 #include "compiler/autogen/region_writer.h"
 
 namespace cs::autogen {
@@ -78,7 +79,10 @@ class Coder : StatementWriter {
     };
     add(a.step, "step");
     for (size_t k = 0; k < a.strides.size(); ++k) add(a.strides[k], fmt::format("i{}", k));
-    if (a.offset != 0 || sum.empty()) join(sum, std::to_string(a.offset));
+    if (a.own >= 0)
+      join(sum, own_number(a.own));
+    else if (a.offset != 0 || sum.empty())
+      join(sum, std::to_string(a.offset));
     return "(" + sum + ")";
   }
 

@@ -7,6 +7,7 @@
 
 #include "compiler/autogen/byte_rows.h"
 #include "compiler/autogen/joins.h"
+#include "compiler/autogen/region_own.h"
 #include "compiler/autogen/region_estimate.h"
 
 namespace cs::autogen {
@@ -36,16 +37,16 @@ class Writer {
                        streams();
     for (const std::string& d : code_.declarations) text += d + "\n";
     text += "\nfn compute_sample() void {\n";
+    for (const ops::LoopBlock& block : share_.program.blocks) text += own_numbers(block.statements, first_own());
     for (const std::string& l : code_.lines) text += l + "\n";
-    text += "}\n\nfn prepare() void {\n";
+    text += "}\n\nfn prepare() void {\n" + own_numbers(share_.once, first_own());
     for (const std::string& l : code_.once) text += l + "\n";
-    text += "}\n\n" + receiving();
-    text += tasks() + bindings();
-    return text;
+    return text + "}\n\n" + receiving() + tasks() + bindings();
   }
 
  private:
   const ops::LoopBuffer& buffer(int b) const { return r_.program.buffers[size_t(b)]; }
+  size_t first_own() const { return pe_words(share_).size() - size_t(share_.own); }
   const Runs& stored(int b) const { return share_.stored[size_t(b)]; }
   const char* type(int b) const { return holds_integers(buffer(b)) ? "i32" : "f32"; }
   // The instruction that takes buffer b from the fabric or sends it.
@@ -132,11 +133,10 @@ class Writer {
       const Send& sent = share_.out[j];
       if (sent.run > 0) {
         out += fmt::format(
-            "const y{0}_out = @get_dsd(fabout_dsd, .{{ .extent = {1}, .fabric_color = y{0}_color, "
-            ".output_queue = "
+            "const y{0}_out = @get_dsd(fabout_dsd, .{{ .extent = {1}, .fabric_color = y{0}_color, .output_queue = "
             "y{0}_queue }});\n"
             "const y{0}_send = @get_dsd(mem1d_dsd, .{{ .tensor_access = |a|{{{1}}} -> {2}[a + {3}] }});\n",
-            j, sent.run, buffer(b).name, sent.first);
+            j, sent.run, buffer(b).name, sent.own < 0 ? sent.first : 0);
       }
       out += fmt::format(
           "const y{0}_control = @get_dsd(fabout_dsd, .{{\n"
@@ -263,9 +263,8 @@ class Writer {
   std::string place(size_t i) const {
     if (!in_place(i)) return fmt::format("x{}_at", i);
     const std::vector<int64_t>& steps = share_.receive[i].steps;
-    std::string at;
-    size_t loops = share_.walks[i].loops.size();  // the innermost first; further moves are those within a run
-    for (size_t k = 0; k < loops; ++k) {
+    std::string at;  // the innermost first; further moves are those within a run
+    for (size_t k = 0, loops = share_.walks[i].loops.size(); k < loops; ++k) {
       at += fmt::format("{}x{}_round{} * {}", k > 0 ? " + " : "", i, k, steps[loops - 1 - k]);
     }
     return at;
@@ -334,10 +333,11 @@ class Writer {
     if (sent.run == 0) return share_.turns[j].places == 1 ? "" : before_run(j, "  ") + end_of_turn(j, "  ");
     int b = r_.result_buffer[j];
     std::string out, at, indent = "  ", close, from = fmt::format("y{}_send", j);
+    if (sent.own >= 0) at = fmt::format("@as(i16, pe[{}])", first_own() + size_t(sent.own));
     for (size_t k = 0; k < sent.loops.size(); ++k) {
       out += fmt::format("{0}var y{1}_i{2}: i16 = 0;\n{0}while (y{1}_i{2} < {3}) : (y{1}_i{2} += 1) {{\n",
                          indent, j, k, sent.loops[k].count);
-      at += fmt::format("{}y{}_i{} * {}", k > 0 ? " + " : "", j, k, sent.loops[k].step);
+      at += fmt::format("{}y{}_i{} * {}", at.empty() ? "" : " + ", j, k, sent.loops[k].step);
       close = indent + "}\n" + close;
       indent += "  ";
     }
@@ -349,9 +349,9 @@ class Writer {
 
   std::string tasks() const {
     std::string out;
+    const bool ask_first = asks_before_sending(r_);
     for (size_t j = 0; j < r_.results.size(); ++j)
       out += fmt::format("var y{0}_run: i16 = 0;\nvar y{0}_turn: i16 = 0;\n", j);
-    const bool ask_first = asks_before_sending(r_);
     out += "task compute() void {\n" + join_.block_again() + "  compute_sample();\n";
     if (ask_first) out += "  ask();\n";
     for (size_t j = 0; j < r_.results.size(); ++j) out += "  {\n" + send(j) + "  }\n";

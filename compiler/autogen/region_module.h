@@ -34,8 +34,8 @@ bool has_next_task(const RegionShare&, size_t operand);
 bool short_gaps(const Walk&);
 
 // Per operand the words to pass before the first run, between runs (innermost loop first) and behind the
-// last; per result the control wavelets behind a turn and behind the last turn of a visit, which are left for
-// the caller.
+// last; per result the control wavelets behind a turn and behind the last turn of a visit, and the PE's own numbers
+// (region_own.h), which are left for the caller.
 std::vector<uint32_t> pe_words(const RegionShare&);
 std::string region_module(const Region&, const RegionShare&, const RegionTitle&, const Machine&);
 

@@ -2,8 +2,11 @@
 #include "compiler/kernels/region_layout.h"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "compiler/autogen/region_module.h"
+#include "compiler/autogen/region_own.h"
 #include "compiler/kernels/region_turns.h"
 #include "compiler/kernels/roles.h"
 
@@ -23,6 +26,10 @@ constexpr size_t kWalkLoops = 3, kWalkFirst = 0, kWalkRun = 1, kWalkBefore = 3;
 // Of row_collector.csl.
 constexpr size_t kTurnWords = 0, kTurnsOfVisit = 1;
 
+// Programs of one region, which are compiled one by one; if there were more, numbers by which they differ become words
+// of the PEs (region_own.h).
+constexpr size_t kMostPrograms = 64;
+
 int64_t runs_of_walk(const std::vector<uint32_t>& walk) {
   int64_t runs = 1;
   for (size_t k = 0; k < kWalkLoops; ++k) runs *= walk[kWalkBefore + 2 * k];
@@ -31,13 +38,18 @@ int64_t runs_of_walk(const std::vector<uint32_t>& walk) {
 
 class LayOut {
  public:
-  LayOut(const Region& r, const RegionCut& cut) : r_(r), cut_(cut) {
+  LayOut(const Region& r, const RegionCut& cut, bool own_numbers) : r_(r), cut_(cut), own_numbers_(own_numbers) {
     made_.w = cut.w();
     made_.h = cut.h();
   }
 
-  RegionLayout run() {
-    for (int y = 0; y < made_.h; ++y) row(y);
+  // None: of too many programs.
+  std::optional<RegionLayout> run() {
+    for (int y = 0; y < made_.h; ++y) {
+      row(y);
+      if (!own_numbers_ && kinds_.size() > kMostPrograms) return std::nullopt;
+    }
+    if (own_numbers_) use_own_numbers();
     made_.in_order = r_.result_buffer.size() == 1 && in_order(parts_);
     if (made_.in_rows() && takes_in_turn()) {
       for (size_t k = 0; k < r_.operands.size(); ++k) made_.turns.push_back(longest_run(k));
@@ -183,6 +195,7 @@ class LayOut {
     }
     for (int b : r_.constant_buffer) p.constants.push_back(of_all_parts(b, share.stored[size_t(b)]));
     RegionShare local = autogen::local_share(share);
+    if (own_numbers_) numbers_.push_back(autogen::take_own_numbers(local));
     auto same = std::find_if(kinds_.begin(), kinds_.end(),
                              [&](const RegionShare& k) { return autogen::same_program(k, local); });
     p.kind = int(same - kinds_.begin());
@@ -191,6 +204,22 @@ class LayOut {
       made_.kinds.push_back(std::move(share));
     }
     made_.pes.push_back(std::move(p));
+  }
+
+  // Those that differ among the PEs of a kind are words of each of them.
+  void use_own_numbers() {
+    std::vector<std::vector<int64_t>> first(kinds_.size());
+    std::vector<std::vector<bool>> own(kinds_.size());
+    for (size_t k = 0; k < made_.pes.size(); ++k) {
+      const size_t kind = size_t(made_.pes[k].kind);
+      if (own[kind].empty()) first[kind] = numbers_[k], own[kind].resize(numbers_[k].size());
+      for (size_t n = 0; n < own[kind].size(); ++n)
+        if (numbers_[k][n] != first[kind][n]) own[kind][n] = true;
+    }
+    for (size_t kind = 0; kind < own.size(); ++kind) autogen::use_own_numbers(made_.kinds[kind], own[kind]);
+    for (size_t k = 0; k < made_.pes.size(); ++k)
+      for (size_t n = 0; n < numbers_[k].size(); ++n)
+        if (own[size_t(made_.pes[k].kind)][n]) made_.pes[k].data.push_back(uint32_t(numbers_[k][n]));
   }
 
   // What a PE holds of a constant: of one that falls into parts, its words of all of them, part after part.
@@ -233,9 +262,11 @@ class LayOut {
 
   const Region& r_;
   const RegionCut& cut_;
+  const bool own_numbers_;
   RegionLayout made_;
   std::vector<Part> parts_;         // by PE, row by row
   std::vector<RegionShare> kinds_;  // with local addresses, to compare
+  std::vector<std::vector<int64_t>> numbers_;  // by PE: what may be its own
 };
 
 }  // namespace
@@ -250,6 +281,9 @@ autogen::StreamFilter filter_operand(size_t operand, autogen::Walk& walk) {
   return operand < kFilters ? autogen::filter_walk(walk) : autogen::StreamFilter{};
 }
 
-RegionLayout lay_out(const Region& r, const RegionCut& cut) { return LayOut(r, cut).run(); }
+RegionLayout lay_out(const Region& r, const RegionCut& cut) {
+  std::optional<RegionLayout> made = LayOut(r, cut, false).run();
+  return std::move(made ? made : LayOut(r, cut, true).run()).value();
+}
 
 }  // namespace cs::kernels

@@ -145,6 +145,7 @@ std::optional<RegionPlan> arrange(const Region& r, const Extent& limit, const Re
     if (c.w() > limit.width - beside || c.h() > limit.height || c.h() == 1 || !turns_work(r, c)) continue;
     if (deliveries_to_rows(r, c) >= fewest_smooth) continue;  // no better than either
     c.fine = cut.fine;
+    if (deliveries(r, c, row_hulls(r, c)) >= fewest_smooth) continue;
     const RowStreams row = row_streams(r, c);
     const double d = deliveries(r, c, row);
     if (d < fewest) fewest = d, any = c;

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
 #include <numeric>
 #include <utility>
 
@@ -12,6 +11,7 @@
 #include "compiler/autogen/stream_filter.h"
 #include "compiler/kernels/choice.h"
 #include "compiler/kernels/region_coming.h"
+#include "compiler/kernels/region_kept.h"
 #include "compiler/kernels/region_layout.h"
 #include "compiler/kernels/region_places.h"
 #include "compiler/kernels/region_turns.h"
@@ -75,28 +75,6 @@ Walk kept_walk(const Region& r, const RegionShare& share, size_t operand, const 
   filter_operand(operand, walk);
   return walk;
 }
-
-// What PEs keep of the operands, each looked at once.
-class Kept {
- public:
-  Kept(const Region& r, const RegionCut& cut) : r_(r), cut_(cut) {}
-  const Runs& of(size_t operand, int x, int y) {
-    const auto known = known_.find({x, y});
-    if (known != known_.end()) return known->second[operand];
-    return note(x, y, shard_region(r_, cut_, x, y))[operand];
-  }
-  const std::vector<Runs>& note(int x, int y, const RegionShare& share) {
-    std::vector<Runs>& list = known_[{x, y}];
-    list.clear();
-    for (int b : r_.operand_buffer) list.push_back(share.stored[size_t(b)]);
-    return list;
-  }
-
- private:
-  const Region& r_;
-  const RegionCut& cut_;
-  std::map<std::pair<int, int>, std::vector<Runs>> known_;  // by PE, by operand
-};
 
 // Finds the busiest PE of those that are looked at.
 class Busy {
@@ -213,7 +191,7 @@ void fit_row(const Region& r, const RegionCut& cut, int y, RowStreams& list) {
   }
 }
 
-RowStreams row_streams(const Region& r, const RegionCut& cut, Kept& kept) {
+RowStreams row_hulls(const Region& r, const RegionCut& cut, Kept& kept) {
   RowStreams list;
   const int y = cut.h() / 2;
   for (size_t k = 0; k < r.operands.size(); ++k) {
@@ -221,7 +199,12 @@ RowStreams row_streams(const Region& r, const RegionCut& cut, Kept& kept) {
     list.push_back(cut.h() == 1 ? autogen::interval(0, n - 1)
                                 : hull(kept.of(k, 0, y), kept.of(k, cut.w() - 1, y), n));
   }
-  if (cut.h() > 1) fit_row(r, cut, y, list);
+  return list;
+}
+
+RowStreams row_streams(const Region& r, const RegionCut& cut, Kept& kept) {
+  RowStreams list = row_hulls(r, cut, kept);
+  if (cut.h() > 1) fit_row(r, cut, cut.h() / 2, list);
   return list;
 }
 
@@ -273,6 +256,11 @@ double in_step(const Region& r, const RegionCut& cut, const std::vector<double>&
 RowStreams row_streams(const Region& r, const RegionCut& cut) {
   Kept kept(r, cut);
   return row_streams(r, cut, kept);
+}
+
+RowStreams row_hulls(const Region& r, const RegionCut& cut) {
+  Kept kept(r, cut);
+  return row_hulls(r, cut, kept);
 }
 
 double words_of(const Region& r, const RowStreams& streams) {

@@ -27,6 +27,9 @@ RegionPlan plan_unlaid(const autogen::Region&, const autogen::RegionCut&, autoge
 // What of every operand passes the PEs of the row in the middle.
 using RowStreams = std::vector<autogen::Runs>;
 RowStreams row_streams(const autogen::Region&, const autogen::RegionCut&);
+// No more words than that: what the first and the last PE of the row keep, and what lies between as they do. Known much
+// sooner.
+RowStreams row_hulls(const autogen::Region&, const autogen::RegionCut&);
 double words_of(const autogen::Region&, const RowStreams&);  // of a round
 // Does the column of feeders stop? A feeder that sees gaps between the runs of its row, since no filter takes
 // them out, takes a while to turn from one to the other, and all wait for it.

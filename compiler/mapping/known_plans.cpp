@@ -21,9 +21,7 @@ std::optional<KnownPlans::Plans> KnownPlans::find(const Instance& inst, const Si
 
 void KnownPlans::add(const Instance& inst, const Sizing& sizing, Plans plans) {
   Known known;
-  known.instance.work = inst.work;
-  known.instance.infrastructure = inst.infrastructure;
-  known.instance.region = inst.region;
+  known.instance = as_compared(inst);
   known.plans = std::move(plans);
   const std::lock_guard lock(mutex_);
   known_[key_of(inst, sizing)].push_back(std::move(known));

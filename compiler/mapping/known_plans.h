@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "compiler/mapping/known_floorplans.h"
+#include "compiler/mapping/known_layouts.h"
 #include "compiler/mapping/plan.h"
 
 namespace cs::mapping {
@@ -32,6 +33,7 @@ class KnownPlans {
   std::optional<Plans> find(const Instance&, const Sizing&) const;
   void add(const Instance&, const Sizing&, Plans);
   KnownFloorplans& floorplans() { return floorplans_; }
+  KnownLayouts& layouts() { return layouts_; }
 
  private:
   using Key = std::array<int64_t, 11>;
@@ -44,6 +46,7 @@ class KnownPlans {
   mutable std::mutex mutex_;
   std::map<Key, std::vector<Known>> known_;
   KnownFloorplans floorplans_;
+  KnownLayouts layouts_;
 };
 
 }  // namespace cs::mapping

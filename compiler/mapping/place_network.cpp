@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "compiler/mapping/known_plans.h"
 #include "compiler/mapping/operand_turns.h"
 #include "compiler/mapping/slack.h"
 #include "compiler/mapping/strips.h"
@@ -60,13 +61,16 @@ Routed route_with_room(const Parts& parts, const MapOptions& options, const Mach
 
 // What lies on the PEs of each rectangle; kernels that are alike have one layout, which the layers of a
 // network share.
-void lay_out_all(Parts& parts) {
+void lay_out_all(Parts& parts, KnownPlans* known) {
+  const auto lay_out = [&](const Instance& inst) -> std::shared_ptr<const kernels::Layout> {
+    return known ? known->layouts().of(inst) : inst.work.kind->lay_out(inst, inst.plan.cut);
+  };
   std::vector<const Instance*> firsts;
   for (Instance& inst : parts.instances) {
     const auto same = std::ranges::find_if(firsts, [&](const Instance* first) {
       return first->plan.cut == inst.plan.cut && alike(*first, inst);
     });
-    inst.layout = same != firsts.end() ? (*same)->layout : inst.work.kind->lay_out(inst, inst.plan.cut);
+    inst.layout = same != firsts.end() ? (*same)->layout : lay_out(inst);
     if (same == firsts.end() && inst.layout) firsts.push_back(&inst);
   }
 }
@@ -96,7 +100,7 @@ class Attempts {
     now.parts = parts_;
     Extent used;
     if (!place_instances(now.parts, plans_, limit_, n, options_, used, now.figures)) return std::nullopt;
-    lay_out_all(now.parts);
+    lay_out_all(now.parts, options_.known_plans.get());
     choose_operand_turns(now.parts, machine_);
     add_relays(now.parts);
     now.fabric = has_extent(options_) ? limit_ : used;

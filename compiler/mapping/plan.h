@@ -27,6 +27,8 @@ struct SizedPlan {
 // Do two instances the same work, of whatever values? Then they have the same plans, and on equal rectangles
 // the same layout: the layers of a network are alike.
 bool alike(const Instance&, const Instance&);
+// An instance with what alike() compares, and nothing of its place.
+Instance as_compared(const Instance&);
 // Plans for every rectangle that cuts an instance's work differently and fits the memory of a PE. Instances that are
 // alike share one list: a network of thousands of kernels has some dozens.
 class PlanList {

@@ -218,6 +218,14 @@ bool alike(const Instance& a, const Instance& b) {
   return a.work == b.work && a.infrastructure == b.infrastructure && a.work.kind->plans_alike(a, b);
 }
 
+Instance as_compared(const Instance& inst) {
+  Instance compared;
+  compared.work = inst.work;
+  compared.infrastructure = inst.infrastructure;
+  compared.region = inst.region;
+  return compared;
+}
+
 void list_plans(const std::vector<Instance>& instances, const MapOptions& options, const Machine& machine,
                 PlanLists& plans, std::vector<Misfit>& without) {
   plans.clear();

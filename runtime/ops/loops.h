@@ -37,6 +37,8 @@ struct LoopAccess {
   int index = -1;                // >= 0: load number `index` of the statement (an integer) is added, times
   int64_t index_stride = 0;      //   this; the loads it names come before it
   int64_t index_extent = 0;      // how many values the index has; a negative one counts from the end
+  int own = -1;                  // of a counter on a PE: >= 0: this one of the PE's own numbers is added in place
+                                 //   of `offset` (compiler/autogen/region_own.h)
   bool operator==(const LoopAccess&) const = default;
 };
 

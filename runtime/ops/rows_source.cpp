@@ -161,7 +161,7 @@ bool loops_dropout_mask(const ShapeContext& c, std::span<const TensorType> outpu
   column.back() = 1;
   int64_t rows = 1;
   for (size_t d = s.size() - 1; d-- > 0; rows *= s[d]) row[d] = rows;
-  const LoopView u = b.temporary("u", DataType::f32, s), v = b.temporary("v", DataType::f32, s),
+  const LoopView u = b.temporary("left", DataType::f32, s), v = b.temporary("right", DataType::f32, s),
                  far = b.temporary("far", DataType::f32, s);
   b.statement(s, u.access(), {counter(0, column)}, kModulo);
   b.statement(s, v.access(), {counter(0, row)}, kModulo);
