@@ -7,8 +7,8 @@
 
 #include "compiler/autogen/byte_rows.h"
 #include "compiler/autogen/joins.h"
-#include "compiler/autogen/region_own.h"
 #include "compiler/autogen/region_estimate.h"
+#include "compiler/autogen/region_own.h"
 
 namespace cs::autogen {
 
